@@ -32,7 +32,7 @@ export const builder = new SchemaBuilder<{
   relay: {
     nodeQueryOptions: false,
     nodesQueryOptions: false,
-    nodeTypeOptions: { description: 'An item that `node` finds by its id.' },
+    nodeTypeOptions: { description: 'An item that `node` finds by its ID.' },
     cursorType: 'String',
     nodesOnConnection: { description: 'The items of this page, without their cursors.', complexity: { multiplier: 1 } },
     edgesFieldOptions: {

@@ -18,7 +18,7 @@ export const Account = builder.prismaObject('Account', {
   description: 'An account: the customer that rents and pays.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Id of the account, such as `acc_42`.', resolve: ({ id }) => printId('Account', id) }),
+    id: t.id({ description: 'ID of the account, such as `acc_42`.', resolve: ({ id }) => printId('Account', id) }),
     email: t.exposeString('email', { description: 'Email address of the account.' }),
     name: t.exposeString('name', { description: 'Name of the account. May be empty.' }),
     credit: t.field({

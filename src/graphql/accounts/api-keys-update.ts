@@ -10,7 +10,7 @@ import { ApiKey } from './api-keys.ts'
 import { ApiPermissionInput } from './permissions.ts'
 import { parsePermissionRows } from './permissions-input.ts'
 
-const idField = { required: true, description: 'Id of the API key: `key_42`, or `42`.' } as const
+const idField = { required: true, description: 'ID of the API key, such as `key_42` or `42`.' } as const
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   description:
@@ -85,11 +85,11 @@ const resetResult = resultUnion(
 )
 const RevokeApiKeySuccess = builder.objectRef<{ revokedId: string }>('RevokeApiKeySuccess').implement({
   description: 'The API key was revoked and no longer works.',
-  fields: t => ({ revokedId: t.exposeID('revokedId', { description: 'Id of the revoked API key.' }) }),
+  fields: t => ({ revokedId: t.exposeID('revokedId', { description: 'ID of the revoked API key.' }) }),
 })
 const revokeResult = resultUnion(
   'RevokeApiKeyResult',
-  'The id of the revoked API key, or why it was not revoked.',
+  'The ID of the revoked API key, or why it was not revoked.',
   RevokeApiKeySuccess,
   ['INVALID_INPUT', 'NOT_FOUND'],
 )

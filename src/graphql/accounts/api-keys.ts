@@ -11,7 +11,7 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
   description: 'An API key of the account. Its secret is shown only in the answer that created or reset the key.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Id of the API key, such as `key_42`.', resolve: ({ id }) => printId('ApiKey', id) }),
+    id: t.id({ description: 'ID of the API key, such as `key_42`.', resolve: ({ id }) => printId('ApiKey', id) }),
     name: t.exposeString('name', { description: 'Name of the API key. May be empty.' }),
     prefix: t.string({
       description: 'First characters of the secret, to recognize the API key by. They are not confidential.',

@@ -66,7 +66,7 @@ const ConstraintOperator = enumOf<Comparison>(
 
 const valueFields = {
   text: { description: 'The value, if it is a text.' },
-  number: { description: 'The value, if it is a number, such as the integer of an id.' },
+  number: { description: 'The value, if it is a number, such as the integer of an ID.' },
   boolean: { description: 'The value, if it is true or false.' },
 }
 const ConstraintValue = builder.objectRef<Bound>('ConstraintValue').implement({

@@ -35,19 +35,19 @@ const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
 const ReplaceSshKeyInput = builder.inputType('ReplaceSshKeyInput', {
   description: 'The SSH key to replace, and its new public key.',
   fields: t => ({
-    id: t.id({ required: true, description: 'Id of the SSH key: `ssh_42`, or `42`.' }),
+    id: t.id({ required: true, description: 'ID of the SSH key, such as `ssh_42` or `42`.' }),
     publicKey: t.string({ required: true, description: 'The new public key: `ssh-ed25519 AAAA… comment`.' }),
   }),
 })
 
 const DeleteSshKeyInput = builder.inputType('DeleteSshKeyInput', {
   description: 'The SSH key to delete.',
-  fields: t => ({ id: t.id({ required: true, description: 'Id of the SSH key: `ssh_42`, or `42`.' }) }),
+  fields: t => ({ id: t.id({ required: true, description: 'ID of the SSH key, such as `ssh_42` or `42`.' }) }),
 })
 
 const attachmentFields = {
-  instanceId: { required: true, description: 'Id of the instance: `ins_42`, or `42`.' },
-  sshKeyId: { required: true, description: 'Id of the SSH key: `ssh_42`, or `42`.' },
+  instanceId: { required: true, description: 'ID of the instance, such as `ins_42` or `42`.' },
+  sshKeyId: { required: true, description: 'ID of the SSH key, such as `ssh_42` or `42`.' },
 } as const
 
 const AttachSshKeyInput = builder.inputType('AttachSshKeyInput', {
@@ -91,7 +91,7 @@ const replaceResult = resultUnion(
 
 const deleteResult = resultUnion(
   'DeleteSshKeyResult',
-  'The id of the deleted SSH key, or why it was not deleted.',
+  'The ID of the deleted SSH key, or why it was not deleted.',
   DeleteSuccess,
   ['INVALID_INPUT', 'NOT_FOUND'],
 )
@@ -112,7 +112,7 @@ builder.mutationFields(t => ({
   }),
   replaceSshKey: t.field({
     type: replaceResult.union,
-    description: `Replaces the public key of an SSH key, which keeps its id. Containers then accept the new key instead of the old one. A virtual machine keeps the old key. ${permissionSentence('sshKeys.replace')}`,
+    description: `Replaces the public key of an SSH key, which keeps its ID. Containers then accept the new key instead of the old one. A virtual machine keeps the old key. ${permissionSentence('sshKeys.replace')}`,
     complexity: { field: 20 },
     args: {
       input: t.arg({

@@ -9,7 +9,7 @@ export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
     'A public key that logs in to instances of the account. A new instance gets all SSH keys of the account. The exception is a container in ARGS mode, which has no SSH server.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Id of the SSH key, such as `ssh_42`.', resolve: ({ id }) => printId('SshKey', id) }),
+    id: t.id({ description: 'ID of the SSH key, such as `ssh_42`.', resolve: ({ id }) => printId('SshKey', id) }),
     name: t.exposeString('name', { description: 'Name of the SSH key. May be empty.' }),
     publicKey: t.exposeString('publicKey', {
       description: 'The public key: its type and the key in base64, without a comment.',

@@ -26,7 +26,7 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
   interfaces: [Node],
   fields: t => ({
     id: t.id({
-      description: 'Id of the ledger entry, such as `led_42`.',
+      description: 'ID of the ledger entry, such as `led_42`.',
       resolve: ({ id }) => printId('LedgerEntry', id),
     }),
     kind: t.expose('kind', { type: LedgerKind, description: 'Reason for the entry.' }),
@@ -61,7 +61,7 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
     }),
     instanceId: t.id({
       nullable: true,
-      description: 'Id of the instance that the entry is for. Null if it is for none.',
+      description: 'ID of the instance that the entry is for. Null if it is for none.',
       resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
     }),
     instance: t.field({
@@ -73,13 +73,13 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
     }),
     volumeId: t.id({
       nullable: true,
-      description: 'Id of the volume that the entry is for. Null if it is for none.',
+      description: 'ID of the volume that the entry is for. Null if it is for none.',
       resolve: ({ volumeId }) => (volumeId === null ? null : printId('Volume', volumeId)),
     }),
     apiKeyId: t.id({
       nullable: true,
       description:
-        'Id of the API key that rented the instance or created the volume; the entry counts towards its limits. Null if there is none.',
+        'ID of the API key that rented the instance or created the volume; the entry counts towards its limits. Null if there is none.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
     reason: t.exposeString('reason', {
@@ -94,7 +94,7 @@ export const LedgerFilter = builder.inputType('LedgerFilter', {
   description: 'Conditions on a ledger entry. All given conditions must hold.',
   fields: t => ({
     kinds: t.field({ type: [LedgerKind], description: 'Only entries of these kinds.' }),
-    instanceIds: t.idList({ description: `Only entries for these instances, at most ${maxInstancesPerLedger} ids.` }),
+    instanceIds: t.idList({ description: `Only entries for these instances, at most ${maxInstancesPerLedger} IDs.` }),
     from: t.field({ type: 'DateTime', description: 'Only entries posted at this time or later.' }),
     to: t.field({ type: 'DateTime', description: 'Only entries posted before this time.' }),
   }),

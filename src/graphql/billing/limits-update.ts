@@ -14,7 +14,9 @@ const SpendLimitTargetInput = builder.inputType('SpendLimitTargetInput', {
   description: 'The account or one of its API keys, whose spending a limit applies to.',
   isOneOf: true,
   fields: t => ({
-    apiKeyId: t.id({ description: 'Limit what this API key rents and creates. Id of the key: `key_42`, or `42`.' }),
+    apiKeyId: t.id({
+      description: 'Limit what this API key rents and creates. ID of the key, such as `key_42` or `42`.',
+    }),
     account: t.boolean({ description: 'Limit all spending of the account. Must be `true`.' }),
   }),
 })
@@ -48,7 +50,7 @@ const SetSpendLimitInput = builder.inputType('SetSpendLimitInput', {
 
 const DeleteSpendLimitInput = builder.inputType('DeleteSpendLimitInput', {
   description: 'The spend limit to delete.',
-  fields: t => ({ id: t.id({ required: true, description: 'Id of the spend limit: `lim_42`, or `42`.' }) }),
+  fields: t => ({ id: t.id({ required: true, description: 'ID of the spend limit, such as `lim_42` or `42`.' }) }),
 })
 
 const SetSpendLimitSuccess = builder.objectRef<{ spendLimit: SpendLimitWithUsage }>('SetSpendLimitSuccess').implement({
@@ -66,7 +68,7 @@ const setResult = resultUnion('SetSpendLimitResult', 'The spend limit, or why it
 
 const deleteResult = resultUnion(
   'DeleteSpendLimitResult',
-  'The id of the deleted spend limit, or why it was not deleted.',
+  'The ID of the deleted spend limit, or why it was not deleted.',
   DeleteSuccess,
   ['INVALID_INPUT', 'NOT_FOUND'],
 )

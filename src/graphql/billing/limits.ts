@@ -30,12 +30,12 @@ export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').i
   interfaces: [Node],
   fields: t => ({
     id: t.id({
-      description: 'Id of the spend limit, such as `lim_42`.',
+      description: 'ID of the spend limit, such as `lim_42`.',
       resolve: ({ id }) => printId('SpendLimit', id),
     }),
     apiKeyId: t.id({
       nullable: true,
-      description: 'Id of the API key that the limit applies to. Null if it applies to the account.',
+      description: 'ID of the API key that the limit applies to. Null if it applies to the account.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
     window: t.expose('window', { type: SpendLimitWindow, description: 'Period that the amount applies to.' }),

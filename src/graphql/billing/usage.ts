@@ -45,18 +45,18 @@ const UsageGroup = builder.objectRef<GroupShape>('UsageGroup').implement({
     }),
     instanceId: t.id({
       nullable: true,
-      description: 'Id of the instance. Null for a volume, and if `groupBy` does not name INSTANCE.',
+      description: 'ID of the instance. Null for a volume, and if `groupBy` does not name INSTANCE.',
       resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
     }),
     volumeId: t.id({
       nullable: true,
-      description: 'Id of the volume. Null for an instance, and if `groupBy` does not name INSTANCE.',
+      description: 'ID of the volume. Null for an instance, and if `groupBy` does not name INSTANCE.',
       resolve: ({ volumeId }) => (volumeId === null ? null : printId('Volume', volumeId)),
     }),
     apiKeyId: t.id({
       nullable: true,
       description:
-        'Id of the API key that rented the instance or created the volume. Null if `groupBy` does not name API_KEY, and for volumes older than the ledger.',
+        'ID of the API key that rented the instance or created the volume. Null if `groupBy` does not name API_KEY, and for volumes older than the ledger.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
     cost: t.expose('costNanos', { type: 'Usd', description: 'Cost of the group in this bucket, in US dollars.' }),

@@ -41,7 +41,7 @@ const NotFoundError = refusalType('NOT_FOUND').implement({
   fields: t => ({
     id: t.id({
       nullable: true,
-      description: 'Id of the item that was not found. Null if the request did not name it by id.',
+      description: 'ID of the item that was not found. Null if the request did not name it by ID.',
       resolve: ({ details: { subject } }) => (subject ? printId(subject.type, subject.id) : null),
     }),
   }),
@@ -116,7 +116,7 @@ const InvalidStateError = refusalType('INVALID_STATE').implement({
 export const RentAttempt = builder.objectRef<Attempt>('RentAttempt').implement({
   description: 'One offer that the gateway tried to rent.',
   fields: t => ({
-    offerId: t.id({ description: 'Id of the offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
+    offerId: t.id({ description: 'ID of the offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
     failure: t.field({
       type: ErrorCodeEnum,
       nullable: true,
@@ -163,7 +163,7 @@ const ConflictError = refusalType('CONFLICT').implement({
   fields: t => ({
     id: t.id({
       nullable: true,
-      description: 'Id of the item that exists already. Null if the account has the maximum number.',
+      description: 'ID of the item that exists already. Null if the account has the maximum number.',
       resolve: ({ details: { subject } }) => (subject ? printId(subject.type, subject.id) : null),
     }),
   }),

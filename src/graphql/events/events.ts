@@ -19,7 +19,7 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
   description: 'Something that happened in the account. It is recorded in the same transaction as the change.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Id of the event, such as `evt_42`.', resolve: ({ id }) => printId('Event', id) }),
+    id: t.id({ description: 'ID of the event, such as `evt_42`.', resolve: ({ id }) => printId('Event', id) }),
     type: t.expose('type', { type: EventTypeEnum, description: 'Type of the event.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When the event happened.' }),
     message: t.string({ description: 'The event in one sentence, for people.', resolve: messageOf }),
@@ -30,7 +30,7 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
     }),
     apiKeyId: t.id({
       nullable: true,
-      description: 'Id of the API key that caused the event. Null if the gateway or the operator caused it.',
+      description: 'ID of the API key that caused the event. Null if the gateway or the operator caused it.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
     apiKey: t.field({
@@ -41,7 +41,7 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
     }),
     instanceId: t.id({
       nullable: true,
-      description: 'Id of the instance that the event is about. Null if it is about none.',
+      description: 'ID of the instance that the event is about. Null if it is about none.',
       resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
     }),
     instance: t.field({
@@ -89,7 +89,7 @@ export const EventFilter = builder.inputType('EventFilter', {
   fields: t => ({
     types: t.field({ type: [EventTypeEnum], description: 'Only events of these types.' }),
     instanceIds: t.idList({
-      description: `Only events about these instances, at most ${maxInstancesPerFilter} ids.`,
+      description: `Only events about these instances, at most ${maxInstancesPerFilter} IDs.`,
     }),
   }),
 })

@@ -8,7 +8,7 @@ export const DeleteSuccess = builder
     description: 'The item was deleted.',
     fields: t => ({
       deletedId: t.id({
-        description: 'Id of the deleted item.',
+        description: 'ID of the deleted item.',
         resolve: ({ type, deletedId }) => printId(type, deletedId),
       }),
     }),

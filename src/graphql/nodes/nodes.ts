@@ -71,16 +71,16 @@ builder.queryFields(t => ({
   node: t.field({
     type: Node,
     nullable: true,
-    description: 'The item with this id. Null if it does not exist or this API key may not see it.',
-    args: { id: t.arg.id({ required: true, description: 'Id of any type, such as `ins_42`.' }) },
+    description: 'The item with this ID. Null if it does not exist or this API key may not see it.',
+    args: { id: t.arg.id({ required: true, description: 'ID of any type, such as `ins_42`.' }) },
     resolve: (_root, { id }, context) => findNode(id, 'id', context),
   }),
   nodes: t.field({
     type: [Node],
     nullable: { list: false, items: true },
     description:
-      'The items with these ids, in the order of the ids. Null for each id that does not exist or that this API key may not see.',
-    args: { ids: t.arg.idList({ required: true, description: `At most ${maxPageSize} ids.` }) },
+      'The items with these IDs, in the order of the IDs. Null for each ID that does not exist or that this API key may not see.',
+    args: { ids: t.arg.idList({ required: true, description: `IDs of the items, at most ${maxPageSize}.` }) },
     complexity: ({ ids }) => ({ field: 1, multiplier: ids.length }),
     resolve: (_root, { ids }, context) => {
       if (ids.length > maxPageSize) {

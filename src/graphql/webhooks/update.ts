@@ -14,7 +14,7 @@ import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
 import { permissionSentence } from '../permission.ts'
 import { Webhook, WebhookDelivery } from './webhooks.ts'
 
-const idField = { required: true, description: 'Id of the webhook: `whk_42`, or `42`.' } as const
+const idField = { required: true, description: 'ID of the webhook, such as `whk_42` or `42`.' } as const
 
 const CreateWebhookInput = builder.inputType('CreateWebhookInput', {
   description: 'A new webhook: its URL and the types of events to send.',
@@ -94,7 +94,7 @@ const testResult = resultUnion(
 )
 const deleteResult = resultUnion(
   'DeleteWebhookResult',
-  'The id of the deleted webhook, or why it was not deleted.',
+  'The ID of the deleted webhook, or why it was not deleted.',
   DeleteSuccess,
   ['INVALID_INPUT', 'NOT_FOUND'],
 )

@@ -27,7 +27,7 @@ export const WebhookDelivery = builder.objectRef<WebhookDeliveryShape>('WebhookD
   description: 'The delivery of one event to one webhook.',
   fields: t => ({
     id: t.id({
-      description: 'Id of the delivery, such as `whd_42`. Each attempt sends it as the header `Berth-Delivery`.',
+      description: 'ID of the delivery, such as `whd_42`. Each attempt sends it as the header `Berth-Delivery`.',
       resolve: ({ id }) => printId('WebhookDelivery', id),
     }),
     event: t.expose('event', { type: Event, description: 'The delivered event.' }),
@@ -65,7 +65,7 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
     'A URL that events of the account are sent to. Its secret is shown only in the answer that created or rotated it.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Id of the webhook, such as `whk_42`.', resolve: ({ id }) => printId('Webhook', id) }),
+    id: t.id({ description: 'ID of the webhook, such as `whk_42`.', resolve: ({ id }) => printId('Webhook', id) }),
     url: t.exposeString('url', { description: 'URL that events are posted to.' }),
     types: t.expose('types', { type: [EventTypeEnum], description: 'Types of the events that are sent.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the webhook was created.' }),
