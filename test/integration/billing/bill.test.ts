@@ -1,4 +1,4 @@
-// The bill of a month, with every line worked out by hand: seconds times rate.
+// Compares the bill of a month with lines calculated by hand: seconds times rate.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
@@ -16,7 +16,7 @@ let rentals: Rentals
 let key: string
 
 beforeAll(async () => {
-  // What is started runs at once.
+  // Containers start without a delay.
   app = await startApp({ simulatedDelay: 0 })
   gateway = openGateway({ url: app.database.url, now: app.clock.now })
   rentals = rentalsOf(app)
@@ -33,7 +33,7 @@ async function at(time: string): Promise<void> {
   await app.runUntilIdle()
 }
 
-/** What is done once a day to everything that goes on. */
+/** Makes the daily charge of all running meters. */
 async function daily(): Promise<void> {
   const { data } = await app.graphql(key, '{ viewer { id } }')
   const accountId = Number(data.viewer.id.slice('acc_'.length))
@@ -49,7 +49,7 @@ async function rent(body: object = {}): Promise<number> {
   return id
 }
 
-it('has a line for everything, and the lines come to what is left', async () => {
+it('bills every cost with a line, and the lines add up to the remaining credit', async () => {
   await at('01T06:00:00')
   const trained = await rent()
   await at('01T18:30:00')
@@ -109,31 +109,31 @@ it('has a line for everything, and the lines come to what is left', async () => 
     ['COMPUTE', 'trained', '01T06:00:00', 45_000, '0.4', '-5', '95'],
     // 8 GB at 0.36 $ a month of 720 hours are 0.004 $ an hour: 64,800 s x 0.004 $ / 3,600 s
     ['DISK', 'trained', '01T06:00:00', 64_800, '0.004', '-0.072', '94.928'],
-    // 1,207 s x 0.25 $ / 3,600 s = 0.083819444 $ and 4/9 of a nano-dollar, which is carried on
+    // 1,207 s x 0.25 $ / 3,600 s = 0.083819444 $ and 4/9 of a nano-dollar, which is carried
     ['COMPUTE', 'bidding', '02T09:00:00', 1_207, '0.25', '-0.083819444', '94.844180556'],
-    // 2,393 s x 0.31 $ / 3,600 s = 0.206063888 $ and 8/9 of a nano-dollar, with 4/9 from before: 0.206063889 $ and 1/3
+    // 2,393 s x 0.31 $ / 3,600 s = 0.206063888 $ and 8/9 of a nano-dollar. With the carried 4/9: 0.206063889 $ and 1/3
     ['COMPUTE', 'bidding', '02T09:20:07', 2_393, '0.31', '-0.206063889', '94.638116667'],
     ['DISK', 'bidding', '02T09:00:00', 3_600, '0.004', '-0.004', '94.634116667'],
-    // A day of a disk that nothing runs on: 86,400 s x 0.004 $ / 3,600 s
+    // A day of the disk of a stopped instance: 86,400 s x 0.004 $ / 3,600 s
     ['DISK', 'trained', '02T00:00:00', 86_400, '0.004', '-0.096', '94.538116667'],
     // 7 GB are 0.0035 $ an hour: 61,200 s x 0.0035 $ / 3,600 s
     ['DISK', 'volume', '02T07:00:00', 61_200, '0.0035', '-0.0595', '94.478616667'],
     // An hour
     ['COMPUTE', 'lost', '02T23:00:00', 3_600, '0.4', '-0.4', '94.078616667'],
     ['DISK', 'lost', '02T23:00:00', 3_600, '0.004', '-0.004', '94.074616667'],
-    // of which its machine was not seen for 120 s: 120 s x 0.4 $ / 3,600 s = 0.013333333 $ and 1/3 of a nano-dollar. An
-    // hour less 3,480 s, which are 0.386666666 $ in whole nano-dollars.
+    // For 120 s of this hour its machine was not seen: 120 s x 0.4 $ / 3,600 s = 0.013333333 $ and 1/3 of a
+    // nano-dollar. The other 3,480 s cost 0.386666666 $ in whole nano-dollars.
     ['REFUND', 'lost', '02T23:58:00', 120, null, '0.013333334', '94.087950001'],
     // 120 s x 0.004 $ / 3,600 s = 0.000133333 $ and 1/3
     ['REFUND', 'lost', '02T23:58:00', 120, null, '0.000133334', '94.088083335'],
     ['DISK', 'trained', '03T00:00:00', 3_600, '0.004', '-0.004', '94.084083335'],
     ['DISK', 'volume', '03T00:00:00', 3_600, '0.0035', '-0.0035', '94.080583335'],
   ])
-  // Nothing goes on, so that nothing but the ledger counts: 100 $ less 5.919416665 $.
+  // Nothing runs, so credit is the sum of the ledger: 100 $ less 5.919416665 $.
   expect(data.viewer).toMatchObject({ credit: '94.080583335', burnRate: '0', runwaySeconds: null })
   const { cost, buckets } = data.viewer.usage
   expect(cost).toBe('5.919416665')
-  // On the second 0.083819444 + 0.206063889 + 0.004 + 0.096 + 0.0595 + 0.404 $, less 0.013466668 $ that were refunded.
+  // The second day: 0.083819444 + 0.206063889 + 0.004 + 0.096 + 0.0595 + 0.404 $, less the refunds of 0.013466668 $.
   expect(buckets.slice(0, 4).map((bucket: { cost: string }) => bucket.cost)).toEqual([
     '5.072',
     '0.839916665',

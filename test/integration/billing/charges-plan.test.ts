@@ -1,4 +1,4 @@
-// A bill of some days, for an account that has rented for long.
+// The query for the charges of some days, in an account with a long history.
 
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ beforeAll(async () => {
   app = await startApp()
   key = await app.newKey(null, someCredit)
   accountId = (await app.rest(key, 'GET', '/users/current/')).body.id
-  // Nothing but what bills are made of, an hour of a disk each: no instance has to be there for that.
+  // Only meters and charges, an hour of a disk each. The instances need not exist.
   await app.sql(`SET session_replication_role = replica;
     INSERT INTO meters (account_id, instance_id, kind, rate_nanos, since)
       SELECT ${accountId}, 1000000 + n, 'disk', 0, timestamptz '2020-01-01Z' + n * interval '1 hour'
@@ -36,7 +36,7 @@ const charges = async (from: string, to: string, more = '') => {
   return (await app.rest(key, 'GET', `/charges/?${new URLSearchParams({ select_filters })}${more}`)).body
 }
 
-it('has what cost something on those days, and counts that alone', async () => {
+it('lists and counts only resources with costs on the given days', async () => {
   expect(await charges('2020-01-10', '2020-01-12', '&limit=100')).toMatchObject({ count: 48, total: 48 })
   expect(await charges('2020-01-10', '2020-01-12', '&limit=5')).toMatchObject({ count: 5, total: 48 })
   expect(await charges('2026-01-10', '2026-01-12')).toMatchObject({ count: 0, total: 0, next_token: null })
@@ -51,7 +51,7 @@ type Plan = {
   Plans?: Plan[]
 }
 
-/** Rows of a table that a plan looks at, whether it takes them or not. */
+/** The rows of a table that a plan reads, including those that it filters out. */
 function countRowsRead(plan: Plan, table: string): number {
   const rows = plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)
   const here = plan['Relation Name'] === table ? rows * plan['Actual Loops'] : 0
@@ -59,12 +59,12 @@ function countRowsRead(plan: Plan, table: string): number {
 }
 
 it.each([
-  ['after all of it', '2026-01-10', '2026-01-12', 0],
-  ['near its end', '2020-05-04', '2020-05-06', 100],
-])('looks at each thing a few times, and at no charge of before: %s', async (_where, from, to, fewCharges) => {
+  ['days after all charges', '2026-01-10', '2026-01-12', 0],
+  ['days near the last charges', '2020-05-04', '2020-05-06', 100],
+])('reads each meter a few times and no earlier charge: %s', async (_where, from, to, fewCharges) => {
   const account = { accountId, at: app.clock.now(), endsAt: null }
-  const wish = { resources: ['instance', 'volume'], latestFirst: false, limit: 51, after: undefined } as const
-  const { text, values } = chargesStatement(account, { ...wish, from: new Date(from), to: new Date(to) })
+  const query = { resources: ['instance', 'volume'], latestFirst: false, limit: 51, after: undefined } as const
+  const { text, values } = chargesStatement(account, { ...query, from: new Date(from), to: new Date(to) })
   const client = new pg.Client({ connectionString: app.database.url })
   await client.connect()
   const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)

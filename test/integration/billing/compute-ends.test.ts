@@ -1,4 +1,4 @@
-// What was ended for money is stopped, whatever is done before that.
+// Instances whose GPU charges ended are stopped, even if other changes come first.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transaction } from '../../../src/database/transaction.ts'
@@ -21,7 +21,7 @@ afterAll(() => app.close())
 
 const limit = (window: string, amount: string) =>
   `setSpendLimit(input: {target: {account: true}, window: ${window}, amount: "${amount}", action: STOP_RUNNING}) { __typename }`
-/** Deletes the limits of the account. */
+/** Mutations that delete the limits of the account. */
 const deletion = async (account: TestAccount) => {
   const { data } = await app.graphql(account.key, '{ viewer { spendLimits { id } } }')
   return data.viewer.spendLimits.map(
@@ -33,11 +33,11 @@ const mutate = (account: TestAccount, ...fields: string[]) =>
 const chargedTo = async (account: TestAccount) =>
   (await account.entries(`e.kind = 'compute'`)).reduce((sum, { amount }) => sum - amount, 0n)
 
-describe('what a limit ended', () => {
+describe('an instance whose GPU charges a limit ended', () => {
   it.each([
     ['deleted', deletion],
     ['raised', async () => [limit('DAY', '100')]],
-  ])('is stopped, though the limit is %s at once', async (_, lift) => {
+  ])('is stopped even if the limit is %s at once', async (_, lift) => {
     const account = await newAccount(app, 100n * dollar)
     const { id } = await account.rentRunning()
     app.clock.advance(minute)
@@ -45,7 +45,7 @@ describe('what a limit ended', () => {
     expect(JSON.stringify(await mutate(account, ...(await lift(account))))).toContain('Success')
     await app.runUntilIdle()
     expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })
-    // Started again it costs something again.
+    // The instance costs again after it is started again.
     await mutate(account, `updateInstance(input: {id: "${id}", targetState: RUNNING}) { __typename }`)
     for (let turn = 0; turn < 3; turn += 1) {
       await app.runUntilIdle()
@@ -57,7 +57,7 @@ describe('what a limit ended', () => {
     expect((await chargedTo(account)) - before > 400_000_000n).toBe(true)
   })
 
-  it('is stopped, though the rate is kept again before that', async () => {
+  it('is stopped even if the rate is within the limit again before', async () => {
     const account = await newAccount(app, 100n * dollar)
     const [one, other] = [await account.rentRunning(), await account.rentRunning()]
     const stop = `updateInstance(input: {id: "${one.id}", targetState: STOPPED}) { __typename }`
@@ -67,15 +67,15 @@ describe('what a limit ended', () => {
     expect(await account.instance(other.id)).toMatchObject({ target_reason: 'SPEND_LIMIT' })
   })
 
-  it('is stopped piece by piece, though the first piece keeps the rate again', async () => {
+  it('is stopped in a later batch even if the first batch brings the rate within the limit', async () => {
     const account = await newAccount(app, 100n * dollar)
     const [one, other] = [await account.rentRunning(), await account.rentRunning()]
     await mutate(account, limit('HOUR', '0.5'))
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
     const at = app.clock.now()
     await transaction(gateway.database, async tx => {
-      const taken = await lockTargets(tx, account.id, { instanceIds: [BigInt(one.id)] })
-      await performAction(tx, await lockBalance(tx, account.id, at), 'stop', taken, at)
+      const targets = await lockTargets(tx, account.id, { instanceIds: [BigInt(one.id)] })
+      await performAction(tx, await lockBalance(tx, account.id, at), 'stop', targets, at)
     })
     await gateway.close()
     expect(await account.instance(one.id)).toMatchObject({ target_state: 'stopped' })
@@ -86,7 +86,7 @@ describe('what a limit ended', () => {
     }
   })
 
-  it('is stopped also where it waits for its GPUs, and bids anew', async () => {
+  it('is stopped while it waits for its GPUs with a new bid', async () => {
     const account = await newAccount(app, 100n * dollar)
     const { id } = await account.rentRunning({ price: 0.3 })
     await mutate(
@@ -100,8 +100,8 @@ describe('what a limit ended', () => {
   })
 })
 
-describe('what the end of credit ended', () => {
-  it('is stopped, though it bids anew and there is credit again before anybody looks', async () => {
+describe('an instance whose GPU charges the end of credit ended', () => {
+  it('is stopped even if it has a new bid and the account has credit again before the next pass', async () => {
     const account = await newAccount(app, dollar)
     const { id } = await account.rentRunning({ price: 0.3 })
     app.clock.advance(10 * 60 * minute)
@@ -114,7 +114,7 @@ describe('what the end of credit ended', () => {
     expect(charged < dollar).toBe(true)
   })
 
-  it('is not what was rented since', async () => {
+  it('is stopped, and an instance rented afterwards keeps running', async () => {
     const account = await newAccount(app, dollar)
     const { id } = await account.rentRunning()
     app.clock.advance(10 * 60 * minute)
@@ -125,8 +125,8 @@ describe('what the end of credit ended', () => {
   })
 })
 
-describe('what was arranged to stop', () => {
-  it('is stopped when that has come, and nobody takes it back', async () => {
+describe('an instance with stopAt', () => {
+  it('is stopped once stopAt has passed, even if a mutation removes stopAt afterwards', async () => {
     const account = await newAccount(app, 100n * dollar)
     const { id } = await account.rentRunning({ price: 0.3 })
     const stopAt = new Date(app.clock.now().getTime() + 10)
@@ -150,8 +150,8 @@ describe('what was arranged to stop', () => {
   })
 })
 
-describe('a disk that has ended', () => {
-  it('takes nothing of the credit, also before its instance is destroyed', async () => {
+describe('a disk whose charges have ended', () => {
+  it('uses no credit, even before its instance is destroyed', async () => {
     const account = await newAccount(app, 60n * dollar)
     const [one, other] = [
       await account.rentRunning(),
@@ -168,7 +168,7 @@ describe('a disk that has ended', () => {
     const { data } = await app.graphql(account.key, query)
     const nanos = (usd: string) => BigInt(Math.round(Number(usd) * 1e9))
     const left = 3n * dollar - nanos(data.viewer.usage.cost) - nanos(data.viewer.credit)
-    // Of each meter less than a nano-dollar is begun.
+    // Each meter has used less than one nano-dollar of its next one.
     expect(left >= -4n && left <= 4n, `${left}`).toBe(true)
     const rates = data.instances.nodes.reduce(
       (sum: bigint, node: { burnRate: string }) => sum + nanos(node.burnRate),

@@ -35,37 +35,37 @@ async function costs(id: number) {
   return { now: [accruedCost, burnRate, burnRateWhenStopped], account: data.viewer }
 }
 
-/** Makes what the account has left this much. */
+/** Sets the credit of the account. */
 async function setCredit(nanos: bigint): Promise<void> {
   const { data } = await app.graphql(key, '{ viewer { id credit } }')
   await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
     VALUES (${data.viewer.id.slice('acc_'.length)}, 'adjustment', ${nanos - nanosOf(data.viewer.credit)}, 'a test', now())`)
 }
 
-/** How long its meters of a kind have run, in ms. */
+/** How long the meter of this kind has run, in ms. */
 async function ranFor(id: number, kind: string): Promise<bigint> {
   const [row] = await app.sql(`SELECT since FROM meters WHERE instance_id = ${id} AND kind = '${kind}'`)
   return BigInt(app.clock.now().getTime() - (row as { since: Date }).since.getTime())
 }
 
-it('is foreseen by a quote: how long the credit would last', async () => {
+it('shows in a quote how long the credit would last', async () => {
   const quote = async (spec: string) => {
-    const asked = `offerId: "${await rentals.newOffer()}", spec: { source: { image: "ubuntu" } ${spec} }`
-    return (await app.graphql(key, `{ rentQuote(input: { ${asked} }) { runwaySecondsAfter } }`)).data.rentQuote
+    const input = `offerId: "${await rentals.newOffer()}", spec: { source: { image: "ubuntu" } ${spec} }`
+    return (await app.graphql(key, `{ rentQuote(input: { ${input} }) { runwaySecondsAfter } }`)).data.rentQuote
       .runwaySecondsAfter
   }
   // 100 $ at 0.404 $ an hour.
   expect(await quote('')).toBe(891_089)
   expect(await quote('targetState: STOPPED')).toBe(90_000_000)
-  // 20 GB more of disk are 0.01 $ an hour.
+  // 20 GB more of disk cost 0.01 $ an hour.
   expect(await quote('volumes: [{ source: { create: { sizeGb: 20 } }, mountPath: "/data" }]')).toBe(869_565)
   expect(await quote('label: "\u0000"')).toBeNull()
   await rentals.rent(key, { target_state: 'stopped' })
   expect(await quote('')).toBe(882_352)
 })
 
-describe('what an instance costs', () => {
-  it('is its disk at first, its GPUs too while it runs, and its disk again when it stops', async () => {
+describe('the cost of an instance', () => {
+  it('is its disk, plus its GPUs while it runs', async () => {
     const id = await rentals.rent(key)
     expect((await costs(id)).now).toEqual(['0', '0.004', '0.004'])
     await rentals.converge()
@@ -83,19 +83,19 @@ describe('what an instance costs', () => {
     expect((await costs(id)).now).toEqual([usd(spent + disk), '0', '0'])
   })
 
-  it('goes into what the account has left, what it spends, and how long that lasts', async () => {
+  it('counts in the credit, burn rate and runway of the account', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const { now, account } = await costs(id)
     const credit = 100_000_000_000n - nanosOf(now[0])
     expect(account.burnRate).toBe('0.404')
-    // Of a nano-dollar that is begun nothing is charged yet: one for the GPUs and one for the disk.
+    // A partly used nano-dollar is not charged yet: one for the GPUs and one for the disk.
     expect([credit - 1n, credit].map(usd)).toContain(account.credit)
     expect(account.runwaySeconds).toBe(Number((credit * 3600n) / (compute + disk)))
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     expect((await costs(id)).account).toMatchObject({ burnRate: '0', runwaySeconds: null })
   })
 
-  it('has no GPUs in it from the instant on at which they were lost, or the credit ended', async () => {
+  it('contains no GPUs after they were lost or the credit ended', async () => {
     const [outbid, id] = [
       await rentals.rentToStatus(key, 'running', { price: 0.25 }),
       await rentals.rentToStatus(key, 'running'),
@@ -106,7 +106,7 @@ describe('what an instance costs', () => {
     app.clock.advance(hour)
     expect((await costs(outbid)).now).toEqual([usd(nanosOf(before.now[0]) + disk), '0.004', '0.004'])
 
-    // What is left lasts for half an hour of the one that runs and of both disks.
+    // This credit lasts half an hour for the running instance and both disks.
     await setCredit(compute / 2n + disk + 10n)
     const half = await costs(id)
     expect(half.account.runwaySeconds).toBe(1800)
@@ -117,10 +117,10 @@ describe('what an instance costs', () => {
       '{ viewer { usage(groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } }',
     )
     type Bucket = { groups: { instanceId: string; cost: string }[] }
-    const its = (usage.data.viewer.usage.buckets as Bucket[]).flatMap(({ groups }) => groups)
-    const used = its.filter(({ instanceId }) => instanceId === `ins_${id}`).map(({ cost }) => nanosOf(cost))
+    const groups = (usage.data.viewer.usage.buckets as Bucket[]).flatMap(({ groups }) => groups)
+    const used = groups.filter(({ instanceId }) => instanceId === `ins_${id}`).map(({ cost }) => nanosOf(cost))
     expect(used.reduce((total, cost) => total + cost, 0n)).toBe(nanosOf(now[0]))
-    // To the millisecond, in which both cost some 113 nano-dollars.
+    // Exact to the millisecond, in which both cost about 113 nano-dollars.
     expect(nanosOf(now[0]) - nanosOf(half.now[0]) - compute / 2n - disk * 10n).toBeLessThanOrEqual(1n)
     expect(now.slice(1)).toEqual(['0.004', '0.004'])
     expect(account).toMatchObject({ burnRate: '0.008', runwaySeconds: 0 })
@@ -128,7 +128,7 @@ describe('what an instance costs', () => {
     expect(nanosOf(account.credit) + disk * 19n).toBeLessThanOrEqual(113n)
   })
 
-  it('costs as many statements for 50 as for one', async () => {
+  it('takes as many statements for 50 instances as for one', async () => {
     const few = await app.newKey(null, someCredit)
     await rentals.rent(few)
     for (let count = 1; count <= 50; count += 1) await rentals.rent(key)

@@ -1,4 +1,4 @@
-// What the database itself refuses, whoever asks.
+// The database itself refuses invalid money rows.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -8,7 +8,7 @@ import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 let app: TestApp
 let instance: number
 let account: number
-/** Its meters: of GPUs for 0.4 $ an hour, which run since an hour, and of the disk. */
+/** The meters of the instance: its GPUs at 0.4 $ an hour for an hour, and its disk. */
 let compute: number
 let disk: number
 let volume: number
@@ -38,7 +38,7 @@ async function one(query: string): Promise<number> {
   return Number(Object.values(row ?? {})[0])
 }
 
-/** Everything that is kept of money. What is refused changes none of it. */
+/** All stored money. A refused statement changes none of it. */
 const money = () =>
   app.sql(`SELECT (SELECT json_agg(l ORDER BY id) FROM ledger_entries l)::text AS ledger,
     (SELECT json_agg(m ORDER BY id) FROM meters m)::text AS meters,
@@ -52,7 +52,7 @@ async function refused(query: string, why: string): Promise<void> {
 }
 
 const columns = 'account_id, kind, amount_nanos, meter_id, period_start, period_end, rate_nanos, carried, posted_at'
-/** A charge of a meter for its next hour, with what is changed of it. */
+/** A charge of a meter for its next hour, with changed columns. */
 function charging(meter: number, changed: Record<string, string> = {}): string {
   const {
     kind = 'm.kind::text::ledger_kind',
@@ -68,8 +68,8 @@ function charging(meter: number, changed: Record<string, string> = {}): string {
     ${period_start}, ${period_end}, ${rate_nanos}, ${carried}, now() FROM meters m WHERE m.id = ${meter}`
 }
 const other = (kind: string, changed: Record<string, string>) =>
-  charging(compute, { kind: `'${kind}'`, ...nothing, ...changed })
-const nothing = {
+  charging(compute, { kind: `'${kind}'`, ...noMeter, ...changed })
+const noMeter = {
   meter_id: 'NULL',
   period_start: 'NULL::timestamptz',
   period_end: 'NULL',
@@ -77,8 +77,8 @@ const nothing = {
   carried: 'NULL',
 }
 
-describe('an entry of the ledger', () => {
-  it('counts as soon as it is written, and nothing is said twice', async () => {
+describe('a ledger entry', () => {
+  it('updates the balance and the meter when it is inserted, and is refused a second time', async () => {
     const before = (await app.sql(`SELECT posted_nanos FROM accounts WHERE id = ${account}`)) as {
       posted_nanos: string
     }[]
@@ -97,7 +97,7 @@ describe('an entry of the ledger', () => {
     await refused(again, 'the entry does not go on from where meter')
   })
 
-  it('carries on what is no whole nano-dollar', async () => {
+  it('carries the part that makes no whole nano-dollar', async () => {
     const ninth = {
       period_end: "m.since + interval '1 millisecond'",
       amount_nanos: '-div(m.rate_nanos + m.carried, 3600000)',
@@ -116,29 +116,32 @@ describe('an entry of the ledger', () => {
   })
 
   it.each([
-    ['more than rate times period', { amount_nanos: '-400000001' }],
-    ['less than rate times period', { amount_nanos: '-399999999' }],
-    ['what it gives instead of taking', { amount_nanos: '400000000' }],
-    ['no period', { period_end: 'm.since', amount_nanos: '0' }],
-    // As exact as it would be forwards: the nine milliseconds above.
-    ['a period that goes back', { period_end: "m.since - interval '9 ms'", amount_nanos: '1000' }],
-  ])('is not for %s', async (_what, changed) => {
+    ['more than its rate times its period', { amount_nanos: '-400000001' }],
+    ['less than its rate times its period', { amount_nanos: '-399999999' }],
+    ['an amount above zero', { amount_nanos: '400000000' }],
+    ['an empty period', { period_end: 'm.since', amount_nanos: '0' }],
+    // The amount would be exact for a period forwards: nine milliseconds, as above.
+    ['a period that runs backwards', { period_end: "m.since - interval '9 ms'", amount_nanos: '1000' }],
+  ])('is refused with %s', async (_what, changed) => {
     await refused(charging(compute, changed), 'ledger_entries_charges')
   })
 
-  it.each(['period_start', 'period_end', 'rate_nanos', 'carried', 'meter_id'])('of a charge has %s', async column => {
-    const lacking = { [column]: column.startsWith('period') ? 'NULL::timestamptz' : 'NULL' }
-    await expect(app.sql(charging(disk, lacking))).rejects.toThrow()
-  })
+  it.each(['period_start', 'period_end', 'rate_nanos', 'carried', 'meter_id'])(
+    'is refused as a charge without %s',
+    async column => {
+      const lacking = { [column]: column.startsWith('period') ? 'NULL::timestamptz' : 'NULL' }
+      await expect(app.sql(charging(disk, lacking))).rejects.toThrow()
+    },
+  )
 
   it.each([
-    ['before it', { period_start: "m.since - interval '1 hour'", period_end: 'm.since' }],
-    ['after it', { period_start: "m.since + interval '1 hour'", period_end: "m.since + interval '2 hours'" }],
-  ])('begins where its meter stands, and not %s', async (_where, changed) => {
+    ['before', { period_start: "m.since - interval '1 hour'", period_end: 'm.since' }],
+    ['after', { period_start: "m.since + interval '1 hour'", period_end: "m.since + interval '2 hours'" }],
+  ])('is refused when its period begins %s the instant of its meter', async (_where, changed) => {
     await refused(charging(disk, changed), 'the entry does not go on')
   })
 
-  it('is for the meter of its account, at its rate, of its kind, with what it carries', async () => {
+  it('must match the account, kind, rate and carried parts of its meter', async () => {
     const goesOn = 'the entry does not go on'
     const more = (part: string) => `-div(${part}, 3600000)`
     await refused(charging(disk, { account_id: String(account + 1) }), goesOn)
@@ -151,11 +154,11 @@ describe('an entry of the ledger', () => {
     await refused(charging(disk, { meter_id: '0' }), goesOn)
   })
 
-  it('of an account that is not there does not count for anybody', async () => {
+  it('is refused for an account that does not exist', async () => {
     await expect(app.sql(other('top_up', { amount_nanos: '1', account_id: '0' }))).rejects.toThrow()
   })
 
-  it('gives only what is above zero as top-up, and adjusts by something, neither of a meter', async () => {
+  it('must be above zero as a top-up, not zero as an adjustment, and without a meter as both', async () => {
     await refused(other('top_up', { amount_nanos: '0' }), 'ledger_entries_top_ups')
     await refused(other('top_up', { amount_nanos: '-1' }), 'ledger_entries_top_ups')
     await refused(other('top_up', { amount_nanos: '1', meter_id: 'm.id' }), 'ledger_entries_top_ups')
@@ -163,7 +166,7 @@ describe('an entry of the ledger', () => {
     await refused(other('adjustment', { amount_nanos: '-1', meter_id: 'm.id' }), 'ledger_entries_adjustments')
   })
 
-  it('stays as it is, with all others', async () => {
+  it('cannot be changed, deleted or truncated', async () => {
     await refused('UPDATE ledger_entries SET reason = NULL', 'update of ledger_entries is not possible')
     await refused(
       'UPDATE ledger_entries SET amount_nanos = amount_nanos + 1',
@@ -173,7 +176,7 @@ describe('an entry of the ledger', () => {
     await refused('TRUNCATE ledger_entries', 'truncate of ledger_entries is not possible')
   })
 
-  it('says itself what the account has then', async () => {
+  it('gets its balance from the database', async () => {
     const claimed = other('top_up', { amount_nanos: '5' })
       .replace('posted_at)', 'posted_at, balance_after_nanos)')
       .replace('now()', 'now(), 7')
@@ -190,7 +193,7 @@ describe('a refund', () => {
   const refund = (meter: number, changed: Record<string, string>) =>
     charging(meter, { kind: "'refund'", rate_nanos: 'NULL', carried: 'NULL', ...about, ...changed })
 
-  it('is of a meter of the account, and at most what that was charged', async () => {
+  it('belongs to a meter of the account and is at most the charges of the meter', async () => {
     const goesOn = 'the entry does not go on'
     await app.sql(charging(compute))
     await refused(refund(compute, { amount_nanos: 'm.charged_nanos + 1' }), goesOn)
@@ -204,7 +207,7 @@ describe('a refund', () => {
     await refused(refund(compute, { amount_nanos: '1', meter_id: 'NULL' }), '')
   })
 
-  it('is given once', async () => {
+  it('is refused a second time', async () => {
     await app.sql(charging(compute))
     const charged = await one(`SELECT charged_nanos FROM meters WHERE id = ${compute}`)
     await app.sql(refund(compute, { amount_nanos: '100' }))
@@ -217,7 +220,7 @@ describe('a meter', () => {
   const inserted = (values: string) =>
     `INSERT INTO meters (account_id, instance_id, volume_id, kind, rate_nanos, since, carried) VALUES (${account}, ${values})`
 
-  it('is of one thing, once for each kind', async () => {
+  it('belongs to one instance or volume, once for each kind', async () => {
     await refused(inserted(`NULL, NULL, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
     await refused(inserted(`${instance}, ${volume}, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
     await refused(inserted(`NULL, ${volume}, 'compute', 1, now(), 0`), 'meters_of_volumes')
@@ -226,14 +229,14 @@ describe('a meter', () => {
     await refused(inserted(`NULL, ${volume}, 'disk', 1, now(), 0`), 'meters_volume_id_kind_key')
   })
 
-  it('costs nothing or something, and carries less than a nano-dollar', async () => {
+  it('has a rate of at least zero and carries less than a nano-dollar', async () => {
     await refused(`UPDATE meters SET rate_nanos = -1 WHERE id = ${disk}`, 'meters_rates')
     for (const carried of [-1, 3_600_000]) {
       await refused(inserted(`${instance}, NULL, 'compute', 1, now(), ${carried}`), 'meters_carry_parts')
     }
   })
 
-  it('stays, and moves on by being charged alone', async () => {
+  it('cannot be deleted, and changes only through charges', async () => {
     await refused('DELETE FROM meters', 'delete of meters is not possible')
     await refused('TRUNCATE meters CASCADE', 'is not possible')
     const moved = 'update of meters is not possible'
@@ -253,14 +256,14 @@ describe('a meter', () => {
     await refused(`UPDATE meters SET volume_id = volume_id + 1 WHERE volume_id = ${volume}`, moved)
   })
 
-  it('may begin anew later while it costs nothing, and not earlier', async () => {
+  it('can restart later while it costs nothing, and never earlier', async () => {
     await app.sql(`UPDATE meters SET rate_nanos = 0 WHERE id = ${foreign}`)
     await refused(`UPDATE meters SET since = since - interval '1 ms' WHERE id = ${foreign}`, 'is not possible')
     await app.sql(`UPDATE meters SET rate_nanos = 5, since = since + interval '1 ms' WHERE id = ${foreign}`)
   })
 })
 
-describe('what an account has', () => {
+describe('the balance of an account', () => {
   const sums = {
     posted_nanos: '1',
     compute_rate_nanos: '1',
@@ -270,30 +273,30 @@ describe('what an account has', () => {
     metered_at: "interval '1 ms'",
   }
 
-  it.each(Object.entries(sums))('comes of its ledger and its meters alone: %s', async (column, one) => {
+  it.each(Object.entries(sums))('changes only through its ledger and meters: %s', async (column, one) => {
     const change = `UPDATE accounts SET ${column} = ${column} + ${one} WHERE id = ${account}`
     await refused(change, 'update of accounts is not possible')
   })
 
   it.each(['posted_nanos', 'compute_rate_nanos', 'compute_origin', 'disk_rate_nanos', 'disk_origin'])(
-    'is nothing at first: %s',
+    'is zero in a new account: %s',
     async column => {
       const insert = `INSERT INTO accounts (email, ${column}) VALUES ('new@example.com', 1)`
       await refused(insert, 'insert of accounts is not possible')
     },
   )
 
-  it('adds up whatever was done', async () => {
+  it('is consistent after all these statements', async () => {
     expect(await brokenLaws(app.sql)).toEqual([])
   })
 })
 
-describe('a limit', () => {
+describe('a limit in the database', () => {
   const limit = (key: string, amount: number) => `
     INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
     VALUES (${account}, ${key}, 'day', ${amount}, 'notify', now())`
 
-  it('is there once for an account or a key, and is not below zero', async () => {
+  it('exists once for an account or key and window, and is not below zero', async () => {
     const key = `(SELECT min(id) FROM api_keys WHERE account_id = ${account})`
     for (const whose of ['NULL', key]) {
       await app.sql(limit(whose, 0))
@@ -302,7 +305,7 @@ describe('a limit', () => {
     await refused(limit('NULL', -1), 'spend_limits_amount')
   })
 
-  it('of an instance is above zero', async () => {
+  it('is above zero when it limits the cost or stop time of an instance', async () => {
     for (const column of ['stop_at_cost_nanos', 'destroy_stopped_ms']) {
       await refused(`UPDATE instances SET ${column} = 0 WHERE id = ${instance}`, 'instances_arrangements')
     }

@@ -11,7 +11,7 @@ import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
 import { volumesOf } from '../../support/volumes/volumes.ts'
 
-// What the machines of the tests cost: GPUs 0.4 $ an hour, and the least disk 0.004 $.
+// Prices of the test machines: GPUs 0.4 $ an hour, and the smallest disk 0.004 $.
 const computeNanos = 400_000_000n
 const diskNanos = 4_000_000n
 const dollar = 1_000_000_000n
@@ -39,7 +39,7 @@ async function advanceTimeTo(instant: Date): Promise<void> {
   await app.runUntilIdle()
 }
 
-/** By hand: the last millisecond that can be paid, of an instance whose disk costs since it was rented. */
+/** Calculates the last millisecond that credit pays for, for an instance whose disk costs since the rental. */
 async function endOf(account: TestAccount, { id, since }: { id: number; since: Date }): Promise<Date> {
   const [granted] = await account.entries("e.kind = 'top_up'")
   const created = (await account.instance(id))['created_at'] as Date
@@ -50,7 +50,7 @@ async function endOf(account: TestAccount, { id, since }: { id: number; since: D
 }
 
 describe('when credit ends', () => {
-  it('what runs is stopped at that millisecond, and the reason is told', async () => {
+  it('stops a running instance at that millisecond with the reason NO_CREDIT', async () => {
     const account = await newAccount(app, dollar)
     const instance = await account.rentRunning()
     const end = await endOf(account, instance)
@@ -77,7 +77,7 @@ describe('when credit ends', () => {
     await account.expectLedgerAddsUp()
   })
 
-  it('nothing is charged for GPUs beyond it, however late that is seen; disks are', async () => {
+  it('charges disks but no GPUs after it, however late a gateway comes', async () => {
     const account = await newAccount(app, dollar)
     const instance = await account.rentRunning()
     const end = await endOf(account, instance)
@@ -96,7 +96,7 @@ describe('when credit ends', () => {
     expect(start.body).toMatchObject({ success: false, msg: 'You lack credit.' })
   })
 
-  it('what ran then is stopped although there is more by now, and what is started with that goes on', async () => {
+  it('stops instances from before it despite new credit, and lets instances from after it run', async () => {
     const account = await newAccount(app, dollar)
     const instance = await account.rentRunning()
     const end = await endOf(account, instance)
@@ -119,7 +119,7 @@ describe('when credit ends', () => {
     expect(rest).toEqual([])
   })
 
-  it('what waits for its GPUs is stopped, too', async () => {
+  it('stops an instance that waits for its GPUs', async () => {
     const account = await newAccount(app, dollar)
     const offer = await rentals.newOffer()
     const [machine] = (await app.sql(`SELECT machine_id FROM offers WHERE id = ${offer}`)) as { machine_id: number }[]
@@ -133,7 +133,7 @@ describe('when credit ends', () => {
     await app.rest(winner, 'PUT', `/asks/${other?.id}/`, { image: 'ubuntu' })
     const outbidAt = now()
     await app.runUntilIdle()
-    // That its GPUs were taken was charged without anything else happening to its account.
+    // The end of its GPUs is charged without any other event of its account.
     const [charged, ...more] = await account.entries("e.kind = 'compute'")
     expect([charged?.end, more]).toEqual([outbidAt, []])
     expect(await app.sql(`SELECT FROM meter_ends WHERE account_id = ${account.id}`)).toEqual([])
@@ -144,42 +144,42 @@ describe('when credit ends', () => {
     })
   })
 
-  it('it is told 24 hours ahead and 1, and again only after there was more', async () => {
+  it('warns 24 hours ahead and 1 hour ahead, and again only after credit was added', async () => {
     const account = await newAccount(app, 20n * dollar)
     const instance = await account.rentRunning()
     const end = await endOf(account, instance)
     const ahead = (hours: number) => new Date(end.getTime() - hours * hourMs)
-    const told = async () => (await account.eventsLike('ACCOUNT_%')).map(({ type, at }) => [type, at])
+    const notices = async () => (await account.eventsLike('ACCOUNT_%')).map(({ type, at }) => [type, at])
     await advanceTimeTo(new Date(ahead(24).getTime() - 1))
-    expect(await told()).toEqual([])
+    expect(await notices()).toEqual([])
     await advanceTimeTo(ahead(24))
     await advanceTimeTo(ahead(20))
-    expect(await told()).toEqual([['ACCOUNT_LOW_CREDIT', ahead(24)]])
+    expect(await notices()).toEqual([['ACCOUNT_LOW_CREDIT', ahead(24)]])
     await advanceTimeTo(ahead(1))
     const both = [
       ['ACCOUNT_LOW_CREDIT', ahead(24)],
       ['ACCOUNT_LOW_CREDIT', ahead(1)],
     ]
-    expect(await told()).toEqual(both)
+    expect(await notices()).toEqual(both)
     await account.grant(dollar)
     await app.runUntilIdle()
-    expect(await told()).toEqual(both)
+    expect(await notices()).toEqual(both)
     await advanceTime(3)
-    expect(await told()).toEqual([...both, ['ACCOUNT_LOW_CREDIT', now()]])
+    expect(await notices()).toEqual([...both, ['ACCOUNT_LOW_CREDIT', now()]])
     await account.grant(50n * dollar)
     await app.runUntilIdle()
     expect(await account.row()).toMatchObject({ low_credit_hours: null })
     await advanceTime(101)
-    expect((await told()).slice(3)).toEqual([['ACCOUNT_LOW_CREDIT', now()]])
+    expect((await notices()).slice(3)).toEqual([['ACCOUNT_LOW_CREDIT', now()]])
     await advanceTime(30)
-    expect((await told()).slice(4)).toEqual([['ACCOUNT_CREDIT_ENDED', now()]])
+    expect((await notices()).slice(4)).toEqual([['ACCOUNT_CREDIT_ENDED', now()]])
     await advanceTime(30)
     expect((await account.eventsLike('ACCOUNT_CREDIT_ENDED')).length).toBe(1)
   })
 })
 
 describe('debt', () => {
-  it('is warned of a day before it destroys instances after 48 hours, and then volumes', async () => {
+  it('is announced a day before it destroys instances after 48 hours, and then volumes', async () => {
     const account = await newAccount(app, dollar)
     const volumes = volumesOf(app)
     const machineId = await volumes.newMachine()
@@ -209,9 +209,10 @@ describe('debt', () => {
     expect(await account.instance(instance.id)).toMatchObject({ destroyed_at: later(48), reason_code: 'DEBT' })
     expect(await account.eventsLike('INSTANCE_DESTROYED')).toMatchObject([{ reason: 'DEBT' }])
     await rentals.converge()
-    const left = () => app.sql(`SELECT id FROM volumes WHERE account_id = ${account.id} AND deleted_at IS NULL`)
+    const remainingVolumes = () =>
+      app.sql(`SELECT id FROM volumes WHERE account_id = ${account.id} AND deleted_at IS NULL`)
     await advanceTime(0.1)
-    expect(await left()).toEqual([])
+    expect(await remainingVolumes()).toEqual([])
     expect(await account.eventsLike('VOLUME_DELETED')).toMatchObject([{ reason: 'DEBT' }, { reason: 'DEBT' }])
     expect(await account.row()).toMatchObject({ disk_rate_nanos: '0', billing_due_at: null })
     const credit = await account.credit()
@@ -220,7 +221,7 @@ describe('debt', () => {
     await account.expectLedgerAddsUp()
   })
 
-  it('deletes no volume that is in an instance by the time that it is taken', async () => {
+  it('deletes no volume that an instance holds by the time of the lock', async () => {
     const account = await newAccount(app, dollar)
     const volumes = volumesOf(app)
     const instance = await account.rentRunning()
@@ -229,13 +230,13 @@ describe('debt', () => {
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
     const { database } = gateway
     const at = now()
-    // Chosen while it was free, and attached before it is taken.
+    // The volume was chosen while it was free and is attached before it is locked.
     const chosen = { instanceIds: [], volume: { id: BigInt(volume), machineId: Number(machineId) } }
     await volumes.attach(volume, instance.id)
     const deleteIt = () =>
       transaction(database, async tx => {
-        const taken = await lockTargets(tx, account.id, chosen)
-        await performAction(tx, await lockBalance(tx, account.id, at), 'deleteVolumes', taken, at)
+        const targets = await lockTargets(tx, account.id, chosen)
+        await performAction(tx, await lockBalance(tx, account.id, at), 'deleteVolumes', targets, at)
       })
     const isDeleted = async () =>
       (await app.sql(`SELECT deleted_at IS NOT NULL AS deleted FROM volumes WHERE id = ${volume}`))[0]
@@ -247,7 +248,7 @@ describe('debt', () => {
     await gateway.close()
   })
 
-  it('is forgotten when there is credit again', async () => {
+  it('ends when there is credit again', async () => {
     const account = await newAccount(app, dollar)
     const instance = await account.rentRunning()
     await advanceTime(30)
@@ -259,7 +260,7 @@ describe('debt', () => {
     expect(await account.instance(instance.id)).toMatchObject({ destroyed_at: null, target_state: 'stopped' })
   })
 
-  it('destroys nothing that was not warned of a day before, when nobody was there to warn', async () => {
+  it('destroys nothing within a day of a late warning', async () => {
     const account = await newAccount(app, dollar)
     const instance = await account.rentRunning()
     const end = await endOf(account, instance)
@@ -267,7 +268,7 @@ describe('debt', () => {
     await app.runUntilIdle()
     const [{ after } = { after: {} as Record<string, unknown> }, ...more] = await account.eventsLike('ACCOUNT_DEBT')
     expect(more).toEqual([])
-    // What could not be paid of GPUs any more paid its disk for a moment.
+    // The remainder that was too small for GPUs paid for the disk a moment longer.
     expect(new Date(after['since'] as string).getTime() - end.getTime()).toBeLessThan(100)
     expect(new Date(after['destroysAt'] as string)).toEqual(new Date(now().getTime() + 24 * hourMs))
     await advanceTime(23.9)
@@ -277,7 +278,7 @@ describe('debt', () => {
   })
 })
 
-describe('what is due by another clock', () => {
+describe('billing work with different clocks', () => {
   const billing = ({ database, log }: Gateway) => dueBillingServices({ database, log }, { debtGraceMs: 48 * hourMs })
   let gateway: Gateway
   beforeAll(() => {
@@ -285,7 +286,7 @@ describe('what is due by another clock', () => {
   })
   afterAll(() => gateway.close())
 
-  it('is looked at once where an end is ahead, and charged when that has come', async () => {
+  it('checks an account once for a future end, and charges it when the end has come', async () => {
     const account = await newAccount(app, 100n * dollar)
     const instance = await account.rentRunning()
     const end = new Date(now().getTime() + 10_000)
@@ -296,18 +297,18 @@ describe('what is due by another clock', () => {
     const work = billing(gateway)
     const claimed = async () => (await work.claimDue(1_000)).find(({ accountId }) => accountId === account.id)
     const lease = await claimed()
-    if (!lease) throw new Error('It was not due.')
+    if (!lease) throw new Error('The account is not due.')
     await work.perform(lease)
     expect(await claimed()).toBeUndefined()
     expect(await account.entries("e.kind = 'compute'")).toEqual([])
     app.clock.advance(10_000)
     const again = await claimed()
-    if (!again) throw new Error('It was not due when the end had come.')
+    if (!again) throw new Error('The account is not due when the end has come.')
     await work.perform(again)
     expect(await account.entries("e.kind = 'compute'")).toMatchObject([{ end }])
   })
 
-  it('is done at once, one after the other, in an account whose time is ahead', async () => {
+  it('performs all due actions at once in an account whose time is ahead', async () => {
     app.clock.advance(24 * hourMs - (now().getTime() % (24 * hourMs)) + 12 * hourMs)
     await app.runUntilIdle()
     const account = await newAccount(app, 6n * dollar)
@@ -324,8 +325,8 @@ describe('what is due by another clock', () => {
   })
 })
 
-describe('every day', () => {
-  it('what goes on is charged up to midnight, in pieces, without changing what is left', async () => {
+describe('the daily charge', () => {
+  it('charges running meters up to midnight in batches', async () => {
     const account = await newAccount(app, 100n * dollar)
     const machine = await volumesOf(app).newMachine()
     const volume = `account_id, machine_id, name, size_mb, storage_nanos, disk_nanos, created_at`
@@ -366,7 +367,7 @@ describe('two gateways', () => {
   const billingOf = ({ database }: Pick<Gateway, 'database'>) => dueBillingServices({ database, log }, rules)
   const log = { warn: () => {} } as never
 
-  it('stop everything once', async () => {
+  it('stop every instance once', async () => {
     await app.runUntilIdle()
     const accounts: TestAccount[] = []
     for (let index = 0; index < 8; index += 1) {
@@ -385,30 +386,30 @@ describe('two gateways', () => {
     }
   })
 
-  it('take few statements for a look at an account for which nothing is to be done', async () => {
+  it('take few statements for a pass over an account without due work', async () => {
     await app.runUntilIdle()
     const account = await newAccount(app, dollar)
     await account.rentRunning()
     await app.runUntilIdle()
     const [billing] = gateways.map(billingOf)
-    const look = async () => {
+    const measurePass = async () => {
       await app.sql(`UPDATE accounts SET billing_due_at = '${now().toISOString()}' WHERE id = ${account.id}`)
       const lease = (await billing?.claimDue(10))?.find(({ accountId }) => accountId === account.id)
-      if (!lease) throw new Error('It was not due.')
+      if (!lease) throw new Error('The account is not due.')
       return await captureQueries(async () => await billing?.perform(lease))
     }
-    // Its balance and its facts before it is taken and behind that, taking it in a transaction, and giving it back.
-    expect(await look()).toHaveLength(9)
+    // The statements: balance and facts before and after the lock, the lock in a transaction, and the release.
+    expect(await measurePass()).toHaveLength(9)
     for (const window of ['DAY', 'MONTH']) {
       const limit = `{target: {account: true}, window: ${window}, amount: "100", action: STOP_RUNNING}`
       await app.graphql(account.key, `mutation { setSpendLimit(input: ${limit}) { __typename } }`)
     }
-    // What its limits count is summed as it is taken, and as it is given back.
-    expect((await look()).filter(text => text.includes('ledger_entries'))).toHaveLength(2)
+    // The usage of the limits is summed at the lock and at the release.
+    expect((await measurePass()).filter(text => text.includes('ledger_entries'))).toHaveLength(2)
     expect(await account.row()).toMatchObject({ billing_leased_until: null })
   })
 
-  it('do it although one of them died at it, and not once more when it comes back', async () => {
+  it('perform an action once when one of them dies at it and comes back', async () => {
     await app.runUntilIdle()
     const account = await newAccount(app, dollar)
     await account.rentRunning()
@@ -418,7 +419,7 @@ describe('two gateways', () => {
     expect((await living?.claimDue(10))?.map(({ accountId }) => accountId)).not.toContain(account.id)
     app.clock.advance(30_001)
     const second = (await living?.claimDue(10))?.find(({ accountId }) => accountId === account.id)
-    if (!lease || !second) throw new Error('It was not due.')
+    if (!lease || !second) throw new Error('The account is not due.')
     await dead?.perform(lease)
     expect(await account.eventsLike('INSTANCE_TARGET_CHANGED')).toEqual([])
     await living?.perform(second)
@@ -427,7 +428,7 @@ describe('two gateways', () => {
     expect(await account.eventsLike('ACCOUNT_CREDIT_ENDED')).toHaveLength(1)
   })
 
-  it('charge and stop the same after one that died between any two transactions', async () => {
+  it('charge and stop the same when one of them dies between any two transactions', async () => {
     for (const survived of [0, 1]) {
       await app.runUntilIdle()
       const account = await newAccount(app, dollar)
@@ -439,7 +440,7 @@ describe('two gateways', () => {
       const pool = Object.create(database.pool, {
         connect: {
           value: async () => {
-            if (left === 0) throw new Error('It died.')
+            if (left === 0) throw new Error('The gateway died.')
             left -= 1
             return await database.pool.connect()
           },
@@ -447,7 +448,7 @@ describe('two gateways', () => {
       })
       const dying = billingOf({ database: { ...database, pool } })
       const lease = (await dying.claimDue(10)).find(({ accountId }) => accountId === account.id)
-      if (!lease) throw new Error('It was not due.')
+      if (!lease) throw new Error('The account is not due.')
       await dying.perform(lease).catch(() => {})
       app.clock.advance(30_001)
       await app.runUntilIdle()

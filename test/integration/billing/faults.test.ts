@@ -1,4 +1,4 @@
-// Gateways lose their connection to the database in the midst of charging. Nothing is charged twice, and nothing is lost.
+// A gateway loses its database connection while it charges. No charge is lost or made twice.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 type Rented = { actor: Actor; id: bigint; email: string }
 
-/** A bid of 0.3 $ an hour that runs since a minute or so, of an account of its own. */
+/** Rents an instance with a bid of 0.3 $ an hour in a new account. It has run for about a minute. */
 async function rentRunning(): Promise<Rented> {
   machineId += 1
   await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId % 250}` } }])
@@ -47,7 +47,7 @@ async function rentRunning(): Promise<Rented> {
   return { actor, id, email: row?.['email'] as string }
 }
 
-/** All that is kept of the money of an account, but for the names that the database gave. */
+/** All stored money of an account, without generated ids. */
 async function moneyOf({ actor: { accountId } }: Rented): Promise<unknown> {
   return await gateway.sql(
     `SELECT a.posted_nanos, a.compute_rate_nanos, a.disk_rate_nanos,
@@ -65,30 +65,30 @@ const allMetersSql = Prisma.sql`true`
 const later = (ms: number) => new Date(clock.now().getTime() + ms)
 
 const actions: Record<string, Action> = {
-  'all that runs is charged': (by, { actor }) =>
+  'a gateway charges all running meters': (by, { actor }) =>
     transaction(by.database, async tx => {
       await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), allMetersSql)
     }),
-  'GPUs that ended are charged': async (by, { actor, id }) => {
+  'a gateway charges ended GPUs': async (by, { actor, id }) => {
     await transaction(by.database, async tx => {
       const rows = await tx.rows(Prisma.sql`SELECT FROM meter_ends WHERE account_id = ${actor.accountId}`)
       if (rows.length === 0) await endCompute(tx, [id], later(-5_000))
       await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), allMetersSql)
     })
   },
-  'the credit has ended': (by, { actor }) =>
+  'credit ends': (by, { actor }) =>
     transaction(by.database, async tx => {
-      // In 3,289 hours.
+      // The credit ends in 3,289 hours.
       const account = await lockBalance(tx, actor.accountId, later(4_000 * 3_600_000))
       await chargeMeters(tx, account, allMetersSql)
     }),
-  'an instance is stopped': (by, { actor, id }) =>
+  'a renter stops an instance': (by, { actor, id }) =>
     by.services.instances.update(actor, [id], { targetState: 'stopped' }),
-  'an instance is destroyed': (by, { actor, id }) => by.services.instances.destroy(actor, [id]),
-  'a bid is changed': (by, { actor, id }) => by.services.instances.changeBid(actor, id, 350_000_000n),
-  'credit is granted': (by, { email }) =>
+  'a renter destroys an instance': (by, { actor, id }) => by.services.instances.destroy(actor, [id]),
+  'a renter changes a bid': (by, { actor, id }) => by.services.instances.changeBid(actor, id, 350_000_000n),
+  'an operator grants credit': (by, { email }) =>
     by.operations.accounts.grantCredit(email, { amountNanos: 5n, idempotencyKey: 'once' }),
-  'what was charged is given back': (by, { actor, id }) =>
+  'a gateway refunds a charge': (by, { actor, id }) =>
     transaction(by.database, async tx => {
       const account = await lockBalance(tx, actor.accountId, clock.now())
       await chargeMeters(tx, account, allMetersSql)
@@ -98,12 +98,12 @@ const actions: Record<string, Action> = {
     }),
 }
 
-/** Does a deed, and loses the connection of its transaction before the n-th statement, or after the commit. */
-async function withFault(place: number, deed: (by: Gateway) => Promise<unknown>) {
-  const mortal = openGateway({ url: testDatabase.url, now: clock.now, poolSize: 1 })
+/** Performs an action and loses its connection before the n-th statement, or after the commit. */
+async function withFault(place: number, action: (by: Gateway) => Promise<unknown>) {
+  const dying = openGateway({ url: testDatabase.url, now: clock.now, poolSize: 1 })
   let statements = 0
   let committed = false
-  mortal.database.pool.on('connect', client => {
+  dying.database.pool.on('connect', client => {
     client.on('error', () => {})
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
     const counted = async (...args: unknown[]) => {
@@ -120,30 +120,30 @@ async function withFault(place: number, deed: (by: Gateway) => Promise<unknown>)
     }
     client.query = counted as typeof client.query
   })
-  const failed = await deed(mortal).then(
+  const failed = await action(dying).then(
     () => false,
     () => true,
   )
-  await mortal.close()
+  await dying.close()
   expect(failed).toBe(true)
   return { committed }
 }
 
-it.each(Object.entries(actions))('when %s', async (_name, deed) => {
+it.each(Object.entries(actions))('charges once after a lost connection when %s', async (_name, action) => {
   const rented = await rentRunning()
   const before = await moneyOf(rented)
   for (let place = 1; ; place += 1) {
-    const { committed } = await withFault(place, by => deed(by, rented))
+    const { committed } = await withFault(place, by => action(by, rented))
     if (committed) {
       expect(place).toBeGreaterThan(5)
       break
     }
     expect(await moneyOf(rented)).toEqual(before)
   }
-  // Who was not told of the commit any more does it again, as if for the first time.
+  // A caller that did not hear of the commit repeats the action.
   const done = await moneyOf(rented)
   expect(done).not.toEqual(before)
-  await deed(gateway, rented)
+  await action(gateway, rented)
   expect(await moneyOf(rented)).toEqual(done)
   expect(await brokenLaws(gateway.sql)).toEqual([])
 })

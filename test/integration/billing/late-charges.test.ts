@@ -1,4 +1,4 @@
-// What accounts come to while nobody looks at them, since all gateways are busy or gone.
+// Charges of accounts while no gateway runs the billing work.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hourMs, newAccount, type TestAccount } from '../../support/accounts/accounts.ts'
@@ -10,7 +10,7 @@ const dollar = 1_000_000_000n
 
 let app: TestApp
 let rentals: Rentals
-/** It looks at instances, and at no account. */
+/** A gateway that reconciles instances and runs no billing work. */
 let gateway: Gateway
 
 beforeAll(async () => {
@@ -38,8 +38,8 @@ async function chargedOf({ id }: TestAccount): Promise<number[]> {
   return (rows as { instance_id: string }[]).map(row => Number(row.instance_id))
 }
 
-describe('an account that nobody looks at', () => {
-  it('pays for what it rents once it has credit again, and not for what ran before', async () => {
+describe('an account without billing passes', () => {
+  it('pays for new rentals once it has credit again, and not for earlier ones', async () => {
     const account = await newAccount(app, dollar)
     await account.rentRunning()
     app.clock.advance(10 * hourMs)
@@ -51,7 +51,7 @@ describe('an account that nobody looks at', () => {
     await account.expectLedgerAddsUp()
   })
 
-  it('has everything stopped that ran when its credit ended, each time', async () => {
+  it('has its running instances stopped at each end of credit', async () => {
     const account = await newAccount(app, dollar)
     const first = await account.rentRunning()
     app.clock.advance(10 * hourMs)
@@ -72,7 +72,7 @@ describe('an account that nobody looks at', () => {
     await account.expectLedgerAddsUp()
   })
 
-  it('has nothing started while it has nothing', async () => {
+  it('starts no GPU charges without credit', async () => {
     const account = await newAccount(app, dollar)
     const id = await rentals.rent(account.key)
     await app.sql(
@@ -87,12 +87,12 @@ describe('an account that nobody looks at', () => {
   })
 })
 
-describe('what two say has ended', () => {
+describe('a meter with a second end', () => {
   const end = (id: number) => `
     INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, '${app.clock.now().toISOString()}' FROM meters
     WHERE instance_id = ${id} AND kind = 'compute'`
 
-  it('is forgotten once it is charged', async () => {
+  it('loses the second end once it is charged', async () => {
     const account = await newAccount(app, 100n * dollar)
     const { id } = await account.rentRunning()
     await app.rest(account.key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
@@ -103,7 +103,7 @@ describe('what two say has ended', () => {
     expect(await account.entries("e.kind = 'compute'")).toHaveLength(1)
   })
 
-  it('does not end what is started again', async () => {
+  it('keeps running when its instance was started again', async () => {
     const account = await newAccount(app, 100n * dollar)
     const { id } = await account.rentRunning()
     await app.rest(account.key, 'PUT', `/instances/${id}/`, { state: 'stopped' })

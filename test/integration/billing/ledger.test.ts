@@ -10,7 +10,7 @@ let stranger: string
 
 beforeAll(async () => {
   app = await startApp()
-  // An id that is nothing else.
+  // Entry ids differ from all other ids.
   await app.sql('ALTER SEQUENCE ledger_entries_id_seq RESTART 7000001')
   rentals = rentalsOf(app)
   stranger = await app.newKey(null, someCredit)
@@ -29,13 +29,13 @@ async function ledger(
   of: string,
   args = '',
   fields = `totalCount nodes { ${lines} } pageInfo { hasNextPage endCursor }`,
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+  // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
 ): Promise<any> {
   const { data, errors } = await app.graphql(of, `{ viewer { ledger${args} { ${fields} } } }`)
   return errors ? { errors } : data.viewer.ledger
 }
 
-/** An instance that was stopped and started over and over: so many charges for GPUs. */
+/** Rents an instance, then stops and starts it this many times. Each stop makes one GPU charge. */
 async function charged(times: number): Promise<number> {
   const id = await rentals.rent(key, { label: 'mine' })
   for (let time = 1; time <= times; time += 1) {
@@ -48,7 +48,7 @@ async function charged(times: number): Promise<number> {
 }
 
 describe('the ledger', () => {
-  it('has a line for what was granted, and for each stretch that ran', async () => {
+  it('has an entry for each grant and each period of running GPUs', async () => {
     const id = await charged(1)
     const { data } = await app.graphql(key, '{ viewer { apiKeys { id } } }')
     const { totalCount, nodes } = await ledger(key)
@@ -58,7 +58,7 @@ describe('the ledger', () => {
     expect([totalCount, nodes.length]).toEqual([2, 2])
     expect(grant).toMatchObject({ kind: 'TOP_UP', amount: '100', balanceAfter: '100', ...nothing, ...ofNone })
     const seconds = (Date.parse(charge.periodEnd) - Date.parse(charge.periodStart)) / 1000
-    // 400,000,000 nano-dollars in 3,600 seconds.
+    // 400,000,000 nano-dollars per 3,600 seconds.
     const nanos = Math.floor((400_000_000 * seconds) / 3600)
     expect(charge).toEqual({
       id: expect.stringMatching(/^led_\d+$/),
@@ -78,7 +78,7 @@ describe('the ledger', () => {
     })
   })
 
-  it('tells operators the same of a charge, with what was carried into it', async () => {
+  it('shows operators the same charges with their carried parts', async () => {
     await charged(3)
     const { nodes } = await ledger(key, '(filter: {kinds: [COMPUTE]})')
     const { data } = await app.graphql(key, '{ viewer { id } }')
@@ -89,7 +89,7 @@ describe('the ledger', () => {
     expect(new Set(carried).size).toBeGreaterThan(1)
   })
 
-  it('is read in pages from either end, which hold while it grows', async () => {
+  it('has pages from either end that stay stable while it grows', async () => {
     await charged(5)
     const all = (await ledger(key)).nodes.map(({ id }: { id: string }) => id)
     expect(all).toHaveLength(6)
@@ -109,7 +109,7 @@ describe('the ledger', () => {
     expect(before.nodes.map(({ id }: { id: string }) => id)).toEqual(all.slice(-4, -2))
   })
 
-  it('is narrowed to kinds, instances and a time', async () => {
+  it('is filtered by kinds, instances and time', async () => {
     const [one, other] = [await charged(1), await charged(2)]
     const count = async (filter: string) => (await ledger(key, `(filter: { ${filter} })`)).nodes.length
     expect(await count('kinds: [TOP_UP]')).toBe(1)
@@ -121,7 +121,7 @@ describe('the ledger', () => {
     expect(await count(`to: "${newest.postedAt}"`)).toBe(3)
   })
 
-  it('refuses a filter that cannot be, with everything that is wrong', async () => {
+  it('refuses an invalid filter with all issues', async () => {
     const ids = Array.from({ length: 101 }, (_, index) => `"${index + 1}"`).join(' ')
     const wrong = `(filter: { instanceIds: [${ids}], from: "2026-11-21T00:00:00Z", to: "2026-11-21T00:00:00Z" })`
     const { errors } = await ledger(key, wrong)
@@ -137,7 +137,7 @@ describe('the ledger', () => {
     expect((await ledger(key, `(after: "${cursor}")`)).errors[0].extensions.code).toBe('INVALID_CURSOR')
   })
 
-  it("shows nobody another's, by whatever id", async () => {
+  it('hides the entries of other accounts for any id', async () => {
     const id = await charged(1)
     const [entry] = (await ledger(key)).nodes
     const ask = async (of: string, entryId: string, instanceId: number | string) => {
@@ -149,7 +149,7 @@ describe('the ledger', () => {
     expect(await ask(stranger, 'led_987654321', 987_654_321)).toEqual([null, 0])
   })
 
-  it('costs as many statements for entries of many instances as for one', async () => {
+  it('takes as many statements for entries of many instances as for one', async () => {
     const ids: number[] = []
     while (ids.length < 25) ids.push(await rentals.rent(key, { target_state: 'stopped' }))
     app.clock.advance(60_000)
@@ -170,7 +170,7 @@ it.each([
   ['ledger', `{ viewer { ledger { totalCount nodes { id } } } }`],
   ['ledger of one entry', `{ node(id: "led_7000001") { id } }`],
   ['usage', `{ viewer { usage(${period}) { cost } } }`],
-])('a key without billing_read is refused the %s', async (_name, query) => {
+])('refuses a key without billing_read the %s', async (_name, query) => {
   const permissions = { api: { user_read: {}, instance_read: {}, billing_write: {}, misc: {} } }
   const { errors } = await app.graphql(await app.newScopedKey(key, permissions), query)
   expect(errors?.[0]?.extensions).toMatchObject({ code: 'FORBIDDEN', missing: ['billing_read'] })

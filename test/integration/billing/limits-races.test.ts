@@ -1,4 +1,4 @@
-// Limits hold when much is asked for at once, through several gateways.
+// Spend limits hold for simultaneous requests through several gateways.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transaction } from '../../../src/database/transaction.ts'
@@ -33,7 +33,7 @@ afterAll(async () => {
 const limit = (actor: Actor, amountNanos: bigint, apiKeyId: bigint | null = null, window: SpendWindow = 'hour') =>
   first.services.billing.setSpendLimit(actor, { apiKeyId, window, amountNanos, action: 'block_new' })
 
-/** An account, and another key of it. */
+/** An account with a second API key. */
 async function createRenter(): Promise<{ owner: Actor; worker: Actor }> {
   const owner = await first.newActor()
   const { apiKey } = await first.services.apiKeys.create(owner, { fullAccess: true })
@@ -49,10 +49,10 @@ async function newOffers(count: number): Promise<bigint[]> {
   return rows.map(({ id }) => BigInt(id as string))
 }
 
-/** What came of all of them at once, each through the next gateway. */
+/** Runs all requests at once, each through the next gateway, and counts their outcomes. */
 async function atOnce(asks: ((gateway: Gateway) => Promise<unknown>)[]) {
-  const asked = asks.map((ask, index) => ask(gateways[index % 2] as Gateway).then(() => 'done'))
-  const outcomes = await Promise.all(asked.map(one => one.catch((error: DomainError) => error.code)))
+  const requests = asks.map((ask, index) => ask(gateways[index % 2] as Gateway).then(() => 'done'))
+  const outcomes = await Promise.all(requests.map(one => one.catch((error: DomainError) => error.code)))
   const refused = outcomes.filter(outcome => outcome === 'SPEND_LIMIT_EXCEEDED').length
   return { done: outcomes.filter(outcome => outcome === 'done').length, refused }
 }
@@ -60,8 +60,8 @@ async function atOnce(asks: ((gateway: Gateway) => Promise<unknown>)[]) {
 const used = async (actor: Actor) => (await first.services.billing.spendLimits(actor))[0]?.usedNanos
 
 // An instance costs 0.404 $ an hour.
-describe('of twelve at once against a limit that allows five', () => {
-  it.each(['the account', 'a key'])('five are rented, with a limit of %s', async whose => {
+describe('twelve simultaneous requests against a limit that allows five', () => {
+  it.each(['the account', 'a key'])('rent five instances with a limit of %s', async whose => {
     const { owner, worker } = await createRenter()
     await limit(owner, 2_020_000_000n, whose === 'a key' ? BigInt(worker.apiKeyId) : null)
     const offers = await newOffers(12)
@@ -74,12 +74,12 @@ describe('of twelve at once against a limit that allows five', () => {
     expect(left).toEqual([{ count: 7 }])
   })
 
-  it('five are started, one by one or by two', async () => {
+  it('start five instances, alone or in pairs', async () => {
     const { owner, worker } = await createRenter()
     const rented = await Promise.all(
       (await newOffers(12)).map(offer => first.rent(worker, offer, { launch: { targetState: 'stopped' } })),
     )
-    // Twelve disks, and five that run.
+    // Twelve disks, and five running instances.
     await limit(owner, 2_048_000_000n)
     const start = (ids: bigint[]) => (gateway: Gateway) =>
       gateway.services.instances.update(worker, ids, { targetState: 'running' })
@@ -87,12 +87,12 @@ describe('of twelve at once against a limit that allows five', () => {
     const pairs = Array.from({ length: 3 }, (_, index) => ids.slice(index * 2, index * 2 + 2))
     await atOnce([...pairs.map(start), ...ids.slice(6).map(id => start([id]))])
     expect(await used(owner)).toBeLessThanOrEqual(2_048_000_000n)
-    // Whoever was refused for another that would have been too many may be alone.
+    // A pair that was refused may contain an instance that fits alone.
     await atOnce(ids.map(id => start([id])))
     expect(await used(owner)).toBe(2_048_000_000n)
   })
 
-  it('five of different kinds: rentals, starts, volumes and bids never exceed it together', async () => {
+  it('never exceed it together with rentals, starts, volumes and bids', async () => {
     const { owner, worker } = await createRenter()
     const offers = await newOffers(9)
     const stopped = await Promise.all(
@@ -126,8 +126,8 @@ describe('of twelve at once against a limit that allows five', () => {
   })
 })
 
-describe('a limit that is set while something is asked for', () => {
-  it('counts what was rented before, and holds for what comes after', async () => {
+describe('a limit that is set during another request', () => {
+  it('counts earlier rentals and refuses later ones', async () => {
     const { owner, worker } = await createRenter()
     const [one, other] = (await newOffers(2)) as [bigint, bigint]
     await withSession(testDatabase.url, async session => {
@@ -147,7 +147,7 @@ describe('a limit that is set while something is asked for', () => {
     await expect(gateways[1].rent(worker, other)).rejects.toBeInstanceOf(DomainError)
   })
 
-  it('by a key that gets a limit at that moment is set before, or not at all', async () => {
+  it('is refused when its own key gets a limit first', async () => {
     const { owner, worker } = await createRenter()
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
@@ -167,8 +167,8 @@ describe('a limit that is set while something is asked for', () => {
   })
 })
 
-describe('what a limit stops', () => {
-  it('is stopped once and told once, however many look at once while it is started, stopped and charged', async () => {
+describe('a limit that stops instances', () => {
+  it('stops them once and is recorded once during simultaneous passes, starts and destroys', async () => {
     const { owner, worker } = await createRenter()
     const rented = await Promise.all((await newOffers(6)).map(offer => first.rent(worker, offer)))
     for (let turn = 0; turn < 4; turn += 1) {
@@ -210,14 +210,14 @@ describe('what a limit stops', () => {
     expect(ends).toEqual({ ends: 1, meters: 6, same: true })
   })
 
-  it('is stopped by whoever looks next when a gateway dies between noting and stopping', async () => {
+  it('stops them in the next pass after a gateway died between the record and the stop', async () => {
     const { owner, worker } = await createRenter()
     const [offer] = await newOffers(1)
     const { id } = await first.rent(worker, offer as bigint)
     await first.services.billing.setSpendLimit(owner, {
       ...{ apiKeyId: null, window: 'hour', amountNanos: 1n, action: 'stop_running' },
     })
-    // So far it came: it is noted, and nothing more.
+    // The gateway dies here: the limit is recorded as reached, and nothing is stopped.
     await transaction(first.database, tx => lockBalance(tx, owner.accountId, clock.now()))
     const target = async () => (await first.sql('SELECT target_state FROM instances WHERE id = $1', [id]))[0]
     expect(await target()).toEqual({ target_state: 'running' })

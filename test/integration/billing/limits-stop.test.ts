@@ -1,4 +1,4 @@
-// Limits of a day or month: what is counted, the instant at which they are reached, and what happens then.
+// Day and month limits: which costs count, when they are reached, and what they stop.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/database/client.ts'
@@ -24,7 +24,7 @@ const hour = 3_600_000
 const compute = 400_000_000n
 const disk = 4_000_000n
 
-// Each test has days for itself.
+// Each test has a clock and days of its own.
 beforeEach(async () => {
   app = await startApp()
   rentals = rentalsOf(app)
@@ -44,7 +44,7 @@ const targetOf = async (id: number) => (await rentals.read(worker, id)).intended
 const advanceTo = (instant: string | Date) => app.clock.advance(new Date(instant).getTime() - app.clock.now().getTime())
 const used = async () => (await limits.read(owner)).account[0].used
 
-/** Charges everything of the account that goes on, as happens at midnight. */
+/** Charges all running meters of the account, like the daily charge at midnight. */
 async function post(): Promise<void> {
   const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {}, now: app.clock.now })
   const at = app.clock.now()
@@ -53,7 +53,7 @@ async function post(): Promise<void> {
   }).finally(() => database.close())
 }
 
-/** What was charged for GPUs, and up to when, by instance. */
+/** The GPU charges of an instance, with their first and last instant. */
 async function charged(id: number) {
   const rows =
     await app.sql(`SELECT -sum(amount_nanos)::bigint AS nanos, min(period_start) AS since, max(period_end) AS until
@@ -66,7 +66,7 @@ const eventsOf = async (type: string) =>
   (await app.sql(`SELECT after, reason, instance_id, at FROM events WHERE account_id = ${accountId} AND type = '${type}'
     ORDER BY id`)) as { after: Record<string, unknown>; reason: string; instance_id: string; at: Date }[]
 
-/** The last millisecond up to which meters of these rates, since these instants, cost no more. */
+/** The last millisecond at which meters with these rates and starts cost at most the amount. */
 function instantOf(amountNanos: bigint, meters: [bigint, Date][]): Date {
   const [rate, origin] = meters.reduce(
     ([rates, origins], [nanos, since]) => [rates + nanos, origins + nanos * BigInt(since.getTime())],
@@ -83,12 +83,12 @@ const meters = async () =>
     },
   )
 
-describe('a limit of a day that stops', () => {
-  it('stops what it counts at the millisecond that it can still pay for, however late that is found', async () => {
+describe('a day limit that stops instances', () => {
+  it('charges GPUs until the last millisecond within it, however late a gateway finds out', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
-    // Looked at before, it says when to look again, and stops nothing.
+    // An earlier pass schedules the next check and stops nothing.
     expect(await limits.enforce(accountId)).toEqual(reached)
     expect(await targetOf(id)).toBe('running')
     advanceTo(new Date(reached.getTime() - 1))
@@ -110,7 +110,7 @@ describe('a limit of a day that stops', () => {
     const targets = (await eventsOf('INSTANCE_TARGET_CHANGED')).filter(({ reason }) => reason === 'SPEND_LIMIT')
     expect(targets).toMatchObject([{ instance_id: String(id), after: { targetState: 'stopped' } }])
     expect((await limits.read(owner)).account).toMatchObject([{ reachedAt: reached.toISOString() }])
-    // Once more does nothing more.
+    // Another pass changes nothing.
     await limits.enforce(accountId)
     await rentals.converge()
     await limits.enforce(accountId)
@@ -118,7 +118,7 @@ describe('a limit of a day that stops', () => {
     expect(await charged(id)).toEqual({ nanos, since, until })
   })
 
-  it('lets nothing start until its window ends, or it is set higher', async () => {
+  it('refuses starts until its window ends or it is raised', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     app.clock.advance(3 * hour)
@@ -142,18 +142,18 @@ describe('a limit of a day that stops', () => {
   })
 
   it.each([
-    ['is stopped', async (id: number) => void (await stop(id))],
+    ['stops', async (id: number) => void (await stop(id))],
     ['is destroyed', async (id: number) => void (await app.rest(worker, 'DELETE', `/instances/${id}/`))],
     ['is charged at midnight', post],
     [
-      'is found to have exited after that',
+      'exits',
       async (id: number) => {
         const ended = app.clock.now().toISOString()
         await app.sql(`UPDATE simulated_containers SET exit_code = 1, ends_at = '${ended}' WHERE instance_id = ${id}`)
         await rentals.converge()
       },
     ],
-  ])('charges nothing beyond when its instance %s before anybody looks', async (_name, act) => {
+  ])('charges no GPUs after it is reached when the instance %s before the next pass', async (_name, act) => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
@@ -163,7 +163,7 @@ describe('a limit of a day that stops', () => {
     expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toHaveLength(1)
   })
 
-  it('charges nothing beyond in a day that ended before anybody looked', async () => {
+  it('charges no GPUs after it is reached when the day ends before the next pass', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
@@ -171,12 +171,12 @@ describe('a limit of a day that stops', () => {
     await limits.enforce(accountId)
     expect((await charged(id)).until).toEqual(reached)
     expect(await targetOf(id)).toBe('stopped')
-    // It is another day, in which nothing of it was reached.
+    // The limit is not reached on this later day.
     expect((await start(id)).status).toBe(200)
   })
 
-  it('is reached on the second day, if the first was not enough', async () => {
-    // Eight hours are left of the first day.
+  it('is reached on the second day if the first costs too little', async () => {
+    // Eight hours remain of the first day.
     advanceTo('2026-11-21T16:00:00.000Z')
     await limits.set(owner, { window: 'DAY', amount: '5', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
@@ -184,12 +184,12 @@ describe('a limit of a day that stops', () => {
     advanceTo('2026-11-23T16:00:00.000Z')
     await limits.enforce(accountId)
     const midnight = new Date('2026-11-22T00:00:00.000Z')
-    // What is carried over midnight may move it by one.
+    // Parts carried over midnight may move the instant by one millisecond.
     const reached = instantOf(5_000_000_000n, [[compute + disk, midnight]])
     expect(Math.abs((await charged(id)).until.getTime() - reached.getTime())).toBeLessThanOrEqual(1)
   })
 
-  it('counts also where another was reached before it, and nobody looked at either', async () => {
+  it('is reached after another limit when no pass ran since either', async () => {
     const id = await rentals.rentToStatus(worker, 'running')
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     await limits.set(owner, { window: 'MONTH', amount: '0.5', action: 'NOTIFY' })
@@ -203,13 +203,13 @@ describe('a limit of a day that stops', () => {
     ])
   })
 
-  it('does not charge again what is seen running before it is stopped', async () => {
+  it('does not charge an instance again that still runs before the stop', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     app.clock.advance(3 * hour)
     await post()
     const before = await charged(id)
-    // A gateway that is slow has the account: nobody stops anything for its limits meanwhile.
+    // A slow gateway has leased the account, so no other gateway stops its instances.
     const slow = (until: string) =>
       app.sql(`UPDATE accounts SET billing_leased_until = ${until} WHERE id = ${accountId}`)
     await slow("'2027-01-01'")
@@ -217,7 +217,7 @@ describe('a limit of a day that stops', () => {
     expect(await targetOf(id)).toBe('running')
     await post()
     expect(await charged(id)).toEqual(before)
-    // What was ended is stopped, also when the limit is set higher meanwhile. Started again it costs something again.
+    // The instance stops even if the limit is raised meanwhile. After a new start it costs again.
     await limits.set(owner, { window: 'DAY', amount: '5', action: 'STOP_RUNNING' })
     await slow('NULL')
     await rentals.converge()
@@ -229,7 +229,7 @@ describe('a limit of a day that stops', () => {
     expect((await charged(id)).nanos).toBeGreaterThan(before.nanos)
   })
 
-  it('that is set under what is spent already stops from then on, and not before', async () => {
+  it('ends GPU charges when it is set below the current spending, and not earlier', async () => {
     const id = await rentals.rentToStatus(worker, 'running')
     app.clock.advance(3 * hour)
     const at = app.clock.now()
@@ -239,7 +239,7 @@ describe('a limit of a day that stops', () => {
     expect([(await charged(id)).until, await targetOf(id)]).toEqual([at, 'stopped'])
   })
 
-  it('stops also what bid anew after it was reached', async () => {
+  it('stops an instance with a new bid after it was reached', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running', { price: 0.4 })
     const reached = instantOf(1_000_000_000n, await meters())
@@ -250,7 +250,7 @@ describe('a limit of a day that stops', () => {
     expect([await targetOf(id), (await charged(id)).until]).toEqual(['stopped', reached])
   })
 
-  it('of a key stops what that key rented, and nothing else', async () => {
+  it('stops only instances of its key', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING', apiKeyId: workerId })
     const [mine, other] = [await rentals.rentToStatus(worker, 'running'), await rentals.rentToStatus(owner, 'running')]
     app.clock.advance(3 * hour)
@@ -260,11 +260,11 @@ describe('a limit of a day that stops', () => {
     const [{ used: spent }] = keys.find(({ id }: { id: string }) => id === workerId).spendLimits
     await post()
     expect((await charged(other)).until > (await charged(mine)).until).toBe(true)
-    // Its disk goes on.
+    // Its disk still costs.
     expect([Number(spent) >= 1, Number(spent) < 1.01]).toEqual([true, true])
   })
 
-  it('and the end of credit: the one that comes first counts, and then the other may not come', async () => {
+  it('and the end of credit apply in order, and the later one may never come', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
@@ -274,7 +274,7 @@ describe('a limit of a day that stops', () => {
     expect((await charged(id)).until).toEqual(reached)
     const ended = async () => (await eventsOf('ACCOUNT_CREDIT_ENDED')).map(({ after }) => after)
     expect(await ended()).toEqual([])
-    // The other way round: what is left ends before the limit of the next day.
+    // The other way round: the credit ends before the limit of the next day.
     advanceTo('2026-11-22T00:00:00.000Z')
     await app.sql(creditSql(3_000_000_000n, `id = ${accountId}`))
     await start(id)
@@ -289,8 +289,8 @@ describe('a limit of a day that stops', () => {
   })
 })
 
-describe('a limit per hour that stops', () => {
-  it('and is set under what runs stops it from then on, and is told again when it is exceeded again', async () => {
+describe('an hourly limit that stops instances', () => {
+  it('stops them when it is set below the current rate, and is recorded again when exceeded again', async () => {
     const id = await rentals.rentToStatus(worker, 'running')
     const at = app.clock.now()
     await limits.set(owner, { window: 'HOUR', amount: '0.1', action: 'STOP_RUNNING' })
@@ -306,15 +306,15 @@ describe('a limit per hour that stops', () => {
     await limits.set(owner, { window: 'HOUR', amount: '0.2', action: 'NOTIFY' })
     await limits.enforce(accountId)
     expect(await targetOf(id)).toBe('running')
-    const told = (await eventsOf('ACCOUNT_SPEND_LIMIT')).map(({ after }) => [after['usedNanos'], after['action']])
-    expect(told).toEqual([
+    const recorded = (await eventsOf('ACCOUNT_SPEND_LIMIT')).map(({ after }) => [after['usedNanos'], after['action']])
+    expect(recorded).toEqual([
       ['404000000', 'stop_running'],
       ['404000000', 'notify'],
     ])
   })
 })
 
-it('a rate that is kept again can be exceeded again, which is told again', async () => {
+it('records an hourly limit again when the rate exceeds it again', async () => {
   await limits.set(owner, { window: 'HOUR', amount: '0.1', action: 'NOTIFY' })
   const id = await rentals.rent(worker)
   for (const act of [start, stop, start, start]) {
@@ -325,8 +325,8 @@ it('a rate that is kept again can be exceeded again, which is told again', async
   expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toHaveLength(2)
 })
 
-describe('a limit of a month', () => {
-  it('that only blocks stops nothing, tells once, and refuses what is new', async () => {
+describe('a month limit', () => {
+  it('stops nothing, is recorded once, and refuses new costs when it only blocks', async () => {
     await limits.set(owner, { window: 'MONTH', amount: '1' })
     const id = await rentals.rentToStatus(worker, 'running')
     const idle = await rentals.rentToStatus(worker, 'stopped')
@@ -343,7 +343,7 @@ describe('a limit of a month', () => {
     expect((await start(idle)).status).toBe(200)
   })
 
-  it('is refused by a quote as soon as it is reached, though nobody noted it yet', async () => {
+  it('blocks a quote as soon as it is reached, even before it is recorded', async () => {
     await limits.set(owner, { window: 'MONTH', amount: '1' })
     await rentals.rentToStatus(worker, 'running')
     const offerId = await rentals.newOffer()
@@ -355,7 +355,7 @@ describe('a limit of a month', () => {
     expect(await app.sql('SELECT FROM spend_limits WHERE reached_at IS NOT NULL')).toEqual([])
   })
 
-  it('of 0 refuses everything that costs something', async () => {
+  it('refuses every cost with an amount of 0', async () => {
     await limits.set(owner, { window: 'MONTH', amount: '0' })
     expect((await rentals.tryRent(worker, { image: 'ubuntu' })).body.error).toBe('spend_limit_exceeded')
     expect((await rentals.tryRent(worker, { image: 'ubuntu', target_state: 'stopped' })).body.error).toBe(
@@ -364,8 +364,8 @@ describe('a limit of a month', () => {
   })
 })
 
-describe('what is spent', () => {
-  it('is what the ledger will say of the window, also before it is charged, and what is given back is not', async () => {
+describe('the used amount of a limit', () => {
+  it('equals the costs in the ledger for its window, before and after charges, without refunds', async () => {
     await limits.set(owner, { window: 'DAY', amount: '900', action: 'NOTIFY' })
     await limits.set(owner, { window: 'MONTH', amount: '900', action: 'NOTIFY' })
     const gone = await rentals.rentToStatus(worker, 'running')
@@ -382,7 +382,7 @@ describe('what is spent', () => {
     await rentals.converge()
     app.clock.advance(6 * 60_000)
     await rentals.converge()
-    // What it cost after it was seen last, in both days, was charged, and is given back.
+    // The costs after its machine was last seen, on both days, are charged and refunded.
     expect(await rentals.read(worker, gone)).toMatchObject({ actual_status: 'offline' })
     const given = await app.sql(
       "SELECT FROM ledger_entries WHERE kind = 'refund' AND period_start < '2026-11-23T00:00:00Z'",
@@ -402,14 +402,14 @@ describe('what is spent', () => {
     expect(later[1]).toBe(await balance())
   })
 
-  /** All that was taken of the account, in the month in which it began. */
+  /** All costs of the account; it was created in this month. */
   async function balance(): Promise<string> {
     const [row] = await app.sql(`SELECT trim_scale(-sum(amount_nanos) / 1000000000)::text AS taken FROM ledger_entries
       WHERE account_id = ${accountId} AND kind <> 'top_up'`)
     return (row as { taken: string }).taken
   }
 
-  /** Day and month, from every entry of the ledger, cut where the window begins. */
+  /** The sums of day and month, from every ledger entry, cut at the start of the window. */
   async function sumByHand(): Promise<string[]> {
     const rows = (await app.sql(`SELECT e.rate_nanos, e.carried, e.period_start AS since,
         least(e.period_end, r.period_start) AS until FROM ledger_entries e

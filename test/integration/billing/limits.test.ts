@@ -1,4 +1,4 @@
-// Limits of what is spent: who sets them, what they refuse, and what they leave as it is.
+// Spend limits: which keys set them, which requests they refuse, and which rows a refusal keeps unchanged.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -11,7 +11,7 @@ let app: TestApp
 let rentals: Rentals
 let limits: ReturnType<typeof limitsOf>
 let volumes: ReturnType<typeof volumesOf>
-/** A key that has no limit, and another of the same account. */
+/** A key without a limit, and another key of the same account. */
 let owner: string
 let worker: string
 let workerId: string
@@ -31,7 +31,7 @@ beforeEach(async () => {
   workerId = `key_${(await limits.accountOf(worker)).apiKeyId}`
 })
 
-/** Everything of the account that a command could change. */
+/** All rows of the account that a command could change. */
 async function readAccountState() {
   const { accountId } = await limits.accountOf(owner)
   return await app.sql(`SELECT to_jsonb(a) - 'billing_due_at' AS account,
@@ -52,7 +52,7 @@ const eventsOf = async (type: string) => {
 
 const hourly = { window: 'HOUR', amount: '1' }
 const rent = (key: string, body: object = {}) => rentals.tryRent(key, { image: 'ubuntu', ...body })
-/** GPUs at 0.4 $ an hour, and 0.004 $ for the disk. */
+/** GPUs cost 0.4 $ an hour, and the disk 0.004 $. */
 const limitExceeded = {
   status: 400,
   body: {
@@ -62,15 +62,15 @@ const limitExceeded = {
   },
 }
 
-describe('a limit', () => {
-  it('is set, changed, read and deleted, and each change is told', async () => {
+describe('a spend limit', () => {
+  it('is set, changed, read and deleted with an event for each change', async () => {
     const made = await limits.set(owner, hourly)
     const id = expect.stringMatching(/^lim_\d+$/)
     const none = { apiKeyId: null, reachedAt: null, used: '0' }
     expect(made).toEqual({ id, ...none, window: 'HOUR', amount: '1', action: 'BLOCK_NEW' })
     const changed = await limits.set(owner, { ...hourly, amount: '2.5', action: 'NOTIFY' })
     expect(changed).toEqual({ ...made, amount: '2.5', action: 'NOTIFY' })
-    // The same once more changes nothing.
+    // Setting the same again changes nothing.
     await limits.set(owner, { ...hourly, amount: '2.5', action: 'NOTIFY' })
     await limits.set(owner, { apiKeyId: workerId, window: 'DAY', amount: '3' })
     const { account, keys } = await limits.read(owner)
@@ -93,11 +93,11 @@ describe('a limit', () => {
       { before: null, after: { amountNanos: '3000000000', window: 'day' } },
       { before: other, after: null },
     ])
-    const told = await app.graphql(
+    const recorded = await app.graphql(
       owner,
       `{ events(first: 50, filter: { types: [SPEND_LIMIT_CHANGED] }) { nodes { message changes { field before after } } } }`,
     )
-    expect(told.data.events.nodes[1]).toMatchObject({
+    expect(recorded.data.events.nodes[1]).toMatchObject({
       message: 'Spend limit changed or removed.',
       changes: expect.arrayContaining([
         { field: 'amount', before: '1', after: '2.5' },
@@ -106,7 +106,7 @@ describe('a limit', () => {
     })
   })
 
-  it('must be an amount that can be, for a key of the account', async () => {
+  it('needs a valid amount and a key of the account', async () => {
     const refused = async (input: object) => (await limits.set(owner, { window: 'DAY', ...input })).code
     expect(await refused({ amount: '-0.000000001' })).toBe('INVALID_INPUT')
     expect(await refused({ amount: '999999999.1' })).toBe('INVALID_INPUT')
@@ -117,7 +117,7 @@ describe('a limit', () => {
     expect((await limits.read(owner)).account).toEqual([])
   })
 
-  it('stays when the variables of its amount or its target were forgotten', async () => {
+  it('stays the same when the variables of its amount or target are missing', async () => {
     await limits.set(owner, hourly)
     await limits.set(owner, { ...hourly, apiKeyId: workerId })
     const before = await readAccountState()
@@ -136,7 +136,7 @@ describe('a limit', () => {
     expect([code, await readAccountState()]).toEqual(['INVALID_INPUT', before])
   })
 
-  it('of a key that was revoked holds for what it rented, and can be deleted', async () => {
+  it('can be deleted after its key was revoked', async () => {
     const { id } = await limits.set(owner, { ...hourly, apiKeyId: workerId })
     await app.graphql(owner, `mutation { revokeApiKey(input: { id: "${workerId}" }) { __typename } }`)
     expect(await limits.remove(owner, id)).toBe(id)
@@ -144,10 +144,10 @@ describe('a limit', () => {
   })
 })
 
-describe('a key', () => {
+describe('an API key', () => {
   const all = { billing_read: {}, billing_write: {}, user_read: {}, user_write: {} }
 
-  it('without billing_write sets none, and without billing_read reads none', async () => {
+  it('sets no limit without billing_write and reads none without billing_read', async () => {
     const reader = await app.newScopedKey(owner, { api: { ...all, billing_write: undefined as never } })
     const writer = await app.newScopedKey(owner, { api: { ...all, billing_read: undefined as never } })
     const [made] = [await limits.set(owner, hourly)]
@@ -160,30 +160,35 @@ describe('a key', () => {
     expect((await app.graphql(await app.newKey(), node)).data.node).toBe(null)
   })
 
-  it('sets none for itself, so one that has none is always left', async () => {
+  it('sets no limit for itself, so that one key without a limit always remains', async () => {
     const { apiKeyId } = await limits.accountOf(owner)
     expect(await limits.set(owner, { ...hourly, apiKeyId: `key_${apiKeyId}` })).toBe('FORBIDDEN')
     expect(await app.sql(`SELECT FROM spend_limits WHERE api_key_id = ${apiKeyId}`)).toEqual([])
   })
 
-  it.each(['its own', 'the account', 'another key'])('that has one does not change that of %s', async whose => {
-    const limited = await app.newScopedKey(owner, { api: all })
-    const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
-    const apiKeyId: string | null | undefined = { 'its own': ownId, 'the account': null, 'another key': workerId }[
-      whose
-    ]
-    const { id } = await limits.set(owner, { ...hourly, apiKeyId })
-    // Of any window: it need not be the one that is to be changed.
-    await limits.set(owner, { window: 'MONTH', amount: '50', action: 'NOTIFY', apiKeyId: ownId })
-    const before = await readAccountState()
-    for (const amount of ['0.5', '2']) {
-      expect(await limits.set(limited, { window: 'HOUR', amount, apiKeyId })).toBe('FORBIDDEN')
-    }
-    expect(await limits.remove(limited, id)).toBe('FORBIDDEN')
-    expect(await readAccountState()).toEqual(before)
-  })
+  it.each(['its own key', 'the account', 'another key'])(
+    'with a limit does not change the limit of %s',
+    async whose => {
+      const limited = await app.newScopedKey(owner, { api: all })
+      const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
+      const apiKeyId: string | null | undefined = {
+        'its own key': ownId,
+        'the account': null,
+        'another key': workerId,
+      }[whose]
+      const { id } = await limits.set(owner, { ...hourly, apiKeyId })
+      // The window of this limit need not be the window that the key tries to change.
+      await limits.set(owner, { window: 'MONTH', amount: '50', action: 'NOTIFY', apiKeyId: ownId })
+      const before = await readAccountState()
+      for (const amount of ['0.5', '2']) {
+        expect(await limits.set(limited, { window: 'HOUR', amount, apiKeyId })).toBe('FORBIDDEN')
+      }
+      expect(await limits.remove(limited, id)).toBe('FORBIDDEN')
+      expect(await readAccountState()).toEqual(before)
+    },
+  )
 
-  it('that has one gets no other key, but a new secret for itself', async () => {
+  it('with a limit creates and resets no other key, but resets itself', async () => {
     const limited = await app.newScopedKey(owner, { api: all })
     const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
     const narrow = `key_${(await limits.accountOf(await app.newScopedKey(owner, { api: { user_read: {} } }))).apiKeyId}`
@@ -199,7 +204,7 @@ describe('a key', () => {
   })
 })
 
-describe('a key that has a limit', () => {
+describe('an API key with a limit', () => {
   const starts = (ids: number[]) => ({ ids: ids.map(String), targetState: 'RUNNING' })
   const forbidden = {
     code: 'FORBIDDEN',
@@ -208,7 +213,7 @@ describe('a key that has a limit', () => {
   }
   const limitWorker = () => limits.set(owner, { window: 'DAY', amount: '50', action: 'NOTIFY', apiKeyId: workerId })
 
-  it('starts what it rented, and nothing else, on both faces and as a whole', async () => {
+  it('starts only instances that it rented, on both faces, and refuses mixed requests', async () => {
     const [own, foreign] = [await rentals.rentToStatus(worker, 'stopped'), await rentals.rentToStatus(owner, 'stopped')]
     await limitWorker()
     const faces = facesOf(app)
@@ -225,15 +230,15 @@ describe('a key that has a limit', () => {
     )
     expect(await readAccountState()).toEqual(before)
     expect(await faces.mutate(worker, 'updateInstances', starts([own]))).toMatchObject({ succeededCount: 1 })
-    // Who has none starts it, also where another key has one.
+    // A key without a limit starts it, even if another key has one.
     expect(await faces.mutate(owner, 'updateInstances', all)).toMatchObject({ items: [{}, { outcome: 'APPLIED' }] })
-    // What runs already, a label and a stop cost nothing more.
+    // A running instance, a label and a stop add no costs.
     expect(await faces.mutate(worker, 'updateInstance', one)).not.toHaveProperty('code')
     expect(await faces.mutate(worker, 'updateInstance', { id: one.id, label: 'x' })).not.toHaveProperty('code')
     expect(await faces.mutate(worker, 'updateInstance', { ...one, targetState: 'STOPPED' })).not.toHaveProperty('code')
   })
 
-  it('bids more for what it rented, and less for all', async () => {
+  it('raises only bids that it made, and lowers all bids', async () => {
     const [own, foreign] = [await rent(worker, { price: 0.3 }), await rent(owner, { price: 0.3 })]
     const bid = async (key: string, { body }: typeof own, bidPerHour: string) => {
       const input = `{ instanceId: ${body.new_contract}, bidPerHour: "${bidPerHour}" }`
@@ -250,14 +255,14 @@ describe('a key that has a limit', () => {
     expect(await bid(worker, own, '0.31')).not.toHaveProperty('code')
     expect(await bid(worker, foreign, '0.29')).not.toHaveProperty('code')
     expect(await bid(owner, foreign, '0.35')).not.toHaveProperty('code')
-    // Nor while it is stopped, which its start would then pay.
+    // A higher bid is refused for a stopped instance, too: its next start would pay it.
     await app.rest(worker, 'PUT', `/instances/${foreign.body.new_contract}/`, { state: 'stopped' })
     expect(await bid(worker, foreign, '0.4')).toEqual(forbidden)
   })
 })
 
-describe('a limit per hour', () => {
-  it('counts what runs, loads, waits or is wished to, and refuses the rest alike on both faces', async () => {
+describe('an hourly limit', () => {
+  it('counts instances that run, load or wait, and refuses more on both faces alike', async () => {
     await limits.set(owner, hourly)
     await rentals.rentToStatus(worker, 'running')
     await rentals.rent(worker)
@@ -282,13 +287,13 @@ describe('a limit per hour', () => {
       limit: { window: 'HOUR', amount: '1', used: '0.808', action: 'BLOCK_NEW', apiKeyId: null },
     })
     expect(await readAccountState()).toEqual(before)
-    // Up to the amount is within it.
+    // A rate equal to the amount is allowed.
     await limits.set(owner, { ...hourly, amount: '1.212' })
     expect(await app.rest(worker, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })).toMatchObject({ status: 200 })
     expect((await limits.read(owner)).account).toMatchObject([{ used: '1.212', reachedAt: null }])
   })
 
-  it('counts an instance that waits for its GPUs, and of what is stopped the disk alone', async () => {
+  it('counts an instance that waits for its GPUs, and only the disk of a stopped one', async () => {
     const terms = { image: 'ubuntu', price: 0.3 }
     const first = await rent(worker, terms)
     const id = first.body.new_contract
@@ -310,7 +315,7 @@ describe('a limit per hour', () => {
     expect(await rent(worker)).toMatchObject({ status: 200 })
   })
 
-  it('of a key counts what it rented, whoever starts it', async () => {
+  it('counts the rentals of its key, even when another key starts them', async () => {
     await limits.set(owner, { ...hourly, amount: '0.5', apiKeyId: workerId })
     const id = await rentals.rentToStatus(worker, 'stopped')
     const running = await rentals.rent(worker, { target_state: 'stopped' })
@@ -319,12 +324,12 @@ describe('a limit per hour', () => {
     const msg = `The spend limit of API key ${workerId.slice(4)} is 0.5 $ an hour: 0.412 $ are in use and this request adds 0.4 $. Stop or destroy something first, or raise the limit.`
     expect(await start(worker)).toMatchObject({ status: 400, body: { error: 'spend_limit_exceeded', msg } })
     expect((await start(owner)).body).toMatchObject({ error: 'spend_limit_exceeded', msg })
-    // What others of the account rent does not count for it.
+    // Rentals of other keys do not count for the limit of this key.
     expect(await rent(owner)).toMatchObject({ status: 200 })
     expect(await rentals.read(worker, running)).toMatchObject({ intended_status: 'stopped' })
   })
 
-  it('refuses a bulk start as a whole, also when it is only asked what would be, and lets stop and label', async () => {
+  it('refuses a whole bulk start and its dry run, and allows stops and labels', async () => {
     const ids = [await rentals.rentToStatus(worker, 'stopped'), await rentals.rentToStatus(worker, 'stopped')]
     await limits.set(owner, { ...hourly, amount: '0.5' })
     const faces = facesOf(app)
@@ -341,7 +346,7 @@ describe('a limit per hour', () => {
     const one = { ids: [String(ids[0])], targetState: 'RUNNING' }
     expect(await faces.mutate(worker, 'updateInstances', { ...one, dryRun: true })).toMatchObject({ succeededCount: 1 })
     expect(await faces.mutate(worker, 'updateInstances', one)).toMatchObject({ succeededCount: 1 })
-    // Again is nothing new, and neither is a label or a stop.
+    // A repeated start adds no costs, and neither does a label or a stop.
     await limits.set(owner, { ...hourly, amount: '0' })
     expect(await faces.mutate(worker, 'updateInstances', one)).toMatchObject({ items: [{ outcome: 'UNCHANGED' }] })
     expect(await faces.mutate(worker, 'updateInstance', { id: one.ids[0], label: 'x' })).not.toHaveProperty('code')
@@ -350,7 +355,7 @@ describe('a limit per hour', () => {
     )
   })
 
-  it('refuses a higher bid, while it counts, and no lower one', async () => {
+  it('refuses a higher bid of a running instance and allows a lower one', async () => {
     const rented = await rent(worker, { price: 0.3 })
     const id = rented.body.new_contract
     await limits.set(owner, { ...hourly, amount: '0.35' })
@@ -370,14 +375,14 @@ describe('a limit per hour', () => {
     expect(await bid('0.25')).toEqual({})
     expect(await bid('0.26')).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
     await app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-    // It costs nothing until it is started, which is refused.
+    // A stopped instance costs nothing, and its start is refused.
     expect(await bid('5')).toEqual({})
     expect(await app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'running' })).toMatchObject({ status: 400 })
   })
 
-  it('refuses a volume, alone or with a rental, by what its disk costs', async () => {
+  it('refuses a volume, alone or with a rental, by the cost of its disk', async () => {
     await limits.set(owner, { ...hourly, amount: '0.006' })
-    // 10 GB at 0.36 $ a GB and month.
+    // 10 GB at 0.36 $ per GB and month.
     const vof = await volumes.newMachine()
     expect(await volumes.create(worker, { offerId: vof, sizeGb: 10 })).not.toHaveProperty('code')
     const before = await readAccountState()
@@ -389,7 +394,7 @@ describe('a limit per hour', () => {
     expect(await rent(worker, { ...stopped, disk: 10 })).toMatchObject({ status: 200 })
   })
 
-  it('is said by a quote, beside every other reason', async () => {
+  it('is a blocker of a quote', async () => {
     await limits.set(owner, { ...hourly, amount: '0.4' })
     const offerId = await rentals.newOffer()
     const quote = async (spec: object) => {
@@ -403,7 +408,7 @@ describe('a limit per hour', () => {
     expect(await quote({ targetState: 'STOPPED' })).toEqual({ rentable: true, blockers: [] })
   })
 
-  it('ends a search for the best offer with what it is', async () => {
+  it('refuses a rental of the best offer with its own code', async () => {
     await limits.set(owner, { ...hourly, amount: '0.4' })
     await rentals.newOffer()
     const { data } = await app.graphql(
@@ -414,7 +419,7 @@ describe('a limit per hour', () => {
     expect(data.rentBestOffer).toEqual({ code: 'SPEND_LIMIT_EXCEEDED' })
   })
 
-  it('that only tells refuses nothing', async () => {
+  it('refuses nothing when it only notifies', async () => {
     await limits.set(owner, { ...hourly, amount: '0', action: 'NOTIFY' })
     expect(await rent(worker)).toMatchObject({ status: 200 })
     const { accountId } = await limits.accountOf(owner)

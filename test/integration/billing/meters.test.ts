@@ -1,4 +1,4 @@
-// When what is rented costs something, and what it comes to in the ledger.
+// When rentals cost money, and their charges in the ledger.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
@@ -33,7 +33,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** A machine with one GPU for 0.4 $ an hour and disk for 0.36 $ a GB and month, so 8 GB for 0.004 $ an hour. */
+/** A machine with one GPU for 0.4 $ an hour. Its disk costs 0.36 $ per GB and month, so 8 GB cost 0.004 $ an hour. */
 beforeEach(async () => {
   machineId += 1
   await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
@@ -79,7 +79,7 @@ async function meterOf(id: bigint, kind = 'compute') {
   return { rate, charged, since: since as Date, carried: carried as number, ends: ends as Date[] | null }
 }
 
-/** What the ledger says of an instance: kind, amount, and the period. */
+/** The ledger entries of an instance: kind, amount and period. */
 async function entriesOf(id: bigint) {
   const rows = await gateway.sql(
     `SELECT l.kind, amount_nanos, period_start, period_end FROM ledger_entries l JOIN meters m ON m.id = l.meter_id
@@ -94,7 +94,7 @@ async function entriesOf(id: bigint) {
   }))
 }
 
-/** Works on the account as those do who hold its lock. */
+/** Runs work with the lock of the account. */
 async function withLockedAccount(
   work: (tx: Transaction, account: AccountBalance) => Promise<unknown>,
   at = clock.now(),
@@ -107,7 +107,7 @@ const postAll = (at?: Date) => withLockedAccount((tx, account) => chargeMeters(t
 const balance = () => readBalance(gateway.database, actor.accountId, clock.now())
 const credit = async () => creditStatusOf(await balance()).creditNanos
 
-/** Says that GPUs ended, as the market does that takes no account. */
+/** Records the end of GPUs, as the market does without the lock of the account. */
 async function endLater(id: bigint, at: Date): Promise<void> {
   await gateway.sql(
     `INSERT INTO meter_ends (meter_id, account_id, at)
@@ -119,7 +119,7 @@ async function endLater(id: bigint, at: Date): Promise<void> {
 const cost = (rate: bigint, from: Date, to: Date) => (rate * BigInt(to.getTime() - from.getTime())) / 3_600_000n
 
 describe('GPUs', () => {
-  it('cost from when they run until their instance is stopped, and again when it runs again', async () => {
+  it('cost from when they run until their instance stops, and again when it runs again', async () => {
     const id = await rent()
     expect(await meterOf(id)).toMatchObject({ rate: 0n })
     await advanceTime(minute)
@@ -145,7 +145,7 @@ describe('GPUs', () => {
     ])
   })
 
-  it('that never ran are not charged, whatever becomes of the instance', async () => {
+  it('cost nothing if the instance never ran', async () => {
     const made = clock.now()
     const id = await rent()
     clock.advance(hour)
@@ -159,7 +159,7 @@ describe('GPUs', () => {
     expect(await entriesOf(id)).toHaveLength(1)
   })
 
-  it('cost nothing any more when the container ended of itself', async () => {
+  it('cost nothing after their container exits on its own', async () => {
     const id = await rentRunning()
     const ended = new Date(clock.now().getTime() + 35_017)
     await gateway.sql('UPDATE simulated_containers SET exit_code = 1, ends_at = $2 WHERE instance_id = $1', [id, ended])
@@ -172,7 +172,7 @@ describe('GPUs', () => {
 })
 
 describe('a bid', () => {
-  it('is paid from when it was made, and what was before at the bid before', async () => {
+  it('applies from when it was made; earlier time costs the earlier bid', async () => {
     const id = await rentRunning(terms(300_000_000n))
     const { since } = await meterOf(id)
     clock.advance(hour)
@@ -184,14 +184,14 @@ describe('a bid', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 350_000_000n, since: changed })
   })
 
-  it('that waits costs nothing, however often it is changed', async () => {
+  it('costs nothing while it waits, even if it is changed', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
     await gateway.services.instances.changeBid(actor, id, 350_000_000n)
     expect(await meterOf(id)).toMatchObject({ rate: 0n })
   })
 
-  it('that is outbid costs nothing from then on, although the account is charged later', async () => {
+  it('costs nothing after it is outbid, even if the account is charged later', async () => {
     const id = await rentRunning(terms(300_000_000n))
     const [{ since }, { since: made }] = [await meterOf(id), await meterOf(id, 'disk')]
     clock.advance(hour)
@@ -206,7 +206,7 @@ describe('a bid', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: outbid, charged: spent, ends: null })
   })
 
-  it('that is changed does not forget that it was outbid by somebody whose clock is ahead', async () => {
+  it('keeps an end recorded by a clock ahead of this one when it is changed', async () => {
     const id = await rentRunning(terms(300_000_000n))
     const end = new Date(clock.now().getTime() + 5_000)
     await endLater(id, end)
@@ -217,7 +217,7 @@ describe('a bid', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: end })
   })
 
-  it('that runs again is not ended by an end that was told late', async () => {
+  it('ignores a late end from before it ran again', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
     await endLater(id, clock.now())
@@ -226,7 +226,7 @@ describe('a bid', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now(), ends: null })
   })
 
-  it('leaves no end behind that nobody needs', async () => {
+  it('keeps no end that was recorded after its stop', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
     const entries = await entriesOf(id)
@@ -237,7 +237,7 @@ describe('a bid', () => {
     expect((await entriesOf(id)).filter(({ kind }) => kind === 'compute')).toEqual(entries)
   })
 
-  it('that runs again costs something, also where an end is still to come', async () => {
+  it('costs again when it runs again, even if a recorded end is in the future', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
     const end = new Date(clock.now().getTime() + 5_000)
@@ -247,14 +247,14 @@ describe('a bid', () => {
   })
 })
 
-describe('what was charged', () => {
-  it('is given back beyond the last heartbeat of a machine that is gone, to the nano-dollar', async () => {
+describe('a posted charge', () => {
+  it('is refunded after the last heartbeat of a lost machine, to the nano-dollar', async () => {
     const id = await rentRunning()
     const [since, made] = [(await meterOf(id)).since, (await meterOf(id, 'disk')).since]
     await gateway.operations.machines.unplug(machineId)
     const [row] = await gateway.sql('SELECT seen_at FROM instances WHERE id = $1', [id])
     const seen = row?.['seen_at'] as Date
-    // Twice on the way, so that one entry is cut and one is given back whole.
+    // Two charges on the way: the refund covers a part of one entry and all of another.
     await advanceTime(2 * minute)
     await postAll()
     await advanceTime(2 * minute)
@@ -269,7 +269,7 @@ describe('what was charged', () => {
     expect(total(['compute', 'disk', 'refund'], 0n)).toBe(-cost(gpuRate, since, seen) - cost(diskRate, made, seen))
     expect(await meterOf(id)).toMatchObject({ rate: 0n, charged: cost(gpuRate, since, seen) })
     expect(await meterOf(id, 'disk')).toMatchObject({ rate: 0n, charged: cost(diskRate, made, seen) })
-    // Once.
+    // A second refund changes nothing.
     await withLockedAccount((tx, account) => refundAfter(tx, account, instanceMetersSql([id]), seen, 'a test'))
     expect(await entriesOf(id)).toEqual(entries)
     await destroy(id)
@@ -278,7 +278,7 @@ describe('what was charged', () => {
     expect(await entriesOf(id)).toEqual(entries)
   })
 
-  it('is given back as it is of what runs for the second time when its machine is gone', async () => {
+  it('is refunded for the second run of an instance when its machine is lost', async () => {
     const id = await rentRunning()
     const first = (await meterOf(id)).since
     clock.advance(hour)
@@ -296,13 +296,13 @@ describe('what was charged', () => {
     await advanceTime(5 * minute)
     const [{ status } = {}] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
     expect(status).toBe('offline')
-    // What was carried from the first time may make a nano-dollar of the second.
+    // Parts carried from the first run may make one nano-dollar of the second.
     const beyond = (await meterOf(id)).charged - cost(gpuRate, first, stopped) - cost(gpuRate, since, seen)
     expect([0n, 1n]).toContain(beyond)
     expect(await entriesOf(id)).toContainEqual(expect.objectContaining({ kind: 'refund', start: seen }))
   })
 
-  it('is nothing to give back where nothing was charged beyond', async () => {
+  it('is not refunded when it ends before the instant', async () => {
     const id = await rentRunning()
     await postAll()
     const entries = await entriesOf(id)
@@ -310,7 +310,7 @@ describe('what was charged', () => {
     expect(await entriesOf(id)).toEqual(entries)
   })
 
-  it('is not charged again by who charges again, nor by a clock that stepped back', async () => {
+  it('is not repeated by a second charge or by a clock that stepped back', async () => {
     const id = await rentRunning()
     clock.advance(hour)
     await postAll()
@@ -318,7 +318,7 @@ describe('what was charged', () => {
     await postAll()
     await postAll(new Date(clock.now().getTime() - hour))
     expect(await entriesOf(id)).toEqual(entries)
-    // Its time does not go back.
+    // The time of an account does not go back.
     const past = await readBalance(gateway.database, actor.accountId, new Date(clock.now().getTime() - hour))
     expect([past.at, creditStatusOf(past)]).toEqual([clock.now(), creditStatusOf(await balance())])
     const early = openGateway({ url: testDatabase.url, now: () => new Date(clock.now().getTime() - hour) })
@@ -328,7 +328,7 @@ describe('what was charged', () => {
     expect(await meterOf(id)).toEqual({ ...before, rate: 0n })
   })
 
-  it('reaches an earlier instant where that is asked for', async () => {
+  it('ends at an earlier instant if requested', async () => {
     const id = await rentRunning()
     const { since } = await meterOf(id)
     clock.advance(hour)
@@ -350,11 +350,11 @@ describe('when the credit ends', () => {
       [actor.accountId, nanos, clock.now()],
     )
 
-  it('GPUs cost nothing from the last millisecond that is paid for, whoever comes how late', async () => {
+  it('charges no GPUs after the last paid millisecond, however late a gateway comes', async () => {
     const id = await rentRunning()
     await postAll()
     const { since } = await meterOf(id)
-    // For an hour, and up to two nano-dollars that were carried.
+    // Credit for an hour, and up to two nano-dollars that were carried.
     await setCredit(404_000_002n)
     clock.advance(3 * hour)
     const ended = new Date(since.getTime() + hour)
@@ -365,10 +365,10 @@ describe('when the credit ends', () => {
     expect(await meterOf(id)).toMatchObject({ ends: [ended] })
     await withLockedAccount(async () => {})
     expect(await balance()).toMatchObject({ creditEndedAt: ended })
-    // From when the end is noted, the part of a nano-dollar that its GPUs left over then is not charged.
+    // Once the end is recorded, the remainder of the GPUs at that instant is not charged.
     const dropped = (await credit()) - (1_000_000_000n + before)
     expect([0n, 1n]).toContain(dropped)
-    // It goes on running until it is stopped for it, and costs nothing.
+    // The instance runs until it is stopped, and costs nothing.
     await withLockedAccount((tx, account) => startCompute(tx, account, id))
     await advanceTime(minute)
     await postAll()
@@ -382,12 +382,12 @@ describe('when the credit ends', () => {
     return row?.['email'] as string
   }
 
-  it('what ended before keeps its own end', async () => {
+  it('keeps an earlier end of a meter', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await postAll()
     const { since } = await meterOf(id)
     await setCredit(1_000_000n)
-    // 0.304 $ an hour of 0.001 $: 11.8 seconds. It was outbid after 5.
+    // 0.001 $ last for 11.8 seconds at 0.304 $ an hour. The instance was outbid after 5 seconds.
     const outbid = new Date(since.getTime() + 5_000)
     await endLater(id, outbid)
     clock.advance(10 * hour)
@@ -399,9 +399,9 @@ describe('when the credit ends', () => {
   })
 })
 
-describe('who has taken the account', () => {
+describe('the lock order', () => {
   const all = Prisma.sql`true`
-  /** Does something while another transaction has taken what it takes before any account. */
+  /** Runs work while another transaction holds locks that precede the lock of an account. */
   async function whileTaken(take: (tx: Transaction) => Promise<unknown>, work: () => Promise<unknown>): Promise<void> {
     await transaction(gateway.database, async tx => {
       await take(tx)
@@ -409,7 +409,7 @@ describe('who has taken the account', () => {
     })
   }
 
-  it('waits for nobody who has an instance, a volume or a machine', async () => {
+  it('lets a transaction on an account run while instances, volumes and machines are locked', async () => {
     const id = await rentRunning()
     const { volume } = await gateway.services.volumes.create(actor, { machineId, sizeGb: 10 })
     clock.advance(minute)
@@ -424,7 +424,7 @@ describe('who has taken the account', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n })
   })
 
-  it('and an instance waits for nobody who has its machine, however often it writes it', async () => {
+  it('lets a transaction write an instance twice while its machine is locked', async () => {
     const id = await rentRunning()
     const steps = [{ id, outcome: 'applied', targetState: 'stopped' }] as const
     await whileTaken(
@@ -440,7 +440,7 @@ describe('who has taken the account', () => {
   })
 })
 
-it('whoever changes money makes the account due, and one that is due earlier stays so', async () => {
+it('makes an account due when its money changes, and keeps an earlier due time', async () => {
   const dueAt = async () =>
     (await gateway.sql('SELECT billing_due_at FROM accounts WHERE id = $1', [actor.accountId]))[0]?.['billing_due_at']
   const first = clock.now()

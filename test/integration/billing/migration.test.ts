@@ -1,4 +1,4 @@
-// A database from before there was a ledger: accounts with credit, and instances in every state.
+// Migrates a database from before the ledger: accounts with credit, and instances in every state.
 
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ const billing = '20261121170000_billing'
 let testDatabase: TestDatabase
 let gateway: Gateway
 
-/** As it was written then: by a gateway of that time, for two renters and one who has nothing. */
+/** Loads the rows that a gateway of that time wrote, for two renters and an account without credit. */
 beforeAll(async () => {
   testDatabase = await createDatabase({ empty: true })
   gateway = openGateway({ url: testDatabase.url, now: () => new Date(Date.now() + 3_600_000) })
@@ -47,7 +47,7 @@ const instances = {
 }
 const [renter, outbidder, poor] = ['renter-1@example.com', 'renter-2@example.com', 'renter-3@example.com']
 
-it('every account has what it had, and the ledger says of what it came', async () => {
+it('keeps the credit of every account and explains it in the ledger', async () => {
   const rows = await gateway.sql(`
     SELECT email, kind, amount_nanos, balance_after_nanos, reason, idempotency_key, posted_at, created_at
     FROM accounts a LEFT JOIN ledger_entries l ON l.account_id = a.id WHERE email <> 'host@example.com' ORDER BY a.id, l.id`)
@@ -66,7 +66,7 @@ it('every account has what it had, and the ledger says of what it came', async (
   expect(await brokenLaws(gateway.sql)).toEqual([])
 })
 
-it('what runs costs from now on, and what is gone nothing', async () => {
+it('opens meters for existing instances and none for destroyed ones', async () => {
   const rows = await gateway.sql(`
     SELECT m.instance_id, m.kind, m.rate_nanos, m.since > now() - interval '10 minutes' AS now, m.api_key_id = i.api_key_id AS of_key
     FROM meters m JOIN instances i ON i.id = m.instance_id AND i.account_id = m.account_id ORDER BY m.instance_id, m.kind`)
@@ -90,7 +90,7 @@ it('what runs costs from now on, and what is gone nothing', async () => {
   expect(due.map(({ email }) => email)).toEqual([renter, outbidder])
 })
 
-it('everything goes on: grants are known, and what ends is charged', async () => {
+it('recognizes earlier grants and charges what ends afterwards', async () => {
   const again = { amountNanos: 2_500_000_001n, idempotencyKey: 'ticket 7' }
   const [beforeNanos, afterNanos] = [100_000_000_000n, 102_500_000_001n]
   expect(await gateway.operations.accounts.grantCredit(renter, again)).toEqual({
@@ -107,7 +107,7 @@ it('everything goes on: grants are known, and what ends is charged', async () =>
     await gateway.services.instances.destroy(actor, [BigInt(id as string)])
   }
   expect(await brokenLaws(gateway.sql)).toEqual([])
-  // What was destroyed or removed before has no meter, and is destroyed still.
+  // Instances destroyed or removed before the migration have no meters.
   expect(
     await gateway.sql('SELECT id FROM meters WHERE instance_id = ANY($1)', [[instances.removed, instances.destroyed]]),
   ).toEqual([])

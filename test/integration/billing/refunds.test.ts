@@ -1,4 +1,4 @@
-// Up to when GPUs are charged whose containers end by themselves, however late that is seen.
+// The instant up to which GPUs are charged when their container exits on its own, however late a gateway sees it.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Provider } from '../../../src/providers/provider.ts'
@@ -10,7 +10,7 @@ const dollar = 1_000_000_000n
 const minuteMs = 60_000
 
 let app: TestApp
-/** It looks at instances, and at no account. */
+/** A gateway that reconciles instances and runs no billing work. */
 let gateway: Gateway
 let account: TestAccount
 
@@ -31,7 +31,7 @@ async function running(creditNanos = 100n * dollar): Promise<{ id: number; since
   return await account.rentRunning()
 }
 
-/** Its container ends by itself at an instant; without one nobody knows when it did. */
+/** Makes the container exit at an instant; null if its provider does not know the instant. */
 async function exit(id: number, at: Date | null): Promise<void> {
   const instant = at ? `'${at.toISOString()}'` : 'NULL'
   await app.sql(`UPDATE simulated_containers SET exit_code = 1, ends_at = ${instant} WHERE instance_id = ${id}`)
@@ -41,20 +41,20 @@ async function seenAt(id: number): Promise<Date> {
   return (await account.instance(id))['seen_at'] as Date
 }
 
-/** What its GPUs came to is what they cost in these periods, to the millisecond. */
+/** Checks that the GPUs cost exactly these periods, to the millisecond. */
 async function cost(id: number, ...periods: [Date, Date][]): Promise<void> {
   const ms = periods.reduce((sum, [start, end]) => sum + end.getTime() - start.getTime(), 0)
   const [meter] = await app.sql(`
     SELECT charged_nanos::text AS charged, (SELECT compute_nanos::bigint FROM instances WHERE id = ${id})::text AS price, rate_nanos::text AS rate
     FROM meters WHERE instance_id = ${id} AND kind = 'compute'`)
   const { charged, price, rate } = meter as Record<'charged' | 'price' | 'rate', string>
-  // A refund gives back the beginning of a nano-dollar, too.
+  // A refund includes a partly used nano-dollar.
   const exact = Number((BigInt(price) * BigInt(ms)) / 3_600_000n)
   expect([rate, Math.abs(Number(charged) - exact) <= periods.length - 1]).toEqual(['0', true])
   await account.expectLedgerAddsUp()
 }
 
-it('is no later than when that is seen, where the clock of the machine is ahead', async () => {
+it('charges GPUs no later than the pass that sees the exit when the clock of the machine is ahead', async () => {
   const { since } = await running()
   const ahead = later(app.clock.now(), 5 * minuteMs)
   const wrapProvider = (provider: Provider): Provider => ({
@@ -69,12 +69,12 @@ it('is no later than when that is seen, where the clock of the machine is ahead'
   expect([charge?.start, charge?.end]).toEqual([since, app.clock.now()])
 })
 
-it('is when they ended, where the provider knows that, and what was posted beyond is given back', async () => {
+it('charges GPUs until an exit that the provider knows, and refunds later charges', async () => {
   const { id, since } = await running()
   const ended = later(since, hourMs)
   await exit(id, ended)
   app.clock.advance(71 * hourMs)
-  // All that is due is done in an order of its own: also what is posted each day before anybody looks.
+  // The order of due work is free: daily charges may come before the pass that sees the exit.
   await app.runUntilIdle()
   expect(await account.instance(id)).toMatchObject({ status: 'exited' })
   await cost(id, [since, ended])
@@ -82,7 +82,7 @@ it('is when they ended, where the provider knows that, and what was posted beyon
   expect(disk).toEqual([])
 })
 
-it('is when it was seen to run last, where nobody knows when it ended', async () => {
+it('charges GPUs until the container was last seen running when the exit instant is unknown', async () => {
   const { id, since } = await running()
   app.clock.advance(minuteMs)
   await app.runUntilIdle()
@@ -94,7 +94,7 @@ it('is when it was seen to run last, where nobody knows when it ended', async ()
   await cost(id, [since, seen])
 })
 
-it('is when it was seen to run last, where it is lost', async () => {
+it('charges GPUs until the container was last seen running when the container is lost', async () => {
   const { id, since } = await running()
   const seen = await seenAt(id)
   await app.sql(`DELETE FROM simulated_containers WHERE instance_id = ${id}`)
@@ -104,7 +104,7 @@ it('is when it was seen to run last, where it is lost', async () => {
   await cost(id, [since, seen < since ? since : seen])
 })
 
-it('is the same when somebody pays at once and looks later', async () => {
+it('charges GPUs until the exit when credit and a stop come before the pass that sees it', async () => {
   const { id, since } = await running()
   const ended = later(since, hourMs)
   await exit(id, ended)
@@ -117,7 +117,7 @@ it('is the same when somebody pays at once and looks later', async () => {
   await cost(id, [since, ended])
 })
 
-it('is given back each time that it ends so', async () => {
+it('refunds late charges after each exit of the same instance', async () => {
   const { id, since } = await running()
   const periods: [Date, Date][] = []
   let from = since
@@ -143,7 +143,7 @@ it('is given back each time that it ends so', async () => {
   const end = app.clock.now()
   await app.rest(account.key, 'DELETE', `/instances/${id}/`)
   await cost(id, ...periods, [from, end])
-  // Each amount is told where it was charged, to the nano-dollar.
+  // The usage shows each amount where it was charged, to the nano-dollar.
   const period = `from: "${later(since, -hourMs).toISOString()}", to: "${later(end, 1).toISOString()}"`
   const { data } = await app.graphql(account.key, `{ viewer { usage(${period}, bucket: DAY) { cost } } }`)
   const [spent] = await app.sql(`SELECT (-sum(amount_nanos) * 0.000000001)::float::text AS dollars FROM ledger_entries
@@ -151,7 +151,7 @@ it('is given back each time that it ends so', async () => {
   expect(spent).toEqual({ dollars: data.viewer.usage.cost })
 })
 
-it('is when it ended, although the credit has ended since, and its end was seen first', async () => {
+it('charges GPUs until the exit when the end of credit after it was recorded first', async () => {
   const { id, since } = await running(2n * dollar)
   const ended = later(since, hourMs)
   await exit(id, ended)
@@ -164,7 +164,7 @@ it('is when it ended, although the credit has ended since, and its end was seen 
   await cost(id, [since, ended])
 })
 
-it('is not before it was seen to run, nor later than now, whatever the clock of its machine says', async () => {
+it('charges GPUs at least until they were last seen running when the clock of the machine is behind', async () => {
   const { id, since } = await running()
   app.clock.advance(minuteMs)
   await app.runUntilIdle()
@@ -175,7 +175,7 @@ it('is not before it was seen to run, nor later than now, whatever the clock of 
   await cost(id, [since, seen])
 })
 
-it('is to the millisecond in ordinary operation, with looks each minute', async () => {
+it('charges GPUs to the millisecond with passes every minute', async () => {
   const { id, since } = await running()
   const ended = later(since, 10 * minuteMs + 17)
   await exit(id, ended)

@@ -1,4 +1,4 @@
-// What charges leave over of a nano-dollar, when what was charged stops.
+// Remainders of a nano-dollar when a meter stops.
 
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -19,14 +19,14 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** Rates and times of which no charge is whole. */
+/** Prices and times that leave a remainder in every charge. */
 const oddPrices = { gpuNanos: 333_333_337n, minBidGpuNanos: 100_000_007n, storageNanos: 360_000_011n }
 const oddMs = 1_234_567
 
 const set = (key: string, id: number, state: string) => app.rest(key, 'PUT', `/instances/${id}/`, { state })
 const destroy = (key: string, id: number) => app.rest(key, 'DELETE', `/instances/${id}/`)
 
-/** The sum of the account's ledger, and what it is told it has. */
+/** The sum of the account's ledger, and the credit that it reads. */
 async function moneyOf(account: TestAccount) {
   const entries = await account.entries()
   const ledger = entries.reduce((sum, { amount }) => sum + amount, 0n)
@@ -40,7 +40,7 @@ async function carriedBy({ id }: TestAccount): Promise<number> {
   return row?.carried ?? 0
 }
 
-/** Rents, runs and destroys some things, each for a time that leaves a remainder. */
+/** Rents, runs and destroys instances, each for a time that leaves a remainder. */
 async function rentAndDestroy(account: TestAccount, times: number): Promise<void> {
   for (let count = 1; count <= times; count += 1) {
     const { id } = await account.rentRunning({ disk: 8 + count }, oddPrices)
@@ -50,18 +50,18 @@ async function rentAndDestroy(account: TestAccount, times: number): Promise<void
   }
 }
 
-describe('an account in which nothing runs', () => {
-  it('has exactly the sum of its ledger, however much it rented before', async () => {
+describe('an account without running meters', () => {
+  it('has exactly the sum of its ledger as credit after many rentals', async () => {
     const account = await newAccount(app, 100_000_000_000n)
     await rentAndDestroy(account, 12)
-    // More than a nano-dollar in all, so that rounding cannot hide it.
+    // The remainders exceed a nano-dollar, so that rounding cannot hide them.
     expect(await carriedBy(account)).toBeGreaterThan(3 * 3_600_000)
     const { ledger, credit } = await moneyOf(account)
     expect(credit).toBe(ledger)
     expect(await brokenLaws(app.sql)).toEqual([])
   })
 
-  it('has it too when its credit has ended', async () => {
+  it('has exactly the sum of its ledger as credit after its credit ended', async () => {
     const account = await newAccount(app, 10_000_000_007n)
     const { newMachine, make, remove } = volumesOf(app)
     const volume = await make(account.key, await newMachine(oddPrices), 13)
@@ -81,7 +81,7 @@ describe('an account in which nothing runs', () => {
   })
 })
 
-it('counts what an instance carried when it runs again, so that stopping makes nothing cheaper', async () => {
+it('carries the remainder of an instance to its next run, so that stopping makes nothing cheaper', async () => {
   const account = await newAccount(app, 100_000_000_000n)
   const { id } = await account.rentRunning({}, oddPrices)
   for (let count = 1; count <= 7; count += 1) {
@@ -101,7 +101,7 @@ it('counts what an instance carried when it runs again, so that stopping makes n
   expect(credit).toBe(ledger)
 })
 
-it('gives accounts from before what ended meters of theirs carry', async () => {
+it('returns the remainders of ended meters to old accounts in a migration', async () => {
   const account = await newAccount(app, 100_000_000_000n)
   await rentAndDestroy(account, 3)
   const running = await account.rentRunning({}, oddPrices)

@@ -9,7 +9,8 @@ import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
 import { volumesOf } from '../../support/volumes/volumes.ts'
 
-// A machine's GPU costs 0.4 $ an hour, and a GB 0.0005 $. With 8 GB a rental needs 0.404 $ and then 48 times 0.004 $.
+// A GPU costs 0.4 $ an hour, and a GB 0.0005 $. A rental with 8 GB needs 0.404 $ for an hour, then 0.004 $ for each of
+// 48 hours.
 const dollar = 1_000_000_000n
 const slow = 'simulated/slow-pull:3600'
 
@@ -45,7 +46,7 @@ describe('an account with 1 $', () => {
     key = await app.newKey(null, { creditNanos: dollar })
   })
 
-  it('rents no more over REST than its dollar pays, while an image loads for nothing', async () => {
+  it('rents no more over REST than its dollar pays, although loading images cost nothing', async () => {
     expect(await rentals.tryRent(key, { image: slow })).toMatchObject({ status: 200 })
     expect(await rentals.tryRent(key, { image: slow })).toMatchObject(lacks(1.192))
     await rentals.converge()
@@ -53,7 +54,7 @@ describe('an account with 1 $', () => {
     expect(await rentals.tryRent(key, { image: slow })).toMatchObject(lacks(1.192, available))
   })
 
-  it('rents no more over GraphQL, where a quote tells it before', async () => {
+  it('rents no more over GraphQL than its dollar pays, and a quote shows that before', async () => {
     expect(await faces.mutate(key, 'rentInstance', input(await rentals.newOffer()))).toHaveProperty('instance')
     const offer = await rentals.newOffer()
     const { data } = await app.graphql(
@@ -71,7 +72,7 @@ describe('an account with 1 $', () => {
     expect((await app.graphql(key, best)).data.rentBestOffer).toEqual({ needed: '1.192', available: '1' })
   })
 
-  it('rents of many only the first, and is told so for each of the others', async () => {
+  it('rents only the first of many offers and gets an error for each of the others', async () => {
     const ids = await newOffers(8)
     const { status, body } = await app.rest(key, 'POST', '/asks/bulk/', { ids, image: slow })
     expect([status, body.created.length, body.failed]).toEqual([200, 1, ids.slice(1)])
@@ -81,13 +82,13 @@ describe('an account with 1 $', () => {
     expect(await app.sql(`SELECT id FROM offers WHERE id = ANY('{${ids.slice(1)}}') AND NOT rentable`)).toEqual([])
   })
 
-  it('rents nothing that it cannot pay for an hour, and is told what it needs', async () => {
+  it('rents nothing that it cannot pay for an hour, and learns the credit that it needs', async () => {
     expect(await rentals.tryRent(key, { image: 'ubuntu' }, { gpuNanos: dollar })).toMatchObject(lacks(1.196))
     const penniless = await app.newKey()
     expect(await rentals.tryRent(penniless, { image: 'ubuntu' })).toMatchObject(lacks(0.596, 0))
   })
 
-  it('makes no volumes beyond the disk that it pays through the grace', async () => {
+  it('creates no volume that it cannot pay for the grace period', async () => {
     const machineId = await volumes.newMachine()
     expect(await app.rest(key, 'PUT', '/volumes/', { id: machineId, size: 41 })).toMatchObject(lacks(1.0045))
     await volumes.make(key, machineId, 40)
@@ -96,14 +97,14 @@ describe('an account with 1 $', () => {
     expect(refused).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
   })
 
-  it('makes no volume with a rental that it cannot pay', async () => {
+  it('creates no volume with a rental that it cannot pay', async () => {
     const spec = { ...input(0).spec, volumes: [{ source: { create: { sizeGb: 20 } }, mountPath: '/data' }] }
     const refused = await faces.mutate(key, 'rentInstance', { offerId: String(await rentals.newOffer()), spec })
     expect(refused).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
     expect(await app.sql('SELECT id FROM volumes WHERE size_mb = 20000')).toEqual([])
   })
 
-  it('starts as many as it can pay, each for itself', async () => {
+  it('starts the instances of a bulk request that it can pay and refuses the others', async () => {
     const stopped: number[] = []
     for (let count = 0; count < 3; count += 1) stopped.push(await rentals.rent(key, { target_state: 'stopped' }))
     await rentals.converge()
@@ -133,7 +134,7 @@ describe('an account with 1 $', () => {
     )
   })
 
-  it('bids no more than it pays for an hour, also where it waits', async () => {
+  it('bids no more than it can pay for an hour, even while the bid waits', async () => {
     const id = await rentals.rent(key, { price: 0.3 })
     const bid = (price: number) => app.rest(key, 'PUT', `/instances/bid_price/${id}/`, { price })
     expect(await bid(0.81)).toMatchObject(lacks(1.006))
@@ -143,7 +144,7 @@ describe('an account with 1 $', () => {
     expect(await bid(0.2)).toMatchObject({ status: 200 })
   })
 
-  it('makes a container anew only while its credit pays an hour more', async () => {
+  it('recreates a container only while its credit pays for another hour', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const recycle = () => app.rest(key, 'PUT', `/instances/recycle/${id}/`)
     const relaunch = { image: slow, recycle: true }
@@ -158,7 +159,7 @@ describe('an account with 1 $', () => {
   })
 })
 
-describe('requests of one account at once, on two gateways', () => {
+describe('simultaneous requests of one account on two gateways', () => {
   let gateways: Gateway[]
   let actor: Actor
 
@@ -175,12 +176,12 @@ describe('requests of one account at once, on two gateways', () => {
   })
 
   const atOnce = async (asks: ((gateway: Gateway) => Promise<unknown>)[]) => {
-    const asked = asks.map((ask, index) => ask(gateways[index % 2] as Gateway).then(() => 'done'))
-    const outcomes = await Promise.all(asked.map(one => one.catch((error: DomainError) => error.code)))
+    const requests = asks.map((ask, index) => ask(gateways[index % 2] as Gateway).then(() => 'done'))
+    const outcomes = await Promise.all(requests.map(one => one.catch((error: DomainError) => error.code)))
     return Object.fromEntries([...Map.groupBy(outcomes, one => one)].map(([name, all]) => [name, all.length]))
   }
 
-  it('rent together no more than its credit pays', async () => {
+  it('rent no more together than its credit pays', async () => {
     await listMachines(app.operations, Array(12).fill({}))
     const rows = (await app.sql('SELECT id FROM offers ORDER BY machine_id DESC LIMIT 12')) as { id: string }[]
     const outcome = await atOnce(
@@ -193,13 +194,13 @@ describe('requests of one account at once, on two gateways', () => {
     expect(outcome).toEqual({ done: 5, INSUFFICIENT_CREDIT: 7 })
   })
 
-  it('make together no more volumes than its credit pays', async () => {
+  it('create no more volumes together than its credit pays', async () => {
     const machineId = await volumes.newMachine()
     const make = (gateway: Gateway) => gateway.services.volumes.create(actor, { machineId, sizeGb: 20 })
     expect(await atOnce(Array(12).fill(make))).toEqual({ done: 6, INSUFFICIENT_CREDIT: 6 })
   })
 
-  it('start together no more than its credit pays', async () => {
+  it('start no more together than its credit pays', async () => {
     const [first] = gateways as [Gateway, Gateway]
     await listMachines(app.operations, Array(8).fill({}))
     const rows = (await app.sql('SELECT id FROM offers ORDER BY machine_id DESC LIMIT 8')) as { id: string }[]
@@ -212,7 +213,7 @@ describe('requests of one account at once, on two gateways', () => {
         (gateways[index % 2] as Gateway).services.instances.update(actor, [id], { targetState: 'running' }),
       ),
     )
-    // Disks need 1.568 $, so 1.432 $ are left for GPUs at 0.4 $.
+    // Disks need 1.568 $, so 1.432 $ remain for GPUs at 0.4 $.
     const running = await app.sql(
       `SELECT id FROM instances WHERE account_id = ${actor.accountId} AND target_state = 'running'`,
     )

@@ -1,4 +1,4 @@
-// Charges and invoices, asked for as clients do.
+// Charges and invoices, requested as clients do.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -32,14 +32,14 @@ const url = (path: string, query: object) =>
     .map(([name, value]) => `${name}=${text(value)}`)
     .join('&')}`
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+// biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
 async function ask(path: string, query: object = {}, by = key): Promise<any> {
   const { status, body } = await app.rest(by, 'GET', url(path, query))
   expect({ status, body }).toMatchObject({ status: 200 })
   return body
 }
 
-/** The days on which everything of a test happens. */
+/** The days that contain every instant of a test. */
 const lately = () => ({ gte: today() - day / 1000, lte: today() })
 const charges = (query: object = {}, by = key) =>
   ask('/charges/', { select_filters: { day: lately() }, latest_first: false, limit: 20, format: 'table', ...query }, by)
@@ -55,7 +55,7 @@ async function grant(amount: bigint, reason?: string) {
 const adjust = (amount: bigint, reason: string) =>
   app.operations.accounts.adjustCredit(email, { amountNanos: amount, reason })
 
-/** All rows of a list that is read in pages, and how many there were on each. */
+/** Reads all pages of a list: its rows, and the number of rows on each page. */
 async function paged(
   read: (token: object) => Promise<{ results: unknown[]; count: number; next_token: string | null }>,
 ) {
@@ -71,7 +71,7 @@ async function paged(
 }
 
 describe('charges', () => {
-  it('are a row for each instance and volume, made of GPUs and disk', async () => {
+  it('have a row for each instance and volume, with items for GPUs and disk', async () => {
     const begin = seconds()
     const id = await rentals.rent(key)
     const { machine_id } = await rentals.read(key, id)
@@ -106,7 +106,7 @@ describe('charges', () => {
     expect(other.amount).toBe(other.items[0].amount)
   })
 
-  it('are of whole days of UTC, with both that are named', async () => {
+  it('cover whole UTC days, including the first and the last', async () => {
     app.clock.advance(day - (app.clock.now().getTime() % day) + 12 * hour)
     const noon = seconds()
     await rentals.rent(key, { target_state: 'stopped' })
@@ -129,7 +129,7 @@ describe('charges', () => {
     expect(await of({ gte: second + 86_400, lte: second + 2 * 86_400 })).toEqual([])
   })
 
-  it('have nothing of what begins as a day ends, or ends as it begins', async () => {
+  it('leave out costs that begin as the day ends or end as it begins', async () => {
     app.clock.advance(day - (app.clock.now().getTime() % day))
     const midnight = seconds()
     const of = async (at: number) => (await charges({ select_filters: { day: { gte: at, lte: at } } })).results
@@ -143,7 +143,7 @@ describe('charges', () => {
     expect(await of(midnight + 86_400)).toEqual([])
   })
 
-  it('are read for 744 days at once, and for no more', async () => {
+  it('are limited to 744 days per request', async () => {
     const of = (days: number) =>
       app.rest(key, 'GET', url('/charges/', { select_filters: { day: { gte: 0, lte: (days - 1) * 86_400 } } }))
     expect(await of(744)).toMatchObject({ status: 200, body: { success: true, count: 0 } })
@@ -153,7 +153,7 @@ describe('charges', () => {
     })
   })
 
-  it('are of the types that are asked for', async () => {
+  it('are filtered by type', async () => {
     const id = await rentals.rent(key)
     const { machine_id } = await rentals.read(key, id)
     await volumesOf(app).make(key, machine_id, 20)
@@ -171,16 +171,16 @@ describe('charges', () => {
     expect((await charges({ format: 'tree' })).results).toEqual((await charges()).results)
   })
 
-  it('are read in pages without a row missing or twice, either way round', async () => {
+  it('are complete in pages, without duplicates, in both orders', async () => {
     const ids: number[] = []
     for (let count = 1; count <= 5; count += 1) ids.push(await rentals.rent(key, { target_state: 'stopped' }))
     app.clock.advance(hour)
     for (const latest_first of [false, true]) {
-      let asked = 0
+      let requests = 0
       const { rows, counts } = await paged(async token => {
-        asked += 1
-        // What is new meanwhile is no reason to begin anew.
-        if (asked === 2) app.clock.advance(60_000)
+        requests += 1
+        // New costs between two pages do not invalidate a token.
+        if (requests === 2) app.clock.advance(60_000)
         return await charges({ limit: 2, latest_first, ...token })
       })
       expect(counts).toEqual([2, 2, 1])
@@ -191,7 +191,7 @@ describe('charges', () => {
     expect(await charges({ limit: 1_000_000 })).toMatchObject({ count: 5, total: 5 })
   })
 
-  it('leave out what cost nothing on those days', async () => {
+  it('leave out resources without costs on the given days', async () => {
     await rentals.rent(await app.newKey(null, someCredit))
     const id = await rentals.rentToStatus(key, 'running')
     await app.rest(key, 'DELETE', `/instances/${id}/`)
@@ -224,7 +224,7 @@ describe('charges', () => {
     [{ select_filters: { day: { gte: 0, lte: 5 } }, format: 'pdf' }, /format: must be one of table, tree/],
     [{ select_filters: { day: { gte: 0, lte: 5 } }, latest_first: 'perhaps' }, /latest_first: must be true or false/],
     [{ select_filters: { day: { gte: 0, lte: 5 } }, after_token: 'x' }, /cursor/],
-  ])('with %j are refused', async (query, message) => {
+  ])('are refused with %j', async (query, message) => {
     const { status, body } = await app.rest(key, 'GET', url('/charges/', query))
     expect([status, body]).toEqual([
       400,
@@ -234,7 +234,7 @@ describe('charges', () => {
 })
 
 describe('invoices', () => {
-  it('are what was granted and put right, as clients of the second version read it', async () => {
+  it('have grants and adjustments in the form of the second version', async () => {
     await rentals.rentToStatus(key, 'running')
     app.clock.advance(hour)
     await grant(5_500_000_000n, 'a voucher')
@@ -256,7 +256,7 @@ describe('invoices', () => {
     ])
   })
 
-  it('have what was given back', async () => {
+  it('have refunds', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     app.clock.advance(hour)
     await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, meter_id, period_start, period_end, rate_nanos,
@@ -274,7 +274,7 @@ describe('invoices', () => {
     ])
   })
 
-  it('are of the instants and kinds that are asked for', async () => {
+  it('are filtered by instant and kind', async () => {
     await grant(1_000_000_000n)
     const second = seconds()
     await grant(2_000_000_000n)
@@ -294,12 +294,12 @@ describe('invoices', () => {
     expect(await of({ when: { gte: third + 1 } })).toEqual([])
     expect(await of({ type: { in: ['adjustment'] } })).toEqual([3])
     expect(await of({ when: { gte: third }, type: 'credit' })).toEqual([-2])
-    // By these nothing is paid here.
+    // No payment comes from these services.
     expect(await of({ service: { in: ['transfer', 'stripe_payments'] } })).toEqual([])
     expect(await of({ when: null })).toHaveLength(4)
   })
 
-  it('are read in pages without a row missing or twice, either way round', async () => {
+  it('are complete in pages, without duplicates, in both orders', async () => {
     for (const amount of [1n, 2n, 3n, 4n]) await grant(amount * 1_000_000_000n)
     const amounts = [-100, -1, -2, -3, -4]
     for (const latest_first of [false, true]) {
@@ -321,7 +321,7 @@ describe('invoices', () => {
     [{ order_by: ['when', 'paid_on'] }, /order_by: takes only one column/],
     [{ limit: 1.5, latest_first: 'x' }, /latest_first: must be true or false.*limit: must be/],
     [{ after_token: 'x' }, /cursor/],
-  ])('with %j are refused', async (query, message) => {
+  ])('are refused with %j', async (query, message) => {
     const { status, body } = await app.rest(key, 'GET', url('/api/v1/invoices/', query))
     expect([status, body]).toEqual([
       400,
@@ -331,7 +331,7 @@ describe('invoices', () => {
 })
 
 describe('a statement', () => {
-  it('has payments and charges, and what is not posted yet', async () => {
+  it('has payments, charges, and costs that are not posted yet', async () => {
     const id = await rentals.rentToStatus(key, 'stopped')
     app.clock.advance(hour)
     const { invoices: lines, current } = await statement({ sdate: 0, edate: seconds() + 0.25 })
@@ -359,7 +359,7 @@ describe('a statement', () => {
     expect(current.credit).toBeCloseTo(charge.balance_after - current.charges, 9)
   })
 
-  it('has charges only where they are asked for, and what was posted in its period', async () => {
+  it('has the entries of its period, and charges only with inc_charges', async () => {
     await rentals.rentToStatus(key, 'stopped')
     const types = async (query: object) => (await statement(query)).invoices.map(({ type }: { type: string }) => type)
     expect(await types({ inc_charges: true })).toEqual(['payment', 'charge'])
@@ -380,7 +380,7 @@ describe('a statement', () => {
     }
   })
 
-  it('is refused where it has more lines than are given at once', async () => {
+  it('is refused with more than 5000 lines', async () => {
     await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
       SELECT (SELECT id FROM accounts WHERE email = '${email}'), 'adjustment', 1, 'a test', now() FROM generate_series(1, 4999)`)
     expect((await statement()).invoices).toHaveLength(5000)
@@ -391,7 +391,7 @@ describe('a statement', () => {
   })
 })
 
-describe('the first list of invoices', () => {
+describe('the first version of the invoice list', () => {
   it('is an array of the lines of a statement', async () => {
     await rentals.rentToStatus(key, 'stopped')
     const { invoices: lines } = await statement()
@@ -416,7 +416,7 @@ const queryOf = (path: string) => ({
   inc_charges: true,
 })
 
-it.each(paths)('%s is the same with and without the last slash', async path => {
+it.each(paths)('answers %s alike with and without a trailing slash', async path => {
   await rentals.rentToStatus(key, 'stopped')
   const query = queryOf(path)
   const body = await ask(path, query)
@@ -424,7 +424,7 @@ it.each(paths)('%s is the same with and without the last slash', async path => {
   expect(JSON.stringify(body)).toMatch(/"amount":-?[1-9]|"amount":0\.0*[1-9]/)
 })
 
-it.each(paths)('%s never has what is of another account', async path => {
+it.each(paths)('answers %s without entries of another account', async path => {
   const id = await rentals.rentToStatus(key, 'stopped')
   await rentals.rent(key)
   await grant(1_000_000_000n)
@@ -441,7 +441,7 @@ it.each(paths)('%s never has what is of another account', async path => {
   expect(next.results ?? next.invoices ?? next).toEqual([])
 })
 
-it.each(paths)('%s needs billing_read', async path => {
+it.each(paths)('refuses %s without billing_read', async path => {
   const [may, mayNot] = [{ api: { billing_read: {} } }, { api: { user_read: {}, instance_read: {} } }]
   const query = queryOf(path)
   await ask(path, query, await app.newScopedKey(key, may))
@@ -484,7 +484,7 @@ const odd = [
   ...['[["when","asc"]]', '[{"col":"when","dir":5}]', '[{"col":{}},{}]', `["${'x'.repeat(99)}"]`, '["*",5]'],
 ]
 
-it.each(paths)('%s takes or refuses whatever it is asked with', async path => {
+it.each(paths)('accepts or refuses odd parameters of %s without an internal error', async path => {
   for (const name of [
     'select_filters',
     'select_cols',

@@ -1,4 +1,5 @@
-// What a restart costs: GPUs nothing from when their container is down until it runs again, and the disk as ever.
+// The cost of a restart: GPUs are free from when their container is down until it runs again; the disk costs
+// throughout.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -24,7 +25,7 @@ async function entriesOf(id: number, kind: 'compute' | 'disk'): Promise<Entry[]>
   return rows as Entry[]
 }
 
-/** When it was first seen to be in a status, after another instant. */
+/** The first time after an instant at which the gateway saw an instance in a status. */
 async function instantOf(id: number, status: string, after = new Date(0)): Promise<Date> {
   const [row] = await app.sql(`SELECT min(at) AS at FROM events
     WHERE instance_id = ${id} AND type = 'INSTANCE_STATUS_CHANGED' AND after->>'status' = '${status}'
@@ -48,7 +49,7 @@ it.each([
   ['reboot', 'simulated/slow-start:40', 0, 40],
   ['recycle', 'simulated/slow-pull:40', 0, 40],
 ])(
-  'a %s of %s is charged until it is down and from when it is up',
+  'charges a %s of %s until the container is down and again once it is up',
   async (verb, image, stoppingSeconds, downSeconds) => {
     const id = await rentals.rent(key, { image })
     await advanceTime(120)
@@ -72,7 +73,7 @@ it.each([
     ])
     const [rate] = compute.map(({ rate_nanos }) => Number(rate_nanos))
     expect(rate).toBeGreaterThan(0)
-    // What the first charge left of a nano-dollar is in the second.
+    // The second charge includes the remainder of the first.
     const [charged, time] = [sum(compute.map(({ amount_nanos }) => Number(amount_nanos))), sum(compute.map(ms))]
     expect(charged).toBe(-Math.floor(((rate as number) * time) / 3_600_000))
     const [disk, ...others] = await entriesOf(id, 'disk')

@@ -27,8 +27,8 @@ async function usage(args: string, fields = 'cost buckets { start end cost group
 }
 
 describe('usage', () => {
-  it('tells hour by hour what disks and GPUs cost, also what is not charged yet', async () => {
-    // Half past: the first and the last hour are cut.
+  it('shows the cost of each hour, including running costs that are not charged yet', async () => {
+    // The period begins at half past, so its first and last hour are cut.
     app.clock.advance(hour + hour / 2 - (app.clock.now().getTime() % hour))
     const begin = app.clock.now()
     await rentals.rent(key, { target_state: 'stopped' })
@@ -70,7 +70,7 @@ describe('usage', () => {
     expect(await spans('DAY', '9999-12-31T12:00:00Z', '9999-12-31T13:00:00Z')).toHaveLength(1)
   })
 
-  it('is told apart by instance and volume, by kind, and by key', async () => {
+  it('is grouped by instance and volume, kind, and API key', async () => {
     const id = await rentals.rent(key)
     const { machine_id } = await rentals.read(key, id)
     const other = await app.newScopedKey(key, { api: { instance_write: {}, misc: {} } })
@@ -96,7 +96,7 @@ describe('usage', () => {
     expect(await groups('', 'cost')).toHaveLength(1)
   })
 
-  it("has nothing of another's", async () => {
+  it('leaves out the costs of other accounts', async () => {
     const id = await rentals.rent(await app.newKey(null, someCredit))
     await rentals.converge()
     const all = await usage(
@@ -122,7 +122,7 @@ describe('usage', () => {
     })
   })
 
-  it('is that of this month when no time is named', async () => {
+  it('covers the current month by default', async () => {
     const month = '2026-11-01T00:00:00.000Z'
     const [day, last] = [await usage('bucket: MONTH'), await usage('from: "2026-10-31T00:00:00Z", bucket: MONTH')]
     expect(day.buckets).toMatchObject([{ start: month, end: '2026-12-01T00:00:00.000Z' }])
@@ -131,7 +131,7 @@ describe('usage', () => {
     expect(data.viewer.usage.buckets).toHaveLength(30)
   })
 
-  it('of a month of hours may be asked, with all that it is told apart by', async () => {
+  it('allows the hours of a month with all groupings', async () => {
     const args =
       'from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00Z", bucket: HOUR, groupBy: [INSTANCE KIND API_KEY]'
     const fields = 'cost buckets { start cost groups { kind instanceId volumeId apiKeyId cost } }'

@@ -9,7 +9,7 @@ import {
   creditStatusOf,
 } from '../../../src/domain/billing/balance.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run; FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 1_000)
 const options = { seed, numRuns }
@@ -18,14 +18,14 @@ const timeout = 20_000 + 20 * numRuns
 const partsPerNano = 3_600_000n
 const start = new Date('2026-11-21T12:00:00.000Z').getTime()
 const year = 366 * 86_400_000
-// Up to 8 GPUs at 128 $, and so little that hours make no nano-dollar.
+// Rates up to 8 GPUs at 128 $ each, and rates so low that hours make no nano-dollar.
 const rates = fc.oneof(fc.bigInt(0n, 1_024_000_000_000n), fc.bigInt(0n, 5n), fc.constant(0n))
 const times = fc.oneof(fc.integer({ min: 0, max: year }), fc.integer({ min: 0, max: 10 }))
 const remainders = fc.integer({ min: 0, max: 3_599_999 })
 
 describe('a charge', () => {
   it(
-    'is the same in total, however the time is cut',
+    'has the same total for every way to cut the time',
     () => {
       const cuts = fc.tuple(rates, remainders, fc.array(times, { minLength: 1, maxLength: 20 }))
       const property = fc.property(cuts, ([rate, carried, pieces]) => {
@@ -45,10 +45,10 @@ describe('a charge', () => {
   )
 
   it(
-    'is in what is given back beyond an instant, and in what stays, once',
+    'splits into the refund after an instant and the rest without a remainder',
     () => {
-      const wishes = fc.tuple(rates, remainders, times, times)
-      const property = fc.property(wishes, ([rateNanos, carried, charged, ended]) => {
+      const inputs = fc.tuple(rates, remainders, times, times)
+      const property = fc.property(inputs, ([rateNanos, carried, charged, ended]) => {
         const meter = { rateNanos, carried, since: new Date(start), end: null }
         const whole = calculateMeterCharge(meter, new Date(start + charged))
         const first = calculateMeterCharge(meter, new Date(start + Math.min(charged, ended)))
@@ -62,25 +62,25 @@ describe('a charge', () => {
   )
 })
 
-type Thing = { kind: 'compute' | 'disk'; rateNanos: bigint; since: number; carried: number; end: number | null }
-const things = fc.record<Thing>({
+type TestMeter = { kind: 'compute' | 'disk'; rateNanos: bigint; since: number; carried: number; end: number | null }
+const testMeters = fc.record<TestMeter>({
   kind: fc.constantFrom('compute', 'disk'),
   rateNanos: rates,
   since: times,
   carried: remainders,
   end: fc.option(times),
 })
-const standings = fc.record({
-  meters: fc.array(things, { maxLength: 6 }),
+const accountStates = fc.record({
+  meters: fc.array(testMeters, { maxLength: 6 }),
   postedNanos: fc.oneof(fc.bigInt(-5n, 5n), fc.bigInt(-(10n ** 12n), 10n ** 15n)),
   wait: times,
 })
 
-function balanceOf(meters: Thing[], postedNanos: bigint, at: number): Balance {
-  const sum = (kind: Thing['kind'], value: (meter: Thing) => bigint) =>
+function balanceOf(meters: TestMeter[], postedNanos: bigint, at: number): Balance {
+  const sum = (kind: TestMeter['kind'], value: (meter: TestMeter) => bigint) =>
     meters.filter(meter => meter.kind === kind).reduce((total, meter) => total + value(meter), 0n)
-  const rate = ({ rateNanos }: Thing) => rateNanos
-  const origin = ({ rateNanos, since, carried }: Thing) => rateNanos * BigInt(start + since) - BigInt(carried)
+  const rate = ({ rateNanos }: TestMeter) => rateNanos
+  const origin = ({ rateNanos, since, carried }: TestMeter) => rateNanos * BigInt(start + since) - BigInt(carried)
   const ends = meters.flatMap(({ kind, rateNanos, since, carried, end }) =>
     end === null ? [] : [{ kind, rateNanos, carried, since: new Date(start + since), at: new Date(start + end) }],
   )
@@ -97,32 +97,37 @@ function balanceOf(meters: Thing[], postedNanos: bigint, at: number): Balance {
 }
 
 /**
- * What is left at an instant, meter by meter, with GPUs that cost nothing from the end of credit on. Meters that have ended
- * by another instant have cost whole nano-dollars.
+ * The remaining credit at an instant, meter by meter. GPUs cost nothing after the end of credit. Meters that ended by
+ * `ended` have cost whole nano-dollars.
  */
-function leftAt(meters: Thing[], postedNanos: bigint, at: number, over = Infinity, ended = at): bigint {
-  return meters.reduce((left, { kind, rateNanos, since, carried, end }) => {
+function remainingAt(meters: TestMeter[], postedNanos: bigint, at: number, over = Infinity, ended = at): bigint {
+  return meters.reduce((remaining, { kind, rateNanos, since, carried, end }) => {
     const last = kind === 'disk' ? Infinity : over
     const until = Math.min(at, last, start + (end ?? Infinity))
     const cost = rateNanos * BigInt(Math.max(0, until - start - since)) + BigInt(carried)
     const hasEnded = end !== null && start + Math.max(since, end) <= Math.min(ended, last)
-    return left - (hasEnded ? cost - (cost % partsPerNano) : cost)
+    return remaining - (hasEnded ? cost - (cost % partsPerNano) : cost)
   }, postedNanos * partsPerNano)
 }
 
 describe('the end of credit', () => {
   it(
-    'is the last instant at which nothing is owed, whatever ends before it',
+    'is the last instant without debt for any set of meter ends',
     () => {
-      const property = fc.property(standings, ({ meters, postedNanos, wait }) => {
+      const property = fc.property(accountStates, ({ meters, postedNanos, wait }) => {
         const { meteredAt } = balanceOf(meters, postedNanos, start)
         const balance = balanceOf(meters, postedNanos, meteredAt.getTime() + wait)
         const end = calculateCreditEnd(balance)?.getTime()
-        const left = (at: number) => leftAt(meters, postedNanos, at)
-        const owes = left(meteredAt.getTime()) < 0n
+        const remaining = (at: number) => remainingAt(meters, postedNanos, at)
+        const owes = remaining(meteredAt.getTime()) < 0n
         if (owes) expect(end).toBe(meteredAt.getTime())
-        else if (end === undefined) expect(left(Date.UTC(10_000, 0)) >= 0n).toBe(true)
-        else expect([left(end) >= 0n, left(end + 1) < 0n, end >= meteredAt.getTime()]).toEqual([true, true, true])
+        else if (end === undefined) expect(remaining(Date.UTC(10_000, 0)) >= 0n).toBe(true)
+        else
+          expect([remaining(end) >= 0n, remaining(end + 1) < 0n, end >= meteredAt.getTime()]).toEqual([
+            true,
+            true,
+            true,
+          ])
       })
       fc.assert(property, options)
     },
@@ -132,19 +137,21 @@ describe('the end of credit', () => {
 
 describe('the credit', () => {
   it(
-    'is what every meter leaves, in which GPUs take nothing from the end of credit on',
+    'is what the meters leave, when GPUs cost nothing after the end of credit',
     () => {
-      const property = fc.property(standings, ({ meters, postedNanos, wait }) => {
+      const property = fc.property(accountStates, ({ meters, postedNanos, wait }) => {
         const { meteredAt } = balanceOf(meters, postedNanos, start)
         const at = meteredAt.getTime() + wait
         const { creditNanos, hasEnded, endsAt, costPerHourNanos } = creditStatusOf(balanceOf(meters, postedNanos, at))
         const over = hasEnded ? endsAt?.getTime() : undefined
-        const left = leftAt(meters, postedNanos, at, over)
-        // Towards what is left: nobody is told that a nano-dollar is spent of which only a part is.
-        expect(creditNanos * partsPerNano - left < partsPerNano && creditNanos * partsPerNano >= left).toBe(true)
+        const remaining = remainingAt(meters, postedNanos, at, over)
+        // Rounded up: a partly used nano-dollar does not count as spent.
+        expect(creditNanos * partsPerNano - remaining < partsPerNano && creditNanos * partsPerNano >= remaining).toBe(
+          true,
+        )
         expect(hasEnded).toBe(endsAt !== null && endsAt.getTime() <= at)
-        const next = leftAt(meters, postedNanos, at + 1, over, at)
-        expect(left - next).toBe(costPerHourNanos)
+        const next = remainingAt(meters, postedNanos, at + 1, over, at)
+        expect(remaining - next).toBe(costPerHourNanos)
       })
       fc.assert(property, options)
     },
@@ -152,10 +159,10 @@ describe('the credit', () => {
   )
 
   it(
-    'is the same whenever the meters were charged on the way',
+    'does not depend on when the meters were charged',
     () => {
-      const wishes = fc.tuple(standings, fc.array(times, { maxLength: 4 }))
-      const property = fc.property(wishes, ([{ meters, postedNanos, wait }, stops]) => {
+      const inputs = fc.tuple(accountStates, fc.array(times, { maxLength: 4 }))
+      const property = fc.property(inputs, ([{ meters, postedNanos, wait }, stops]) => {
         const { meteredAt } = balanceOf(meters, postedNanos, start)
         const at = meteredAt.getTime() + year + wait
         const whole = creditStatusOf(balanceOf(meters, postedNanos, at))
@@ -180,11 +187,11 @@ describe('the credit', () => {
   )
 })
 
-function chargeAt({ kind, since, end, ...thing }: Thing, until: number) {
+function chargeAt({ kind, since, end, ...meterFacts }: TestMeter, until: number) {
   const ends = end !== null
-  const meter = { ...thing, since: new Date(start + since), end: ends ? new Date(start + end) : null }
+  const meter = { ...meterFacts, since: new Date(start + since), end: ends ? new Date(start + end) : null }
   const { periodEnd, ms, amountNanos } = calculateMeterCharge(meter, new Date(until))
-  const { carried } = calculateCharge(thing.rateNanos, ms, thing.carried)
+  const { carried } = calculateCharge(meterFacts.rateNanos, ms, meterFacts.carried)
   const from = ms === 0 ? since : periodEnd.getTime() - start
-  return { amountNanos, meter: { kind, rateNanos: thing.rateNanos, since: from, carried, end } }
+  return { amountNanos, meter: { kind, rateNanos: meterFacts.rateNanos, since: from, carried, end } }
 }

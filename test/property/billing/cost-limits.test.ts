@@ -17,14 +17,14 @@ const meter = (kind: CostMeter['kind']) =>
 const meters = fc.tuple(meter('compute'), meter('disk'))
 const limit = fc.bigInt({ min: 1n, max: 200_000_000_000n })
 
-/** What they have cost in parts, of which a nano-dollar has 3,600,000: without rounding. */
+/** The cost of the meters without rounding, in parts; 3,600,000 make a nano-dollar. */
 const exactly = (all: CostMeter[], at: number) =>
   all.reduce((sum, { chargedNanos, carried, rateNanos, since, end }) => {
     const until = Math.min(at, end?.getTime() ?? at)
     return sum + chargedNanos * 3_600_000n + BigInt(carried) + rateNanos * BigInt(Math.max(0, until - since.getTime()))
   }, 0n)
 
-it('a cost is not passed up to its instant, and is a millisecond later', () => {
+it('finds the last millisecond at which a cost is within its limit', () => {
   fc.assert(
     fc.property(meters, limit, (all, nanos) => {
       const most = nanos * 3_600_000n
@@ -35,7 +35,7 @@ it('a cost is not passed up to its instant, and is a millisecond later', () => {
         return
       }
       expect(exactly(all, end.getTime() + 1)).toBeGreaterThan(most)
-      // What it had cost before anything ran is no matter of when.
+      // If the cost exceeds the limit before anything runs, the instant may be any earlier one.
       if (exactly(all, first) <= most) {
         expect(exactly(all, end.getTime())).toBeLessThanOrEqual(most)
         expect(costAt(all, end)).toBeLessThanOrEqual(nanos)
@@ -45,7 +45,7 @@ it('a cost is not passed up to its instant, and is a millisecond later', () => {
   )
 })
 
-it('it makes no difference how often it is charged before', () => {
+it('finds the same instant after any charges before it', () => {
   fc.assert(
     fc.property(meters, limit, ms, (all, nanos, after) => {
       const end = calculateCostLimitInstant(all, nanos)

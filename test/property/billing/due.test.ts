@@ -36,8 +36,8 @@ const anyFacts: fc.Arbitrary<AccountFacts> = fc.record({
   debtTargets: fc.record({ hasInstances: fc.boolean(), hasVolumes: fc.boolean(), hasHeldVolumes: fc.boolean() }),
 })
 
-describe('a look at an account', () => {
-  it('is followed by another at once only when something is to be done', () => {
+describe('a billing pass over an account', () => {
+  it('is followed by another at once only when an action is due', () => {
     fc.assert(
       fc.property(anyFacts, fc.option(future), (facts, limitsAt) => {
         const after = { ...facts, ...decideNotices(facts, rules).notes }
@@ -49,7 +49,7 @@ describe('a look at an account', () => {
     )
   })
 
-  it('tells nothing twice', () => {
+  it('sends no notice twice', () => {
     fc.assert(
       fc.property(anyFacts, facts => {
         const { notes } = decideNotices(facts, rules)

@@ -17,7 +17,7 @@ let pool: pg.Pool
 beforeAll(async () => {
   const started = await startApp({ simulatedDelay: 0 })
   pool = new pg.Pool({ connectionString: started.database.url, max: 2 })
-  // So much is asked that a connection for each question would take most of the time.
+  // A connection for each of the many queries would take most of the time.
   app = { ...started, sql: async text => (await pool.query(text)).rows }
 })
 afterAll(async () => {
@@ -25,7 +25,7 @@ afterAll(async () => {
   await app.close()
 })
 
-it(`money adds up after any history of commands, whatever the clock does (seed ${seed})`, async () => {
+it(`keeps money consistent after any history of commands and clock steps (seed ${seed})`, async () => {
   const chance = createSeededRandom(seed)
   const volumes = volumesOf(app)
   const machines: number[] = []
@@ -38,7 +38,7 @@ it(`money adds up after any history of commands, whatever the clock does (seed $
       other: (await app.operations.accounts.createApiKey(account.email, { permissions: null })).apiKey,
     })
   }
-  const happenings = createAccountActions(app, chance, machines)
+  const actions = createAccountActions(app, chance, machines)
   const often = [
     'rents',
     'rents',
@@ -50,12 +50,12 @@ it(`money adds up after any history of commands, whatever the clock does (seed $
     'waits',
     'destroys',
     'stops',
-    'has a machine that is back',
+    'gets a machine back',
   ]
-  const names = [...Object.keys(happenings), ...often]
+  const names = [...Object.keys(actions), ...often]
 
   const earliest = new Map<number, number>()
-  /** Mostly forward, by milliseconds or by days; now and then back. */
+  /** Moves the clock, mostly forward by milliseconds or hours, and sometimes back. */
   const tick = () => {
     const ms = chance.pick([
       chance.between(0, 5),
@@ -73,9 +73,9 @@ it(`money adds up after any history of commands, whatever the clock does (seed $
   for (let count = 1; count <= commands; count += 1) {
     const account = chance.pick(accounts) as Renter
     const name = chance.pick(names) as string
-    await happenings[name]?.(account)
+    await actions[name]?.(account)
     const story = `FC_SEED=${seed} after ${count} commands, the last: ${name}`
-    if (name === 'is granted' || name === 'is adjusted')
+    if (name === 'gets credit' || name === 'gets an adjustment')
       earliest.set(app.clock.now().getTime(), app.clock.now().getTime())
     if (name === 'waits') ran += await checkRunning(app, story)
     tick()

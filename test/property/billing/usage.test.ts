@@ -18,7 +18,7 @@ import { createDatabase, type TestDatabase } from '../../support/database/databa
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run; FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 40)
 
@@ -42,7 +42,7 @@ afterAll(async () => {
 const commands = fc.record({
   does: fc.constantFrom('post', 'start', 'start', 'stop', 'rate', 'outbid', 'lose'),
   which: fc.nat({ max: 1 }),
-  // Clocks also step back.
+  // Clocks can step back.
   waits: fc.oneof(
     fc.integer({ min: -hour, max: hour }),
     fc.integer({ min: 0, max: 3 * day }),
@@ -58,7 +58,7 @@ const usageQueries = fc.record({
   bucket: fc.constantFrom('hour' as const, 'day' as const, 'month' as const),
 })
 
-/** It ends by a clock that is ahead of the one by which its rate changes then. */
+/** The meter ends by a clock that is ahead of the clock by which its rate changes. */
 const skewed = [
   { does: 'start' as const, which: 0, waits: hour, rateNanos: 100_000_000n },
   { does: 'outbid' as const, which: 0, waits: 2 * hour, rateNanos: 1n },
@@ -102,11 +102,11 @@ async function newRenter(): Promise<Renter> {
   }
 }
 
-/** Its machine was seen last a while before. */
+/** The instant at which the machine of a lost instance was last seen. */
 const seenAt = (at: Date) => new Date(Math.max(start + 1, at.getTime() - 5 * hour))
 
 type CommandKind = Command['does']
-/** What each does to the database, with the account taken. */
+/** Performs each command in the database, with the account locked. */
 const applyToDatabase: Record<
   CommandKind,
   (tx: Transaction, account: AccountBalance, id: bigint, rate: bigint) => Promise<unknown>
@@ -122,7 +122,7 @@ const applyToDatabase: Record<
   },
 }
 
-/** And what that comes to. */
+/** Performs each command in the model. */
 const applyToModel: Record<CommandKind, (renter: Renter, which: number, at: number, rateNanos: bigint) => void> = {
   post({ compute, disks, volume }, _which, at) {
     for (const one of [...compute, ...disks, volume]) chargeUpTo(one, at)
@@ -157,16 +157,16 @@ const applyToModel: Record<CommandKind, (renter: Renter, which: number, at: numb
 async function run(renter: Renter, { does, which, waits, rateNanos }: Command): Promise<void> {
   const id = renter.ids[which] as bigint
   now += waits
-  const asked = new Date(now)
+  const requestedAt = new Date(now)
   if (does !== 'post' && renter.lost.has(which)) return
   if (does === 'outbid') {
-    // Whoever outbids knows nothing of the account.
-    await transaction(gateway.database, tx => endCompute(tx, [id], asked))
+    // An outbid does not lock the account.
+    await transaction(gateway.database, tx => endCompute(tx, [id], requestedAt))
     return applyToModel[does](renter, which, now, rateNanos)
   }
   await gateway.sql('UPDATE instances SET compute_nanos = $1 WHERE id = $2', [String(rateNanos), String(id)])
   const at = await transaction(gateway.database, async tx => {
-    const account = await lockBalance(tx, renter.actor.accountId, asked)
+    const account = await lockBalance(tx, renter.actor.accountId, requestedAt)
     await applyToDatabase[does](tx, account, id, rateNanos)
     return account.at.getTime()
   })
@@ -174,20 +174,20 @@ async function run(renter: Renter, { does, which, waits, rateNanos }: Command): 
 }
 
 it(
-  'adds up: cut anywhere, it is what went on for how long at which rate, and what the ledger says',
+  'agrees with a model of rates and times, and with the ledger, for any period',
   async () => {
     const histories = fc.array(commands, { minLength: 3, maxLength: 14 })
     const property = fc.asyncProperty(
       histories,
       fc.array(usageQueries, { minLength: 3, maxLength: 3 }),
-      async (all, asked) => {
+      async (all, queries) => {
         const renter = await newRenter()
         for (const command of all) await run(renter, command)
         const { actor, ids } = renter
         const { billing, accounts } = gateway.services
         const at = (await accounts.creditStatus(actor)).at.getTime()
 
-        for (const { from, length, bucket } of asked) {
+        for (const { from, length, bucket } of queries) {
           const period = { from: new Date(start + from), to: new Date(start + from + length) }
           const usage = await billing.usage(actor, { ...period, bucket, groupBy: ['kind', 'instance'] })
           const between = (costing: ModelMeter, { start, end }: { start: Date; end: Date }) =>
@@ -204,12 +204,12 @@ it(
             ])
             const volume = { kind: 'disk', instanceId: null, volume: true, costNanos: between(renter.volume, span) }
             const expected = [...named, volume].filter(({ costNanos }) => costNanos > 0n)
-            const told = span.groups.map(({ kind, instanceId, volumeId, costNanos }) => {
+            const actual = span.groups.map(({ kind, instanceId, volumeId, costNanos }) => {
               return { kind, instanceId, volume: volumeId !== null, costNanos }
             })
             const order = (group: object) =>
               JSON.stringify(group, (_, value) => (typeof value === 'bigint' ? `${value}` : value))
-            expect(told.map(order).toSorted()).toEqual(expected.map(order).toSorted())
+            expect(actual.map(order).toSorted()).toEqual(expected.map(order).toSorted())
           }
           const whole = await billing.usage(actor, { ...period, bucket: 'month', groupBy: [] })
           const sum = usage.buckets.reduce((total, { costNanos }) => total + costNanos, 0n)
@@ -223,8 +223,8 @@ it(
         ]
         const costs = await billing.costs(actor, ids)
         for (const { id, accruedNanos } of costs) {
-          const its = perInstance.filter(({ instanceId }) => instanceId === id)
-          expect(accruedNanos).toBe(its.reduce((total, group) => total + group.costNanos, 0n))
+          const groups = perInstance.filter(({ instanceId }) => instanceId === id)
+          expect(accruedNanos).toBe(groups.reduce((total, group) => total + group.costNanos, 0n))
         }
         await transaction(gateway.database, async tx => {
           await chargeMeters(tx, await lockBalance(tx, actor.accountId, new Date(at)), sql`true`)

@@ -1,4 +1,4 @@
-// What can happen to accounts that rent, each a random one of its kind.
+// Random actions on accounts that rent.
 
 import type { TestAccount } from '../accounts/accounts.ts'
 import type { TestApp } from '../app.ts'
@@ -6,7 +6,7 @@ import type { SeededRandom } from '../seeded-random.ts'
 import { volumesOf } from '../volumes/volumes.ts'
 import { limitsOf, targetOf } from './limits.ts'
 
-/** An account, and a second key of it. */
+/** An account with a second API key. */
 export type Renter = TestAccount & { other: string }
 
 type AccountAction = (renter: Renter) => Promise<unknown>
@@ -32,13 +32,13 @@ export function createAccountActions(
     new Date(
       app.clock.now().getTime() + (chance.pick([chance.between(1, second), chance.between(1, 3 * hour)]) as number),
     ).toISOString()
-  const arrange = async (renter: Renter, policy: object) =>
+  const setPolicy = async (renter: Renter, policy: object) =>
     await mutate(renter, 'setInstancePolicy', 'SetInstancePolicyInput', {
       instanceId: String(await instanceOf(renter)),
       ...policy,
     })
   const limit = async (renter: Renter, amount: string) => {
-    // A key that is limited itself sets none.
+    // A key with a limit cannot set limits.
     const target = targetOf(
       chance.withProbability(0.5) ? null : String((await limits.accountOf(renter.other)).apiKeyId),
     )
@@ -46,7 +46,7 @@ export function createAccountActions(
     const window = chance.pick(['HOUR', 'DAY', 'MONTH'])
     await mutate(renter, 'setSpendLimit', 'SetSpendLimitInput', { target, action, window, amount })
   }
-  const unlimit = async (renter: Renter) => {
+  const removeLimit = async (renter: Renter) => {
     const { accountId } = await limits.accountOf(renter.key)
     const [id] = await ids(`SELECT id FROM spend_limits WHERE account_id = ${accountId} ORDER BY id`)
     if (id !== undefined) await mutate(renter, 'deleteSpendLimit', 'DeleteSpendLimitInput', { id: String(id) })
@@ -66,12 +66,12 @@ export function createAccountActions(
       const bidPerHour = `0.${chance.between(401, 999)}`
       await mutate(renter, 'changeBid', 'ChangeBidInput', { instanceId: String(await instanceOf(renter)), bidPerHour })
     },
-    'is granted': async renter => await renter.grant(BigInt(chance.between(1, 3_000_000_000))),
-    async 'is adjusted'({ email }) {
+    'gets credit': async renter => await renter.grant(BigInt(chance.between(1, 3_000_000_000))),
+    async 'gets an adjustment'({ email }) {
       const amountNanos = BigInt(chance.between(1, 1_500_000_000) * (chance.withProbability(0.5) ? 1 : -1))
       await app.operations.accounts.adjustCredit(email, { amountNanos, reason: 'a test' })
     },
-    'makes a volume': async renter =>
+    'creates a volume': async renter =>
       await volumes.create(keyOf(renter), {
         offerId: `vof_${chance.pick(machines)}`,
         sizeGb: chance.between(1, 100),
@@ -84,18 +84,20 @@ export function createAccountActions(
       const instance = (await instanceOf(renter)) ?? 0
       await app.sql(`UPDATE simulated_containers SET exit_code = 1 WHERE instance_id = ${instance}`)
     },
-    'has a machine that is away': async () => await app.operations.machines.unplug(chance.pick(machines) as number),
-    'has a machine that is back': async () => await app.operations.machines.plug(chance.pick(machines) as number),
-    'is to stop': async renter => await arrange(renter, { stopAt: chance.withProbability(0.8) ? soon() : null }),
-    'is to stop at a cost': async renter =>
-      await arrange(renter, { stopAtCost: chance.withProbability(0.8) ? cents(150) : null }),
-    'is to be destroyed': async renter =>
-      await arrange(renter, { destroyAt: chance.withProbability(0.7) ? soon() : null }),
-    'is to be destroyed when stopped': async renter =>
-      await arrange(renter, { destroyWhenStoppedFor: chance.withProbability(0.7) ? chance.between(60, 7_200) : null }),
-    'is limited': async renter => await limit(renter, cents(300)),
-    'is hardly limited': async renter => await limit(renter, '1000'),
-    'is not limited': unlimit,
+    'loses a machine': async () => await app.operations.machines.unplug(chance.pick(machines) as number),
+    'gets a machine back': async () => await app.operations.machines.plug(chance.pick(machines) as number),
+    'sets stopAt': async renter => await setPolicy(renter, { stopAt: chance.withProbability(0.8) ? soon() : null }),
+    'sets stopAtCost': async renter =>
+      await setPolicy(renter, { stopAtCost: chance.withProbability(0.8) ? cents(150) : null }),
+    'sets destroyAt': async renter =>
+      await setPolicy(renter, { destroyAt: chance.withProbability(0.7) ? soon() : null }),
+    'sets destroyWhenStoppedFor': async renter =>
+      await setPolicy(renter, {
+        destroyWhenStoppedFor: chance.withProbability(0.7) ? chance.between(60, 7_200) : null,
+      }),
+    'sets a low limit': async renter => await limit(renter, cents(300)),
+    'sets a high limit': async renter => await limit(renter, '1000'),
+    'removes a limit': removeLimit,
     waits: async () => await app.runUntilIdle(),
   }
 }

@@ -1,4 +1,4 @@
-// What must be true of everybody's money at any time, worked out from the rows alone and in another way than the program.
+// Rules that all money must satisfy at any time. They are calculated from the rows alone, independently of the program.
 
 import { expect } from 'vitest'
 import type { TestApp } from '../app.ts'
@@ -10,10 +10,10 @@ const msOf = (value: unknown) => BigInt((value as Date).getTime())
 type Row = Record<string, unknown>
 const nanos = (value: unknown) => BigInt(value as string)
 
-/** For an instant at which something was granted, the earliest that the clock has shown since. */
+/** Maps the instant of each grant to the earliest time that the clock has shown since. */
 export type EarliestInstants = ReadonlyMap<number, number>
 
-/** When nothing is due; what is told is named when a law is broken. */
+/** Checks all money when no work is due. `story` is part of each failure message. */
 export async function checkMoney(app: TestApp, story: string, earliest: EarliestInstants): Promise<void> {
   const [accounts, meters, entries, ends, wanting] = (await Promise.all(
     [
@@ -31,17 +31,17 @@ export async function checkMoney(app: TestApp, story: string, earliest: Earliest
     const due = account['billing_due_at'] as Date | null
     expect(due === null || due > app.clock.now(), `${story}: account ${account['id']} is due`).toBe(true)
     checkCompute(of(entries), of(meters), story, earliest)
-    // Who has nothing lets nothing run. The clock may have been put back since something ended.
+    // An account without credit runs nothing. A pending end may be in the future if the clock stepped back.
     if (of(ends).length === 0 && isInDebt(app, account, of(meters))) expect(of(wanting), story).toEqual([])
   }
 }
 
-/** What a meter carries counts while it runs. */
+/** Carried parts count only while a meter runs. */
 const carriedOf = (meter: Row) => (nanos(meter['rate_nanos']) > 0n ? BigInt(meter['carried'] as number) : 0n)
 
 /**
- * What an account has at an instant: what it was given until then less what everything cost until then, in parts. Of a
- * meter that does not run then, whole nano-dollars are charged.
+ * The balance of an account at an instant, in parts: all credit until then less all costs until then. A meter that does
+ * not run at that instant is charged in whole nano-dollars.
  */
 function balancePartsAt(entries: Row[], meters: Row[], at: bigint, earliest: EarliestInstants): bigint {
   const given = entries.filter(
@@ -57,7 +57,7 @@ function balancePartsAt(entries: Row[], meters: Row[], at: bigint, earliest: Ear
   return sum(given.map(({ amount_nanos }) => nanos(amount_nanos))) * partsPerNano - sum(costs)
 }
 
-/** What a meter has cost until an instant, in parts. */
+/** The cost of a meter until an instant, in parts. */
 function costPartsAt(charges: Row[], { rate_nanos, since }: Row, at: bigint): bigint {
   const running = { period_start: since, period_end: null, rate_nanos }
   const periods = [...charges, ...(nanos(rate_nanos) > 0n ? [running] : [])].filter(
@@ -71,19 +71,20 @@ function costPartsAt(charges: Row[], { rate_nanos, since }: Row, at: bigint): bi
   return periods.some(one => endOf(one) === at) ? all : all - (all % partsPerNano)
 }
 
-/** What is taken away at an instant pays until then. Of what is given the clock may be put back behind that instant. */
+/** An amount that is taken away at an instant still pays until then. The clock may step back behind a grant. */
 function isGrantedBy(postedAt: Date, amount: bigint, at: bigint, earliest: EarliestInstants): boolean {
   if (amount < 0n) return msOf(postedAt) < at
   return BigInt(earliest.get(postedAt.getTime()) ?? postedAt.getTime()) <= at
 }
 
-/** No GPU is paid with what is not there: at the end of each charge for one there was something, or nothing was left. */
+/** No GPU charge exceeds the credit: the balance at the end of each charge is not negative. */
 function checkCompute(entries: Row[], meters: Row[], story: string, earliest: EarliestInstants): void {
   for (const entry of entries.filter(({ kind }) => kind === 'compute')) {
-    const left = balancePartsAt(entries, meters, msOf(entry['period_end']), earliest)
-    expect(left >= 0n, `${story}: entry ${entry['id']} was charged although there was nothing, but ${left} parts`).toBe(
-      true,
-    )
+    const remaining = balancePartsAt(entries, meters, msOf(entry['period_end']), earliest)
+    expect(
+      remaining >= 0n,
+      `${story}: entry ${entry['id']} was charged without credit: ${remaining} parts remained`,
+    ).toBe(true)
   }
 }
 

@@ -1,4 +1,4 @@
-/** Makes what accounts have this much, for those that a condition on `accounts` names. */
+/** Sets the credit of accounts that match a condition on `accounts`. */
 export function creditSql(nanos: bigint, condition: string): string {
   return `INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
     SELECT id, 'adjustment', ${nanos} - posted_nanos, 'a test', now() FROM accounts

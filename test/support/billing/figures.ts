@@ -1,4 +1,4 @@
-// What an account is told of its money, held against each other: at any instant, whatever is still to be done.
+// Checks that the amounts that an account reads agree with each other at any instant, even with work pending.
 
 import { expect } from 'vitest'
 import { parseUsd } from '../../../src/domain/money.ts'
@@ -13,7 +13,7 @@ const query = `query ($from: DateTime!, $to: DateTime!) {
   instances(first: 100) { totalCount nodes { id accruedCost burnRate } }
   volumes(first: 100) { nodes { pricePerHour } }
 }`
-/** Every instant of a test. */
+/** Contains every instant of a test. */
 const wholeTest = { from: '2026-10-01T00:00:00Z', to: '2028-10-01T00:00:00Z' }
 
 type Figures = { id: string; accruedCost: string; burnRate: string }
@@ -36,17 +36,17 @@ export async function checkFigures(app: TestApp, { id, key }: TestAccount, story
   }[]
   const { given, running } = row as { given: string; running: number }
   const rest = BigInt(given) - nanosOf(viewer.usage.cost) - nanosOf(viewer.credit)
-  // Of each meter that runs, a part of a nano-dollar is not used yet.
-  expect(Math.abs(Number(rest)), `${story}: credit is what was given less what was used`).toBeLessThanOrEqual(running)
+  // Each running meter has used a part of a nano-dollar.
+  expect(Math.abs(Number(rest)), `${story}: credit equals grants less usage`).toBeLessThanOrEqual(running)
   const burn = [...instances.nodes.map(({ burnRate }) => burnRate), ...volumes.nodes.map(one => one.pricePerHour)]
-  expect(total(burn), `${story}: what everything costs per hour`).toBe(nanosOf(viewer.burnRate))
+  expect(total(burn), `${story}: burn rate of the account`).toBe(nanosOf(viewer.burnRate))
   const groups = Map.groupBy(
     viewer.usage.buckets.flatMap(({ groups }) => groups),
     ({ instanceId }) => instanceId,
   )
   for (const { id: instance, accruedCost } of instances.nodes) {
     const used = total((groups.get(instance) ?? []).map(({ cost }) => cost))
-    expect(nanosOf(accruedCost), `${story}: what ${instance} has cost`).toBe(used)
+    expect(nanosOf(accruedCost), `${story}: accrued cost of ${instance}`).toBe(used)
   }
 }
 
@@ -54,8 +54,8 @@ const nanosOf = (amount: string) => parseUsd(amount) as bigint
 const total = (amounts: string[]) => amounts.reduce((sum, amount) => sum + nanosOf(amount), 0n)
 
 /**
- * Once everything is done that is due: what runs as it is to is paid for, unless it is about to be stopped, or nobody
- * knows of its machine. How many that are.
+ * Call this when no work is due. Every running instance must pay, unless it is about to stop or its machine is out of
+ * reach. Returns the number of running instances.
  */
 export async function checkRunning(app: TestApp, story: string): Promise<number> {
   const running = (await app.sql(`
@@ -66,6 +66,6 @@ export async function checkRunning(app: TestApp, story: string): Promise<number>
     AND i.unreachable_at IS NULL AND m.stop_reason IS NULL AND i.num_gpus = (
       SELECT count(*) FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)`)) as { is_paid: boolean }[]
   const free = running.filter(({ is_paid }) => !is_paid)
-  expect(free, `${story}: runs for nothing`).toEqual([])
+  expect(free, `${story}: instance runs without charge`).toEqual([])
   return running.length
 }

@@ -1,14 +1,14 @@
-/** What must be so of all money at every instant. Each finds those of which it is not so. */
+/** Rules that all money satisfies at every instant. Each query finds the rows that break one. */
 const laws: Record<string, string> = {
-  'an account has the sum of its ledger': `
+  'the balance of an account is the sum of its ledger': `
     SELECT a.id FROM accounts a
     WHERE posted_nanos <> (SELECT coalesce(sum(amount_nanos), 0) FROM ledger_entries WHERE account_id = a.id)`,
-  'every entry says what there was after it': `
+  'every entry has the balance after it': `
     SELECT id FROM (
       SELECT id, balance_after_nanos, sum(amount_nanos) OVER (PARTITION BY account_id ORDER BY id) AS total
       FROM ledger_entries
     ) l WHERE balance_after_nanos <> total`,
-  'what an account has is what its meters come to': `
+  'the rates and origins of an account are the sums of its meters': `
     SELECT a.id FROM accounts a LEFT JOIN LATERAL (
       SELECT coalesce(sum(rate_nanos) FILTER (WHERE kind = 'compute'), 0) AS compute_rate,
         coalesce(sum(rate_nanos) FILTER (WHERE kind = 'disk'), 0) AS disk_rate,
@@ -21,12 +21,12 @@ const laws: Record<string, string> = {
     ) m ON true
     WHERE (a.compute_rate_nanos, a.disk_rate_nanos, a.compute_origin, a.disk_origin)
       IS DISTINCT FROM (m.compute_rate, m.disk_rate, m.compute, m.disk) OR a.metered_at < m.latest`,
-  'an account in which nothing runs has what its ledger says': `
+  'an account without running meters has no origins': `
     SELECT id FROM accounts WHERE (compute_rate_nanos, disk_rate_nanos) = (0, 0) AND (compute_origin, disk_origin) <> (0, 0)`,
-  'a meter has cost what the ledger says': `
+  'the charges of a meter are those of its ledger entries': `
     SELECT m.id FROM meters m
     WHERE charged_nanos <> (SELECT -coalesce(sum(amount_nanos), 0) FROM ledger_entries WHERE meter_id = m.id)`,
-  // Each charge against the latest end of those before it. A join of all pairs is slow where a table has no statistics yet.
+  // Compares each charge with the latest end before it. A join of all pairs is slow in a table without statistics.
   'no instant is charged twice': `
     SELECT id FROM (
       SELECT id, period_start, max(period_end) OVER (
@@ -34,7 +34,7 @@ const laws: Record<string, string> = {
       ) AS charged_until
       FROM ledger_entries WHERE kind IN ('compute', 'disk')
     ) charges WHERE period_start < charged_until`,
-  // Alike, of each GPU, in the order in which the charges begin.
+  // The same for each GPU, in the order in which the charges begin.
   'no GPU is charged to two instances at one instant': `
     SELECT id FROM (
       SELECT e.id, e.period_start, max(e.period_end) OVER (
@@ -52,7 +52,7 @@ const laws: Record<string, string> = {
     ) l JOIN meters m ON m.id = l.meter_id WHERE rest <> coalesce(l.next, m.carried)`,
 }
 
-/** Names of the laws that are broken, with some of those that break them. */
+/** Names of the broken rules, with some of the rows that break them. */
 export async function brokenLaws(ask: (query: string) => Promise<unknown[]>): Promise<string[]> {
   const broken: string[] = []
   for (const [name, query] of Object.entries(laws)) {

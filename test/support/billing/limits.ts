@@ -8,25 +8,25 @@ const resultFields = `... on SetSpendLimitSuccess { spendLimit { ${limitFields} 
 
 type TestLimitInput = { apiKeyId?: string | null | undefined; [name: string]: unknown }
 
-/** Limits as those who set them see them, and what the work on accounts does for them. */
+/** Spend limits through the API, and the billing work that applies them. */
 export function limitsOf(app: TestApp) {
   return {
-    /** Of the account where no key is named. */
-    // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
-    async set(key: string, { apiKeyId, ...wish }: TestLimitInput): Promise<any> {
+    /** Limits the account if no key is named. */
+    // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
+    async set(key: string, { apiKeyId, ...values }: TestLimitInput): Promise<any> {
       const query = `mutation ($input: SetSpendLimitInput!) { setSpendLimit(input: $input) { ${resultFields} } }`
-      const input = { target: targetOf(apiKeyId), ...wish }
+      const input = { target: targetOf(apiKeyId), ...values }
       const { data, errors } = await app.graphql(key, query, { input })
       return errors ? errors[0]?.extensions['code'] : (data.setSpendLimit.spendLimit ?? data.setSpendLimit)
     },
-    // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+    // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
     async remove(key: string, id: string): Promise<any> {
       const query = `mutation ($input: DeleteSpendLimitInput!) { deleteSpendLimit(input: $input) {
         ... on DeleteSuccess { deletedId } ... on Error { code message } } }`
       const { data, errors } = await app.graphql(key, query, { input: { id } })
       return errors ? errors[0]?.extensions['code'] : (data.deleteSpendLimit.deletedId ?? data.deleteSpendLimit)
     },
-    /** Those of the account, and of each of its keys by its id. */
+    /** The limits of the account, and of each of its keys. */
     async read(key: string) {
       const query = `{ viewer { spendLimits { ${limitFields} } apiKeys { id spendLimits { ${limitFields} } } } }`
       const { data } = await app.graphql(key, query)
@@ -37,7 +37,7 @@ export function limitsOf(app: TestApp) {
       const { account_id: accountId, id: apiKeyId } = row as { account_id: number; id: number }
       return { accountId, apiKeyId }
     },
-    /** Does for an account what its limits ask for now. */
+    /** Performs the billing work of an account, including its limits. */
     async enforce(accountId: number): Promise<Date | null> {
       const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {}, now: app.clock.now })
       return await performDueBilling({ database }, accountId).finally(() => database.close())

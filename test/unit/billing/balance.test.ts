@@ -14,7 +14,7 @@ const dollar = 1_000_000_000n
 const later = (ms: number) => new Date(start.getTime() + ms)
 const originOf = (rateNanos: bigint, since: Date, carried = 0n) => rateNanos * BigInt(since.getTime()) - carried
 
-/** GPUs for 0.4 $ an hour and a disk for 0.05 $, both since the start, and 1 $. */
+/** GPUs for 0.4 $ an hour and a disk for 0.05 $, both since `start`, in an account with 1 $. */
 function aBalance(overrides: Partial<Balance> = {}): Balance {
   const { computeRateNanos = 400_000_000n, diskRateNanos = 50_000_000n } = overrides
   return {
@@ -32,13 +32,13 @@ function aBalance(overrides: Partial<Balance> = {}): Balance {
 const nothing = { computeRateNanos: 0n, diskRateNanos: 0n }
 
 describe('a charge', () => {
-  it('is rate times time', () => {
+  it('is the rate times the time', () => {
     expect(calculateCharge(400_000_000n, hour, 0)).toEqual({ amountNanos: 400_000_000n, carried: 0 })
     expect(calculateCharge(400_000_000n, 90_000, 0)).toEqual({ amountNanos: 10_000_000n, carried: 0 })
     expect(calculateCharge(0n, hour, 0)).toEqual({ amountNanos: 0n, carried: 0 })
   })
 
-  it('carries what does not make a whole nano-dollar', () => {
+  it('carries the part that makes no whole nano-dollar', () => {
     expect(calculateCharge(400_000_000n, 1, 0)).toEqual({ amountNanos: 111n, carried: 400_000 })
     expect(calculateCharge(400_000_000n, 1, 3_200_000)).toEqual({ amountNanos: 112n, carried: 0 })
     expect(calculateCharge(1n, hour - 1, 0)).toEqual({ amountNanos: 0n, carried: 3_599_999 })
@@ -46,7 +46,7 @@ describe('a charge', () => {
     expect(calculateCharge(0n, hour, 3_599_999)).toEqual({ amountNanos: 0n, carried: 3_599_999 })
   })
 
-  it('is exact where numbers are not', () => {
+  it('is exact for amounts beyond the precision of a number', () => {
     const eightFor128 = 8n * 128n * dollar
     expect(calculateCharge(eightFor128 + 1n, 31 * 24 * hour + 1, 0)).toEqual({
       amountNanos: (eightFor128 + 1n) * 744n + 284_444n,
@@ -55,16 +55,16 @@ describe('a charge', () => {
   })
 })
 
-describe('a charge for a period', () => {
+describe('the charge for a period', () => {
   const meter = { rateNanos: 400_000_000n, since: start, carried: 3_200_000, end: null }
 
-  it('goes on from what is charged, with what is carried', () => {
+  it('continues from the last charge with its carried parts', () => {
     const { rateNanos, carried } = meter
     const period = { periodStart: start, periodEnd: later(1), ms: 1 }
     expect(calculateMeterCharge(meter, later(1))).toEqual({ ...period, rateNanos, carried, amountNanos: 112n })
   })
 
-  it('is for no time beyond the end of the meter', () => {
+  it('stops at the end of the meter', () => {
     const ended = { ...meter, carried: 0, end: later(90_000) }
     const whole = { periodEnd: later(90_000), ms: 90_000, amountNanos: 10_000_000n }
     expect(calculateMeterCharge(ended, later(hour))).toMatchObject(whole)
@@ -76,14 +76,14 @@ describe('a charge for a period', () => {
     })
   })
 
-  it('gives nothing back when the clock has stepped back, or the meter ended before it was charged', () => {
+  it('is never negative when the clock steps back or the meter ended before its last charge', () => {
     const none = { ms: 0, amountNanos: 0n }
     expect(calculateMeterCharge(meter, later(-hour))).toMatchObject(none)
     expect(calculateMeterCharge(meter, start)).toMatchObject(none)
     expect(calculateMeterCharge({ ...meter, end: later(-hour) }, later(hour))).toMatchObject(none)
   })
 
-  it('is given back beyond an instant, to what would have been charged until then', () => {
+  it('leaves the charge until an instant when the rest is refunded', () => {
     const charged = calculateMeterCharge(meter, later(hour))
     expect(calculateChargedAfter(charged, later(hour))).toBe(0n)
     expect(calculateChargedAfter(charged, later(1))).toBe(charged.amountNanos - 112n)
@@ -93,44 +93,44 @@ describe('a charge for a period', () => {
 })
 
 describe('the end of credit', () => {
-  it('is the last millisecond that is paid for', () => {
+  it('is the last millisecond that credit pays for', () => {
     // 1 $ / 0.45 $/h = 8,000,000 ms.
     expect(calculateCreditEnd(aBalance())).toEqual(later(8_000_000))
-    // What the last millisecond would cost is 125 nano-dollars.
+    // A millisecond costs 125 nano-dollars.
     expect(calculateCreditEnd(aBalance({ postedNanos: dollar + 124n }))).toEqual(later(8_000_000))
     expect(calculateCreditEnd(aBalance({ postedNanos: dollar + 125n }))).toEqual(later(8_000_001))
   })
 
-  it('never comes where nothing costs anything', () => {
+  it('never comes when nothing costs anything', () => {
     expect(calculateCreditEnd(aBalance(nothing))).toBeNull()
     expect(calculateCreditEnd(aBalance({ ...nothing, postedNanos: 0n }))).toBeNull()
   })
 
-  it('is where it stands that has nothing left', () => {
+  it('is now for an account without credit', () => {
     expect(calculateCreditEnd(aBalance({ postedNanos: 0n }))).toEqual(start)
     expect(calculateCreditEnd(aBalance({ postedNanos: -1n }))).toEqual(start)
     expect(calculateCreditEnd(aBalance({ ...nothing, postedNanos: -1n }))).toEqual(start)
     expect(calculateCreditEnd(aBalance({ postedNanos: 0n, meteredAt: later(hour) }))).toEqual(later(hour))
   })
 
-  it('counts what is carried as spent', () => {
+  it('counts carried parts as spent', () => {
     const carried = originOf(50_000_000n, start, 1n)
     expect(calculateCreditEnd(aBalance({ diskOrigin: carried }))).toEqual(later(7_999_999))
   })
 
-  it('is later where GPUs end before it', () => {
-    // In one hour they cost 0.45 $; the disk alone goes on for the 0.55 $ that are left: 11 hours.
+  it('moves later when GPUs end before it', () => {
+    // Both cost 0.45 $ in the first hour. The remaining 0.55 $ pay for the disk alone for 11 hours.
     const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(hour) }
     expect(calculateCreditEnd(aBalance({ ends: [end] }))).toEqual(later(12 * hour))
     expect(calculateCreditEnd(aBalance({ ends: [end], diskRateNanos: 0n, diskOrigin: 0n }))).toBeNull()
     expect(calculateCreditEnd(aBalance({ ends: [{ ...end, at: later(8_000_001) }] }))).toEqual(later(8_000_000))
     const spent = { ...end, at: later(9_000_000) }
     expect(calculateCreditEnd(aBalance({ ends: [spent], diskRateNanos: 0n, diskOrigin: 0n }))).toBeNull()
-    // With nothing left for the disk, when both come at once.
+    // Both ends come at once, and nothing is left for the disk.
     expect(calculateCreditEnd(aBalance({ ends: [{ ...end, at: later(8_000_000) }] }))).toEqual(later(8_000_000))
   })
 
-  it('never comes where only a part of the last nano-dollar is used, and what used it has ended', () => {
+  it('never comes when an ended meter used only a part of the last nano-dollar', () => {
     const end = { kind: 'compute' as const, rateNanos: 1n, since: start, carried: 3_599_998, at: later(1) }
     const computeOrigin = originOf(1n, start, 3_599_998n)
     const balance = aBalance({ ...nothing, postedNanos: 1n, computeRateNanos: 1n, computeOrigin, ends: [end] })
@@ -142,8 +142,9 @@ describe('the end of credit', () => {
     })
   })
 
-  it('never comes where the millisecond in which it would come is the last one, and what it leaves over pays for it', () => {
-    // 2 parts are left of a nano-dollar, and 5 are used: that makes one, and the 3 that are left over are not charged.
+  it('never comes when the remainder of an ended meter pays for its last millisecond', () => {
+    // 2 parts of a nano-dollar are left, and 5 are used. That makes one nano-dollar, and its other 3 parts are not
+    // charged.
     const end = { kind: 'compute' as const, rateNanos: 5n, since: start, carried: 3_599_998, at: later(1) }
     const computeOrigin = originOf(5n, start, 3_599_998n)
     const balance = aBalance({ ...nothing, postedNanos: 1n, computeRateNanos: 5n, computeOrigin, ends: [end] })
@@ -154,8 +155,9 @@ describe('the end of credit', () => {
     })
   })
 
-  it('is right with several that end one after the other, in whatever order they are told', () => {
-    // 0.1 $/h until 1 h, 0.3 $/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = 1.15 of 1.2 $, and the disk for another hour.
+  it('counts several ends in any order', () => {
+    // 0.1 $/h until 1 h, 0.3 $/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = 1.15 $. The remaining 0.05 $ pay for the disk for an
+    // hour.
     const ends = [
       { kind: 'compute' as const, rateNanos: 300_000_000n, since: start, carried: 0, at: later(3 * hour) },
       { kind: 'compute' as const, rateNanos: 100_000_000n, since: start, carried: 0, at: later(hour) },
@@ -163,18 +165,18 @@ describe('the end of credit', () => {
     const postedNanos = 1_200_000_000n
     expect(calculateCreditEnd(aBalance({ postedNanos, ends }))).toEqual(later(4 * hour))
     expect(calculateCreditEnd(aBalance({ postedNanos, ends: ends.toReversed() }))).toEqual(later(4 * hour))
-    // Between the two: 0.45 $ in the first hour and 0.35 $ in the second.
+    // The end is between both: 0.45 $ in the first hour and 0.35 $ in the second.
     expect(calculateCreditEnd(aBalance({ postedNanos: 800_000_000n, ends }))).toEqual(later(2 * hour))
   })
 
-  it('is not moved by an end before the meter began: it costs nothing at all', () => {
+  it('charges nothing for a meter that ended before it began', () => {
     const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(-hour) }
     expect(calculateCreditEnd(aBalance({ ends: [end] }))).toEqual(later(20 * hour))
     const late = { meteredAt: later(hour), ends: [end], postedNanos: 100_000_000n }
     expect(calculateCreditEnd(aBalance(late))).toEqual(later(2 * hour))
   })
 
-  it('never comes where it is further away than dates can say', () => {
+  it('never comes when it is later than any date', () => {
     const rich = { postedNanos: 999_999_999n * dollar, ...nothing, computeRateNanos: 1_000_000n }
     expect(calculateCreditEnd(aBalance(rich))).toBeNull()
     expect(creditStatusOf(aBalance(rich))).toMatchObject({ endsAt: null, hasEnded: false })
@@ -186,8 +188,8 @@ describe('the end of credit', () => {
   })
 })
 
-describe('how an account stands', () => {
-  it('is what is left now, what everything costs, and for how long', () => {
+describe('the credit status', () => {
+  it('has the remaining credit, the cost per hour and the end of credit', () => {
     expect(creditStatusOf(aBalance({ at: later(2 * hour) }))).toEqual({
       creditNanos: 100_000_000n,
       costPerHourNanos: 450_000_000n,
@@ -196,23 +198,23 @@ describe('how an account stands', () => {
     })
   })
 
-  it('is over at the last millisecond that is paid for, and not before it', () => {
+  it('has ended from the last paid millisecond on', () => {
     expect(creditStatusOf(aBalance({ at: later(7_999_999) }))).toMatchObject({ creditNanos: 125n, hasEnded: false })
     expect(creditStatusOf(aBalance({ at: later(8_000_000) }))).toMatchObject({ creditNanos: 0n, hasEnded: true })
   })
 
-  it('goes below zero by what the disk costs alone', () => {
+  it('falls below zero by the cost of the disk alone', () => {
     const over = { endsAt: later(8_000_000), costPerHourNanos: 50_000_000n, hasEnded: true }
     expect(creditStatusOf(aBalance({ at: later(8_000_000 + hour) }))).toEqual({ ...over, creditNanos: -50_000_000n })
-    // What the GPUs were not charged for is there for the disk.
+    // The disk uses the remainder that was too small for the GPUs.
     const more = aBalance({ at: later(8_000_000 + hour), postedNanos: dollar + 124n })
     expect(creditStatusOf(more)).toEqual({ ...over, creditNanos: -49_999_876n })
   })
 
-  it('counts disks until they ended, before and after the end of the credit', () => {
+  it('counts disks until their end, before and after the end of credit', () => {
     const end = { kind: 'disk' as const, rateNanos: 50_000_000n, since: start, carried: 0, at: later(hour) }
     const ended = aBalance({ at: later(2 * hour), ends: [end] })
-    // 0.45 $ in the first hour and 0.4 $ after that: 0.55 $ are left for 82.5 minutes.
+    // 0.45 $ in the first hour and 0.4 $ an hour after it: 0.55 $ last for another 82.5 minutes.
     const endsAt = later(hour + 4_950_000)
     expect(creditStatusOf(ended)).toEqual({
       creditNanos: 150_000_000n,
@@ -226,11 +228,11 @@ describe('how an account stands', () => {
       endsAt,
       hasEnded: true,
     })
-    // Another disk goes on.
+    // Another disk continues.
     const two = { diskRateNanos: 60_000_000n, diskOrigin: originOf(60_000_000n, start) }
     const over = creditStatusOf(aBalance({ ...two, at: later(5 * hour), ends: [end] }))
     expect(over).toMatchObject({ costPerHourNanos: 10_000_000n, hasEnded: true })
-    // One that ends later costs until then, also beyond the end.
+    // A disk that ends later costs until then, even after the end of credit.
     const late = { ...end, at: later(3 * hour) }
     expect(creditStatusOf(aBalance({ at: later(5 * hour), ends: [late] }))).toMatchObject({
       ...{
@@ -242,7 +244,7 @@ describe('how an account stands', () => {
     })
   })
 
-  it('counts GPUs until they ended', () => {
+  it('counts GPUs until their end', () => {
     const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(hour) }
     const ended = aBalance({ at: later(2 * hour), ends: [end] })
     const [creditNanos, costPerHourNanos, endsAt] = [500_000_000n, 50_000_000n, later(12 * hour)]
@@ -251,14 +253,14 @@ describe('how an account stands', () => {
     expect(creditStatusOf({ ...ended, at: later(hour - 1) })).toMatchObject({ costPerHourNanos: 450_000_000n })
   })
 
-  it('has of a nano-dollar that is begun the whole still, on both sides of zero', () => {
+  it('keeps a partly used nano-dollar, above and below zero', () => {
     const a = (ms: number) => aBalance({ postedNanos: 1n, computeRateNanos: 0n, diskRateNanos: 1n, at: later(ms) })
     expect([0, 1, hour - 1].map(ms => creditStatusOf(a(ms)).creditNanos)).toEqual([1n, 1n, 1n])
     expect([hour, hour + 1, 2 * hour - 1].map(ms => creditStatusOf(a(ms)).creditNanos)).toEqual([0n, 0n, 0n])
     expect(creditStatusOf(a(2 * hour)).creditNanos).toBe(-1n)
   })
 
-  it('is not over without credit where nothing costs anything', () => {
+  it('has no end without credit when nothing costs anything', () => {
     const none = { endsAt: null, hasEnded: false, costPerHourNanos: 0n }
     expect(creditStatusOf(aBalance({ ...nothing, postedNanos: 0n }))).toEqual({ ...none, creditNanos: 0n })
     const debt = { endsAt: start, hasEnded: true, creditNanos: -5n, costPerHourNanos: 0n }

@@ -3,7 +3,7 @@ import { advanceMeterTo, type CostMeter, calculateCostLimitInstant, costAt } fro
 
 const start = new Date('2026-11-21T12:00:00.000Z')
 const later = (ms: number) => new Date(start.getTime() + ms)
-/** At this rate a millisecond costs a nano-dollar. */
+/** At this rate, a millisecond costs one nano-dollar. */
 const nanoPerMs = 3_600_000n
 
 const aMeter = (facts: Partial<CostMeter> = {}): CostMeter => ({
@@ -16,24 +16,24 @@ const aMeter = (facts: Partial<CostMeter> = {}): CostMeter => ({
   ...facts,
 })
 
-describe('what a thing has cost', () => {
-  it('is what was charged, and what runs since', () => {
+describe('the cost of meters until an instant', () => {
+  it('is the posted charges plus the running costs since', () => {
     const meters = [aMeter({ chargedNanos: 10n }), aMeter({ kind: 'disk', rateNanos: 2n * nanoPerMs, since: later(5) })]
     expect(costAt(meters, later(8))).toBe(10n + 8n + 6n)
   })
 
-  it('is each for itself in whole nano-dollars, with what was carried', () => {
+  it('counts each meter in whole nano-dollars, with its carried parts', () => {
     const half = aMeter({ rateNanos: nanoPerMs / 2n })
     expect(costAt([half, half], later(1))).toBe(0n)
     expect(costAt([{ ...half, carried: 1_800_000 }, half], later(1))).toBe(1n)
   })
 
-  it('is nothing beyond the end of a meter, nor less when the clock steps back', () => {
+  it('stops at the end of a meter and never falls when the clock steps back', () => {
     expect(costAt([aMeter({ end: later(3) })], later(8))).toBe(3n)
     expect(costAt([aMeter({ chargedNanos: 4n })], later(-8))).toBe(4n)
   })
 
-  it('goes on from where it was charged up to', () => {
+  it('continues from the last charge', () => {
     const meter = aMeter({ rateNanos: nanoPerMs / 2n + 1n, carried: 7 })
     const charged = advanceMeterTo(meter, later(9))
     expect(charged).toMatchObject({ since: later(9), chargedNanos: 4n })
@@ -41,22 +41,22 @@ describe('what a thing has cost', () => {
   })
 })
 
-describe('when a thing has cost so much', () => {
-  it('is the last millisecond at which it has cost no more', () => {
+describe('the instant of a cost limit', () => {
+  it('is the last millisecond at which the cost is within the limit', () => {
     expect(calculateCostLimitInstant([aMeter()], 10n)).toEqual(later(10))
     expect(calculateCostLimitInstant([aMeter({ rateNanos: nanoPerMs * 3n })], 10n)).toEqual(later(3))
     expect(calculateCostLimitInstant([aMeter({ carried: 1 })], 10n)).toEqual(later(9))
   })
 
-  it('counts all meters, each from where it is', () => {
+  it('counts each meter from its own start', () => {
     const meters = [aMeter({ chargedNanos: 2n, since: later(4) }), aMeter({ kind: 'disk', since: start })]
-    // 2 + 4 up to there, and then 2 in each.
+    // The cost is 2 + 4 at that instant, and grows by 2 each millisecond from then on.
     expect(calculateCostLimitInstant(meters, 6n)).toEqual(later(4))
     expect(calculateCostLimitInstant(meters, 5n)).toEqual(later(3))
     expect(calculateCostLimitInstant(meters, 12n)).toEqual(later(7))
   })
 
-  it('does not count a meter that has ended', () => {
+  it('counts a meter only until its end', () => {
     const meters = [aMeter({ end: later(5) }), aMeter({ kind: 'disk' })]
     expect(calculateCostLimitInstant(meters, 8n)).toEqual(later(4))
     expect(calculateCostLimitInstant(meters, 14n)).toEqual(later(9))
@@ -64,7 +64,7 @@ describe('when a thing has cost so much', () => {
     expect(calculateCostLimitInstant([aMeter({ end: later(-5), chargedNanos: 3n })], 3n)).toBeNull()
   })
 
-  it('is past where it has cost more already', () => {
+  it('is in the past when the cost exceeds the limit already', () => {
     const end = calculateCostLimitInstant(
       [aMeter({ chargedNanos: 11n, since: later(100) }), aMeter({ kind: 'disk', since: later(90) })],
       10n,
@@ -72,7 +72,7 @@ describe('when a thing has cost so much', () => {
     expect(end?.getTime()).toBeLessThanOrEqual(later(90).getTime())
   })
 
-  it('is never for what costs nothing, or too little for any date', () => {
+  it('never comes when the meters cost nothing, or too little for any date', () => {
     expect(calculateCostLimitInstant([], 1n)).toBeNull()
     expect(calculateCostLimitInstant([aMeter({ rateNanos: 0n })], 1n)).toBeNull()
     expect(calculateCostLimitInstant([aMeter({ rateNanos: 1n })], 999_999_999_000_000_000n)).toBeNull()

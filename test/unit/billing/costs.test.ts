@@ -16,23 +16,23 @@ const valuesOf = (meters: CostMeter[], known: Parameters<typeof costOf>[1] = acc
   return [accruedNanos, costPerHourNanos, costPerHourWhenStoppedNanos]
 }
 
-describe('what something costs', () => {
-  it('is what was charged, and what runs since', () => {
+describe('the cost of a resource', () => {
+  it('is the posted charges plus the running costs since', () => {
     expect(valuesOf([compute, disk])).toEqual([1_010n + 4_040n, 404n, 4n])
     expect(valuesOf([])).toEqual([0n, 0n, 0n])
     expect(valuesOf([{ ...compute, rateNanos: 0n }])).toEqual([1_000n, 0n, 0n])
   })
 
-  it('ends where it ended, or will', () => {
+  it('stops at the end of a meter, past or future', () => {
     expect(valuesOf([{ ...compute, end: hours(3) }, disk])).toEqual([1_010n + 1_240n, 4n, 4n])
     expect(valuesOf([{ ...compute, end: hours(10) }])).toEqual([5_000n, 0n, 0n])
     expect(valuesOf([{ ...compute, end: hours(11) }])).toEqual([5_000n, 400n, 0n])
-    // What was charged beyond is not taken back here.
+    // `costOf` does not take back charges after the end.
     expect(valuesOf([{ ...compute, end: hours(-1) }])).toEqual([1_000n, 0n, 0n])
     expect(valuesOf([{ ...disk, end: hours(3) }])).toEqual([22n, 0n, 0n])
   })
 
-  it('is that of disks alone from the end of the credit on', () => {
+  it('is only the disk after the end of credit', () => {
     expect(valuesOf([compute, disk], { ...account, endsAt: hours(3) })).toEqual([1_010n + 1_240n, 4n, 4n])
     expect(valuesOf([compute, disk], { ...account, endsAt: hours(11) })).toEqual([5_050n, 404n, 4n])
     const both = { ...compute, end: hours(2) }
@@ -40,7 +40,7 @@ describe('what something costs', () => {
     expect(valuesOf([both], { ...account, endsAt: hours(1) })).toEqual([1_400n, 0n, 0n])
   })
 
-  it('has of a nano-dollar that is begun nothing', () => {
+  it('leaves out a partly used nano-dollar', () => {
     const at = new Date(start + 12_345)
     expect(valuesOf([{ ...compute, carried: 3_599_999, rateNanos: 1_000n }], { at, endsAt: null })[0]).toBe(1_004n)
     expect(valuesOf([{ ...compute, rateNanos: 1_000n }], { at, endsAt: null })[0]).toBe(1_003n)
@@ -54,14 +54,14 @@ const balance: Balance = {
 }
 
 describe('the runway', () => {
-  it('is in whole seconds, none when it is over, and unknown where nothing costs', () => {
+  it('is in whole seconds, 0 after the end of credit, and null when nothing costs anything', () => {
     expect(runwayOf({ endsAt: new Date(start + 1_999) }, hours(0))).toBe(1)
     expect(runwayOf({ endsAt: hours(0) }, hours(1))).toBe(0)
     expect(runwayOf({ endsAt: null }, hours(0))).toBeNull()
   })
 
-  it('with more that costs is what that costs from now on', () => {
-    // 6,000 are left of 10,000: for 12 hours at 500.
+  it('counts added rates from now on', () => {
+    // 6,000 of 10,000 remain, which last for 12 hours at 500.
     expect(runwayAfterAdding(balance, { computeNanos: 90n, diskNanos: 10n })).toBe(12 * 3_600)
     expect(runwayAfterAdding(balance, { computeNanos: 0n, diskNanos: 100n })).toBe(12 * 3_600)
     expect(runwayAfterAdding(balance, { computeNanos: 0n, diskNanos: 0n })).toBe(15 * 3_600)
@@ -69,7 +69,7 @@ describe('the runway', () => {
     expect(runwayAfterAdding({ ...balance, at: hours(30) }, { computeNanos: 1n, diskNanos: 0n })).toBe(0)
   })
 
-  it('of more than a calendar has is none', () => {
+  it('is null when it is longer than any date', () => {
     const tiny = { ...balance, computeRateNanos: 1n, computeOrigin: BigInt(start), postedNanos: 10n ** 17n }
     expect(runwayAfterAdding(tiny, { computeNanos: 0n, diskNanos: 0n })).toBeNull()
     expect(creditStatusOf(tiny)).toMatchObject({ endsAt: null, hasEnded: false, costPerHourNanos: 1n })

@@ -19,7 +19,7 @@ const endsIn = (hours: number): CreditStatus => ({ ...rich, costPerHourNanos: 1n
 const indebted: CreditStatus = { creditNanos: -5n, costPerHourNanos: 1n, endsAt: later(-1), hasEnded: true }
 
 const facts = (some: Partial<AccountFacts> = {}): AccountFacts => ({
-  // Of which the day is charged at midnight.
+  // The day of this account is charged exactly at midnight.
   accountId: 600_000,
   at,
   creditStatus: rich,
@@ -30,13 +30,13 @@ const facts = (some: Partial<AccountFacts> = {}): AccountFacts => ({
 const decide = (some: Partial<AccountFacts>) => decideNotices(facts(some), rules)
 const types = (some: Partial<AccountFacts>) => decide(some).notices.map(({ type }) => type)
 
-describe('what is due for an account', () => {
-  it('is nothing where nothing costs anything', () => {
+describe('the next action for an account', () => {
+  it('is none when nothing costs anything', () => {
     expect(nextAction(facts(), rules)).toBeNull()
     expect(nextDueAt(facts(), rules)).toBeNull()
   })
 
-  it('is that what runs is stopped, before anything is charged or destroyed', () => {
+  it('stops instances before it charges or destroys anything', () => {
     const most = {
       creditStatus: indebted,
       hasInstancesToStop: true,
@@ -47,7 +47,7 @@ describe('what is due for an account', () => {
     expect(nextDueAt(facts(most), rules)).toEqual(at)
   })
 
-  it('is that the day before is charged, once it is over', () => {
+  it('charges the previous day after midnight', () => {
     const midnight = new Date('2026-11-21T00:00:00.000Z')
     expect(midnightBefore(at)).toEqual(midnight)
     expect(midnightBefore(midnight)).toEqual(midnight)
@@ -59,47 +59,47 @@ describe('what is due for an account', () => {
     expect(nextDueAt(facts({ chargedUntil: at }), rules)).toEqual(later(12))
   })
 
-  it('is charged of the day before within ten minutes of midnight, each account at an instant of its own', () => {
+  it('spreads the daily charges of accounts over ten minutes after midnight', () => {
     const midnight = new Date('2026-11-21T00:00:00.000Z')
     const [first, last] = [midnight.getTime(), midnight.getTime() + 600_000 - 1]
-    const looks = Array.from({ length: 100_000 }, (_, index) => {
+    const dueAts = Array.from({ length: 100_000 }, (_, index) => {
       const evening = facts({ accountId: index + 1, at: later(-13), chargedUntil: later(-20) })
       return nextDueAt(evening, rules)?.getTime() as number
     })
-    expect(looks.filter(look => look < first || look > last)).toEqual([])
-    expect(new Set(looks).size).toBe(looks.length)
-    const perSecond = Map.groupBy(looks, look => Math.floor((look - first) / 1_000))
+    expect(dueAts.filter(dueAt => dueAt < first || dueAt > last)).toEqual([])
+    expect(new Set(dueAts).size).toBe(dueAts.length)
+    const perSecond = Map.groupBy(dueAts, dueAt => Math.floor((dueAt - first) / 1_000))
     expect(perSecond.size).toBe(600)
     for (const { length } of perSecond.values()) expect(length).toBeLessThan(200)
-    // No account waits behind others that came about as it did.
-    expect(Math.abs((looks[1] as number) - (looks[0] as number))).toBeGreaterThan(60_000)
+    // Accounts with successive ids are charged far apart.
+    expect(Math.abs((dueAts[1] as number) - (dueAts[0] as number))).toBeGreaterThan(60_000)
   })
 
-  it('is charged of the day before at its instant, and not before', () => {
-    const look = new Date('2026-11-21T00:06:10.823Z')
+  it('charges the previous day at the offset of the account, and not earlier', () => {
+    const dueAt = new Date('2026-11-21T00:06:10.823Z')
     const evening = { accountId: 1, chargedUntil: later(-20) }
-    const before = facts({ ...evening, at: new Date(look.getTime() - 1) })
+    const before = facts({ ...evening, at: new Date(dueAt.getTime() - 1) })
     expect(nextAction(before, rules)).toBeNull()
-    expect(nextDueAt(before, rules)).toEqual(look)
-    expect(nextAction(facts({ ...evening, at: look }), rules)).toBe('charge')
+    expect(nextDueAt(before, rules)).toEqual(dueAt)
+    expect(nextAction(facts({ ...evening, at: dueAt }), rules)).toBe('charge')
     const tomorrow = new Date('2026-11-22T00:06:10.823Z')
-    expect(nextDueAt(facts({ ...evening, chargedUntil: midnightBefore(look) }), rules)).toEqual(tomorrow)
+    expect(nextDueAt(facts({ ...evening, chargedUntil: midnightBefore(dueAt) }), rules)).toEqual(tomorrow)
   })
 
-  it('is what its limits ask for', () => {
+  it('comes no later than the next check of its limits', () => {
     expect(nextDueAt(facts(), rules, later(3))).toEqual(later(3))
     expect(nextDueAt(facts({ creditStatus: endsIn(26) }), rules, later(3))).toEqual(later(2))
   })
 })
 
 describe('the end of credit', () => {
-  it('is looked at when it is told, and when it comes', () => {
+  it('makes the account due at each warning and at the end itself', () => {
     expect(nextDueAt(facts({ creditStatus: endsIn(100) }), rules)).toEqual(later(76))
     expect(nextDueAt(facts({ creditStatus: endsIn(24), lowCreditHours: 24 }), rules)).toEqual(later(23))
     expect(nextDueAt(facts({ creditStatus: endsIn(1), lowCreditHours: 1 }), rules)).toEqual(later(1))
   })
 
-  it('is told 24 hours ahead, then 1, and when it has come', () => {
+  it('is announced 24 hours ahead, 1 hour ahead, and when it comes', () => {
     expect(types({ creditStatus: endsIn(24.001) })).toEqual([])
     expect(types({ creditStatus: endsIn(24) })).toEqual(['ACCOUNT_LOW_CREDIT'])
     expect(types({ creditStatus: endsIn(2), lowCreditHours: 24 })).toEqual([])
@@ -115,11 +115,11 @@ describe('the end of credit', () => {
     expect(types({ creditStatus: over, lowCreditHours: 0 })).toEqual([])
   })
 
-  it('is told once where that is late', () => {
+  it('is announced once when the gateway is late', () => {
     expect(decide({ creditStatus: endsIn(0.5) })).toMatchObject({ notes: { lowCreditHours: 1 }, notices: [{}] })
   })
 
-  it('is told again only after there was more', () => {
+  it('is announced again only after credit was added', () => {
     expect(decide({ creditStatus: endsIn(5), lowCreditHours: 1 })).toMatchObject({
       notes: { lowCreditHours: 24 },
       notices: [],
@@ -128,14 +128,14 @@ describe('the end of credit', () => {
       notes: { lowCreditHours: null },
       notices: [],
     })
-    // What was left over for disks when GPUs could not be paid any more.
+    // A remainder that was too small for GPUs pays for disks.
     expect(decide({ creditStatus: endsIn(0.01), lowCreditHours: 0 })).toMatchObject({
       notes: { lowCreditHours: 0 },
       notices: [],
     })
   })
 
-  it('is not told before everything was stopped for it, and then as of when it was', () => {
+  it('is announced with its own instant after the instances have stopped', () => {
     const ended = { creditEndedAt: later(-2), creditStatus: endsIn(0.001), lowCreditHours: 1 }
     expect(decide({ ...ended, hasInstancesToStop: true })).toEqual({
       notes: { creditEndedAt: later(-2), lowCreditHours: 1, debtSince: null, debtWarnedAt: null },
@@ -156,14 +156,14 @@ describe('debt', () => {
   const inDebt = (some: Partial<AccountFacts> = {}) =>
     facts({ creditStatus: indebted, debtTargets, lowCreditHours: 0, debtSince: later(-1), ...some })
 
-  it('begins when credit has ended and something costs on, or when it is below zero', () => {
+  it('begins when credit ends while something still costs, or when credit is below zero', () => {
     expect(decide({ creditStatus: indebted, debtTargets }).notes.debtSince).toEqual(later(-1))
     expect(decide({ creditStatus: { ...indebted, creditNanos: 0n } }).notes.debtSince).toEqual(later(-1))
     expect(decide({ creditStatus: { ...indebted, costPerHourNanos: 0n } }).notes.debtSince).toEqual(later(-1))
     expect(decide({ creditStatus: { ...indebted, costPerHourNanos: 0n, creditNanos: 0n } }).notes.debtSince).toBeNull()
   })
 
-  it('is warned of a day before anything is destroyed', () => {
+  it('is announced a day before it destroys anything', () => {
     expect(nextDueAt(inDebt(), rules)).toEqual(later(23))
     expect(types(inDebt({ debtSince: later(-24) }))).toEqual(['ACCOUNT_DEBT'])
     expect(types(inDebt({ debtSince: later(-23.999) }))).toEqual([])
@@ -175,13 +175,13 @@ describe('debt', () => {
     expect(nextDueAt(warned, rules)).toEqual(later(24))
   })
 
-  it('is warned of at once where its grace is shorter', () => {
+  it('is announced at once when the grace period is shorter than a day', () => {
     const short = { debtGraceMs: 2 * hour }
     const { notices } = decideNotices(facts({ creditStatus: indebted, debtTargets, lowCreditHours: 0 }), short)
     expect(notices).toEqual([{ type: 'ACCOUNT_DEBT', since: later(-1), destroysAt: later(2) }])
   })
 
-  it('destroys instances, then volumes, and waits for those that a container keeps', () => {
+  it('destroys instances, then volumes, and waits for volumes that a container holds', () => {
     const late = { debtSince: later(-48), debtWarnedAt: later(-24) }
     const all = { hasInstances: true, hasVolumes: true, hasHeldVolumes: true }
     expect(nextAction(inDebt({ ...late, debtTargets: all }), rules)).toBe('destroyInstances')
@@ -193,7 +193,7 @@ describe('debt', () => {
     expect(nextDueAt(inDebt({ ...late, debtTargets: noTargets }), rules)).toBeNull()
   })
 
-  it('is over when there is credit', () => {
+  it('ends when there is credit again', () => {
     const { notes } = decide(inDebt({ creditStatus: rich, debtWarnedAt: at }))
     expect(notes).toMatchObject({ debtSince: null, debtWarnedAt: null })
   })

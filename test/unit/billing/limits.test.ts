@@ -20,25 +20,25 @@ const aLimit = (facts: Partial<SpendLimitWithUsage> = {}): SpendLimitWithUsage =
   ...facts,
 })
 
-describe('the window of an instant', () => {
+describe('the window of a limit', () => {
   it.each([
     ['day', '2026-12-31T23:59:59.999', '2026-12-31T00:00', '2027-01-01T00:00'],
     ['day', '2027-01-01T00:00', '2027-01-01T00:00', '2027-01-02T00:00'],
     ['day', '2028-02-28T12:00', '2028-02-28T00:00', '2028-02-29T00:00'],
     ['month', '2028-02-29T23:59:59.999', '2028-02-01T00:00', '2028-03-01T00:00'],
     ['month', '2026-12-01T00:00', '2026-12-01T00:00', '2027-01-01T00:00'],
-    // Summer time changes nothing in UTC.
+    // Summer time does not affect UTC.
     ['day', '2026-03-29T12:00', '2026-03-29T00:00', '2026-03-30T00:00'],
-  ] as const)('of a %s at %s is from %s to %s', (window, at, from, until) => {
+  ] as const)('is the %s of %s: from %s to %s', (window, at, from, until) => {
     expect(windowAt(window, date(at))).toEqual({ from: date(from), until: date(until) })
   })
 })
 
-describe('the windows to look at', () => {
+describe('the windows to check', () => {
   const from = (limit: Partial<SpendLimitWithUsage>, meteredAt: string, at: string) =>
     windowsToCheck(aLimit(limit), { meteredAt: date(meteredAt), at: date(at) }).map(({ from }) => from)
 
-  it('are all since something changed, and since the limit was set', () => {
+  it('start at the last change of the account or of the limit, whichever is later', () => {
     const days = ['2026-05-01T00:00', '2026-05-02T00:00', '2026-05-03T00:00'].map(date)
     expect(from({}, '2026-05-01T23:00', '2026-05-03T00:00')).toEqual(days)
     expect(from({}, '2026-05-03T23:00', '2026-05-03T23:30')).toEqual(days.slice(2))
@@ -49,7 +49,7 @@ describe('the windows to look at', () => {
     ])
   })
 
-  it('are none for a rate, and one where a limit was set by a clock that is ahead', () => {
+  it('are none for a rate, and one for a limit that was set by a clock ahead of this one', () => {
     expect(from({ window: 'hour' }, '2026-05-01T23:00', '2026-05-03T00:00')).toEqual([])
     expect(from({ createdAt: date('2026-05-05T09:00') }, '2026-05-01T23:00', '2026-05-02T01:00')).toEqual([
       date('2026-05-02T00:00'),
@@ -60,14 +60,14 @@ describe('the windows to look at', () => {
 describe('the instant at which a limit is reached', () => {
   const day = date('2026-05-01T00:00')
   const times = { at: date('2026-05-01T12:00'), meteredAt: day }
-  /** What began with the day, at 0.4 $ an hour. */
+  /** Costs of 0.4 $ an hour since the start of the day. */
   const spending = (facts: Partial<Spending> = {}): Spending => ({
     ...{ from: day, postedNanos: 0n, rateNanos: 400_000_000n, origin: 400_000_000n * BigInt(day.getTime()) },
     ...{ spentNanos: 0n, ends: [] },
     ...facts,
   })
 
-  it('is the last millisecond that it pays for', () => {
+  it('is the last millisecond within the limit', () => {
     expect(predictReachedAt(aLimit(), spending(), times)).toEqual(date('2026-05-01T02:30'))
     // A millisecond costs 111.1 nano-dollars.
     expect(predictReachedAt(aLimit({ amountNanos: usd + 111n }), spending(), times)).toEqual(date('2026-05-01T02:30'))
@@ -77,7 +77,7 @@ describe('the instant at which a limit is reached', () => {
     expect(predictReachedAt(aLimit(), spending({ postedNanos: usd / 2n }), times)).toEqual(date('2026-05-01T01:15'))
   })
 
-  it('may be still to come, and is never before the limit was set, or something changed last', () => {
+  it('can be in the future, and is never before the limit or the account changed', () => {
     const { at, meteredAt } = { at: date('2026-05-01T01:00'), meteredAt: day }
     expect(predictReachedAt(aLimit(), spending(), { at, meteredAt })).toEqual(date('2026-05-01T02:30'))
     const createdAt = date('2026-05-01T04:00')
@@ -87,7 +87,7 @@ describe('the instant at which a limit is reached', () => {
     )
   })
 
-  it('is not, where nothing goes on and something is left, or what goes on ends before', () => {
+  it('never comes when nothing runs below the limit, or the meters end before it', () => {
     const nothing = { rateNanos: 0n, origin: 0n }
     expect(predictReachedAt(aLimit(), spending({ ...nothing, postedNanos: usd - 1n }), times)).toBe(null)
     expect(predictReachedAt(aLimit(), spending({ ...nothing, postedNanos: usd }), times)).toEqual(day)
@@ -100,13 +100,13 @@ describe('the instant at which a limit is reached', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a spend limit', () => {
   const at = date('2026-05-01T12:00')
   const ask = (rateNanos: bigint, ...limits: Partial<SpendLimitWithUsage>[]) =>
     limitProblems(limits.map(aLimit), [{ apiKeyId: 7, rateNanos }], at)
   const hour = { window: 'hour', usedNanos: 600_000_000n } as const
 
-  it('is what exceeds a rate, and not what comes up to it', () => {
+  it('refuses a rate above its amount and allows one equal to it', () => {
     expect(ask(400_000_000n, hour)).toEqual([])
     const [problem] = ask(400_000_001n, hour)
     expect([problem?.code, problem?.message]).toEqual([
@@ -116,13 +116,13 @@ describe('what is refused', () => {
     expect(problem?.details).toMatchObject({ limit: { id: 1, usedNanos: 600_000_000n }, askedNanos: 400_000_001n })
   })
 
-  it('is nothing that costs nothing, whatever is exceeded already', () => {
+  it('allows a request without costs, even when it is exceeded', () => {
     const limits = [{ ...hour, usedNanos: 2n * usd }, { reachedAt: at }]
     expect([ask(0n, ...limits), ask(-1n, ...limits)]).toEqual([[], []])
     expect(ask(1n, ...limits)).toHaveLength(2)
   })
 
-  it('is anything while a day or month lasts in which it was reached', () => {
+  it('refuses every cost until the end of the day or month in which it was reached', () => {
     const reachedAt = (text: string) => ({ reachedAt: date(text) })
     expect(ask(1n, reachedAt('2026-05-01T00:00'))).toHaveLength(1)
     expect(ask(1n, reachedAt('2026-04-30T23:59:59.999'))).toEqual([])
@@ -132,13 +132,13 @@ describe('what is refused', () => {
     )
   })
 
-  it('is nothing by a limit that only tells, and by that of a key only what counts for it', () => {
+  it('refuses nothing when it only notifies, and only costs of its key when it has one', () => {
     expect(ask(usd, { ...hour, action: 'notify' }, { action: 'notify', reachedAt: at })).toEqual([])
     expect(ask(usd, { ...hour, apiKeyId: 8 })).toEqual([])
     expect(ask(usd, { ...hour, apiKeyId: 7 })[0]?.message).toContain('The spend limit of API key 7 is')
   })
 
-  it('is told by all limits, those of the account first, and the rate first', () => {
+  it('is listed with all others that refuse, account limits first and hourly limits first', () => {
     const stop = { action: 'stop_running', reachedAt: at } as const
     const limits = [
       { id: 4, apiKeyId: 7, ...hour },
@@ -150,13 +150,13 @@ describe('what is refused', () => {
   })
 })
 
-it('a rate is reached as long as it was not kept again, whatever the day', () => {
+it('keeps an hourly limit reached across days until its rate is within it again', () => {
   const reachedAt = date('2020-01-01T00:00')
   expect(isReached(aLimit({ window: 'hour', reachedAt }), date('2026-05-01T12:00'))).toBe(true)
   expect(isReached(aLimit({ window: 'hour' }), date('2026-05-01T12:00'))).toBe(false)
 })
 
-it('an amount is from nothing to the most that an account can have', () => {
+it('accepts an amount from 0 to the largest credit', () => {
   for (const amount of [0n, maxLimitNanos]) expect(() => checkLimitAmount(amount)).not.toThrow()
   for (const amount of [-1n, maxLimitNanos + 1n])
     expect(() => checkLimitAmount(amount)).toThrow('must be from 0 to 999999999,')

@@ -9,19 +9,19 @@ describe('an amount', () => {
     ['25', 25_000_000_000n],
     ['-0.000000001', -1n],
     ['999999999.999999999', 999_999_999_999_999_999n],
-  ])('%s is read and printed exactly', (text, nanos) => {
+  ])('is parsed and printed exactly: %s', (text, nanos) => {
     expect(parseUsd(text)).toBe(nanos)
     expect(printUsd(nanos)).toBe(text)
   })
 
   it.each(['', '.5', '1.', '1e3', '0x10', '+1', '1,5', ' 1', '0.0000000001', '1000000000', 'NaN', '١'])(
-    '"%s" is none',
+    'is not parsed from "%s"',
     text => {
       expect(parseUsd(text)).toBeUndefined()
     },
   )
 
-  it('survives being printed', () => {
+  it('stays the same when it is printed and parsed', () => {
     const limit = 10n ** 18n - 1n
     fc.assert(
       fc.property(fc.bigInt(-limit, limit), nanos => {
@@ -30,7 +30,7 @@ describe('an amount', () => {
     )
   })
 
-  it('is the nearest number in JSON', () => {
+  it('becomes the nearest number in JSON', () => {
     expect(usdToNumber(403_700_000n)).toBe(0.4037)
     expect(usdToNumber(100_000_000_000n)).toBe(100)
   })
@@ -43,7 +43,7 @@ describe('a rate', () => {
     expect(divideRounded(5n, 3n)).toBe(2n)
   })
 
-  it('of a disk is its price per GB and month over 720 hours', () => {
+  it('is the price of a disk per GB and month divided by 720 hours', () => {
     expect(diskPricePerHour(360_000_000n, 8_000)).toBe(4_000_000n)
     expect(diskPricePerHour(330_000_000n, 8_000)).toBe(3_666_667n)
     expect(diskPricePerHour(1n, 1)).toBe(0n)

@@ -25,8 +25,8 @@ const periods = fc.record({
   debtGraceMs: fc.integer({ min: hourMs, max: 100 * hourMs }),
 })
 
-describe('the credit that is needed', () => {
-  it('pays everything for the minimum runway, and disks through the grace after that', () => {
+describe('the required credit', () => {
+  it('pays for everything for the minimum runway, then for disks for the grace period', () => {
     expect(calculateRequiredCredit({ computeNanos: 400_000_000n, diskNanos: 0n }, rules)).toBe(400_000_000n)
     expect(calculateRequiredCredit({ computeNanos: 0n, diskNanos: 4_000_000n }, rules)).toBe(49n * 4_000_000n)
     expect(calculateRequiredCredit({ computeNanos: 400_000_000n, diskNanos: 4_000_000n }, rules)).toBe(596_000_000n)
@@ -46,7 +46,7 @@ describe('the credit that is needed', () => {
     )
   })
 
-  it('is enough at the exact amount, and refused one nano-dollar below it with both amounts', () => {
+  it('is enough at the exact amount, and one nano-dollar less is refused with both amounts', () => {
     fc.assert(
       fc.property(rates, periods, (held, period) => {
         const needed = calculateRequiredCredit(held, period)
@@ -60,18 +60,18 @@ describe('the credit that is needed', () => {
     )
   })
 
-  it('is some, also for what costs nothing', () => {
+  it('is above zero even for additions that cost nothing', () => {
     const free = { computeNanos: 0n, diskNanos: 0n }
     expect(reserveProblem(0n, free, rules)).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
     expect(reserveProblem(1n, free, rules)).toBeUndefined()
   })
 })
 
-describe('the quotas', () => {
+describe('quotas', () => {
   const quotas = { instances: 2, loading: 1, diskGb: 10, volumes: 0 }
   const none = completeHoldings({})
 
-  it('allow as much as the limit, and no more', () => {
+  it('allow additions up to their limits and refuse more', () => {
     expect(quotaProblems(none, completeHoldings({ instances: 2, loading: 1, diskMb: 10_000 }), quotas)).toEqual([])
     const over = quotaProblems(none, completeHoldings({ instances: 3, loading: 2, diskMb: 10_001, volumes: 1 }), quotas)
     expect(over.map(({ code, details: { quota } }) => [code, quota])).toEqual([
@@ -82,7 +82,7 @@ describe('the quotas', () => {
     ])
   })
 
-  it('leave alone what an account has above them, while it adds something else', () => {
+  it('ignore an exceeded quota when the addition does not count for it', () => {
     const much = completeHoldings({ instances: 9, diskMb: 99_000, volumes: 9 })
     expect(quotaProblems(much, completeHoldings({ loading: 1 }), quotas)).toEqual([])
     expect(quotaProblems(much, completeHoldings({ volumes: 1 }), quotas)).toHaveLength(1)
@@ -96,7 +96,7 @@ describe('the wait after failed starts', () => {
     return failures
   }
 
-  it('begins after a few in a row, doubles, and is an hour at most', () => {
+  it('begins after several failures in a row, doubles each time, and is at most an hour', () => {
     const waits = Array.from({ length: 20 }, (_, index) => {
       const failures = failed(index + 1)
       return ((backoffUntil(failures)?.getTime() ?? 0) - (failures.lastAt?.getTime() ?? 0)) / 60_000
@@ -106,13 +106,13 @@ describe('the wait after failed starts', () => {
     expect(waits.at(-1)).toBe(60)
   })
 
-  it('counts those that fail together once', () => {
+  it('counts failures during a wait once', () => {
     const one = failed(failuresBeforeBackoff + 1)
     expect(addFailure(one, later(59_999))).toEqual(one)
     expect(addFailure(one, later(60_000))).toEqual({ count: failuresBeforeBackoff + 2, lastAt: later(60_000) })
   })
 
-  it('tells until when, and is over then', () => {
+  it('names its end and ends then', () => {
     const failures = failed(failuresBeforeBackoff + 1)
     const retryAfter = later(60_000)
     expect(backoffProblem(failures, later(59_999))).toMatchObject({ code: 'START_BACKOFF', details: { retryAfter } })
@@ -129,7 +129,7 @@ describe('an addition', () => {
     failures: { count: failuresBeforeBackoff + 1, lastAt: at },
   }
 
-  it('is told every reason against it', () => {
+  it('gets every problem', () => {
     const added = completeHoldings({ computeNanos: 2_000_000_000n, instances: 2_000, loading: 1 })
     expect(admissionProblems(account, added, rules).map(({ code }) => code)).toEqual([
       'INSUFFICIENT_CREDIT',
@@ -138,11 +138,11 @@ describe('an addition', () => {
     ])
   })
 
-  it('that starts nothing does not wait', () => {
+  it('does not wait if it starts nothing', () => {
     expect(admissionProblems(account, completeHoldings({ diskNanos: 1n, volumes: 1 }), rules)).toEqual([])
   })
 
-  it('of several starts admits the first ones that fit, whatever stands between them', () => {
+  it('admits starts in order and skips those that do not fit', () => {
     const calm = { ...account, failures: { count: 0, lastAt: null } }
     const starts = [400_000_000n, 700_000_000n, 600_000_000n, 1n].map((computeNanos, index) => ({
       ...{ id: BigInt(index), computeNanos },

@@ -9,28 +9,28 @@ const periods = fc.record({
   bucket: fc.constantFrom('hour' as const, 'day' as const, 'month' as const),
 })
 
-describe('the spans of a period', () => {
-  it('are the hours, days or months that it has a part in, one after the other', () => {
+describe('the buckets of a period', () => {
+  it('are the hours, days or months that overlap it, in order', () => {
     const property = fc.property(periods, ({ start, ms, bucket }) => {
       const period = { from: new Date(start), to: new Date(start + ms), bucket }
       fc.pre(countBuckets(period) <= maxBuckets)
-      const spans = splitIntoBuckets(period)
-      expect(spans).toHaveLength(countBuckets(period))
-      expect([spans[0]?.start, spans.at(-1)?.end]).toEqual([period.from, period.to])
+      const buckets = splitIntoBuckets(period)
+      expect(buckets).toHaveLength(countBuckets(period))
+      expect([buckets[0]?.start, buckets.at(-1)?.end]).toEqual([period.from, period.to])
       const size = { hour: 13, day: 10, month: 7 }[bucket]
-      const names = spans.map(({ start, end }) => {
+      const names = buckets.map(({ start, end }) => {
         expect(start < end).toBe(true)
         const [first, last] = [start, new Date(end.getTime() - 1)].map(one => one.toISOString().slice(0, size))
         expect(first).toBe(last)
         return first
       })
-      expect(new Set(names).size).toBe(spans.length)
-      for (const [index, { end }] of spans.slice(0, -1).entries()) expect(end).toEqual(spans[index + 1]?.start)
+      expect(new Set(names).size).toBe(buckets.length)
+      for (const [index, { end }] of buckets.slice(0, -1).entries()) expect(end).toEqual(buckets[index + 1]?.start)
     })
     fc.assert(property)
   })
 
-  it('are at most so many', () => {
+  it('are at most 744', () => {
     const from = new Date('2026-10-01T00:00:00.000Z')
     const to = (ms: number) => new Date(Date.parse('2026-11-01T00:00:00.000Z') + ms)
     expect(splitIntoBuckets({ from, to: to(0), bucket: 'hour' })).toHaveLength(744)
@@ -38,7 +38,7 @@ describe('the spans of a period', () => {
     expect(splitIntoBuckets({ from, to: to(1), bucket: 'day' })).toHaveLength(32)
   })
 
-  it('are none of a period that ends before it begins', () => {
+  it('are none for a period that ends before it begins', () => {
     const now = new Date('2026-10-01T00:00:00.000Z')
     expect(countBuckets({ from: now, to: now, bucket: 'hour' })).toBe(0)
     expect(() => splitIntoBuckets({ from: now, to: now, bucket: 'hour' })).toThrow('must be later than "from".')
