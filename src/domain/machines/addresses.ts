@@ -1,19 +1,19 @@
 import type { Issue } from '../errors.ts'
 import type { Machine } from './machines.ts'
 
-/** Where a machine is reached. Two machines are never reached in the same place, so it tells them apart. */
+/** A machine's public address. No two machines on the market share an IP address and a port. */
 export type Address = Pick<Machine, 'publicIp' | 'firstPort' | 'lastPort'>
 
 export function sharesPort(a: Address, b: Address): boolean {
   return a.publicIp === b.publicIp && a.firstPort <= b.lastPort && b.firstPort <= a.lastPort
 }
 
-/** An address as a file has it: in which of its rows, and what that is called. */
+/** An address from an import file. `place` names its row in messages: "line 2". */
 export type PlacedAddress = Address & { row: number; place: string }
-/** What is wrong with a row of a file. */
+/** An issue in one row of an import file. */
 export type RowIssue = { row: number; issue: Issue }
 
-/** Machines of one file that have ports in common, each named at the later of the two. */
+/** Machines of one file that share ports. Each issue belongs to the later row of the two. */
 export function findSharedPortsInFile(addresses: PlacedAddress[]): RowIssue[] {
   const sorted = addresses.toSorted(
     (a, b) => a.publicIp.localeCompare(b.publicIp) || a.firstPort - b.firstPort || a.row - b.row,
@@ -31,6 +31,6 @@ export function findSharedPortsInFile(addresses: PlacedAddress[]): RowIssue[] {
 }
 
 export function sharedPortIssue({ row, place, publicIp, firstPort, lastPort }: PlacedAddress, other: string): RowIssue {
-  const message = `${publicIp} with the ports ${firstPort} to ${lastPort} has some in common with ${other}.`
+  const message = `ports ${firstPort} to ${lastPort} of ${publicIp} overlap with those of ${other}.`
   return { row, issue: { path: `${place}: publicIp`, message } }
 }

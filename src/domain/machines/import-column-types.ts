@@ -1,4 +1,4 @@
-// What the columns of an import can hold: how a text is read, and what it must be. Messages read on from "must be".
+// The types of import columns. `expected` completes "must be …" in messages.
 
 import { parseUsd, printUsd } from '../money.ts'
 import { textProblem } from '../texts.ts'
@@ -15,7 +15,7 @@ export function integer(least: number, most: number): ColumnType<number> {
   return { expected, parse: value => (/^-?\d+$/.test(value) ? within(least, most, Number(value)) : undefined) }
 }
 
-/** `factor` makes of what people write what is stored, in whole units when there is one: 0.5 GB are 500 MB. */
+/** `factor` converts the written unit to the stored one, which is whole: 0.5 GB becomes 500 MB. */
 export function decimal(least: number, most: number, factor?: number): ColumnType<number> {
   const expected = `a number from ${least} to ${most}`
   return {
@@ -33,7 +33,7 @@ function within(least: number, most: number, value: number): number | undefined 
 }
 
 export function usd(leastNanos: bigint, mostNanos: bigint): ColumnType<bigint> {
-  const expected = `dollars from ${printUsd(leastNanos)} to ${printUsd(mostNanos)}, with at most nine places`
+  const expected = `dollars from ${printUsd(leastNanos)} to ${printUsd(mostNanos)}, with at most nine decimal places`
   return {
     expected,
     parse(value) {
@@ -53,21 +53,20 @@ export function oneOf<const Words extends readonly string[]>(...words: Words): C
   return { expected: `one of ${words.join(', ')}`, parse: value => words.find(word => word === value) }
 }
 
-/** What a pattern describes. */
 export function matching(pattern: RegExp, expected: string): ColumnType<string> {
   return { expected, parse: value => (pattern.test(value) ? value : undefined) }
 }
 
 const instantPattern = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
 
-/** A day is the first instant of it. */
+/** A date without a time is midnight UTC. */
 export const instant: ColumnType<Date> = {
-  expected: 'an instant such as 2027-01-31T12:00:00Z, or a day',
+  expected: 'an instant such as 2027-01-31T12:00:00Z, or a date',
   parse(value) {
     const [, day = ''] = instantPattern.exec(value) ?? []
     const [at, midnight] = [new Date(value), new Date(day)]
     if (Number.isNaN(at.getTime()) || Number.isNaN(midnight.getTime())) return undefined
-    // The 31st of February would be read as a day in March.
+    // `Date` reads February 31 as a day in March.
     return midnight.toISOString().startsWith(day) ? at : undefined
   },
 }

@@ -1,5 +1,5 @@
-// The columns with which hosts describe machines, in the units that people write: one table for reading, checking and
-// for the help. What a host need not know has a default; 0 stands for what nobody measured.
+// The columns of a machine import, in the units that people write. Parsing, checks and the help derive from this table.
+// A column that a host may not know has a default. A measurement of 0 means that it was not measured.
 
 import { type ColumnType, decimal, instant, integer, matching, oneOf, text, usd, yesNo } from './import-column-types.ts'
 import { parseDriverVersion, verifications } from './machines.ts'
@@ -7,9 +7,9 @@ import { parseDriverVersion, verifications } from './machines.ts'
 type Column<Value = unknown> = {
   type: ColumnType<Value>
   meaning: string
-  /** Absent where the column is required, or where what is absent follows from the rest. */
+  /** Absent if the column is required, or if its default depends on other columns. */
   defaultValue?: Value
-  /** What is said of its absence in the help, for lack of a constant. */
+  /** The default in words for the help, if it is not a constant. */
   defaultNote?: string
 }
 
@@ -17,7 +17,7 @@ const driverVersionType: ColumnType<number> = {
   expected: 'a version such as 570.172.08',
   parse(value) {
     const version = parseDriverVersion(value)
-    // What four bytes hold.
+    // The database column has four bytes.
     return version !== undefined && version < 2 ** 31 ? version : undefined
   },
 }
@@ -28,68 +28,72 @@ const ipv4Type = matching(
 const countryType = matching(/^[A-Z]{2}$/, 'two capital letters, as in ISO 3166')
 const gpuPriceType = usd(1n, 1_000_000_000_000n)
 const unitPriceType = usd(0n, 10_000_000_000n)
-const unknownModelNote = 'only for a GPU model that Berth does not know'
+const unknownModelNote = 'required for a GPU model that Berth does not know'
 
 export const machineColumns = {
-  gpuModel: { type: text(64), meaning: 'GPU model, by its name in the trade' },
-  numGpus: { type: integer(1, 16), meaning: 'how many' },
-  driverVersion: { type: driverVersionType, meaning: 'of the GPUs' },
-  cudaVersion: { type: decimal(0, 100), meaning: 'the newest that the driver runs; 0 where CUDA does not run' },
-  gpuPricePerHour: { type: gpuPriceType, meaning: '$ for one GPU' },
+  gpuModel: { type: text(64), meaning: 'trade name of the GPU model' },
+  numGpus: { type: integer(1, 16), meaning: 'number of GPUs' },
+  driverVersion: { type: driverVersionType, meaning: 'GPU driver version' },
+  cudaVersion: { type: decimal(0, 100), meaning: 'newest CUDA version that the driver supports; 0 without CUDA' },
+  gpuPricePerHour: { type: gpuPriceType, meaning: '$ per GPU and hour' },
   minBidPerHour: {
     type: gpuPriceType,
-    meaning: '$ for one GPU; no bid below it is accepted',
-    defaultNote: 'half of the price when absent',
+    meaning: 'lowest accepted bid, $ per GPU and hour',
+    defaultNote: 'half of gpuPricePerHour when absent',
   },
-  storagePricePerGbMonth: { type: unitPriceType, meaning: '$ for a GB of disk and 720 hours' },
-  downloadPricePerGb: { type: unitPriceType, meaning: '$', defaultValue: 0n },
-  uploadPricePerGb: { type: unitPriceType, meaning: '$', defaultValue: 0n },
-  listedUntil: { type: instant, meaning: 'no rental runs longer' },
-  cpuName: { type: text(128), meaning: 'as its maker calls it' },
-  cpuCores: { type: integer(1, 4_096), meaning: 'logical ones' },
-  cpuRamGb: { type: decimal(0.001, 1_000_000, 1_000), meaning: 'memory' },
-  diskGb: { type: decimal(8, 100_000, 1_000), meaning: 'what renters share' },
-  downloadMbps: { type: decimal(0, 10_000_000), meaning: 'measured' },
-  uploadMbps: { type: decimal(0, 10_000_000), meaning: 'measured' },
-  publicIp: { type: ipv4Type, meaning: 'machines on one address share no port' },
-  firstPort: { type: integer(1, 65_535), meaning: 'the first that renters are given' },
-  lastPort: { type: integer(1, 65_535), meaning: 'the last one' },
-  country: { type: countryType, meaning: 'where it stands' },
-  city: { type: text(64), meaning: 'where it stands', defaultValue: '' },
-  datacenter: { type: yesNo, meaning: 'it stands in one', defaultValue: false },
-  staticIp: { type: yesNo, meaning: 'the address stays', defaultValue: false },
-  vmsEnabled: { type: yesNo, meaning: 'virtual machines run on it', defaultValue: false },
-  verification: { type: oneOf(...verifications), meaning: 'what the operator found', defaultValue: 'unverified' },
-  reliability: { type: decimal(0, 1), meaning: 'share of the time that it kept its promises', defaultValue: 1 },
+  storagePricePerGbMonth: { type: unitPriceType, meaning: '$ per GB of disk and 720 hours' },
+  downloadPricePerGb: { type: unitPriceType, meaning: '$ per GB downloaded', defaultValue: 0n },
+  uploadPricePerGb: { type: unitPriceType, meaning: '$ per GB uploaded', defaultValue: 0n },
+  listedUntil: { type: instant, meaning: 'end of the listing; no rental runs longer' },
+  cpuName: { type: text(128), meaning: 'CPU model' },
+  cpuCores: { type: integer(1, 4_096), meaning: 'logical CPU cores' },
+  cpuRamGb: { type: decimal(0.001, 1_000_000, 1_000), meaning: 'memory in GB' },
+  diskGb: { type: decimal(8, 100_000, 1_000), meaning: 'disk that renters share, in GB' },
+  downloadMbps: { type: decimal(0, 10_000_000), meaning: 'measured download speed' },
+  uploadMbps: { type: decimal(0, 10_000_000), meaning: 'measured upload speed' },
+  publicIp: { type: ipv4Type, meaning: 'public address; machines that share it must not share ports' },
+  firstPort: { type: integer(1, 65_535), meaning: 'first port for renters' },
+  lastPort: { type: integer(1, 65_535), meaning: 'last port for renters' },
+  country: { type: countryType, meaning: 'country of the machine' },
+  city: { type: text(64), meaning: 'city of the machine', defaultValue: '' },
+  datacenter: { type: yesNo, meaning: 'whether the machine is in a data center', defaultValue: false },
+  staticIp: { type: yesNo, meaning: 'whether the public address is permanent', defaultValue: false },
+  vmsEnabled: { type: yesNo, meaning: 'whether the machine runs virtual machines', defaultValue: false },
+  verification: {
+    type: oneOf(...verifications),
+    meaning: "result of the operator's check",
+    defaultValue: 'unverified',
+  },
+  reliability: { type: decimal(0, 1), meaning: 'share of the time that the machine is up', defaultValue: 1 },
   dlperfPerGpu: {
     type: decimal(0.001, 1_000_000),
     meaning: 'deep learning performance of one GPU',
     defaultNote: "the model's TFLOPS when absent",
   },
-  gpuMaxTempCelsius: { type: decimal(-100, 200), meaning: 'the hottest GPU', defaultValue: 0 },
-  gpuDisplayActive: { type: yesNo, meaning: 'a screen is on a GPU', defaultValue: false },
-  gpuLanes: { type: integer(1, 64), meaning: 'PCIe lanes of a GPU', defaultValue: 16 },
-  nvlinkGbps: { type: decimal(0, 1_000_000), meaning: 'GB/s between GPUs; 0 without', defaultValue: 0 },
-  pciGeneration: { type: decimal(0, 20), meaning: 'of PCIe', defaultValue: 0 },
-  pcieGbps: { type: decimal(0, 1_000_000), meaning: 'GB/s, measured', defaultValue: 0 },
-  cpuArch: { type: oneOf('amd64', 'arm64'), meaning: 'instruction set', defaultValue: 'amd64' },
-  cpuGhz: { type: decimal(0, 100), meaning: 'at most', defaultValue: 0 },
-  hasAvx: { type: yesNo, meaning: 'the CPU has AVX', defaultNote: 'whether cpuArch is amd64 when absent' },
-  motherboard: { type: text(128), meaning: 'as its maker calls it', defaultValue: '' },
-  osVersion: { type: decimal(0, 10_000), meaning: 'of Ubuntu, such as 24.04', defaultValue: 0 },
-  diskName: { type: text(128), meaning: 'as its maker calls it', defaultValue: '' },
-  diskMbps: { type: decimal(0, 10_000_000), meaning: 'MB/s, measured', defaultValue: 0 },
+  gpuMaxTempCelsius: { type: decimal(-100, 200), meaning: 'temperature of the hottest GPU', defaultValue: 0 },
+  gpuDisplayActive: { type: yesNo, meaning: 'whether a screen is attached to a GPU', defaultValue: false },
+  gpuLanes: { type: integer(1, 64), meaning: 'PCIe lanes per GPU', defaultValue: 16 },
+  nvlinkGbps: { type: decimal(0, 1_000_000), meaning: 'NVLink GB/s between GPUs; 0 without NVLink', defaultValue: 0 },
+  pciGeneration: { type: decimal(0, 20), meaning: 'PCIe generation', defaultValue: 0 },
+  pcieGbps: { type: decimal(0, 1_000_000), meaning: 'measured PCIe GB/s', defaultValue: 0 },
+  cpuArch: { type: oneOf('amd64', 'arm64'), meaning: 'CPU instruction set', defaultValue: 'amd64' },
+  cpuGhz: { type: decimal(0, 100), meaning: 'maximum CPU clock', defaultValue: 0 },
+  hasAvx: { type: yesNo, meaning: 'whether the CPU has AVX', defaultNote: 'true for amd64, else false, when absent' },
+  motherboard: { type: text(128), meaning: 'motherboard model', defaultValue: '' },
+  osVersion: { type: decimal(0, 10_000), meaning: 'Ubuntu version, such as 24.04', defaultValue: 0 },
+  diskName: { type: text(128), meaning: 'disk model', defaultValue: '' },
+  diskMbps: { type: decimal(0, 10_000_000), meaning: 'measured disk MB/s', defaultValue: 0 },
 } as const satisfies Record<string, Column<never> | Column>
 
 const gpuModelColumns = {
-  gpuArchitecture: { type: oneOf('nvidia', 'amd'), meaning: 'maker', defaultNote: unknownModelNote },
+  gpuArchitecture: { type: oneOf('nvidia', 'amd'), meaning: 'GPU vendor', defaultNote: unknownModelNote },
   gpuRamMb: { type: integer(1, 100_000_000), meaning: 'memory of one GPU', defaultNote: unknownModelNote },
-  gpuMemoryBandwidthGbps: { type: decimal(0, 1_000_000), meaning: 'GB/s', defaultNote: unknownModelNote },
-  gpuTflops: { type: decimal(0.001, 1_000_000), meaning: 'FP32', defaultNote: unknownModelNote },
-  gpuMaxPowerWatts: { type: decimal(0, 100_000), meaning: 'of one GPU', defaultNote: unknownModelNote },
+  gpuMemoryBandwidthGbps: { type: decimal(0, 1_000_000), meaning: 'memory GB/s', defaultNote: unknownModelNote },
+  gpuTflops: { type: decimal(0.001, 1_000_000), meaning: 'FP32 TFLOPS of one GPU', defaultNote: unknownModelNote },
+  gpuMaxPowerWatts: { type: decimal(0, 100_000), meaning: 'maximum power of one GPU', defaultNote: unknownModelNote },
   gpuComputeCapability: {
     type: decimal(0, 100, 100),
-    meaning: 'of CUDA, such as 8.9; 0 where CUDA does not run',
+    meaning: 'CUDA compute capability, such as 8.9; 0 without CUDA',
     defaultNote: unknownModelNote,
   },
 } as const satisfies Record<string, Column<never> | Column>
@@ -103,6 +107,6 @@ export const requiredColumns = Object.entries(importColumns)
 type ValuesOf<Columns extends Record<string, { type: ColumnType<unknown> }>> = {
   [Name in keyof Columns]: Columns[Name] extends { type: ColumnType<infer Value> } ? Value : never
 }
-/** What a line says, as far as it can be read. */
+/** The values of a row that could be parsed. */
 export type ImportValues = Partial<MachineValues & ValuesOf<typeof gpuModelColumns>>
 export type MachineValues = ValuesOf<typeof machineColumns>

@@ -9,14 +9,14 @@ import {
 } from './import-columns.ts'
 import type { GpuModel, Machine } from './machines.ts'
 
-/** What a file says of a machine, or why that cannot be read, and where in the file: "line 2". */
+/** A row of an import file, or why it cannot be parsed. `place` names the row in messages: "line 2". */
 export type ImportRow = { place: string } & (
   | { fields: Record<string, unknown> }
   | { fields?: undefined; problem: string }
 )
 
 export type NewGpuModel = Omit<GpuModel, 'id'>
-/** A machine that is to be listed, with the name of its GPU model. */
+/** A machine to list, with the name of its GPU model. */
 type ImportedMachine = Omit<
   Machine,
   | 'id'
@@ -32,26 +32,24 @@ type ImportedMachine = Omit<
 
 export type ParsedImport = {
   machines: ImportedMachine[]
-  /** The models that nobody knew. */
+  /** GPU models of the file that the database lacks. */
   newModels: NewGpuModel[]
-  /** Every address that could be read, also where the rest of the line could not. */
+  /** Every address that could be parsed, even if the rest of its row could not. */
   addresses: PlacedAddress[]
-  /** Everything that is wrong. */
   issues: RowIssue[]
 }
 
-/** GPU models by their names. */
 type ModelsByName = ReadonlyMap<string, NewGpuModel>
 
 /**
- * Reads what a file says of machines, beside the GPU models that are known. The catalogue has facts of common models: a
- * file that names a new one need not repeat them, and may say otherwise.
+ * Parses the rows of an import. A row must not contradict the `known` GPU models. The catalog has facts of common
+ * models: a row with a model that is new may omit these facts or replace them.
  */
 export function parseMachines(
   rows: ImportRow[],
   known: ModelsByName,
   at: Date,
-  catalogue: ModelsByName = new Map(),
+  catalog: ModelsByName = new Map(),
 ): ParsedImport {
   const models = new Map(known)
   const result: ParsedImport = { machines: [], newModels: [], addresses: [], issues: [] }
@@ -62,7 +60,7 @@ export function parseMachines(
       continue
     }
     const { values, issues } = parseValues(fields)
-    const { model, issues: modelIssues } = resolveModel(values, models, catalogue)
+    const { model, issues: modelIssues } = resolveModel(values, models, catalog)
     if (model && !models.has(model.name)) {
       models.set(model.name, model)
       result.newModels.push(model)
@@ -79,19 +77,19 @@ export function parseMachines(
   return result
 }
 
-/** In the order of the file. */
+/** Sorts issues into the order of the file. */
 export function sortIssues(issues: RowIssue[]): Issue[] {
   return issues.toSorted((a, b) => a.row - b.row).map(({ issue }) => issue)
 }
 
-/** What is wrong with the names of the columns of a file that names them once. */
+/** The issues of a header line: unknown, repeated and missing columns. */
 export function findColumnIssues(names: string[]): Issue[] {
   const unknown = names.filter(name => !Object.hasOwn(importColumns, name))
   const repeated = names.filter((name, index) => names.indexOf(name) < index)
   const missing = requiredColumns.filter(name => !names.includes(name))
   return [
     ...[...new Set(unknown)].map(name => ({ path: name, message: unknownColumnMessage })),
-    ...[...new Set(repeated)].map(name => ({ path: name, message: 'is there more than once.' })),
+    ...[...new Set(repeated)].map(name => ({ path: name, message: 'appears more than once.' })),
     ...missing.map(name => ({ path: name, message: 'is missing.' })),
   ]
 }
@@ -117,11 +115,11 @@ function parseValues(fields: Record<string, unknown>): { values: ImportValues; i
   return { values, issues }
 }
 
-/** The model of a line: a known one, which the line may not contradict, or a new one, of which everything must be known. */
+/** The GPU model of a row. A row must not contradict a known model, and must give every fact of a new one. */
 function resolveModel(
   values: ImportValues,
   models: ModelsByName,
-  catalogue: ModelsByName,
+  catalog: ModelsByName,
 ): { model: NewGpuModel | undefined; issues: Issue[] } {
   const { gpuModel: name, gpuArchitecture: architecture, gpuRamMb: ramMb, gpuTflops: tflops } = values
   const { gpuMemoryBandwidthGbps: memoryBandwidthGbps, gpuMaxPowerWatts: maxPowerWatts } = values
@@ -129,18 +127,21 @@ function resolveModel(
   const facts = { architecture, ramMb, memoryBandwidthGbps, tflops, maxPowerWatts, computeCapability }
   if (name === undefined) return { model: undefined, issues: [] }
   const model = models.get(name)
-  const said = Object.entries(facts) as [keyof typeof facts, string | number | undefined][]
+  const given = Object.entries(facts) as [keyof typeof facts, string | number | undefined][]
   if (!model) {
-    const common = catalogue.get(name)
-    const whole = said.map(([fact, value]) => [fact, value ?? common?.[fact]] as const)
-    const missing = whole.filter(([, value]) => value === undefined)
-    const message = `is missing, since the GPU model "${name}" is not known yet.`
+    const common = catalog.get(name)
+    const completed = given.map(([fact, value]) => [fact, value ?? common?.[fact]] as const)
+    const missing = completed.filter(([, value]) => value === undefined)
+    const message = `is required, because Berth does not know the GPU model "${name}" yet.`
     const issues = missing.map(([fact]) => ({ path: modelColumnName(fact), message }))
-    // `whole` has every fact of a model, each read by its column, and none is missing.
-    return { model: missing.length > 0 ? undefined : ({ name, ...Object.fromEntries(whole) } as NewGpuModel), issues }
+    // No fact is missing, and its column parsed each.
+    return {
+      model: missing.length > 0 ? undefined : ({ name, ...Object.fromEntries(completed) } as NewGpuModel),
+      issues,
+    }
   }
-  const wrong = said.filter(([fact, value]) => value !== undefined && value !== model[fact])
-  const message = `differs from what is known of the GPU model "${name}".`
+  const wrong = given.filter(([fact, value]) => value !== undefined && value !== model[fact])
+  const message = `differs from the known value of the GPU model "${name}".`
   return { model, issues: wrong.map(([fact]) => ({ path: modelColumnName(fact), message })) }
 }
 
@@ -148,7 +149,7 @@ function modelColumnName(fact: string): string {
   return `gpu${fact.charAt(0).toUpperCase()}${fact.slice(1)}`
 }
 
-/** What is wrong between values that are right each. */
+/** Issues between values that are each valid. */
 function findContradictions(values: ImportValues, at: Date): Issue[] {
   const { firstPort, lastPort, gpuPricePerHour, minBidPerHour, listedUntil } = values
   const issues: Issue[] = []
@@ -159,7 +160,7 @@ function findContradictions(values: ImportValues, at: Date): Issue[] {
     issues.push({ path: 'minBidPerHour', message: 'must be at most gpuPricePerHour.' })
   }
   if (listedUntil !== undefined && listedUntil <= at) {
-    issues.push({ path: 'listedUntil', message: `must be after now, ${at.toISOString()}.` })
+    issues.push({ path: 'listedUntil', message: `must be later than now, ${at.toISOString()}.` })
   }
   return issues
 }
@@ -167,7 +168,7 @@ function findContradictions(values: ImportValues, at: Date): Issue[] {
 function toMachine(values: ImportValues, model: NewGpuModel): ImportedMachine {
   const own = Object.entries(values).filter(([name]) => Object.hasOwn(machineColumns, name))
   const { gpuPricePerHour, minBidPerHour, storagePricePerGbMonth, downloadPricePerGb, uploadPricePerGb, ...facts } =
-    // Each value was read by its column, and a row that lacks a required one has issues and does not get here.
+    // Its column parsed each value. A row that lacks a required value has issues and does not get here.
     Object.fromEntries(own) as Required<MachineValues>
   const { cpuRamGb, diskGb, hasAvx, dlperfPerGpu, ...rest } = facts
   return {

@@ -1,7 +1,7 @@
 export const verifications = ['verified', 'unverified', 'deverified'] as const
 export type Verification = (typeof verifications)[number]
 
-/** A GPU model as the trade names it, with the facts that all of its cards share. */
+/** A GPU model by its trade name, with the facts that all its cards share. */
 export type GpuModel = {
   id: number
   name: string
@@ -14,7 +14,7 @@ export type GpuModel = {
   computeCapability: number
 }
 
-/** A host's computer. Money is nano-dollars: an hour for GPUs, a month for a GB of disk, a GB for traffic. */
+/** A host's computer. Prices are nano-dollars: per GPU and hour, per GB of disk and month, per GB of traffic. */
 export type Machine = {
   id: number
   hostId: number
@@ -61,17 +61,17 @@ export type Machine = {
   uploadNanos: bigint
   listedAt: Date
   listedUntil: Date
-  /** Since when nothing new is rented on it. */
+  /** Since when the machine takes no new rentals because its operator drained it; null if it is not drained. */
   drainedAt: Date | null
-  /** Since when it is off the market. */
+  /** When the machine left the market; null while it is on it. */
   unlistedAt: Date | null
-  /** Since when it does not confirm a stop. Nothing new is rented on it until it does. */
+  /** Since when a stop is overdue for confirmation; null if none is. Meanwhile the machine takes no new rentals. */
   unconfirmedAt: Date | null
 }
 
 export type Block = { firstGpu: number; numGpus: number }
 
-/** What of a machine can be rented as one: all of it, and every aligned power of two of its GPUs that fits. */
+/** The blocks of GPUs that can be rented: the whole machine, and every aligned power of two that fits. */
 export function blocksOf(numGpus: number): Block[] {
   const blocks: Block[] = [{ firstGpu: 0, numGpus }]
   for (let size = 1; size < numGpus; size *= 2) {
@@ -80,7 +80,7 @@ export function blocksOf(numGpus: number): Block[] {
   return blocks
 }
 
-/** A driver version is kept as one number, so that versions compare: 535.86.05 is 535086005. */
+/** Parses a driver version into one number, so that versions compare: 535.86.05 is 535086005. */
 export function parseDriverVersion(text: string): number | undefined {
   const [, major, minor = '0', patch = '0'] = /^(\d{1,4})(?:\.(\d{1,3}))?(?:\.(\d{1,3}))?$/.exec(text) ?? []
   if (major === undefined) return undefined
@@ -88,8 +88,8 @@ export function parseDriverVersion(text: string): number | undefined {
 }
 
 /**
- * As its maker writes it: NVIDIA's last part has at least two digits, AMD's as few as it needs. The number does not
- * tell whether a last part of zero was written, so it always is: "565.77" is printed as "565.77.00".
+ * Prints a version in the form of its vendor: NVIDIA pads the last part to two digits, AMD does not. The number does
+ * not store whether a last part of zero was written, so it is always printed: "565.77" becomes "565.77.00".
  */
 export function printDriverVersion(version: number, architecture: string): string {
   const [major, minor, patch] = [Math.floor(version / 1_000_000), Math.floor(version / 1_000) % 1_000, version % 1_000]

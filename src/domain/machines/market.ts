@@ -1,21 +1,21 @@
-// Who is granted the GPUs of a machine, and what of it is then on the market. Both follow from the claims alone, so
-// whatever changes a claim, and in whatever order, the same question gives the answer anew.
+// Decides which claims get the GPUs of a machine, and which offers the machine has then. Both depend on the current
+// claims alone, so every change of a claim is followed by the same recomputation.
 
 import { bidPricesOf, defaultDiskMb, type Listing, listBlocks } from '../offers/offers.ts'
 import type { Block, Machine } from './machines.ts'
 
-/** An instance that wants its GPUs. */
+/** The claim of an instance that wants its GPUs. */
 export type Claim = Block & {
   instanceId: bigint
   interruptible: boolean
-  /** What it pays for the GPUs per hour, all of them. */
+  /** Nano-dollars per hour for all GPUs of the claim. */
   computeNanos: bigint
   claimedAt: Date
-  /** Whether it has them now. */
+  /** Whether the instance holds its GPUs now. */
   hasGpus: boolean
 }
 
-/** The claims that are granted: on demand before bids, and nobody on demand loses what he has. */
+/** Selects the claims to grant. On-demand claims come before bids, and an on-demand rental never loses its GPUs. */
 export function selectGranted(claims: Claim[]): Claim[] {
   const granted: Claim[] = []
   for (const claim of claims.toSorted(comparePrecedence)) {
@@ -34,15 +34,15 @@ function comparePrecedence(a: Claim, b: Claim): number {
   return first || a.claimedAt.getTime() - b.claimedAt.getTime() || (a.instanceId < b.instanceId ? -1 : 1)
 }
 
-/** By the price of one GPU, without dividing. */
+/** Compares by the price per GPU. It multiplies instead of dividing, so that nothing is rounded. */
 function comparePricePerGpu(a: Claim, b: Claim): number {
   const difference = a.computeNanos * BigInt(b.numGpus) - b.computeNanos * BigInt(a.numGpus)
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** An offer that is on the market, as far as a machine's rentals change it. */
+/** An offer that is on the market, with the fields that rentals of its machine change. */
 export type CurrentOffer = Block & { id: bigint; computeNanos: bigint } & OfferState
-/** How an offer stands: whether it can be rented, from which bid on, and whether it shows its bundle. */
+/** Whether an offer can be rented, its minimum bid, and whether searches show it for its bundle. */
 type OfferState = {
   rentable: boolean
   minBidNanos: bigint
@@ -51,19 +51,19 @@ type OfferState = {
   leadsBids: boolean
 }
 
-/** A bid must pass the one that it displaces by this: 0.001 $ an hour. */
+/** A bid must exceed the bid that it displaces by this much: $0.001 per hour. */
 const bidStepNanos = 1_000_000n
 
 /**
- * The offers of a machine after its GPUs were granted: those that stand differently now, and the free blocks that are
- * to be listed anew, because the id that they had is used up.
+ * Plans the offers of a machine after its GPUs were granted: the offers whose state changed, and new offers for free
+ * blocks. A rental uses up the id of its offer, so its block gets a new offer when it is free again.
  */
 export function planOffers(
   machine: Machine,
   offers: CurrentOffer[],
   granted: Claim[],
 ): { changed: CurrentOffer[]; added: (Listing & OfferState)[] } {
-  // The least disk that a rental can have. What is drained takes nothing new, and lists nothing new.
+  // The default disk is also the smallest. A drained or unconfirmed machine takes no rentals and lists no new offers.
   const hasRoom = machine.freeDiskMb >= defaultDiskMb && machine.drainedAt === null && machine.unconfirmedAt === null
   const blocks = listBlocks(machine).map(listing => {
     const rivals = granted.filter(claim => overlaps(claim, listing))
@@ -71,10 +71,10 @@ export function planOffers(
     const before = offers.find(offer => offer.firstGpu === listing.firstGpu && offer.numGpus === listing.numGpus)
     return { before, listing: { ...listing, ...bidPricesOf(machine, calculateBidAbove(listing, rivals)), rentable } }
   })
-  // The oldest offer of a bundle leads it, and what is listed now comes last.
-  const ages = (a: (typeof blocks)[number], b: (typeof blocks)[number]) =>
+  // The oldest offer leads its bundle, so new offers come last.
+  const compareAges = (a: (typeof blocks)[number], b: (typeof blocks)[number]) =>
     a.before && b.before ? Number(a.before.id - b.before.id) : Number(!a.before) - Number(!b.before)
-  const listed = blocks.filter(({ before, listing }) => before || listing.rentable).sort(ages)
+  const listed = blocks.filter(({ before, listing }) => before || listing.rentable).sort(compareAges)
   const all = listed.map(({ before, listing }, index) => {
     const older = listed.slice(0, index).map(other => other.listing)
     const bundle = older.filter(other => other.numGpus === listing.numGpus && other.rentable === listing.rentable)
@@ -91,22 +91,22 @@ export function planOffers(
 }
 
 /**
- * The bid with which an instance has its GPUs, whatever it bids now and whether it wants them. Undefined while a rental
- * on demand has some of them, which no bid displaces.
+ * The lowest bid that wins an instance its GPUs now, independent of its own bid and target state. Undefined while an
+ * on-demand rental holds one of the GPUs, because no bid displaces it.
  */
 export function calculateMinimumBid(
   own: Block & { instanceId: bigint },
   { minBidGpuNanos }: Pick<Machine, 'minBidGpuNanos'>,
   claims: Claim[],
 ): bigint | undefined {
-  // Those who have the GPUs without it. Whoever else waits for them waits for these too, and comes after.
+  // The claims that are granted without this instance. Every other waiting claim ranks below these.
   const others = selectGranted(claims.filter(({ instanceId }) => instanceId !== own.instanceId))
   const rivals = others.filter(claim => overlaps(claim, own))
   if (rivals.some(({ interruptible }) => !interruptible)) return undefined
   return calculateBidAbove({ numGpus: own.numGpus, minBidNanos: minBidGpuNanos * BigInt(own.numGpus) }, rivals)
 }
 
-/** At least the host's floor and, while others run at bids, a step above the highest of them per GPU. */
+/** The host's minimum bid or, if it is more, one step above the highest rival bid per GPU. */
 function calculateBidAbove(
   { numGpus, minBidNanos }: Pick<Listing, 'numGpus' | 'minBidNanos'>,
   rivals: Claim[],

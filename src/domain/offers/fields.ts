@@ -1,7 +1,7 @@
 import { usdToNumber } from '../money.ts'
 import { isRentable, type Offer } from './offers.ts'
 
-/** How a field compares. Money is exact; text ignores case; the rest are floats and booleans. */
+/** How a field compares: `usd` exactly, `text` without case, `number` as floats. */
 export type FieldKind = 'number' | 'usd' | 'text' | 'boolean'
 export type FieldValue = number | bigint | string | boolean
 
@@ -12,7 +12,7 @@ const usd = (read: (offer: Offer) => bigint): Field<'usd', bigint> => ({ kind: '
 const text = (read: (offer: Offer) => string): Field<'text', string> => ({ kind: 'text', read })
 const boolean = (read: (offer: Offer) => boolean): Field<'boolean', boolean> => ({ kind: 'boolean', read })
 
-/** All that a search can filter and order by. Both faces and the search statement are made from this list. */
+/** The fields that a search can filter and order by. GraphQL, REST and the search statement derive from this list. */
 export const offerFields = {
   id: number(offer => Number(offer.id)),
   machineId: number(offer => offer.machineId),
@@ -64,9 +64,9 @@ export const offerFields = {
   verified: boolean(offer => offer.machine.verification === 'verified'),
   reliability: number(offer => offer.machine.reliability),
   rentable: boolean(offer => isRentable(offer)),
-  // By the caller, that is. An id is used up by renting, so no offer that is on the market is rented.
+  // Whether the caller rents it. A rental uses up the offer's id, so no offer on the market is rented.
   rented: boolean(() => false),
-  // All machines are listed here; none is passed on from another market.
+  // No offer comes from another market.
   external: boolean(() => false),
   listedUntil: number(offer => offer.machine.listedUntil.getTime() / 1000),
   availableSeconds: number(offer => availableSecondsOf(offer)),
@@ -94,7 +94,7 @@ export function availableSecondsOf(offer: Offer): number {
   return (offer.machine.listedUntil.getTime() - offer.asOf.getTime()) / 1000
 }
 
-/** The cores that belong to this share of the machine's GPUs. */
+/** The machine's CPU cores in proportion to the offer's share of its GPUs. */
 export function cpuCoresEffectiveOf({ machine, numGpus }: Pick<Offer, 'machine' | 'numGpus'>): number {
   return (machine.cpuCores * numGpus) / machine.numGpus
 }

@@ -19,19 +19,21 @@ type ListOperator = 'in' | 'nin'
 type Comparison = { operator: Exclude<Operator, ListOperator>; value: FieldValue }
 type Membership = { operator: ListOperator; values: FieldValue[] }
 
-/** One field compared with a value or a list. Texts are in lower case. */
+/** Compares one field with a value or a list. Texts are in lower case. */
 export type Condition = { field: OfferField } & (Comparison | Membership)
 
-/** Every condition holds and, when there are alternatives, at least one of them does too. */
+/** Matches when every condition holds and, if there are alternatives, at least one of them matches. */
 export type OfferFilter = { conditions: Condition[]; alternatives: OfferFilter[] }
 
 const maxConditions = 50
-/** Said of a field in a filter by which something is rented. A search takes it for a field that is not there. */
-export const emptyComparisonMessage = 'compares with nothing. Give a value, or leave the field out.'
+/** For filters that rent an offer. A search ignores a field without a comparison. */
+export const emptyComparisonMessage = 'has nothing to compare with. Give a value or omit the field.'
 export const maxOperands = 200
 const maxNesting = 3
 
-/** A condition, or what is wrong with it. Numbers and booleans may come as strings, as old clients send them. */
+/**
+ * Returns a condition, or a message if it is invalid. Numbers and booleans may be strings, as old clients send them.
+ */
 export function parseCondition(field: OfferField, operator: Operator, operand: unknown): Condition | string {
   const kind = fieldKindOf(field)
   if (!operatorsByKind[kind].includes(operator)) return `does not apply to ${kindNames[kind]}`
@@ -57,7 +59,7 @@ const kindNames: Record<FieldKind, string> = {
   boolean: 'a boolean',
 }
 
-/** A value as a message quotes it. */
+/** Prints a value for a message, at most 60 characters of it. */
 export function quoteValue(value: unknown): string {
   const text = typeof value === 'object' || typeof value === 'string' ? JSON.stringify(value) : String(value)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
@@ -81,7 +83,7 @@ export function parseNumber(raw: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
-/** An amount with more than nine places is rounded, and one that no price reaches is as good as the largest. */
+/** Rounds an amount to nine decimal places, and caps it at one that no price reaches. */
 function parseUsdOperand(raw: unknown): bigint | undefined {
   if (typeof raw === 'bigint') return raw
   const exact = typeof raw === 'string' ? parseUsd(raw) : undefined
@@ -90,7 +92,7 @@ function parseUsdOperand(raw: unknown): bigint | undefined {
   return value === undefined ? undefined : nanosOfNumber(value)
 }
 
-/** Refuses a filter that its reader found fault with, or that would cost too much to answer. */
+/** Refuses a filter with issues, and one that is too large to search by. */
 export function checkFilter(filter: OfferFilter, found: Issue[]): OfferFilter {
   const issues = [...found]
   const conditions = countConditions(filter)
@@ -101,7 +103,7 @@ export function checkFilter(filter: OfferFilter, found: Issue[]): OfferFilter {
     })
   }
   if (nestingOf(filter) > maxNesting) {
-    issues.push({ path: 'filter', message: `nests "or" more than ${maxNesting} deep.` })
+    issues.push({ path: 'filter', message: `nests "or" more than ${maxNesting} levels deep.` })
   }
   if (issues.length > 0) throw invalidInput(issues)
   return filter
@@ -121,7 +123,7 @@ export function matchesFilter(offer: Offer, filter: OfferFilter): boolean {
   return alternatives.length === 0 || alternatives.some(alternative => matchesFilter(offer, alternative))
 }
 
-/** Whether a value meets a condition on its field. Values of one field are of one type, so they compare. */
+/** All values of a field have one type, so that they compare. */
 export function meetsCondition(raw: FieldValue, condition: Condition): boolean {
   const value = typeof raw === 'string' ? raw.toLowerCase() : raw
   switch (condition.operator) {

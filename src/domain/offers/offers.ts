@@ -6,13 +6,13 @@ export const defaultDiskMb = 8_000
 export const rentalTypes = ['onDemand', 'interruptible'] as const
 export type RentalType = (typeof rentalTypes)[number]
 
-/** What a price is asked for. The same block has another price for another disk, and another as a bid. */
+/** The terms of a price. It depends on the rental type and the disk size. */
 export type Pricing = { type: RentalType; diskMb: number }
 export const defaultPricing: Pricing = { type: 'onDemand', diskMb: defaultDiskMb }
 
 export const maxDiskGb = 100_000
 
-/** Disks are counted in MB, thousandths of a GB. Undefined for a size that no disk has. */
+/** Converts GB to MB, at 1,000 MB a GB. Undefined if the size is negative or above `maxDiskGb`. */
 export function diskMbOf(diskGb: number): number | undefined {
   return diskGb >= 0 && diskGb <= maxDiskGb ? Math.round(diskGb * 1_000) : undefined
 }
@@ -32,7 +32,7 @@ export type OfferBlock = {
   listedAt: Date
 }
 
-/** An offer as its readers see it at an instant: the block, what it is made of, and its price. */
+/** An offer at an instant: the block, its machine, and its price for the given terms. */
 export type Offer = OfferBlock & {
   machine: Machine & { gpuModel: GpuModel }
   pricing: Pricing
@@ -40,7 +40,7 @@ export type Offer = OfferBlock & {
   asOf: Date
 }
 
-/** A block can be rented while it is free and its host still lists it. */
+/** An offer can be rented while its block is available and its host still lists the machine. */
 export function isRentable(offer: { rentable: boolean; machine: { listedUntil: Date }; asOf: Date }): boolean {
   return offer.rentable && offer.machine.listedUntil > offer.asOf
 }
@@ -48,7 +48,7 @@ export function isRentable(offer: { rentable: boolean; machine: { listedUntil: D
 /** Nano-dollars per hour. */
 type Price = { computeNanos: bigint; diskNanos: bigint; totalNanos: bigint; perGpuNanos: bigint }
 
-/** What a rental with these terms costs: the GPUs, at their price or at the least bid that wins them, and the disk. */
+/** The price of a rental: GPUs plus disk. An interruptible rental is priced at the minimum bid. */
 export function priceOf(
   offer: { computeNanos: bigint; minBidNanos: bigint; numGpus: number },
   storageNanos: bigint,
@@ -60,7 +60,7 @@ export function priceOf(
   return { computeNanos, diskNanos, totalNanos, perGpuNanos: divideRounded(totalNanos, BigInt(offer.numGpus)) }
 }
 
-/** A block about to be listed: everything of the offer's row that its rivals have no say in. */
+/** A block to list, with the columns of its offer that do not depend on other rentals. */
 export type Listing = {
   firstGpu: number
   numGpus: number
@@ -72,7 +72,7 @@ export type Listing = {
   score: number
 }
 
-/** Every block of a machine, priced as if nobody rented any of it. */
+/** Every block of a machine, priced as if none of its GPUs were rented. */
 export function listBlocks(machine: Machine): Listing[] {
   return blocksOf(machine.numGpus).map(({ firstGpu, numGpus }) => {
     const computeNanos = machine.gpuNanos * BigInt(numGpus)
@@ -95,7 +95,7 @@ export function scoreOf(dlperf: number, priceNanos: bigint, reliability: number)
   return (dlperf / usdToNumber(priceNanos)) * reliability
 }
 
-/** The least bid that wins a block, and that bid with a disk of the default size. */
+/** The minimum bid of a block, and that bid with a disk of the default size. */
 export function bidPricesOf(
   { storageNanos }: Machine,
   minBidNanos: bigint,

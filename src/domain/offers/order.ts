@@ -7,20 +7,20 @@ export type OrderKey = { field: OfferField; direction: Direction }
 
 export const maxOrderKeys = 4
 
-/** The order asked for, then the cheapest first, then the oldest: so that no two offers are equal. */
+/** Appends price and id as tie-breakers, so that no two offers compare equal. */
 export function completeOrder(keys: OrderKey[]): OrderKey[] {
   if (keys.length > maxOrderKeys) {
-    throw invalidInput([{ path: 'order', message: `has at most ${maxOrderKeys} keys, not ${keys.length}.` }])
+    throw invalidInput([{ path: 'order', message: `must have at most ${maxOrderKeys} keys, not ${keys.length}.` }])
   }
-  const asked = keys.filter((key, index) => keys.findIndex(({ field }) => field === key.field) === index)
+  const unique = keys.filter((key, index) => keys.findIndex(({ field }) => field === key.field) === index)
   const ties: OrderKey[] = [
     { field: 'pricePerHour', direction: 'asc' },
     { field: 'id', direction: 'asc' },
   ]
-  return [...asked, ...ties.filter(tie => !asked.some(({ field }) => field === tie.field))]
+  return [...unique, ...ties.filter(tie => !unique.some(({ field }) => field === tie.field))]
 }
 
-/** Where an offer stands in an order: one value per key. */
+/** The position of an offer in an order: one value per key. */
 export function positionOf(offer: Offer, keys: OrderKey[]): FieldValue[] {
   return keys.map(({ field }) => fieldValueOf(offer, field))
 }

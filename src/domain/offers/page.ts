@@ -4,7 +4,7 @@ import { type FieldValue, fieldKindOf } from './fields.ts'
 import type { Pricing } from './offers.ts'
 import type { OrderKey } from './order.ts'
 
-/** Prices are part of positions, so a cursor holds only for the pricing that it was made with. */
+/** Positions contain prices, so a cursor is valid only for the order and pricing that it was made with. */
 function scopeOf(keys: OrderKey[], pricing: Pricing): string {
   return `${keys.map(({ field, direction }) => `${field} ${direction}`).join(', ')} at ${pricing.type} ${pricing.diskMb}`
 }

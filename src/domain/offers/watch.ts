@@ -2,28 +2,30 @@ import { type DomainError, invalidInput } from '../errors.ts'
 import type { OfferFilter } from './filter.ts'
 import { isRentable, type Offer } from './offers.ts'
 
-/** What became of an offer that matches, matched before, or both. */
+/** A change of an offer that matches the filter now, or matched it before. */
 export type OfferChange = { kind: 'added' | 'updated' | 'removed'; offerId: bigint; offer: Offer | null }
 
-/** A stream remembers so many offers at most. */
+/** A stream remembers at most this many offers. */
 export const maxWatched = 5_000
-/** And all streams of a gateway together so many, of some 250 bytes each. */
+/** All streams of a gateway remember at most this many offers together, at about 250 bytes each. */
 export const maxRemembered = 1_000_000
-/** All streams of an account on a gateway follow at most this many offers together. */
+/** All streams of an account on a gateway remember at most this many offers together. */
 export const maxRememberedPerAccount = 100_000
 
 export function tooManyWatched(): DomainError {
-  const rest = 'and no more can be followed. Ask for fewer, such as those of one GPU model.'
-  return invalidInput([{ path: 'filter', message: `matches more than ${maxWatched} offers, ${rest}` }])
+  const advice = 'Narrow the filter, for example to one GPU model.'
+  return invalidInput([
+    { path: 'filter', message: `matches more than ${maxWatched} offers, the limit of a stream. ${advice}` },
+  ])
 }
 
-/** Everything of an offer that changes while it has its id, apart from its machine, as its readers see it. */
+/** The facts of an offer that can change while it has its id, apart from the facts of its machine. */
 export function changeableFactsOf(offer: Offer): (bigint | number | boolean)[] {
   const { computeNanos, minBidNanos, dlperf, score } = offer
   return [computeNanos, minBidNanos, dlperf, score, isRentable(offer)]
 }
 
-/** Whether offers come to match by time alone, or cease to before they are over. */
+/** Whether time alone can make an offer match the filter, or stop matching it before the offer ends. */
 export function dependsOnTime({ conditions, alternatives }: OfferFilter): boolean {
   return conditions.some(({ field }) => field === 'availableSeconds') || alternatives.some(dependsOnTime)
 }

@@ -7,7 +7,7 @@ import type { Address } from '../../domain/machines/addresses.ts'
 
 const { sql } = Prisma
 
-/** Until the transaction ends, nobody else puts a machine on the market where another is already. */
+/** Serializes listings until the transaction ends, so that no two machines are listed with the same ports. */
 export async function lockAddresses(tx: Transaction): Promise<void> {
   await tx.rows(sql`SELECT pg_advisory_xact_lock(${locks.market})`).catch((error: unknown) => {
     if (!errorCodesOf(error).includes('55P03')) throw error
@@ -16,7 +16,7 @@ export async function lockAddresses(tx: Transaction): Promise<void> {
   })
 }
 
-/** Which of these addresses have ports in common with a machine that is on the market, by their places in the list. */
+/** Finds the addresses that share ports with a machine on the market. `index` is the place in `addresses`. */
 export async function findSharedPorts(
   tx: Transaction,
   addresses: Address[],

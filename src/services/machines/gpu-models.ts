@@ -5,7 +5,7 @@ import type { DataDeps } from '../deps.ts'
 
 export function gpuModelServices({ database }: DataDeps) {
   return {
-    /** Every model, in alphabetical order. There are some dozens of them, never thousands. */
+    /** Every model, in alphabetical order. The list has no pages, because there are only dozens of models. */
     async list<Query extends Prisma.GpuModelFindManyArgs>(actor: Actor, query: Query) {
       authorize(actor, 'gpuModels.list')
       return await database.prisma.gpuModel.findMany({ ...query, orderBy: { name: 'asc' } })
@@ -16,7 +16,7 @@ export function gpuModelServices({ database }: DataDeps) {
       return await database.prisma.gpuModel.findMany({ where: { id: { in: [...ids] } } })
     },
 
-    /** The names alone are public: old clients read them without a key. */
+    /** Public: old clients read the names without a key. */
     async names(): Promise<string[]> {
       const models = await database.prisma.gpuModel.findMany({ select: { name: true }, orderBy: { name: 'asc' } })
       return models.map(({ name }) => name)

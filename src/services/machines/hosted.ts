@@ -13,9 +13,9 @@ const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 /** A machine as its host sees it. */
 export type HostedMachine = Machine & {
   gpuModel: GpuModel
-  /** What each GPU is rented as. */
+  /** How each GPU is rented, in the order of GPUs. */
   gpus: ('free' | 'onDemand' | 'interruptible')[]
-  /** Instances that are on it, and those of them that run. */
+  /** Number of instances on the machine, and how many of them are running. */
   resident: number
   running: number
   asOf: Date
@@ -37,19 +37,19 @@ export function hostedMachineServices({ database }: DataDeps) {
     return rows.map(row => {
       const [machine, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
       const [gpus, resident, running, asOf] = row.slice(-4)
-      // recordsOf names the values of a row by the columns of its model.
+      // `recordsOf` keys the values of a row by the columns of their models.
       return { ...machine, gpuModel, gpus, resident, running, asOf } as unknown as HostedMachine
     })
   }
 
   return {
-    /** The machines that the account has on the market, or had, the oldest first. */
+    /** The account's machines, oldest first, including those that left the market. */
     async hosted(actor: Actor, limit: number): Promise<HostedMachine[]> {
       authorize(actor, 'machines.hosted')
       return await find(sql`m.host_id = ${actor.accountId}`, limit)
     },
 
-    /** One of them. Another host's is not found. */
+    /** One of the account's machines. A machine of another host is not found. */
     async hostedById(actor: Actor, id: bigint): Promise<HostedMachine> {
       authorize(actor, 'machines.hosted')
       const [machine] = await find(sql`m.id = ${String(id)}::bigint AND m.host_id = ${actor.accountId}`, 1)

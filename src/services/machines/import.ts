@@ -18,13 +18,13 @@ import { listMachines, saveGpuModels } from './machines.ts'
 const { sql } = Prisma
 const modelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 
-/** How many machines are written in one statement. */
+/** Machines per statement. */
 const batchSize = 500
 
 type ImportOptions = {
   hostEmail: string
   rows: ImportRow[]
-  /** Facts of common GPU models, for those that the database does not have. */
+  /** Facts of common GPU models, for models that the database lacks. */
   catalog?: NewGpuModel[]
   dryRun?: boolean
 }
@@ -32,7 +32,7 @@ type ImportSummary = { host: string; machines: number; newGpuModels: string[] }
 
 export function importOperations({ database }: DataDeps) {
   return {
-    /** Puts what a file describes on the market: all of it, or nothing where anything is wrong with it. */
+    /** Lists every machine of a file, or none if the file has an issue. */
     async import({ hostEmail, rows, catalog = [], dryRun = false }: ImportOptions): Promise<ImportSummary> {
       return await transaction(database, async tx => {
         const { at } = tx
@@ -40,7 +40,7 @@ export function importOperations({ database }: DataDeps) {
         await lockAddresses(tx)
         const file = parseMachines(rows, await loadModels(tx), at, indexByName(catalog))
         const issues = [...file.issues, ...(await findIssuesWithMarket(tx, file))]
-        // An operator corrects a whole file at once.
+        // All issues, so that an operator can correct the file at once.
         if (issues.length > 0) throw invalidInput(sortIssues(issues), issues.length)
         if (!dryRun) await listImported(tx, file, host.id, at)
         const newGpuModels = file.newModels.map(({ name }) => name)

@@ -10,11 +10,11 @@ const { sql, empty } = Prisma
 export type MachineSummary = Machine & {
   host: string
   gpuModel: string
-  /** GPUs that nobody holds. */
+  /** Number of GPUs without a holder. */
   freeGpus: number
-  /** Instances that are not destroyed. */
+  /** Number of instances that are not destroyed. */
   instances: number
-  /** Volumes that are not deleted. */
+  /** Number of volumes that are not deleted. */
   volumes: number
 }
 
@@ -22,7 +22,7 @@ const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 
 export function machineListOperations({ database }: DataDeps) {
   return {
-    /** So many machines after the one with this id, in the order of ids; of one host, or of all. */
+    /** At most `limit` machines with ids above `after`, in the order of ids; of one host, or of all. */
     async page(after: number, limit: number, hostId?: number): Promise<MachineSummary[]> {
       const ofHost = hostId === undefined ? empty : sql`AND m.host_id = ${hostId}`
       return await read(sql`m.id > ${after} ${ofHost} ORDER BY m.id LIMIT ${limit}`)

@@ -8,7 +8,7 @@ import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { offerRowsOf } from './market.ts'
 
-/** A machine as its host describes it: nothing of it is rented yet. */
+/** A machine to list, as its host describes it. */
 export type NewMachine = Omit<
   Machine,
   'id' | 'freeDiskMb' | 'freePorts' | 'listedAt' | 'drainedAt' | 'unlistedAt' | 'unconfirmedAt'
@@ -39,17 +39,17 @@ export function machineOperations({ database }: DataDeps) {
       return (await database.prisma.machine.findFirst({ select: { id: true } })) !== null
     },
 
-    /** How many machines there are of hosts whose email addresses end so. */
+    /** Number of machines of the hosts whose email addresses end with `emailEnd`. */
     async countOfHosts(emailEnd: string): Promise<number> {
       return await database.prisma.machine.count({ where: { host: { email: { endsWith: emailEnd } } } })
     },
 
-    /** The ids of these models, which are added or brought up to date, by name. */
+    /** Upserts GPU models, and returns their ids by name. */
     async saveGpuModels(models: NewGpuModel[]): Promise<Map<string, number>> {
       return await saveGpuModels(database, models)
     },
 
-    /** Puts machines on the market, with an offer for every block of their GPUs. All of them, or none. */
+    /** Lists all of the machines or none, with an offer for every block of their GPUs. */
     async list(machines: NewMachine[]): Promise<void> {
       await transaction(database, tx => listMachines(tx, machines, tx.at))
     },
@@ -96,7 +96,7 @@ function gpuRowsOf({ id, numGpus }: Machine) {
 
 function offerKindsOf(offers: { gpuModelId: number; numGpus: number }[]) {
   const kinds = offers.map(({ gpuModelId, numGpus }) => ({ gpuModelId, numGpus }))
-  // In one order, so that two listings that add the same kinds do not wait for each other.
+  // Sorted, so that two listings that add the same kinds do not deadlock.
   kinds.sort((a, b) => a.gpuModelId - b.gpuModelId || a.numGpus - b.numGpus)
   return [...new Map(kinds.map(kind => [`${kind.gpuModelId} ${kind.numGpus}`, kind])).values()]
 }

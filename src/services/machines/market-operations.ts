@@ -1,5 +1,5 @@
-// A machine comes to the market and leaves it. Drained it takes nothing new, and what is on it goes on; unlisted it is
-// empty and has no offers.
+// Drains, resumes and unlists machines. A drained machine takes no new rentals, and its instances keep running. An
+// unlisted machine is empty and has no offers.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
@@ -13,7 +13,7 @@ const { sql } = Prisma
 
 export function marketOperations({ database }: DataDeps) {
   return {
-    /** Nothing new is rented on it from now on. */
+    /** Stops new rentals on the machine. */
     async drain(id: number): Promise<void> {
       await transaction(database, async tx => {
         const machine = await lockExistingMachine(tx, id)
@@ -22,7 +22,7 @@ export function marketOperations({ database }: DataDeps) {
       })
     },
 
-    /** It is back on the market, with new offers if it had left. */
+    /** Puts the machine back on the market, with new offers if it was unlisted. */
     async resume(id: number): Promise<void> {
       await transaction(database, async tx => {
         const machine = await lockExistingMachine(tx, id)
@@ -32,7 +32,7 @@ export function marketOperations({ database }: DataDeps) {
       })
     },
 
-    /** It leaves the market, unless something is left on it. */
+    /** Takes the machine off the market. It must have no instances and no volumes. */
     async unlist(id: number): Promise<void> {
       await transaction(database, async tx => {
         const machine = await lockExistingMachine(tx, id)
@@ -59,13 +59,13 @@ async function saveMarketState(tx: Transaction, machine: Machine, at: Date): Pro
   await updateOffers(tx, machine, at)
 }
 
-/** While it was away, another may have been listed with its address. */
+/** While the machine was unlisted, another may have been listed with its ports. */
 async function checkPortsUnshared(tx: Transaction, machine: Machine): Promise<void> {
   await lockAddresses(tx)
   const [shared] = await findSharedPorts(tx, [machine])
   if (!shared) return
-  const common = `has ports of ${machine.publicIp} in common with machine ${shared.machineId}, which is on the market`
-  throw new DomainError('CONFLICT', `Machine ${machine.id} ${common}.`, { subject: null })
+  const cause = `shares ports of ${machine.publicIp} with machine ${shared.machineId}, which is on the market`
+  throw new DomainError('CONFLICT', `Machine ${machine.id} ${cause}. Unlist that machine first.`, { subject: null })
 }
 
 async function checkUnused(tx: Transaction, { id, freeDiskMb, diskMb }: Machine): Promise<void> {
@@ -77,11 +77,11 @@ async function checkUnused(tx: Transaction, { id, freeDiskMb, diskMb }: Machine)
     const left = [printCount(instances, 'instance'), printCount(volumes, 'volume')]
       .filter(part => part !== '')
       .join(' and ')
-    throw machineInUse(`Machine ${id} still has ${left} on it. Drain it, and wait until they are gone.`)
+    throw machineInUse(`Machine ${id} still has ${left} on it. Drain the machine, and wait until they are gone.`)
   }
-  // A destroyed instance has its disk until its container is gone.
+  // A destroyed instance keeps its disk until its container is gone.
   if (freeDiskMb === diskMb) return
-  throw machineInUse(`Machine ${id} is still being cleared of what was destroyed. Try again soon.`)
+  throw machineInUse(`Machine ${id} still removes the containers of destroyed instances. Try again soon.`)
 }
 
 function machineInUse(message: string): DomainError<'INVALID_STATE'> {

@@ -17,12 +17,12 @@ const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
 
 /**
- * Takes a machine for the rest of the transaction. Whatever changes its GPUs, its disk, its ports or its offers does
- * this first, so that nobody decides on what another is changing. The transaction's instant is then that of the lock:
- * whoever had the machine before wrote earlier instants.
+ * Locks a machine for the rest of the transaction. Every change of its GPUs, disk, ports or offers takes this lock
+ * first, so that no decision rests on facts that another transaction is changing. The transaction's instant becomes the
+ * instant of the lock, which is later than every instant that earlier holders wrote.
  */
 export async function lockMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
-  // The clock is read outside of what locks, or it would be read before the wait.
+  // The outer query reads the clock: the locking query would read it before it waits.
   const [row] = await tx.rows(Prisma.sql`
     WITH locked AS MATERIALIZED (
       SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ${id} FOR NO KEY UPDATE
@@ -32,15 +32,15 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine 
   return recordsOf(row, machineColumns)[0] as Machine
 }
 
-/** A machine as it is now, which may be changing. */
+/** Reads a machine without a lock, so it may be changing. */
 export async function readMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
   const [row] = await tx.rows(Prisma.sql`SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ${id}`)
   return row && (recordsOf(row, machineColumns)[0] as Machine)
 }
 
 /**
- * Gives room back to a machine or, with amounts below zero, takes it; the machine with what it has free then. It must be
- * locked.
+ * Adds free capacity to a machine, or takes it with negative amounts. The machine must be locked. Returns the machine
+ * with its new free capacity.
  */
 export async function changeFreeCapacity(
   tx: Transaction,
@@ -54,8 +54,8 @@ export async function changeFreeCapacity(
 }
 
 /**
- * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
- * nothing where nothing is to be changed, so whoever is in doubt may call it. Who has GPUs then is returned.
+ * Recomputes a machine's grants and offers, and returns the granted claims. The machine must be locked. Idempotent: it
+ * writes only changes.
  */
 export async function updateMarket(tx: Transaction, machine: Machine, at: Date): Promise<Claim[]> {
   const claims = await loadClaims(tx, [machine.id])
@@ -65,7 +65,7 @@ export async function updateMarket(tx: Transaction, machine: Machine, at: Date):
   return granted
 }
 
-/** Lists what can be rented of a machine of which only the room has changed. It must be locked. */
+/** Recomputes a machine's offers when its claims have not changed. The machine must be locked. */
 export async function updateOffers(tx: Transaction, machine: Machine, at: Date): Promise<void> {
   const claims = await loadClaims(tx, [machine.id])
   await saveOffers(
@@ -82,7 +82,7 @@ async function saveOffers(tx: Transaction, machine: Machine, granted: Claim[], a
   if (added.length > 0) await tx.rows(insertSql('offers', offerColumns, offerRowsOf(machine, added, at)))
 }
 
-/** New rows of offers: what is listed, with the facts of the machine that a search reads beside it. */
+/** Rows of new offers. They copy facts of the machine that searches filter by. */
 export function offerRowsOf(machine: Machine, listings: ReturnType<typeof planOffers>['added'], listedAt: Date) {
   const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos } = machine
   const verified = verification === 'verified'
@@ -90,7 +90,7 @@ export function offerRowsOf(machine: Machine, listings: ReturnType<typeof planOf
   return listings.map(listing => ({ ...facts, ...listing }))
 }
 
-/** Everybody who wants GPUs of these machines now. */
+/** The claims of all instances that want GPUs of these machines now. */
 export async function loadClaims(
   database: Pick<Transaction, 'rows'>,
   machineIds: readonly number[],
@@ -107,7 +107,7 @@ export async function loadClaims(
   })
 }
 
-/** Writes down who has which GPU, and wakes those who won or lost theirs. */
+/** Writes the holder of each GPU, and wakes the instances that won or lost GPUs. */
 async function saveGrants(
   tx: Transaction,
   machine: Machine,
@@ -116,7 +116,7 @@ async function saveGrants(
   at: Date,
 ): Promise<void> {
   const moved = claims.filter(claim => claim.hasGpus !== granted.includes(claim))
-  // Before the GPUs: these refer to instances, which takes them too, in whatever order.
+  // Locks instances in id order, before the update of `gpus` locks them through foreign keys in any order.
   const rows = moved.length > 0 ? await tx.rows(wakeInstancesSql(moved, at)) : []
   const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
     Array.from({ length: numGpus }, (_, index) => ({ index: firstGpu + index, instanceId: String(instanceId) })),

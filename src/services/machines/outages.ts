@@ -1,4 +1,4 @@
-// Simulated machines that are pulled off the net, to see what becomes of what is on them.
+// Outages of simulated machines, to test how their instances react.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { DomainError } from '../../domain/errors.ts'
@@ -8,7 +8,7 @@ const { sql } = Prisma
 
 export function outageOperations({ database }: DataDeps) {
   return {
-    /** It does not answer from now on. What runs on it runs on. */
+    /** The machine stops answering. Its containers keep running. */
     async unplug(id: number): Promise<void> {
       const found = await database.rows(sql`
         WITH machine AS (SELECT id FROM machines WHERE id = ${id}), outage AS (
@@ -17,7 +17,7 @@ export function outageOperations({ database }: DataDeps) {
       if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
     },
 
-    /** It answers again. */
+    /** The machine answers again. */
     async plug(id: number): Promise<void> {
       const found = await database.rows(sql`
         WITH outage AS (DELETE FROM simulated_outages WHERE machine_id = ${id}) SELECT id FROM machines WHERE id = ${id}`)

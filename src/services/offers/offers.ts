@@ -12,7 +12,7 @@ import type { DataDeps } from '../deps.ts'
 import { countStatement, type Slice, searchStatement } from './sql/statement.ts'
 
 export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
-/** An offer that somebody wanted and could not rent, and what for. */
+/** An offer that the caller could not rent, and the terms of that rental. */
 type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
@@ -51,7 +51,7 @@ export function offerServices(deps: DataDeps) {
       return row?.[0] as number
     },
 
-    /** The cheapest that can be rented instead: as many GPUs of the same model, with a disk as large. */
+    /** The cheapest rentable offers with the same GPU model and count, and room for the same disk. */
     async alternatives(actor: Actor, wanted: AlternativesQuery, limit: number): Promise<Offer[]> {
       authorize(actor, 'offers.search')
       const conditions: Condition[] = [
@@ -66,7 +66,7 @@ export function offerServices(deps: DataDeps) {
       return await findOffers(deps, search, limit)
     },
 
-    /** Offers by id that are on the market, or that the caller rented. */
+    /** Offers by id, if they are on the market or the caller rented them. */
     async byIds(actor: Actor, ids: readonly bigint[], pricing: Pricing = defaultPricing): Promise<Offer[]> {
       authorize(actor, 'offers.get')
       const rows = await database.rows(Prisma.sql`
@@ -78,12 +78,12 @@ export function offerServices(deps: DataDeps) {
   }
 }
 
-/** The first of the offers that match. For services: whoever asks has been asked for his permission. */
+/** The first offers that match. Internal: does not authorize; callers must have. */
 export async function findOffers(deps: DataDeps, search: OfferSearch, limit: number): Promise<Offer[]> {
   return await findSlice(deps, search, { keys: completeOrder(search.order), after: undefined, limit })
 }
 
-/** The machine of each of the first offers that match. */
+/** The machine ids of the first offers that match, one for each offer. Internal: does not authorize. */
 export async function findMachinesOfOffers(
   { database }: DataDeps,
   search: OfferSearch,

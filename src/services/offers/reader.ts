@@ -1,4 +1,4 @@
-// What streams read of the market. However many they are, the database is asked so often at most.
+// Reads offers for subscriptions. Streams share reads, so that the rate of queries does not grow with their number.
 
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,32 +6,32 @@ import { matchesFilter, type OfferFilter } from '../../domain/offers/filter.ts'
 import { type Offer, type Pricing, priceOf } from '../../domain/offers/offers.ts'
 import { changeableFactsOf } from '../../domain/offers/watch.ts'
 
-/** Enough of an offer to see that it is another now. Streams that remember the same share it. */
+/** Enough of an offer to detect a change. Streams that remember the same offer share its snapshot. */
 export type OfferSnapshot = { machineId: number; listedUntil: Date; fingerprint: string }
 export type FoundOffer = { offer: Offer; snapshot: OfferSnapshot }
 
-/** Which offers a stream follows, and at which prices. Streams with equal names share what is found for them. */
+/** The filter and pricing of a stream. Streams with equal keys share results. */
 export type OfferView = { filter: OfferFilter; pricing: Pricing; key: string }
 export function createView(filter: OfferFilter, pricing: Pricing): OfferView {
   return { filter, pricing, key: JSON.stringify([filter, pricing], withBigInts) }
 }
 
-/** Reads the offers of machines that a view shows, as they are after the call. */
+/** Reads the offers of machines that match a view. The read begins after the call, so it sees earlier changes. */
 export type OfferReader = (machineIds: number[], view: OfferView) => Promise<FoundOffer[]>
 
-/** So long it is waited for others that ask. */
+/** Wait this long to batch requests. */
 const batchWindowMs = 25
 const maxMachinesPerBatch = 200
 
-/** One reading at a time, for all who asked before it began. */
+/** Runs one read at a time, for all requests that came before it began. */
 export function createOfferReader(read: (machineIds: number[]) => Promise<Offer[]>): OfferReader {
   const waiting = new Map<number, PromiseWithResolvers<ReturnType<typeof createMachineView>>>()
   let reading = false
 
-  function ask(machineId: number) {
-    const asked = waiting.get(machineId) ?? Promise.withResolvers()
-    waiting.set(machineId, asked)
-    return asked.promise
+  function request(machineId: number) {
+    const pending = waiting.get(machineId) ?? Promise.withResolvers()
+    waiting.set(machineId, pending)
+    return pending.promise
   }
 
   async function readAll(): Promise<void> {
@@ -44,20 +44,20 @@ export function createOfferReader(read: (machineIds: number[]) => Promise<Offer[
   }
 
   async function readSome(
-    asked: [number, PromiseWithResolvers<ReturnType<typeof createMachineView>>][],
+    requests: [number, PromiseWithResolvers<ReturnType<typeof createMachineView>>][],
   ): Promise<void> {
-    // Whoever asks from here on may know of something newer.
-    for (const [machineId] of asked) waiting.delete(machineId)
+    // A request from here on may follow a newer change, so it waits for the next read.
+    for (const [machineId] of requests) waiting.delete(machineId)
     try {
-      const offers = Map.groupBy(await read(asked.map(([machineId]) => machineId)), ({ machineId }) => machineId)
-      for (const [machineId, { resolve }] of asked) resolve(createMachineView(offers.get(machineId) ?? []))
+      const offers = Map.groupBy(await read(requests.map(([machineId]) => machineId)), ({ machineId }) => machineId)
+      for (const [machineId, { resolve }] of requests) resolve(createMachineView(offers.get(machineId) ?? []))
     } catch (error) {
-      for (const [, { reject }] of asked) reject(error)
+      for (const [, { reject }] of requests) reject(error)
     }
   }
 
   return async (machineIds, view) => {
-    const answers = machineIds.map(ask)
+    const answers = machineIds.map(request)
     if (!reading) void readAll()
     return (await Promise.all(answers)).flatMap(machine => machine(view))
   }
@@ -65,14 +65,14 @@ export function createOfferReader(read: (machineIds: number[]) => Promise<Offer[
 
 /** The offers of a machine, priced and filtered once for all streams with the same view. */
 function createMachineView(offers: Offer[]): (view: OfferView) => FoundOffer[] {
-  const memories = snapshotsOf(offers)
+  const snapshots = snapshotsOf(offers)
   const byView = new Map<string, FoundOffer[]>()
   return ({ filter, pricing, key }) => {
     const known = byView.get(key)
     if (known) return known
     const priced = offers.map((offer, index) => {
       const price = priceOf(offer, offer.machine.storageNanos, pricing)
-      return { offer: { ...offer, pricing, price }, snapshot: memories[index] as OfferSnapshot }
+      return { offer: { ...offer, pricing, price }, snapshot: snapshots[index] as OfferSnapshot }
     })
     const found = priced.filter(({ offer }) => matchesFilter(offer, filter))
     byView.set(key, found)
@@ -80,7 +80,7 @@ function createMachineView(offers: Offer[]): (view: OfferView) => FoundOffer[] {
   }
 }
 
-/** What is remembered of the offers of one machine. Its own facts, which are most of them, are printed once. */
+/** Snapshots of one machine's offers. The facts of the machine are hashed once for all of them. */
 function snapshotsOf(offers: Offer[]): OfferSnapshot[] {
   const [first] = offers
   const machinePrint = first && createHash('sha1').update(JSON.stringify(first.machine, withBigInts)).digest('base64')
@@ -98,7 +98,7 @@ function withBigInts(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? `${value}n` : value
 }
 
-/** Does so much at once at most; the rest waits for its turn. */
+/** Runs at most `limit` calls at once. Further calls wait in order. */
 export function limitConcurrency(limit: number): <Value>(work: () => Promise<Value>) => Promise<Value> {
   const queue: (() => void)[] = []
   let free = limit
@@ -109,7 +109,7 @@ export function limitConcurrency(limit: number): <Value>(work: () => Promise<Val
       return await work()
     } finally {
       const next = queue.shift()
-      // The hand goes on to whoever waits longest, so nobody comes in between.
+      // The slot goes to the call that waits longest, so that a new call cannot overtake it.
       if (next) next()
       else free += 1
     }

@@ -1,15 +1,15 @@
-// What a stream remembers of the offers that match, and how that differs from what is there now.
+// The offers that a stream remembers, and how they differ from the market now.
 
 import { maxWatched, type OfferChange, tooManyWatched } from '../../domain/offers/watch.ts'
 import type { FoundOffer, OfferSnapshot } from './reader.ts'
 
 export type RememberedOffers = {
   accountId: number
-  /** By machine, so that a change of one costs nothing for the others. */
+  /** By machine, so that a change of one machine does not touch the others. */
   machines: Map<number, Map<bigint, OfferSnapshot>>
-  /** How many offers. */
+  /** Number of offers. */
   size: number
-  /** No offer ends before. */
+  /** No remembered offer ends before this instant, in ms. */
   nextEnd: number
 }
 
@@ -17,7 +17,7 @@ export function createRememberedOffers(accountId: number): RememberedOffers {
   return { accountId, machines: new Map(), size: 0, nextEnd: Number.POSITIVE_INFINITY }
 }
 
-/** The differences on these machines. Each is remembered when it is told. */
+/** Yields the changes on these machines, and remembers each when it yields it. */
 export function* diffOffers(seen: RememberedOffers, found: FoundOffer[], machineIds: number[]): Generator<OfferChange> {
   const ids = new Set(found.map(({ offer }) => offer.id))
   for (const machineId of machineIds)
@@ -35,7 +35,7 @@ export function* diffOffers(seen: RememberedOffers, found: FoundOffer[], machine
   }
 }
 
-/** The machines with offers that have ended by then, each told once. */
+/** The machines with offers that ended by `at`. Empty until another remembered offer ends. */
 export function takeEndedMachines(seen: RememberedOffers, at: Date): number[] {
   const nowMs = at.getTime()
   if (nowMs < seen.nextEnd) return []
@@ -49,12 +49,12 @@ export function takeEndedMachines(seen: RememberedOffers, at: Date): number[] {
   return ended
 }
 
-function remember(seen: RememberedOffers, offerId: bigint, memory: OfferSnapshot): void {
-  const offers = seen.machines.get(memory.machineId) ?? new Map<bigint, OfferSnapshot>()
-  seen.machines.set(memory.machineId, offers)
+function remember(seen: RememberedOffers, offerId: bigint, snapshot: OfferSnapshot): void {
+  const offers = seen.machines.get(snapshot.machineId) ?? new Map<bigint, OfferSnapshot>()
+  seen.machines.set(snapshot.machineId, offers)
   if (!offers.has(offerId)) seen.size += 1
-  offers.set(offerId, memory)
-  seen.nextEnd = Math.min(seen.nextEnd, memory.listedUntil.getTime())
+  offers.set(offerId, snapshot)
+  seen.nextEnd = Math.min(seen.nextEnd, snapshot.listedUntil.getTime())
 }
 
 function forget(seen: RememberedOffers, machineId: number, offerId: bigint): void {

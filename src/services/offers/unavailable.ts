@@ -7,10 +7,12 @@ import { defaultDiskMb } from '../../domain/offers/offers.ts'
 import type { DataDeps } from '../deps.ts'
 import { offerServices } from './offers.ts'
 
-/** How many offers are named beside one that is gone. */
+/** The error names at most this many alternatives. */
 const alternativeCount = 3
 
-/** Why an offer can't be rented any more: with what else there is and, if the caller has rented it, as which instance. */
+/**
+ * The error for an unavailable offer. It has alternatives and, if the caller rented it within 24 hours, the instance.
+ */
 export async function explainUnavailableOffer(
   deps: DataDeps,
   actor: Actor,

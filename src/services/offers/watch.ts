@@ -1,4 +1,4 @@
-// What changes on the market, for those who wait for something on it.
+// Streams of the changes of offers, for subscriptions.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Actor } from '../../domain/actor.ts'
@@ -20,15 +20,15 @@ import { findMachinesOfOffers, findOffers } from './offers.ts'
 import { createOfferReader, createView, limitConcurrency, type OfferView } from './reader.ts'
 import { createRememberedOffers, diffOffers, type RememberedOffers, takeEndedMachines } from './remembered.ts'
 
-/** What happens faster is told at once, in its outcome. */
+/** Changes within this time are merged: the stream reports their outcome. */
 const coalesceMs = 250
-/** How late it is told that an offer's time is over, which nothing else tells. */
+/** The end of an offer causes no change in the feed. The stream reports it within this time. */
 const tickMs = 60_000
-/** So many searches of streams at once: requests wait for the same connections. */
+/** Streams run at most this many searches at once, because requests need the same connections. */
 const maxConcurrentSearches = 2
-/** A stream compares this many machines at a time while it opens, when nothing is told of them. */
+/** Machines that a stream compares at a time while it opens. It reports nothing then. */
 const openingBatchSize = 200
-/** And this many later: what it tells late was read just before. */
+/** Machines that an open stream compares at a time. Few, so that it reports fresh facts even to a slow reader. */
 const updateBatchSize = 25
 
 export function offerWatchServices(deps: Deps) {
@@ -39,18 +39,18 @@ export function offerWatchServices(deps: Deps) {
   const open = new Set<RememberedOffers>()
 
   return {
-    /** What becomes from now on of the offers that match: of each for itself, also of those that a bundle hides. */
+    /** Streams the changes of matching offers from now on, including offers that a bundle hides in searches. */
     async watch(actor: Actor, filter: OfferFilter, pricing: Pricing): Promise<AsyncIterableIterator<OfferChange>> {
       authorize(actor, 'offers.watch')
       const seen = createRememberedOffers(actor.accountId)
       const view = createView(filter, pricing)
-      // Followed before it is searched, so that nothing changes in between.
+      // Subscribes before it searches, so that no change in between is lost.
       const following = untilClosed(await feed.subscribe(actor, { includesMarket: true }), seen)
       try {
         const at = now()
-        // What is there at the beginning is remembered, and not told.
-        const pieces = splitIntoBatches(await findMatchingMachines(view), openingBatchSize)
-        for await (const _ of differences(following, view, seen, pieces));
+        // Offers that match at the start are remembered, and not reported.
+        const batches = splitIntoBatches(await findMatchingMachines(view), openingBatchSize)
+        for await (const _ of differences(following, view, seen, batches));
         return createStream(following, changes(following, view, seen, at))
       } catch (error) {
         following.close()
@@ -59,7 +59,7 @@ export function offerWatchServices(deps: Deps) {
     },
   }
 
-  /** What a stream remembers counts until it is closed. */
+  /** The offers of a stream count toward the limits until it closes. */
   function untilClosed(following: FeedSubscription, seen: RememberedOffers): FeedSubscription {
     open.add(seen)
     return {
@@ -73,10 +73,14 @@ export function offerWatchServices(deps: Deps) {
 
   function checkMemoryLimits({ accountId }: RememberedOffers): void {
     const sizeOf = (all: RememberedOffers[]) => all.reduce((sum, { size }) => sum + size, 0)
-    if (sizeOf([...open]) > maxRemembered) throw tooManyStreams('This gateway follows as many offers as it can.')
+    if (sizeOf([...open]) > maxRemembered) {
+      throw tooManyStreams(
+        `This gateway follows ${maxRemembered} offers, its limit. Try again later, or narrow the filter.`,
+      )
+    }
     const own = [...open].filter(seen => seen.accountId === accountId)
     if (sizeOf(own) <= maxRememberedPerAccount) return
-    const message = `The streams of an account follow at most ${maxRememberedPerAccount} offers together. Close one, or follow fewer offers.`
+    const message = `The streams of an account follow at most ${maxRememberedPerAccount} offers together. Close a stream or narrow a filter.`
     throw tooManyStreams(message)
   }
 
@@ -86,35 +90,35 @@ export function offerWatchServices(deps: Deps) {
     seen: RememberedOffers,
     since: Date,
   ): AsyncGenerator<OfferChange> {
-    let lookedAtAll = since
-    for (let news = await following.next(tickMs); news; news = await following.next(tickMs)) {
+    let searchedAt = since
+    for (let change = await following.next(tickMs); change; change = await following.next(tickMs)) {
       const at = now()
-      const machineIds = new Set([...news.machineIds, ...takeEndedMachines(seen, at)])
-      if (dependsOnTime(view.filter) && at.getTime() - lookedAtAll.getTime() >= tickMs) {
+      const machineIds = new Set([...change.machineIds, ...takeEndedMachines(seen, at)])
+      if (dependsOnTime(view.filter) && at.getTime() - searchedAt.getTime() >= tickMs) {
         for (const id of [...(await findMatchingMachines(view)), ...seen.machines.keys()]) machineIds.add(id)
-        lookedAtAll = at
+        searchedAt = at
       }
       yield* differences(following, view, seen, splitIntoBatches(machineIds, updateBatchSize))
       await sleep(coalesceMs)
     }
   }
 
-  /** What is otherwise than was seen, a piece of the machines at a time. */
+  /** Yields the changes since the stream last compared, one batch of machines at a time. */
   async function* differences(
     { waitForTurn }: FeedSubscription,
     view: OfferView,
     seen: RememberedOffers,
-    pieces: number[][],
+    batches: number[][],
   ): AsyncGenerator<OfferChange> {
-    for (const some of pieces) {
-      const [found, remembered] = [await readings(some, view), seen.size]
+    for (const machineIds of batches) {
+      const [found, remembered] = [await readings(machineIds, view), seen.size]
       await waitForTurn()
-      yield* diffOffers(seen, found, some)
+      yield* diffOffers(seen, found, machineIds)
       if (seen.size > remembered) checkMemoryLimits(seen)
     }
   }
 
-  /** The machines with offers that match. Refused when too many offers do. */
+  /** The machines with matching offers. Fails if too many offers match. */
   async function findMatchingMachines({ filter, pricing }: OfferView): Promise<Set<number>> {
     const wanted = { filter, pricing, order: [], bundled: false }
     const machineIds = await search(() => findMachinesOfOffers(deps, wanted, maxWatched + 1))
@@ -129,7 +133,7 @@ export function offerWatchServices(deps: Deps) {
   }
 }
 
-/** In one order, so that streams which are behind alike ask for the same ones. */
+/** Sorted, so that streams with the same backlog request the same machines. */
 function splitIntoBatches(machineIds: Set<number>, size: number): number[][] {
   const all = [...machineIds].toSorted((one, other) => one - other)
   const starts = Array.from({ length: Math.ceil(all.length / size) }, (_, index) => index * size)

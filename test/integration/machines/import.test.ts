@@ -78,7 +78,7 @@ describe('an import', () => {
       { publicIp: '198.51.100.1', firstPort: '20099', lastPort: '20100' },
     ]
     const taken =
-      'line 2: publicIp: 198.51.100.1 with the ports 20099 to 20100 has some in common with machine 1, which is on the market.'
+      'line 2: publicIp: ports 20099 to 20100 of 198.51.100.1 overlap with those of machine 1, which is on the market.'
     await expect(importFrom(app, ...lines)).rejects.toThrow(
       `line 1: numGpus: must be a whole number from 1 to 16, not "x". ${taken}`,
     )
@@ -146,7 +146,7 @@ describe('an import', () => {
   it('of a large file is done as a whole', async () => {
     const lines = Array.from({ length: 1_100 }, (_, index) => ({ publicIp: `10.9.${index >> 8}.${index & 255}` }))
     const before = await countAll()
-    await expect(importFrom(app, ...lines, { publicIp: '10.9.0.0' })).rejects.toThrow('in common with line 1.')
+    await expect(importFrom(app, ...lines, { publicIp: '10.9.0.0' })).rejects.toThrow('overlap with those of line 1.')
     expect(await countAll()).toEqual(before)
     expect(await importFrom(app, ...lines)).toMatchObject({ machines: 1_100 })
     expect((await countAll())['machines']).toBe((before['machines'] as number) + 1_100)

@@ -174,12 +174,14 @@ describe('a machine that is unlisted', () => {
     }
     await gateway.database.prisma.volume.createMany({ data: [1, 2].map(() => ({ ...volume, createdAt: clock.now() })) })
     await expect(machines().unlist(id)).rejects.toThrow(
-      `Machine ${id} still has 1 instance and 2 volumes on it. Drain it, and wait until they are gone.`,
+      `Machine ${id} still has 1 instance and 2 volumes on it. Drain the machine, and wait until they are gone.`,
     )
     await gateway.sql('UPDATE volumes SET deleted_at = created_at WHERE machine_id = $1', [id])
     await expect(machines().unlist(id)).rejects.toThrow(`Machine ${id} still has 1 instance on it.`)
     await destroy(instanceId)
-    await expect(machines().unlist(id)).rejects.toThrow(`Machine ${id} is still being cleared of what was destroyed.`)
+    await expect(machines().unlist(id)).rejects.toThrow(
+      `Machine ${id} still removes the containers of destroyed instances.`,
+    )
     expect(await machines().byId(id)).toMatchObject({ drainedAt: null, unlistedAt: null })
     await gateway.idle()
     await machines().unlist(id)
@@ -193,7 +195,7 @@ describe('a machine that is unlisted', () => {
     await listMachines(gateway.operations, [{ machine: { ...address, firstPort: 20_099, lastPort: 20_199 } }])
     id += 1
     await expect(machines().resume(left)).rejects.toThrow(
-      `Machine ${left} has ports of ${address.publicIp} in common with machine ${id}, which is on the market.`,
+      `Machine ${left} shares ports of ${address.publicIp} with machine ${id}, which is on the market. Unlist that machine first.`,
     )
     await machines().unlist(id)
     await machines().resume(left)

@@ -205,7 +205,7 @@ describe('a search that cannot be answered', () => {
     [
       'a deep or',
       { filter: { or: [{ or: [{ or: [{ or: [{ verified: true }] }] }] }] } },
-      'filter: nests "or" more than 3 deep.',
+      'filter: nests "or" more than 3 levels deep.',
     ],
     [
       'too long a list',
@@ -217,7 +217,7 @@ describe('a search that cannot be answered', () => {
       { filter: { or: Array(51).fill({ verified: true }) } },
       'filter: has 52 conditions; at most 50 are allowed.',
     ],
-    ['too many keys', { orderBy: Array(5).fill({ field: 'SCORE' }) }, 'order: has at most 4 keys, not 5.'],
+    ['too many keys', { orderBy: Array(5).fill({ field: 'SCORE' }) }, 'order: must have at most 4 keys, not 5.'],
     ['a disk that does not exist', { pricing: { diskGb: -1 } }, 'pricing.diskGb: must be from 0 to 100000, not -1.'],
     [
       'the id of something else',

@@ -366,7 +366,7 @@ describe('a search that cannot be answered', () => {
       'order: ["score","up"] is not a sortable column with "asc" or "desc".',
     ],
     ['an order by a boolean', { order: [['verified', 'asc']] }, 'order: ["verified","asc"] is not a sortable column'],
-    ['too many keys', { order: Array(5).fill(['score']) }, 'order: has at most 4 keys, not 5.'],
+    ['too many keys', { order: Array(5).fill(['score']) }, 'order: must have at most 4 keys, not 5.'],
     ['too long a list', { num_gpus: { in: Array(201).fill(1) } }, 'num_gpus.in: takes at most 200 values, not 201.'],
     [
       'several things',

@@ -32,7 +32,7 @@ describe('a CSV file', () => {
     [
       'a header with wrong names',
       `${header},colour,country\n${line},red,SE`,
-      'header: colour: is not the name of a column. header: country: is there more than once.',
+      'header: colour: is not the name of a column. header: country: appears more than once.',
     ],
     ['a header with names missing', header.replace(',numGpus', ''), 'header: numGpus: is missing.'],
     ['nothing', '', 'header: gpuModel: is missing.'],

@@ -96,12 +96,12 @@ describe('a machine that is imported', () => {
     ['numGpus', 1.5, 'must be a whole number from 1 to 16, not 1.5.'],
     ['numGpus', [2], 'must be a whole number from 1 to 16, not [2].'],
     ['driverVersion', '2148', 'must be a version such as 570.172.08, not "2148".'],
-    ['gpuPricePerHour', '0', 'must be dollars from 0.000000001 to 1000, with at most nine places, not "0".'],
+    ['gpuPricePerHour', '0', 'must be dollars from 0.000000001 to 1000, with at most nine decimal places, not "0".'],
     ['gpuPricePerHour', '0.0000000001', 'must be dollars from 0.000000001 to 1000'],
     ['minBidPerHour', '0.350000001', 'must be at most gpuPricePerHour.'],
     ['listedUntil', '2027-02-30', 'must be an instant'],
     ['listedUntil', '2027-02-03T12:00', 'must be an instant'],
-    ['listedUntil', '2026-11-21T12:00:00Z', 'must be after now, 2026-11-21T12:00:00.000Z.'],
+    ['listedUntil', '2026-11-21T12:00:00Z', 'must be later than now, 2026-11-21T12:00:00.000Z.'],
     ['cpuName', 'two\nlines', 'must be one line of at most 128 characters'],
     ['diskGb', '7.9', 'must be a number from 8 to 100000, not "7.9".'],
     ['diskGb', '1e3', 'must be a number from 8 to 100000, not "1e3".'],
@@ -112,7 +112,7 @@ describe('a machine that is imported', () => {
     ['vmsEnabled', 'maybe', 'must be true or false, not "maybe".'],
     ['verification', 'Verified', 'must be one of verified, unverified, deverified, not "Verified".'],
     ['reliability', '99', 'must be a number from 0 to 1, not "99".'],
-    ['gpuTflops', '82', 'differs from what is known of the GPU model "RTX 4090".'],
+    ['gpuTflops', '82', 'differs from the known value of the GPU model "RTX 4090".'],
   ])('is refused with %s %j', (column, value, message) => {
     expect(problems({ [column]: value })).toEqual([expect.stringContaining(`line 1: ${column}: ${message}`)])
   })
@@ -124,7 +124,7 @@ describe('a machine that is imported', () => {
       'line 1: "colour": is not the name of a column.',
       'line 1: numGpus: is missing.',
       'line 1: cpuCores: must be a whole number from 1 to 4096, not "x".',
-      'line 2: publicIp: 203.0.113.7 with the ports 20000 to 20099 has some in common with line 1.',
+      'line 2: publicIp: ports 20000 to 20099 of 203.0.113.7 overlap with those of line 1.',
       'line 3: country: is missing.',
     ])
   })
@@ -151,10 +151,10 @@ describe('a GPU model that nobody knew', () => {
 
   it('is refused with facts missing, and when two lines differ', () => {
     const { gpuTflops: _, gpuRamMb: __, ...some } = newModelColumns
-    const unknown = 'is missing, since the GPU model "RTX 9090" is not known yet.'
+    const unknown = 'is required, because Berth does not know the GPU model "RTX 9090" yet.'
     expect(problems(some)).toEqual([`line 1: gpuRamMb: ${unknown}`, `line 1: gpuTflops: ${unknown}`])
     expect(problems(newModelColumns, { ...newModelColumns, gpuRamMb: '1', publicIp: '203.0.113.8' })).toEqual([
-      'line 2: gpuRamMb: differs from what is known of the GPU model "RTX 9090".',
+      'line 2: gpuRamMb: differs from the known value of the GPU model "RTX 9090".',
     ])
   })
 })
@@ -168,9 +168,9 @@ describe('machines on one address', () => {
 
   it('may not share one, whatever lies between them', () => {
     expect(problems(ports(100, 999), ports(200, 210), ports(300, 400), ports(999, 1000))).toEqual([
-      expect.stringMatching(/^line 2: .* in common with line 1\.$/),
-      expect.stringMatching(/^line 3: .* in common with line 1\.$/),
-      expect.stringMatching(/^line 4: .* in common with line 1\.$/),
+      expect.stringMatching(/^line 2: .* overlap with those of line 1\.$/),
+      expect.stringMatching(/^line 3: .* overlap with those of line 1\.$/),
+      expect.stringMatching(/^line 4: .* overlap with those of line 1\.$/),
     ])
   })
 })
@@ -182,7 +182,7 @@ describe('the header', () => {
     const names = [...Object.keys(aMachineLine()).filter(name => name !== 'country'), 'colour', 'city', 'city']
     expect(findColumnIssues(names)).toEqual([
       { path: 'colour', message: 'is not the name of a column.' },
-      { path: 'city', message: 'is there more than once.' },
+      { path: 'city', message: 'appears more than once.' },
       { path: 'country', message: 'is missing.' },
     ])
   })

@@ -86,7 +86,7 @@ describe('a filter', () => {
 
   it('may nest "or" three deep, and not four', () => {
     expect(() => checkFilter(nested(3), [])).not.toThrow()
-    expect(() => checkFilter(nested(4), [])).toThrow('filter: nests "or" more than 3 deep.')
+    expect(() => checkFilter(nested(4), [])).toThrow('filter: nests "or" more than 3 levels deep.')
   })
 
   it('is refused with everything that is wrong with it', () => {
@@ -119,6 +119,6 @@ describe('an order', () => {
   it('may have four keys, and not five', () => {
     const key = { field: 'score', direction: 'asc' } as const
     expect(() => completeOrder(Array(4).fill(key))).not.toThrow()
-    expect(() => completeOrder(Array(5).fill(key))).toThrow('order: has at most 4 keys, not 5.')
+    expect(() => completeOrder(Array(5).fill(key))).toThrow('order: must have at most 4 keys, not 5.')
   })
 })

@@ -1,5 +1,5 @@
-// Each field of a search as SQL. The aliases are those of the search statement: k is the kind of offer, g its GPU
-// model, o the offer, m its machine. The arithmetic is that of domain/offers/fields.ts; a property test compares them.
+// Each field of a search as SQL. Aliases as in the search statement: k is the kind of offer, g its GPU model, o the
+// offer, m its machine. The arithmetic matches domain/offers/fields.ts; a property test compares them.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { mbHoursPerGbMonth } from '../../../domain/money.ts'
@@ -10,14 +10,15 @@ const { sql, raw } = Prisma
 
 type Column = {
   /**
-   * Which tables the column needs: `kind` reads only k and g and is equal for a whole kind of offer, `offer` reads o
-   * too, and `machine` reads m. The statement joins machines only for a search that has a column of a machine.
+   * The tables that the column needs. `kind` reads only k and g, so the value is equal for a whole kind of offer;
+   * `offer` also reads o; `machine` also reads m. The statement joins machines only for a search that needs one of its
+   * columns.
    */
   scope: 'kind' | 'offer' | 'machine'
   sql: Prisma.Sql
 }
 
-/** What columns depend on beside their row. */
+/** Inputs of a column other than its row. */
 export type ColumnContext = { pricing: Pricing; now: Prisma.Sql }
 
 export function columnOf(field: OfferField, { pricing, now }: ColumnContext): Column {
@@ -41,7 +42,7 @@ export function columnOf(field: OfferField, { pricing, now }: ColumnContext): Co
   }
 }
 
-/** Prices with the default disk are stored, so that an index has their order. */
+/** Prices with the default disk are stored, so that an index can order by them. */
 export function storedPriceSql({ type }: Pricing): Prisma.Sql {
   return raw(type === 'onDemand' ? 'o.price_nanos' : 'o.bid_price_nanos')
 }

@@ -5,15 +5,15 @@ import { type ColumnContext, columnOf } from './columns.ts'
 
 const { sql, join, raw } = Prisma
 
-/** The filter as terms that must all be true. */
-export function filterSql(filter: OfferFilter, terms: ColumnContext): Prisma.Sql[] {
+/** The filter as conditions that must all be true. */
+export function filterSql(filter: OfferFilter, context: ColumnContext): Prisma.Sql[] {
   const { conditions, alternatives } = filter
-  const all = conditions.map(condition => conditionSql(condition, terms))
+  const all = conditions.map(condition => conditionSql(condition, context))
   if (alternatives.length === 0) return all
   return [
     ...all,
     sql`(${join(
-      alternatives.map(alternative => andSql(filterSql(alternative, terms))),
+      alternatives.map(alternative => andSql(filterSql(alternative, context))),
       ' OR ',
     )})`,
   ]
@@ -25,9 +25,9 @@ export function andSql(conditions: Prisma.Sql[]): Prisma.Sql {
 
 const comparisons = { eq: raw('='), neq: raw('<>'), gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
 
-export function conditionSql(condition: Condition, terms: ColumnContext): Prisma.Sql {
+export function conditionSql(condition: Condition, context: ColumnContext): Prisma.Sql {
   const { field } = condition
-  const column = columnOf(field, terms).sql
+  const column = columnOf(field, context).sql
   const value = fieldKindOf(field) === 'text' ? sql`lower(${column})` : column
   switch (condition.operator) {
     case 'in':
@@ -49,7 +49,7 @@ function listSql(field: OfferField, values: FieldValue[]): Prisma.Sql {
   return sql`${values.map(String)}::${raw(sqlTypeOf(field, values))}[]`
 }
 
-/** Whole numbers stay whole, so that indexes on integers serve. */
+/** Whole numbers stay whole, so that PostgreSQL can use indexes on integers. */
 function sqlTypeOf(field: OfferField, values: FieldValue[]): string {
   switch (fieldKindOf(field)) {
     case 'number':

@@ -6,24 +6,24 @@ import { andSql, parameterSql } from './filter.ts'
 
 const { sql, join, raw } = Prisma
 
-/** Texts are ordered by their code points, whatever the database's language is. */
-export function orderColumnSql(field: OfferField, terms: ColumnContext): Prisma.Sql {
-  const { sql: column } = columnOf(field, terms)
+/** Orders texts by code points, independent of the database's locale. */
+export function orderColumnSql(field: OfferField, context: ColumnContext): Prisma.Sql {
+  const { sql: column } = columnOf(field, context)
   return fieldKindOf(field) === 'text' ? sql`${column} COLLATE "C"` : column
 }
 
-/** Rows beyond a position: the first key is beyond it, or is equal and the second is beyond it, and so on. */
-export function afterCursorSql(position: FieldValue[], keys: OrderKey[], terms: ColumnContext): Prisma.Sql[] {
+/** Rows after a position: the first key is after it, or is equal and the second is after it, and so on. */
+export function afterCursorSql(position: FieldValue[], keys: OrderKey[], context: ColumnContext): Prisma.Sql[] {
   const steps: Prisma.Sql[] = []
   const equal: Prisma.Sql[] = []
   for (const [index, { field, direction }] of keys.entries()) {
     const value = position[index]
     if (value === undefined) break
-    const column = orderColumnSql(field, terms)
+    const column = orderColumnSql(field, context)
     const side = raw(direction === 'asc' ? '>' : '<')
     steps.push(andSql([...equal, sql`${column} ${side} ${parameterSql(field, value)}`]))
     equal.push(sql`${column} = ${parameterSql(field, value)}`)
-    // Said of the first key alone too, since an index can start from that.
+    // Repeats the condition for the first key alone, because an index can start from it.
     if (index === 0) steps.unshift(sql`${column} ${side}= ${parameterSql(field, value)}`)
   }
   const [reached, ...alternatives] = steps
@@ -31,11 +31,11 @@ export function afterCursorSql(position: FieldValue[], keys: OrderKey[], terms: 
 }
 
 /**
- * The same order among offers of one kind, in terms that an index has. What is equal for a whole kind orders nothing
- * there, and the price per GPU and the TFLOPS per dollar order as the price does.
+ * The same order within one kind of offer, by keys that an index has. Fields of the kind are equal there, so they are
+ * left out. The price per GPU and the TFLOPS per dollar order as the price does.
  */
-export function orderWithinKind(keys: OrderKey[], terms: ColumnContext): OrderKey[] {
-  const distinct = keys.filter(({ field }) => columnOf(field, terms).scope !== 'kind')
+export function orderWithinKind(keys: OrderKey[], context: ColumnContext): OrderKey[] {
+  const distinct = keys.filter(({ field }) => columnOf(field, context).scope !== 'kind')
   return distinct.filter(({ field, direction }, index) => {
     const followsPrice =
       (field === 'pricePerGpuHour' && direction === 'asc') || (field === 'tflopsPerDollar' && direction === 'desc')

@@ -1,6 +1,6 @@
-// The search statement. It reads, for each kind of offer that can match (GPU model and count, verified or not, rentable
-// or not), the front of one range of an index, and merges the fronts. Filters on columns of the index are tested inside
-// of it, without visiting rows. Measured at a million offers, the plain form is hundreds of times slower.
+// The search statement. An index has one range for each kind of offer: GPU model, count, verified and rentable. The
+// statement reads the front of each range that can match, and merges the fronts. PostgreSQL checks filters on indexed
+// columns in the index, without visiting rows. At a million offers, a plain query is hundreds of times slower.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { mbHoursPerGbMonth } from '../../../domain/money.ts'
@@ -15,7 +15,7 @@ import { afterCursorSql, orderColumnSql, orderWithinKind } from './order.ts'
 const { sql, join, raw, empty } = Prisma
 
 type Search = { filter: OfferFilter; pricing: Pricing; bundled: boolean; now: Prisma.Sql }
-/** `limit` rows in this order, from the first, or from the one after a position. */
+/** `limit` rows in the order of `keys`, from the first or from after a position. */
 export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: number }
 
 /** Reads `columns` of the offers in the slice. */
@@ -40,7 +40,7 @@ export function countStatement(search: Search): Prisma.Sql {
     WHERE ${andSql(kindConditionsSql(search))}`
 }
 
-/** What stands where in the order, k0 being the first key. */
+/** The offer's id, and its values of the order keys as k0, k1 and so on. */
 function positionColumnsSql(search: Search, { keys }: Slice): Prisma.Sql {
   const columns = keys.map(({ field }, index) => sql`${orderColumnSql(field, search)} AS ${raw(`k${index}`)}`)
   return sql`o.id AS offer_id, ${join(columns)}`
@@ -54,7 +54,7 @@ function afterPositionSql(search: Search, { keys, after }: Slice): Prisma.Sql[] 
   return after ? afterCursorSql(after, keys, search) : []
 }
 
-/** Whether the filter names offers, machines or hosts: then there are few, and they are found by that. */
+/** Whether the filter names offers, machines or hosts. Few offers match then, and these ids find them. */
 function isPinned({ filter }: Search): boolean {
   const pins: OfferField[] = ['id', 'machineId', 'hostId']
   return filter.conditions.some(
@@ -88,13 +88,13 @@ function frontsSql(search: Search, slice: Slice): Prisma.Sql {
     WHERE ${andSql(kindConditionsSql(search))}`
 }
 
-/** The index ranges that can hold matches. Conditions that one range meets as a whole need no test inside of it. */
+/** The index ranges that can have matches. */
 function kindsSql({ filter }: Search): Prisma.Sql {
   const possible = (field: OfferField) => {
     const conditions = filter.conditions.filter(condition => condition.field === field)
     return [true, false].filter(value => conditions.every(condition => meetsCondition(value, condition)))
   }
-  // An offer whose time is over is still stored as rentable.
+  // An offer that has ended may still be stored as rentable.
   const rentable = possible('rentable').includes(false) ? [true, false] : possible('rentable')
   return sql`offer_kinds k JOIN gpu_models g ON g.id = k.gpu_model_id
     CROSS JOIN unnest(${rentable}::boolean[]) AS r(rentable)
@@ -117,7 +117,7 @@ function offerConditionsSql(search: Search): Prisma.Sql[] {
   return [...(bundled ? [leads] : []), ...filterSql({ ...filter, conditions }, search)]
 }
 
-/** One index range. Machines are joined only for a filter or an order that asks for their facts. */
+/** One index range. Joins machines only if the filter or the order needs their columns. */
 function kindOffersSql(withMachine: boolean): Prisma.Sql {
   const machine = withMachine ? sql`JOIN machines m ON m.id = o.machine_id` : empty
   return sql`offers o ${machine} WHERE o.withdrawn_at IS NULL AND o.rentable = r.rentable AND o.verified = v.verified
@@ -132,9 +132,9 @@ function usesMachine(search: Search, keys: OrderKey[]): boolean {
 }
 
 /**
- * The index has the order of prices with the default disk. Another disk shifts every price, by `low` to `high`. The
- * front that the index gives is as long as the right one, so its worst price bounds the right one too, and what the
- * index has beyond that by more than the shift need not be read.
+ * Bounds an index range for a disk of another size. The index has the order of prices with the default disk, and
+ * another disk shifts each price by `low` to `high`. The first `limit` offers in index order are as many as the page
+ * needs, so their worst price bounds the page. Offers beyond that bound by more than the shift are not read.
  */
 function priceBoundsSql(search: Search, { limit }: Slice, source: Prisma.Sql, withinKind: OrderKey[]) {
   const { pricing } = search

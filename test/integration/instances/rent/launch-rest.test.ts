@@ -94,7 +94,7 @@ describe('a launch', () => {
       expect([status, body.error, body.msg]).toEqual([
         400,
         'invalid_args',
-        expect.stringContaining('compares with nothing'),
+        expect.stringContaining('has nothing to compare with'),
       ])
       expect(await instancesOf()).toBe(before)
     },
