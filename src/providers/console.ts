@@ -3,21 +3,19 @@ import type { CommandOutput } from '../domain/instances/containers.ts'
 import { ContainerNotRunning, type Provider } from './provider.ts'
 
 /**
- * What of a driver serves those who look into containers. What goes wrong with a machine is for the operator: whoever asked
- * is told no more than that it did.
+ * Access to the logs and the shell of containers. Logs failures for the operator; callers learn only that it failed.
  */
 export function createConsole(provider: Pick<Provider, 'logs' | 'exec'>, log: Logger) {
   const logFailure = (instanceId: bigint, err: unknown): never => {
-    log.warn({ err, instanceId: String(instanceId) }, 'A container could not be looked into.')
+    log.warn({ err, instanceId: String(instanceId) }, 'Access to a container failed.')
     throw err
   }
   return {
-    logs: (...asked: Parameters<Provider['logs']>) =>
-      provider.logs(...asked).catch(error => logFailure(asked[0], error)),
-    execute: (...asked: Parameters<Provider['exec']>): Promise<CommandOutput | undefined> =>
-      provider.exec(...asked).catch(error => {
+    logs: (...args: Parameters<Provider['logs']>) => provider.logs(...args).catch(error => logFailure(args[0], error)),
+    execute: (...args: Parameters<Provider['exec']>): Promise<CommandOutput | undefined> =>
+      provider.exec(...args).catch(error => {
         if (error instanceof ContainerNotRunning) return undefined
-        return logFailure(asked[0], error)
+        return logFailure(args[0], error)
       }),
   }
 }

@@ -1,5 +1,5 @@
-// A container that does not exist: instants that say when it will be ready, up and down. Nothing happens by itself, so
-// everybody who reads it at the same time sees the same.
+// A simulated container: the instants at which it is prepared, up and down. Its state follows from these and the time,
+// so all readers see the same state at the same time.
 
 import type { ContainerSpec, Observed } from '../domain/instances/containers.ts'
 import { appendEntries, type LogEntry, type NewLogEntry, pullEntries } from './simulated-log.ts'
@@ -8,13 +8,13 @@ import { runScript, type Surroundings } from './simulated-shell.ts'
 
 export type Container = {
   machineId: number
-  /** When its image is there. */
+  /** When its image is pulled. */
   preparedAt: Date
-  /** When it is up, after it was last started. */
+  /** When it is up after its last start. */
   upAt: Date | null
-  /** When it is down, after it was last stopped. */
+  /** When it is down after its last stop. */
   downAt: Date | null
-  /** Set when it ends by itself; from the instant on, or at once without one. */
+  /** The code with which it exits by itself: at `endsAt`, or at once if that is null. */
   exitCode: number | null
   endsAt: Date | null
   sshKeys: string[]
@@ -22,7 +22,7 @@ export type Container = {
   log: LogEntry[]
 }
 
-/** What it was made of, without anything secret, and what its image makes it do. */
+/** What the container was made from, without secrets, and the script of its image. */
 export type MadeFrom = Surroundings & {
   script: Script
   image: string
@@ -30,10 +30,10 @@ export type MadeFrom = Surroundings & {
   args: string[]
 }
 
-/** How long something takes, in milliseconds, as the factor has it. */
+/** Scales a duration in ms by the delay factor. */
 export type Scale = (ms: number) => number
 
-/** A running container prints how it does, so often. */
+/** A running container prints a report at this interval. */
 const reportMs = 60_000
 
 export function makeContainer(
@@ -50,7 +50,7 @@ export function makeContainer(
     env: env.map(({ name, value, secret }) => ({ name, value: secret ? null : value })),
   }
   const pull = pullEntries(image, script.fails === 'pull', now.getTime(), preparedAt.getTime())
-  // Behind all numbers that a container of the same instance had before: none prints a thousand lines a millisecond.
+  // Above all numbers of earlier containers of the instance, because none prints 1,000 lines a millisecond.
   const log = appendEntries([], now.getTime(), pull, now.getTime() * 1_000)
   return { machineId, preparedAt, upAt: null, downAt: null, exitCode: null, endsAt: null, sshKeys, made, log }
 }
@@ -66,7 +66,7 @@ export function observedOf(
   if (downAt) return downAt <= now ? { state: 'stopped', sshKeys } : { state: 'stopping', until: downAt }
   if (upAt && upAt > now) return { state: 'starting', until: upAt }
   if (upAt && fails === 'start') {
-    return { state: 'failed', code: 'START_FAILED', message: 'Its container could not be started.' }
+    return { state: 'failed', code: 'START_FAILED', message: 'The container could not be started.' }
   }
   if (upAt) return { state: 'running', sshKeys, ...(endsAt && { until: endsAt }) }
   if (preparedAt > now) return { state: 'preparing', until: preparedAt }
@@ -74,7 +74,7 @@ export function observedOf(
   return { state: 'failed', code: 'IMAGE_PULL_FAILED', message: `There is no image ${made.image}.` }
 }
 
-/** What it is after it was started; undefined where that changes nothing. */
+/** The container after a start; undefined if a start changes nothing. */
 export function startContainer(container: Container, now: Date, scale: Scale): Container | undefined {
   const { state } = observedOf(container, now)
   if (state !== 'prepared' && state !== 'stopped' && state !== 'exited') return undefined
@@ -85,12 +85,12 @@ export function startContainer(container: Container, now: Date, scale: Scale): C
   return { ...container, upAt, downAt: null, endsAt, exitCode: script.end?.exitCode ?? null, log }
 }
 
-/** What it is after it was told to stop; undefined where that changes nothing. What was to end by itself does not. */
+/** The container after a stop; undefined if a stop changes nothing. A stop cancels the exit that the script plans. */
 export function stopContainer(container: Container, now: Date, scale: Scale): Container | undefined {
   const { state } = observedOf(container, now)
   if (state !== 'starting' && state !== 'running') return undefined
   const downAt = addMs(now, scale(container.made.script.stopMs))
-  const entries = [machineEntry(now, 'It was told to stop.'), machineEntry(downAt, 'It is down.')]
+  const entries = [machineEntry(now, 'The container is stopping.'), machineEntry(downAt, 'The container is down.')]
   return {
     ...container,
     downAt,
@@ -103,7 +103,7 @@ export function stopContainer(container: Container, now: Date, scale: Scale): Co
 function runEntries(made: MadeFrom, now: Date, upAt: Date, endsAt: Date | null): NewLogEntry[] {
   const { script, mode, args, gpus, onStart } = made
   const first = machineEntry(now, `Starting on GPU ${gpus.join(', ')}.`)
-  if (script.fails === 'start') return [first, machineEntry(upAt, 'It could not be started.')]
+  if (script.fails === 'start') return [first, machineEntry(upAt, 'The container could not be started.')]
   const at = upAt.getTime()
   const service = mode === 'args' ? `Running ${[made.image, ...args].join(' ')}` : serviceLines[mode]
   const print = (text: string, source: 'stdout' | 'stderr' = 'stdout'): NewLogEntry => ({ at, text, source })
@@ -116,8 +116,8 @@ function runEntries(made: MadeFrom, now: Date, upAt: Date, endsAt: Date | null):
     ...{ at: at + reportMs, everyMs: reportMs, until: endsAt?.getTime() ?? null },
   }
   const ended =
-    endsAt && script.end ? [machineEntry(endsAt, `It ended by itself, with exit code ${script.end.exitCode}.`)] : []
-  return [first, machineEntry(upAt, 'It is up.'), print(service), ...begun, report, ...ended]
+    endsAt && script.end ? [machineEntry(endsAt, `The container exited with code ${script.end.exitCode}.`)] : []
+  return [first, machineEntry(upAt, 'The container is up.'), print(service), ...begun, report, ...ended]
 }
 
 const serviceLines = {

@@ -1,11 +1,11 @@
-// What a simulated container prints: lines with the instants at which they appear, also those that are still to come. What
-// never came to be, because something else happened first, is taken out again.
+// The log of a simulated container: lines with the instants at which they appear, including future lines. A change of
+// the container removes the future lines that it makes impossible.
 
 import { createHash } from 'node:crypto'
 import type { LogLine, LogRange, LogSource } from '../domain/instances/containers.ts'
 import { maxLogLines } from '../domain/instances/containers.ts'
 
-/** Numbers are never used twice, so that a cursor means one line for good. Instants are milliseconds. */
+/** A number is never used twice, so that a cursor always means the same line. Instants are in ms. */
 export type LogEntry = {
   n: number
   at: number
@@ -18,10 +18,10 @@ export type NewLogEntry = Omit<LogEntry, 'n'>
 
 const maxEntries = 500
 const maxTextLength = 1_000
-/** What a container printed again and again is kept for a day. */
+/** Repeated lines are kept for a day. */
 const keptMs = 24 * 3_600_000
 
-/** What is printed from now on: what was to be printed is not. Numbers go on behind `least`. */
+/** Replaces the future lines of a log. New numbers are above `least`. */
 export function appendEntries(log: LogEntry[], now: number, entries: NewLogEntry[], least = 0): LogEntry[] {
   const last = Math.max(least, ...log.map(({ n }) => n))
   const past = log
@@ -35,7 +35,7 @@ export function appendEntries(log: LogEntry[], now: number, entries: NewLogEntry
   return [...past, ...added].slice(-maxEntries)
 }
 
-/** Reads what is printed by now. */
+/** Reads the lines that are printed by `now`. */
 export function readLines(log: LogEntry[], now: number, { after, tail }: LogRange): LogLine[] {
   const lines = log.flatMap(entry => linesOf(entry, now))
   if (after === undefined) return tail === 0 ? [] : lines.slice(-Math.min(tail ?? maxLogLines, maxLogLines))
@@ -82,5 +82,5 @@ export function pullEntries(image: string, fails: boolean, from: number, to: num
       `${layer}: pulled ${megabytes} MB, layer ${index + 1} of ${layers}.`,
     )
   })
-  return [first, ...pulled, say(to, 'The image is there.')]
+  return [first, ...pulled, say(to, 'The image is pulled.')]
 }

@@ -1,4 +1,4 @@
-// Machines that do not exist, and run nothing. What they would do is in the rows of a world that all gateways share.
+// A provider whose machines are simulated. Their state is in tables that all gateways share.
 
 import type { Provider } from './provider.ts'
 import { ContainerNotRunning, MachineUnreachable } from './provider.ts'
@@ -17,7 +17,7 @@ import type { SimulatedWorld, StoredContainer } from './simulated-world.ts'
 export type SimulatedProviderOptions = {
   world: SimulatedWorld
   now: () => Date
-  /** 1 is as slow as a real machine; 0 does not wait. */
+  /** 1 takes as long as a real machine; 0 takes no time. */
   delayFactor: number
 }
 
@@ -26,7 +26,7 @@ type Change = (container: Container, now: Date, scale: Scale) => Container | und
 export function createSimulatedProvider({ world, now, delayFactor }: SimulatedProviderOptions): Provider {
   const scale: Scale = ms => ms * delayFactor
 
-  /** Undefined where there is none. Throws where its machine does not answer. */
+  /** Undefined if there is no container. Throws if its machine does not answer. */
   async function find(instanceId: bigint, signal: AbortSignal): Promise<StoredContainer | undefined> {
     signal.throwIfAborted()
     const kept = await world.find(instanceId)
@@ -71,7 +71,7 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
     async exec(instanceId, command, signal) {
       const kept = await find(instanceId, signal)
       if (!kept || observedOf(kept.container, now()).state !== 'running') {
-        throw new ContainerNotRunning(`The container of instance ${instanceId} does not run.`)
+        throw new ContainerNotRunning(`The container of instance ${instanceId} is not running.`)
       }
       return runCommand(kept.container.made, command)
     },

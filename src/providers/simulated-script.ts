@@ -3,20 +3,20 @@
 
 import { createHash } from 'node:crypto'
 
-/** What becomes of a container. Times are milliseconds, at delay factor 1. */
+/** How a container behaves. Durations are ms at delay factor 1. */
 export type Script = {
   pullMs: number
   startMs: number
   stopMs: number
-  /** What never comes to be. */
+  /** The step that never succeeds. */
   fails?: 'pull' | 'start'
-  /** It ends by itself so long after it is up. */
+  /** The container exits by itself `afterMs` after it is up. */
   end?: { afterMs: number; exitCode: number }
 }
 
 type Behavior = { fallback: number; script: (value: number) => Partial<Script> }
 
-/** Behind the colon is a number: of seconds, or the exit code. */
+/** The number after the colon is seconds or, for `exit`, the exit code. */
 const behaviors: Record<string, Behavior> = {
   'not-found': { fallback: 0, script: () => ({ pullMs: 2_000, fails: 'pull' }) },
   'no-start': { fallback: 0, script: () => ({ fails: 'start' }) },
@@ -37,7 +37,7 @@ export function scriptOf(image: string): Script {
   return behavior ? { ...usual, ...behavior.script(value === undefined ? behavior.fallback : Number(value)) } : usual
 }
 
-/** An image takes as long to pull each time, and one longer than another. */
+/** Depends on the name, so that the same image always takes the same time. */
 function usualPullMs(image: string): number {
   const share = createHash('sha256').update(image).digest().readUInt16BE() / 0xffff
   return Math.round(minPullMs + share * (maxPullMs - minPullMs))

@@ -1,18 +1,18 @@
-// A shell that knows a few commands, in a container that does not exist.
+// The shell of a simulated container. It knows a few commands.
 
 import { type CommandOutput, maxReadLength } from '../domain/instances/containers.ts'
 import { splitWords } from '../domain/launch/shell-words.ts'
 
-/** A longer command line is refused once its variables are filled in, as by a real shell. */
+/** The shell refuses a longer command line after it expands the variables, as a real one does. */
 const maxLineLength = 131_072
 const maxScriptLines = 100
 
-/** What a shell shows of its container. */
+/** What the shell can show of its container. */
 export type Surroundings = {
   hostname: string
   gpus: number[]
   diskMb: number
-  /** A value that nobody may see is null. */
+  /** The value of a secret variable is null. */
   env: { name: string; value: string | null }[]
   onStart: string | null
 }
@@ -43,7 +43,7 @@ export function runCommand(made: Surroundings, command: string): CommandOutput {
   return known ? known(made, args) : failed(127, `sh: ${name}: not found`)
 }
 
-/** What a script prints, as far as the shell knows it. Other commands are passed over. */
+/** The output of a script. Commands that fail or that the shell does not know print nothing. */
 export function runScript(made: Surroundings, script: string): string[] {
   const printed: string[] = []
   let size = 0
@@ -57,7 +57,7 @@ export function runScript(made: Surroundings, script: string): string[] {
   return printed.slice(0, maxScriptLines)
 }
 
-/** A secret value is not there: nobody reads it from a world that is kept in the clear. */
+/** Secret values are masked. The simulation stores its data in the clear, so it does not have them. */
 function variablesOf({ env, hostname }: Surroundings): [string, string][] {
   return [
     ['HOME', '/root'],
@@ -66,7 +66,7 @@ function variablesOf({ env, hostname }: Surroundings): [string, string][] {
   ]
 }
 
-/** The text with its variables filled in; undefined where that is too long. */
+/** Expands the variables of a text; undefined if the result is too long. */
 function expandVariables(made: Surroundings, text: string): string | undefined {
   const values = new Map(variablesOf(made))
   let room = maxLineLength - text.length

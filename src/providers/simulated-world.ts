@@ -1,24 +1,24 @@
-// Where simulated containers are kept: a table that every gateway reads and writes, so that a restart loses nothing.
+// Stores simulated containers in a table that all gateways share, so that a restart loses nothing.
 
 import type { Container, MadeFrom } from './simulated-container.ts'
 import type { LogEntry } from './simulated-log.ts'
 import { scriptOf } from './simulated-script.ts'
 
-/** A container as it was read, what says that nobody has changed it since, and whether its machine does not answer. */
+/** A container as read. `revision` detects later changes. `isMachineOut` is whether its machine does not answer. */
 export type StoredContainer = { container: Container; revision: string; isMachineOut: boolean }
 
 export type SimulatedWorld = {
   find(instanceId: bigint): Promise<StoredContainer | undefined>
-  /** Keeps a new one, unless there is one. */
+  /** Adds a container, unless the instance has one. */
   add(instanceId: bigint, container: Container): Promise<void>
-  /** False when somebody else changed it since it was read. */
+  /** False if the container has changed since it was read. */
   replace(instanceId: bigint, container: Container, revision: string): Promise<boolean>
   remove(instanceId: bigint): Promise<void>
   /** Whether a machine does not answer. */
   isMachineOut(machineId: number): Promise<boolean>
 }
 
-/** Runs a statement, and reads its rows as arrays: each value has the type of the column that the statement names. */
+/** Runs a statement, and returns rows as arrays. Each value has the type of the column that the statement names. */
 export type RunStatement = (text: string, values: unknown[]) => Promise<unknown[][]>
 
 const columns = 'machine_id, prepared_at, up_at, down_at, exit_code, ends_at, ssh_keys, script, log'
@@ -57,7 +57,7 @@ export function createSimulatedWorld(query: RunStatement): SimulatedWorld {
   }
 }
 
-/** `row` has the values of `columns`. The two json columns hold what `valuesOf` wrote. */
+/** `row` has the values of `columns`. Its two JSON columns are as `valuesOf` wrote them. */
 function containerOf(row: unknown[]): Container {
   const [machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made, log] = row as [
     ...[number, Date, Date | null, Date | null, number | null, Date | null, string[], Partial<MadeFrom>, LogEntry[]],
@@ -69,7 +69,7 @@ function valuesOf({ machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKe
   return [machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, JSON.stringify(made), JSON.stringify(log)]
 }
 
-/** Of containers that were made before that was kept. */
+/** For containers that were stored before these facts were. */
 const unknownMadeFrom: MadeFrom = {
   ...{ script: scriptOf(''), image: '', mode: 'sshProxy', args: [], hostname: '', gpus: [], diskMb: 0 },
   ...{ env: [], onStart: null },

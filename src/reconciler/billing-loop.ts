@@ -4,7 +4,7 @@ import { createLoop, type Loop } from './loop.ts'
 
 export type BillingLoopDeps = { billing: ReturnType<typeof dueBillingServices>; log: Logger }
 
-/** Does what is due for the money of accounts. One that could not be looked at is when its lease has run out. */
+/** Runs due billing actions of accounts. A failed one is retried when its lease expires. */
 export function createBillingLoop({ billing, log }: BillingLoopDeps): Loop {
   return createLoop<AccountLease>({
     name: 'billing',

@@ -2,12 +2,12 @@ import { isUsingGpus, type Observed } from '../domain/instances/containers.ts'
 import { isFinal } from '../domain/instances/states.ts'
 import type { Desired, Plan } from './plan.ts'
 
-/** A stop that is not confirmed for so long speaks against the machine. */
+/** A machine must confirm a stop within this time. */
 export const confirmMs = 5 * 60_000
 
 /**
- * Whether its machine owes an answer for too long: it may still use GPUs that it is not to use, and nobody knows. Such
- * a machine is given nothing new.
+ * Whether the machine has not confirmed a stop within `confirmMs`. The container may still use GPUs that it must not
+ * use, so the machine takes no new rentals.
  */
 export function isUnconfirmed(desired: Desired, observed: Observed, { status }: Plan): boolean {
   const { targetState, granted, destroyed, unreachableMs, stoppingMs } = desired

@@ -7,7 +7,9 @@ export type Reconciliation = ReturnType<typeof reconciliationServices>
 export type ReconcilerDeps = {
   reconciliation: Reconciliation
   provider: Provider
-  /** The present instant: never ahead for what is written, never behind for what must end in time. */
+  /**
+   * The time of the database. `now` is never ahead of it, for stored instants; `latest` is never behind, for deadlines.
+   */
   clock: { now(): Date; latest(): Date }
   log: Logger
   limits: TimeLimits

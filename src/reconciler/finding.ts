@@ -1,4 +1,4 @@
-// From a lease to what is wished, and from what was seen to what is written.
+// Derives the desired state from a lease, and the finding from an observation.
 
 import { isUsingGpus, type Observed } from '../domain/instances/containers.ts'
 import { isFinal } from '../domain/instances/states.ts'
@@ -7,10 +7,11 @@ import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import { isUnconfirmed } from './confirmation.ts'
 import type { Desired, Plan, TimeLimits } from './plan.ts'
 
-/** How soon to look again at what is changing, when the provider does not say; and at what runs, in case it ends. */
+/** Time to the next pass while a container changes, unless the provider expects an instant. */
 const changingPassMs = 2_000
+/** Time to the next pass while a container runs, since it may exit. */
 const runningPassMs = 60_000
-/** And at what is at rest: its machine may have lost it, or begun late what it was told before somebody wished otherwise. */
+/** Time to the next pass at rest. The machine may have lost the container, or may act late on an outdated command. */
 const restingPassMs = 10 * 60_000
 const maxBackOffMs = 60_000
 
@@ -48,7 +49,9 @@ export function findingOf(desired: Desired, observed: Observed, plan: Plan, now:
   }
 }
 
-/** When a machine is asked again that did not answer or could not do what it was told: ever more rarely, and just when its grace ends. */
+/**
+ * When to retry a machine that did not answer or refused a step: with backoff, but no later than its grace period ends.
+ */
 export function retryAt(
   { attempts }: InstanceLease,
   desired: Desired,
@@ -57,20 +60,20 @@ export function retryAt(
 ): Date {
   const { unreachableMs, destroyed, status } = desired
   const graceMs = offlineGraceMs - unreachableMs
-  // Nobody waits for what has ended but its machine, which has been away for ten times as long.
+  // No renter waits for an ended instance, so its retries slow down to a tenth of the machine's absence.
   const ended = destroyed || isFinal(status)
   const longestMs = ended ? Math.min(Math.max(maxBackOffMs, unreachableMs / 10), restingPassMs) : maxBackOffMs
   const delayMs = Math.min(1_000 * 2 ** attempts, longestMs)
   return addMs(now, graceMs > 0 ? Math.min(delayMs, graceMs) : delayMs)
 }
 
-/** What is not there cannot begin anything late. */
+/** Null for an absent container: it cannot act on a late command. */
 function nextPassAtRest(observed: Observed, now: Date): Date | null {
   if (observed.state === 'absent') return null
   return observed.state === 'running' ? nextPassAt(observed, now, runningPassMs) : addMs(now, restingPassMs)
 }
 
-/** When the provider expects something else to be seen, but never so late that a heartbeat is left out. */
+/** When the provider expects a change, but within `runningPassMs`, so that `seenAt` stays recent. */
 function nextPassAt(observed: Observed, now: Date, ms: number): Date {
   const expected = 'until' in observed ? observed.until : undefined
   const latest = addMs(now, runningPassMs)

@@ -2,17 +2,17 @@ import type { Logger } from 'pino'
 import { createLoop, type Loop } from './loop.ts'
 
 export type HousekeepingLoopDeps = {
-  /** What is done, by name: each deletes so many things at most, and answers how many there were. */
+  /** Chores by name. Each deletes at most `limit` rows, and returns how many it deleted. */
   chores: Record<string, (limit: number) => Promise<number>>
   now: () => Date
   log: Logger
 }
 
 const intervalMs = 60_000
-/** So much at once: whoever waits for what is locked meanwhile waits for no more. */
+/** Rows per batch. Few, because other transactions may wait for the locks of a batch. */
 const batchSize = 1_000
 
-/** Every minute, one after the other. What one gateway is at, the others leave to it. */
+/** Runs the chores every minute, one after another. The chores skip what another gateway is deleting. */
 export function createHousekeepingLoop({ chores, now, log }: HousekeepingLoopDeps): Loop {
   let last = Number.NEGATIVE_INFINITY
   let stopped = false
@@ -20,7 +20,7 @@ export function createHousekeepingLoop({ chores, now, log }: HousekeepingLoopDep
     name: 'housekeeping',
     async claim() {
       const at = now().getTime()
-      // The clock may have been put back: nobody waits for it to come round again.
+      // Absolute, since the clock may have been set back.
       if (Math.abs(at - last) < intervalMs) return []
       last = at
       return [chores]
@@ -30,7 +30,7 @@ export function createHousekeepingLoop({ chores, now, log }: HousekeepingLoopDep
         try {
           while (!stopped && (await chore(batchSize)) === batchSize);
         } catch (error) {
-          log.warn({ err: error, chore: name }, 'A chore was not done. It is tried again in a minute.')
+          log.warn({ err: error, chore: name }, 'A housekeeping chore failed. The gateway tries it again in a minute.')
         }
       }
     },
@@ -40,7 +40,7 @@ export function createHousekeepingLoop({ chores, now, log }: HousekeepingLoopDep
 
   return {
     ...loop,
-    /** The piece at hand is done; the rest is left to the next start. */
+    /** Finishes the current batch. The rest waits for the next start. */
     async stop() {
       stopped = true
       await loop.stop()

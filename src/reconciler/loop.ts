@@ -1,36 +1,35 @@
-// Finds due work and does it, a few at a time. What is due stands in the database; nothing is remembered here.
+// Claims due work and runs a few items at a time. What is due is in the database; the loop keeps no state of it.
 
 import type { Logger } from 'pino'
 
 export type Loop = {
-  /** Looks for what is due from now on, until stopped. */
+  /** Polls for due work until stopped. */
   start(): void
-  /** There may be something due now. */
+  /** Polls at once, because work may be due. */
   wake(): void
-  /** While it is held nothing is taken; what is worked on goes on. */
+  /** While held, the loop claims nothing. Running work continues. */
   hold(isHeld: boolean): void
-  /** Ends when nothing is due at this instant. True when something was. */
+  /** Waits until nothing is due at this instant. True if work was done. */
   idle(): Promise<boolean>
-  /** Whether nothing could be looked for in a minute, although it was tried. */
+  /** Whether every poll of the last minute failed. */
   isFailing(): boolean
-  /** Ends when whatever is being worked on is done; the rest is left to others. */
+  /** Waits until running work is done. Due work is left to other gateways. */
   stop(): Promise<void>
 }
 
 export type LoopOptions<Item> = {
-  /** For the log. */
+  /** The loop's name in the log. */
   name: string
-  /** Takes at most so many that are due. What is in the hands of this loop now is told. */
+  /** Claims at most `limit` due items. `busy` are the items that this loop works on now. */
   claim(limit: number, busy: readonly Item[]): Promise<Item[]>
   work(item: Item): Promise<void>
-  /** The safety net: what nobody was woken for is found so late at most. */
+  /** The safety net: the loop finds due work within this time without a wake-up. */
   pollMs?: number
-  /** How many are worked on at once. */
+  /** Most items in work at once. */
   concurrency?: number
   log: Logger
 }
 
-/** A failure of so long is no hiccup. */
 const failingAfterMs = 60_000
 
 export function createLoop<Item>(options: LoopOptions<Item>): Loop {
@@ -44,12 +43,12 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   let failingSince: number | undefined
   let startedCount = 0
 
-  /** Takes what is due while there are hands free. Whoever asks meanwhile is asked for once more. */
+  /** Claims due work while slots are free. A call during a poll makes it claim once more. */
   function poll(): Promise<void> {
     pollAgain = true
     polling ??= claimDue().finally(() => {
       polling = undefined
-      // Who asked after the last look, and before this, was handed a promise that looks no more.
+      // A call between the last claim and here got a promise that claims no more.
       return canClaim() ? poll() : undefined
     })
     return polling
@@ -66,12 +65,12 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     }
   }
 
-  /** What is slow keeps one hand busy, and nothing else waiting. */
+  /** Does not wait: a slow item takes one slot and delays no other. */
   function startItem(item: Item): void {
     startedCount += 1
     const task = Promise.resolve()
       .then(() => work(item))
-      .catch((error: unknown) => log.warn({ err: error, loop: name }, 'Due work could not be done.'))
+      .catch((error: unknown) => log.warn({ err: error, loop: name }, 'Due work failed.'))
       .finally(() => {
         running.delete(task)
         tick()
@@ -86,9 +85,9 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
         failingSince = undefined
       },
       (error: unknown) => {
-        // Said once, not every second for as long as the database is gone.
+        // Logged once, not every second while the database is down.
         if (failingSince === undefined)
-          log.warn({ err: error, loop: name }, 'Due work cannot be looked for. It is tried again.')
+          log.warn({ err: error, loop: name }, 'The gateway cannot poll for due work. It keeps trying.')
         failingSince ??= performance.now()
       },
     )
@@ -125,14 +124,14 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   }
 }
 
-/** Several loops as one. Each has hands of its own, so none waits for another. */
+/** Combines loops. Each has slots of its own, so none waits for another. */
 export function createLoops(loops: readonly Loop[]): Loop {
   const each = <Value>(act: (loop: Loop) => Value) => loops.map(act)
   return {
     start: () => void each(loop => loop.start()),
     wake: () => void each(loop => loop.wake()),
     hold: isHeld => void each(loop => loop.hold(isHeld)),
-    /** What one does may be due work for another. */
+    /** Repeats, because the work of one loop may make work due for another. */
     async idle() {
       let worked = false
       while ((await Promise.all(each(loop => loop.idle()))).includes(true)) worked = true

@@ -20,37 +20,39 @@ import {
   waitingForGpus,
 } from './reasons.ts'
 
-/** What is wished of an instance, and what was last written of it. */
+/** What the renter and the market want of an instance, and what was last recorded of it. */
 export type Desired = {
   targetState: TargetState
-  /** Why that was changed last; null while it is as it was rented. */
+  /** Why the target state last changed; null if it never has. */
   targetReason: string | null
-  /** Whether the market gave it its GPUs. */
+  /** Whether the market granted the instance its GPUs. */
   granted: boolean
   interruptible: boolean
   destroyed: boolean
   status: InstanceStatus
   hasRun: boolean
-  /** Its machine could not do what it was last told. */
+  /** Whether the machine refused the last step. */
   refused: boolean
-  /** How it is to be started anew; null where it is not. */
+  /** The remaining part of a restart; null if there is none. */
   restart: Restart | null
-  /** The public keys that are to log in; null where they stay as they are. */
+  /** Public keys that may log in; null if the container keeps the keys it has. */
   sshKeys: string[] | null
-  /** For how long its machine has not answered, it has been loading, and it was to be down; 0 where that is not so. */
+  /** How long the machine has not answered; 0 if it answers. */
   unreachableMs: number
+  /** How long the instance has been loading; 0 if it is not. */
   loadingMs: number
+  /** How long the container has had to go down; 0 if it may run. */
   stoppingMs: number
 }
 
-/** How long is waited for what may never come: for a container to come up, and for a machine to answer again. */
+/** How long to wait for a container to come up, and for a machine to answer again. */
 export type TimeLimits = { startTimeoutMs: number; offlineGraceMs: number }
 
 export type DriverStep = 'ensure' | 'setSshKeys' | 'start' | 'stop' | 'remove'
 
 /**
- * What to do next and what to write. No steps, and `settled`: nothing is to be done until somebody wishes otherwise.
- * `restart` is what is left of one that was asked for; what was, where it is absent.
+ * What to do next and what to record. A `settled` plan has nothing to do until the desired state changes. `restart` is
+ * the remaining part of a restart; absent if unchanged.
  */
 export type Plan = {
   steps: DriverStep[]
@@ -62,7 +64,7 @@ export type Plan = {
 
 type ReachableObserved = Exclude<Observed, { state: 'unreachable' }>
 
-/** From what is wished and what is seen to what is done. It asks nobody, and has an answer for everything. */
+/** Decides the next step. A pure function that covers every combination of desired and observed state. */
 export function makePlan(desired: Desired, observed: Observed, limits: TimeLimits): Plan {
   if (observed.state === 'unreachable') return planUnreachable(desired, limits)
   if (desired.destroyed) return planRemoval(desired, observed)
@@ -77,12 +79,12 @@ function shouldRun({ targetState, granted }: Desired): boolean {
 }
 
 /**
- * Nothing can be done but to ask again, also of what is destroyed or has ended: it may still run there, and is stopped
- * or removed when its machine is back. A machine that is away for a moment costs nobody his instance.
+ * Only retries are possible. A destroyed or ended instance is retried too: its container may still run, and is stopped
+ * or removed when the machine is back. An instance survives an outage that is shorter than the grace period.
  */
 function planUnreachable({ destroyed, status, refused, unreachableMs }: Desired, { offlineGraceMs }: TimeLimits): Plan {
   if (destroyed || isFinal(status)) return { steps: [], status, settled: false }
-  // That it was refused must not be forgotten meanwhile: see what has exited below.
+  // The reason must keep that the machine refused a step: see `hasEndedWhileStopping`.
   const reason = status === 'loading' && refused ? machineError : hostUnreachable
   if (unreachableMs < offlineGraceMs) return { steps: [], status, reason, settled: false }
   return { steps: [], status: 'offline', reason: hostOffline(unreachableMs), settled: false }
@@ -92,20 +94,20 @@ function planRemoval({ status }: Desired, { state }: ReachableObserved): Plan {
   return state === 'absent' ? { steps: [], status, settled: true } : { steps: ['remove'], status, settled: false }
 }
 
-/** It never runs again. If it does all the same, because its machine came back, it is stopped. */
+/** An ended instance never runs again. If its machine comes back with a running container, the container is stopped. */
 function planFinal({ status }: Desired, { state }: ReachableObserved): Plan {
   if (state === 'starting' || state === 'running') return { steps: ['stop'], status, settled: false }
   return { steps: [], status, settled: state !== 'stopping' }
 }
 
 /**
- * What is to be started anew is down first, and what is to be made anew is gone. That it was is written before anything
- * starts, so that nothing is done twice when a gateway dies. Undefined where nothing of it is left to be done.
+ * A reboot first stops the container, and a recycle first removes it. This progress is recorded before anything starts,
+ * so that no step repeats after a crash of the gateway. Undefined if nothing of the restart is left.
  */
 function planRestart(desired: Desired, observed: ReachableObserved, limits: TimeLimits): Plan | undefined {
   const { restart } = desired
   if (restart !== 'reboot' && restart !== 'recycle') return undefined
-  // Nothing is left of a reboot of what is to be down: when it is started again, that is all.
+  // A reboot of a stopped instance is done: its next start is all it needs.
   if (restart === 'reboot' && !shouldRun(desired)) return { ...planStopped(desired, observed), restart: null }
   if (
     shouldRun(desired) &&
@@ -126,7 +128,7 @@ function planRecycle(desired: Desired, { state }: ReachableObserved, stopping: P
 
 function planReboot({ status }: Desired, { state }: ReachableObserved, stopping: Plan): Plan | undefined {
   if (state === 'absent' || state === 'failed') return undefined
-  // Called so, unless it was down before: what ended meanwhile by itself ended while it was to be stopped.
+  // Recorded as stopping if it was running: if the container exits now, `hasEndedWhileStopping` must hold.
   return { ...stopping, status: status === 'running' ? 'stopping' : status, restart: null }
 }
 
@@ -135,7 +137,7 @@ function planRunning(desired: Desired, observed: ReachableObserved, limits: Time
   const loading = (steps: DriverStep[], reason: Reason): Plan => ({ steps, status: 'loading', reason, settled: false })
   const loadOrTimeOut = (steps: DriverStep[], reason: Reason) =>
     hasTimedOut ? timedOutPlan(limits) : loading(steps, reason)
-  // What can start is tried at least once, also when nobody looked for long.
+  // Every start is tried at least once, even if no pass ran for a long time.
   const startOrTimeOut = (container: { sshKeys: string[] }) =>
     (desired.refused ? loadOrTimeOut : loading)(startSteps(desired, container), starting)
   switch (observed.state) {
@@ -144,7 +146,7 @@ function planRunning(desired: Desired, observed: ReachableObserved, limits: Time
     case 'preparing':
       return loadOrTimeOut([], pulling)
     case 'starting':
-      // When that is too late, it is looked at once more, and stopped.
+      // On a timeout, the next pass stops the container.
       return loadOrTimeOut([], starting)
     case 'prepared':
     case 'stopped':
@@ -164,7 +166,7 @@ function planRunning(desired: Desired, observed: ReachableObserved, limits: Time
   }
 }
 
-/** What is to run has its GPUs meanwhile, and loads for nothing: neither that nor going down goes on for ever. */
+/** An instance holds its GPUs while it loads, free of charge, and while it stops. Neither may last forever. */
 function hasLoadTimedOut({ status, loadingMs }: Desired, { startTimeoutMs }: TimeLimits): boolean {
   return status === 'loading' && loadingMs >= startTimeoutMs
 }
@@ -177,17 +179,17 @@ function timedOutPlan({ startTimeoutMs }: TimeLimits): Plan {
   return endedPlan('exited', startTimeout(startTimeoutMs))
 }
 
-/** What has run should be there, unless it was removed to be made anew. */
+/** The container of an instance that has run must exist, unless a recycle removed it. */
 function isContainerExpected({ hasRun, restart }: Desired): boolean {
   return hasRun && restart !== 'anew'
 }
 
-/** What ended while it was to be stopped, was stopped: it can start again, also after its machine refused that once. */
+/** A container that exits while it is to stop counts as stopped and may start again, even after a refused start. */
 function hasEndedWhileStopping({ status, refused }: Desired): boolean {
   return ['stopped', 'stopping', 'scheduling'].includes(status) || (status === 'loading' && refused)
 }
 
-/** A key that was taken away must not log in, not even while the container comes up. */
+/** Sets keys before the start: a removed key must not log in, not even while the container starts. */
 function startSteps(desired: Desired, container: { sshKeys: string[] }): DriverStep[] {
   return [hasOtherKeys(desired, container) ? 'setSshKeys' : 'start']
 }
@@ -216,7 +218,7 @@ function planStopped(desired: Desired, observed: ReachableObserved): Plan {
     case 'failed':
       return endedPlan('exited', observed)
     case 'preparing':
-      // It is there sooner or later, or cannot be had.
+      // Not settled, because the pull will succeed or fail.
       return { steps: [], status, reason, settled: false }
     case 'prepared':
     case 'stopped':
@@ -225,7 +227,7 @@ function planStopped(desired: Desired, observed: ReachableObserved): Plan {
   }
 }
 
-/** What an instance is called that does not run and is not to: for want of GPUs, or because nobody wants it to. */
+/** The status of an instance that must not run: it waits for GPUs, or its target state is stopped. */
 function idleStatus({ targetState, targetReason, interruptible, hasRun, status }: Desired): {
   status: InstanceStatus
   reason: Reason | undefined

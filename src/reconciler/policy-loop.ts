@@ -4,7 +4,7 @@ import { createLoop, type Loop } from './loop.ts'
 
 export type PolicyLoopDeps = { policies: ReturnType<typeof duePolicyServices>; log: Logger }
 
-/** Does to instances what was arranged for an instant. One that could not be done is when its lease has run out. */
+/** Runs due policies of instances. A failed one is retried when its lease expires. */
 export function createPolicyLoop({ policies, log }: PolicyLoopDeps): Loop {
   return createLoop<PolicyLease>({
     name: 'policies',

@@ -1,17 +1,19 @@
-// Why an instance is as it is, in words for its renter.
+// The reasons of statuses, in words for renters.
 
 import type { Reason, TargetReason } from '../domain/instances/instances.ts'
 
-/** What stops an instance. What destroys it is seen of none. */
+/** Reasons that stop an instance. The excluded ones destroy it, so no status shows them. */
 const stopMessages: Record<Exclude<TargetReason, 'DEBT' | 'RENTAL_ENDED'>, string> = {
-  USER_REQUEST: 'It was asked to stop.',
-  NO_CREDIT: 'The credit of its account ended.',
-  SPEND_LIMIT: 'A limit of what is spent was reached.',
-  SCHEDULE: 'It was arranged to stop at this instant.',
-  COST_LIMIT: 'It had cost as much as was arranged.',
+  USER_REQUEST: 'The renter asked to stop the instance.',
+  NO_CREDIT: 'The account ran out of credit.',
+  SPEND_LIMIT: 'The instance counts toward a spend limit that was reached.',
+  SCHEDULE: 'The instance reached its scheduled stop time.',
+  COST_LIMIT: 'The instance reached its cost limit.',
 }
 
-/** Why an instance is to be stopped. One that was rented so was asked to. */
+/**
+ * Why an instance must be stopped. An instance that was rented as stopped has no target reason, so it is the renter's.
+ */
 export function stopReasonOf(targetReason: string | null): Reason {
   const code = isStop(targetReason) ? targetReason : 'USER_REQUEST'
   return { code, message: stopMessages[code] }
@@ -23,42 +25,45 @@ function isStop(reason: string | null): reason is keyof typeof stopMessages {
 
 export const outbid: Reason = {
   code: 'OUTBID',
-  message: 'A higher bid or a rental on demand has its GPUs; it resumes when they are free.',
+  message: 'A higher bid or an on-demand rental took the GPUs. The instance resumes when they are free.',
 }
-/** The market gave it its GPUs, or will; a container that still runs on them must go first. */
+/** The market has granted the GPUs or will. A container that still runs on them must end first. */
 export const waitingForGpus: Reason = {
   code: 'WAITING_FOR_GPUS',
-  message: 'Its GPUs are in use; it starts when they are free.',
+  message: 'The GPUs are in use. The instance starts when they are free.',
 }
-export const pulling: Reason = { code: 'PULLING', message: 'Its image is being pulled.' }
-export const starting: Reason = { code: 'STARTING', message: 'Its container is starting.' }
-export const restarting: Reason = { code: 'STARTING', message: 'It starts again as soon as its container is down.' }
-export const rebooting: Reason = { code: 'REBOOTING', message: 'It was asked to reboot.' }
-export const recycling: Reason = { code: 'RECYCLING', message: 'Its container is made anew, as it was asked to be.' }
-export const started: Reason = { code: 'STARTED', message: 'Its container is up.' }
+export const pulling: Reason = { code: 'PULLING', message: 'The machine is pulling the image.' }
+export const starting: Reason = { code: 'STARTING', message: 'The container is starting.' }
+export const restarting: Reason = {
+  code: 'STARTING',
+  message: 'The instance starts again as soon as its container is down.',
+}
+export const rebooting: Reason = { code: 'REBOOTING', message: 'The renter asked to reboot the instance.' }
+export const recycling: Reason = { code: 'RECYCLING', message: 'The renter asked to recreate the container.' }
+export const started: Reason = { code: 'STARTED', message: 'The container is up.' }
 export const machineError: Reason = {
   code: 'MACHINE_ERROR',
-  message: 'Its machine could not do what is wished; it is tried again.',
+  message: 'The machine could not carry out the last step. Berth tries again.',
 }
 export const hostUnreachable: Reason = {
   code: 'HOST_UNREACHABLE',
-  message: 'Its machine does not answer at the moment; it is tried again.',
+  message: 'The machine does not answer. Berth tries again.',
 }
 export const containerLost: Reason = {
   code: 'CONTAINER_LOST',
-  message: 'Its machine does not have its container any more.',
+  message: 'The machine has lost the container.',
 }
 
 export function hostOffline(ms: number): Reason {
-  return { code: 'HOST_OFFLINE', message: `Its machine has not answered for ${printMinutes(ms)}.` }
+  return { code: 'HOST_OFFLINE', message: `The machine has not answered for ${printMinutes(ms)}.` }
 }
 
 export function startTimeout(ms: number): Reason {
-  return { code: 'START_TIMEOUT', message: `It did not come up within ${printMinutes(ms)}.` }
+  return { code: 'START_TIMEOUT', message: `The instance did not come up within ${printMinutes(ms)}.` }
 }
 
 export function exited(exitCode: number): Reason {
-  return { code: 'EXITED', message: `Its container ended by itself, with exit code ${exitCode}.`, exitCode }
+  return { code: 'EXITED', message: `The container exited with code ${exitCode}.`, exitCode }
 }
 
 function printMinutes(ms: number): string {

@@ -1,8 +1,8 @@
-// One look at one instance: see, plan, act, until nothing is left to do but wait; then write down what was seen.
+// One pass over one instance: observe, plan and act until only waiting is left, then record the finding.
 //
-// One gateway at a time acts on an instance. Its lease sees to that, and that every call ends before the lease does;
-// nothing starts without its GPUs being marked as in use under the lease. What a machine still does that was told too
-// late is found by the next look, which there is for every container, and put right there.
+// One gateway at a time acts on an instance. It has a lease, and every call ends before the lease does. A container
+// starts only after its GPUs were marked as in use under the lease. If a machine acts on a late command, the next pass
+// (every container gets one) sees it and corrects it.
 
 import type { Observed } from '../domain/instances/containers.ts'
 import { wantsGpus } from '../domain/instances/instances.ts'
@@ -14,7 +14,7 @@ import { type DriverStep, makePlan, type Plan } from './plan.ts'
 import { machineError, waitingForGpus } from './reasons.ts'
 import { observeContainer, runStep } from './steps.ts'
 
-/** Looking and acting in turns comes to an end long before this, or there is a bug. */
+/** A pass takes far fewer steps, unless there is a bug. */
 const maxSteps = 10
 const gpuWaitMs = 10_000
 
@@ -25,7 +25,10 @@ export async function reconcile(deps: ReconcilerDeps, lease: InstanceLease): Pro
     await runPass(deps, lease)
   } catch (error) {
     const { instanceId, attempts } = lease
-    log.warn({ err: error, instanceId: String(instanceId), attempts }, 'An instance could not be looked at.')
+    log.warn(
+      { err: error, instanceId: String(instanceId), attempts },
+      'A pass over an instance failed. The gateway tries again.',
+    )
     await reconciliation.postpone(lease, retryAt(lease, desiredOf(lease, clock.now()), limits, clock.now()))
   }
 }
@@ -36,7 +39,7 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
   let last: DriverStep | undefined
   let started = false
   let seenAt: Date | null = null
-  /** Where it was told to start, its GPUs stay its own until another look: what begins may not be seen at once. */
+  /** After a start, the GPUs stay in use until the next pass: the container may not be visible at once. */
   const findingFor = (observed: Observed, next: Plan): Finding => {
     const finding = findingOf(desired, observed, next, clock.now())
     return { ...finding, seenAt, inactive: finding.inactive && !started }
@@ -47,15 +50,15 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
     if (observed.state !== 'unreachable') seenAt = askedAt
     const next = makePlan(desired, observed, limits)
     const [step] = next.steps
-    // What was begun and cannot be seen yet takes its time.
+    // The same step again means that it has begun and is not visible yet.
     if (step === undefined || step === last) return await record(deps, lease, findingFor(observed, next))
     const outcome = await runStep[step](deps, lease)
-    // It may have begun before it failed.
+    // A failed start may have begun.
     if (step === 'start' && outcome.kind !== 'waiting') started = true
     switch (outcome.kind) {
       case 'begun':
         last = step
-        // What ends after it was started here ended by itself, and is not started once more.
+        // A container that ends after this start has exited, and must not start again.
         if (step === 'start') desired = { ...desired, status: 'loading', loadingMs: 0, refused: false }
         break
       case 'waiting': {
@@ -69,12 +72,12 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
       case 'refused': {
         const { instanceId, machineId } = lease
         const about = { err: outcome.error, instanceId: String(instanceId), machineId, step }
-        deps.log.warn(about, 'A machine did not do what it was told.')
+        deps.log.warn(about, 'A machine refused a step.')
         return await record(deps, lease, { ...findingFor(observed, { ...next, reason: machineError }), failed: true })
       }
     }
   }
-  throw new Error(`Instance ${lease.instanceId} did not come to rest in ${maxSteps} turns.`)
+  throw new Error(`Instance ${lease.instanceId} did not come to rest within ${maxSteps} steps.`)
 }
 
 async function record(
@@ -88,6 +91,7 @@ async function record(
   const dueAt = finding.failed ? retryAt(lease, desiredOf(lease, clock.now()), limits, clock.now()) : finding.dueAt
   const machine = await reconciliation.record(lease, { ...finding, dueAt })
   if (machine === 'suspended')
-    log.warn(about, 'A machine does not confirm that a container is down: nothing new is rented on it.')
-  if (machine === 'cleared') log.info(about, 'A machine has confirmed what it owed: it can be rented again.')
+    log.warn(about, 'A machine does not confirm that a container is down. It takes no new rentals until it does.')
+  if (machine === 'cleared')
+    log.info(about, 'A machine has confirmed that its containers are down. It takes new rentals again.')
 }

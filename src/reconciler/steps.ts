@@ -1,4 +1,4 @@
-// What each step of a plan is, and what becomes of it.
+// Runs the steps of a plan.
 
 import type { Observed } from '../domain/instances/containers.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
@@ -6,10 +6,10 @@ import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
 import type { DriverStep } from './plan.ts'
 
-/** A provider that does not answer in time is asked again later. */
+/** A call that takes longer counts as unreachable, and is retried later. */
 const providerTimeoutMs = 10_000
 
-/** What became of a step: it has begun, its GPUs are still in use, or the machine refused, or did not answer. */
+/** A step has begun, waits for GPUs that are in use, got no answer from the machine, or was refused. */
 export type StepOutcome = { kind: 'begun' | 'waiting' | 'unreachable' } | { kind: 'refused'; error: unknown }
 
 export async function observeContainer(deps: ReconcilerDeps, lease: InstanceLease): Promise<Observed> {
@@ -29,7 +29,7 @@ export const runStep: Record<DriverStep, (deps: ReconcilerDeps, lease: InstanceL
     return await outcomeOf(deps.provider.ensure(spec, signal))
   },
   async setSshKeys(deps, lease) {
-    // The keys that were planned with. Others that came since are found by the next look, which is due then.
+    // The keys of the lease, as planned. A later change of keys makes another pass due.
     const { instanceId, sshKeys } = lease
     if (!sshKeys) return { kind: 'begun' }
     return await outcomeOf(deps.provider.setSshKeys({ instanceId, sshKeys }, leaseSignal(deps, lease)))
@@ -57,9 +57,9 @@ function isUnreachable(error: unknown): boolean {
   return error instanceof MachineUnreachable || (error instanceof DOMException && error.name === 'TimeoutError')
 }
 
-/** A call ends before the lease does: after that, another gateway may be acting on the instance. */
+/** Ends a call before the lease ends: after that, another gateway may act on the instance. */
 function leaseSignal({ clock }: ReconcilerDeps, { instanceId, leasedUntil }: InstanceLease): AbortSignal {
   const leftMs = leasedUntil.getTime() - clock.latest().getTime()
-  if (leftMs <= 0) throw new Error(`The lease of instance ${instanceId} ran out while it was looked at.`)
+  if (leftMs <= 0) throw new Error(`The lease of instance ${instanceId} ran out during a pass.`)
   return AbortSignal.timeout(Math.min(leftMs, providerTimeoutMs))
 }

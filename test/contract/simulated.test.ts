@@ -133,13 +133,13 @@ describe('a simulated image', () => {
       await ending.start()
       expect(await ending.after(seconds - 1)).toMatchObject({ state: 'running' })
       expect(await ending.after(1)).toMatchObject({ state: 'exited', exitCode, endedAt: clock.now() })
-      expect((await ending.log()).at(-1)).toBe(`It ended by itself, with exit code ${exitCode}.`)
+      expect((await ending.log()).at(-1)).toBe(`The container exited with code ${exitCode}.`)
     }
     await ending.start()
     await ending.after(4)
     await ending.stop()
     expect(await ending.after(100)).toMatchObject({ state: 'stopped' })
-    expect((await ending.log()).at(-1)).toBe('It is down.')
+    expect((await ending.log()).at(-1)).toBe('The container is down.')
   })
 
   it('prints the echo commands of onstart, and the GPU load each minute', async () => {
@@ -153,8 +153,8 @@ describe('a simulated image', () => {
     await running.start()
     await running.after(183)
     const log = await running.log()
-    expect(log.slice(log.indexOf('It is up.'))).toEqual([
-      ...['It is up.', 'SSH listens on port 22', 'Running onstart', 'hello world ***', 'box'],
+    expect(log.slice(log.indexOf('The container is up.'))).toEqual([
+      ...['The container is up.', 'SSH listens on port 22', 'Running onstart', 'hello world ***', 'box'],
       ...Array.from({ length: 3 }, () => expect.stringMatching(/^GPU 0: \d\d % busy$/)),
     ])
     expect(await running.exec('env')).toBe('HOME=/root\nHOSTNAME=box\nWHO=world\nTOKEN=***\n')

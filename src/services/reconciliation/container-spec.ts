@@ -1,4 +1,4 @@
-// Everything of an instance that makes its container, secrets opened.
+// Loads everything that a container is made from, with decrypted secrets.
 
 import type { Database } from '../../database/client.ts'
 import { Prisma } from '../../database/generated/client.ts'
@@ -12,7 +12,7 @@ import { openJson, type Secrets } from '../secrets.ts'
 
 const { sql } = Prisma
 
-/** The public keys of the instance i, in the order of their ids. */
+/** The public keys of the instance `i`, in the order of their ids. */
 export const instanceSshKeysSql = sql`ARRAY(
   SELECT k.public_key FROM instance_ssh_keys a JOIN ssh_keys k ON k.id = a.ssh_key_id WHERE a.instance_id = i.id ORDER BY k.id)`
 

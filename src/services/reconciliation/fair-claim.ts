@@ -1,4 +1,4 @@
-// Whose turn it is. Whoever has much to be done must not keep the others waiting, and whoever is alone gets every hand.
+// Shares the reconciler's slots between accounts. A busy account must not delay others; a lone one may use every slot.
 
 import type { Database } from '../../database/client.ts'
 import { Prisma } from '../../database/generated/client.ts'
@@ -6,19 +6,19 @@ import { type InstanceLease, leaseEndSql } from './leases.ts'
 
 const { sql } = Prisma
 
-/** So many of those that are due the longest are compared. When there are more, accounts take turns. */
+/** Compares this many of the instances that are due the longest. If more are due, accounts take turns. */
 const comparedCount = 64
 
 export type ClaimQuery = { limit: number; busy: readonly InstanceLease[] }
 export type ClaimedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
 
 /**
- * Leases instances that are due. Of the few that are due the longest, accounts with the fewest in hand come first. Where
- * more are due than that, one account may fill them all and those of another be behind them: so before them comes the
- * next instance of each of the next accounts, round and round, but for accounts that have half of the hands already.
+ * Leases due instances. Among the instances that are due the longest, accounts with the fewest in work come first. If
+ * more are due, one account may fill that window and hide the instances of others. So a round-robin goes first: it
+ * takes the next instance of each account, but skips accounts that have half of the slots already.
  */
 export function createFairClaim(database: Database): (turn: ClaimQuery) => Promise<ClaimedInstances> {
-  // Each gateway for itself: where it begins makes no difference.
+  // Each gateway has its own: the round-robin may start at any account.
   let lastAccount = 0
 
   return async function claim({ limit, busy }) {
@@ -29,7 +29,7 @@ export function createFairClaim(database: Database): (turn: ClaimQuery) => Promi
     const rows = await database.rows(sql`
       WITH RECURSIVE longest AS MATERIALIZED (
         SELECT i.id, i.account_id, i.due_at FROM instances i WHERE ${isFree} ORDER BY i.due_at LIMIT ${comparedCount}
-      ), hands AS MATERIALIZED (
+      ), in_work AS MATERIALIZED (
         SELECT account_id, count(*) FROM unnest(${busy.map(({ accountId }) => accountId)}::int[]) AS account_id GROUP BY 1
       ), walk (step, account_id) AS (
         SELECT 0, ${lastAccount}::int WHERE (SELECT count(*) FROM longest) = ${comparedCount}
@@ -42,13 +42,13 @@ export function createFairClaim(database: Database): (turn: ClaimQuery) => Promi
         SELECT next.id, min(step) AS step FROM walk CROSS JOIN LATERAL (
           SELECT i.id FROM instances i WHERE ${isFree} AND i.account_id = walk.account_id ORDER BY i.due_at LIMIT 1
         ) next
-        WHERE step > 0 AND NOT EXISTS (SELECT FROM hands h WHERE h.account_id = walk.account_id AND h.count >= ${capacity / 2}::float)
+        WHERE step > 0 AND NOT EXISTS (SELECT FROM in_work h WHERE h.account_id = walk.account_id AND h.count >= ${capacity / 2}::float)
         GROUP BY next.id
       ), candidates AS (
         SELECT id, step, NULL::bigint AS place, NULL::timestamptz AS since FROM turns
         UNION ALL
         SELECT id, NULL, row_number() OVER (PARTITION BY account_id ORDER BY due_at)
-          + coalesce((SELECT count FROM hands h WHERE h.account_id = longest.account_id), 0), due_at
+          + coalesce((SELECT count FROM in_work h WHERE h.account_id = longest.account_id), 0), due_at
         FROM longest WHERE id NOT IN (SELECT id FROM turns)
       ), taken AS MATERIALIZED (
         SELECT i.id, i.account_id, c.step FROM candidates c JOIN instances i ON i.id = c.id AND ${isFree}
@@ -56,7 +56,7 @@ export function createFairClaim(database: Database): (turn: ClaimQuery) => Promi
       )
       UPDATE instances SET leased_until = ${leaseEndSql(now)} FROM taken WHERE instances.id = taken.id
       RETURNING instances.id, taken.account_id, taken.step, instances.leased_until, ${now}`)
-    // The looks estimate from this: the machine of this gateway may have been suspended since it read the clock last.
+    // Passes estimate the time from this reading: the gateway's computer may have slept since its last one.
     if (rows[0]) clock.recordReading(rows[0][4] as Date, askedMs)
     const walked = rows.filter(([, , step]) => step !== null).toSorted(([, , a], [, , b]) => Number(a) - Number(b))
     lastAccount = (walked.at(-1)?.[1] as number | undefined) ?? lastAccount

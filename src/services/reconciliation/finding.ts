@@ -1,28 +1,28 @@
 import type { Reason } from '../../domain/instances/instances.ts'
 import type { InstanceStatus, Restart } from '../../domain/instances/states.ts'
 
-/** What was seen and decided. */
+/** The result of a pass: what it observed and decided. */
 export type Finding = {
   status: InstanceStatus
   reason: Reason | undefined
-  /** It runs, or did when it was looked at. */
+  /** Whether the pass observed the container as running. */
   ran: boolean
-  /** Its container uses no GPU: whoever waits for them may start. */
+  /** Whether the container uses no GPU. Instances that wait for its GPUs may start then. */
   inactive: boolean
-  /** When its container ended by itself: null where that is not known, and left out where it did not. */
+  /** When the container exited; null if that is unknown, absent if it did not exit. */
   endedAt?: Date | null
-  /** It was destroyed, and its container is gone. */
+  /** Whether the instance is destroyed and its container is gone. */
   gone: boolean
-  /** Its machine answered what it was asked last. */
+  /** Whether the machine answered the last call. */
   answered: boolean
-  /** When its machine was asked last what it answered with how it is; null where it did not. */
+  /** When the pass sent the last observation that the machine answered; null if none was answered. */
   seenAt: Date | null
-  /** Its machine owes the answer that it is down, for too long. */
+  /** Whether the machine has not confirmed a stop within `confirmMs`. */
   unconfirmed: boolean
-  /** It could not be looked at, or nothing be done for it. */
+  /** Whether the machine did not answer or refused a step. */
   failed: boolean
-  /** What is left of a restart that was asked for; undefined for what was. */
+  /** The remaining part of a restart; undefined if unchanged. */
   restart?: Restart | null | undefined
-  /** When to look again; null for when somebody wishes otherwise. */
+  /** When the next pass is due; null if only a change of the desired state makes one due. */
   dueAt: Date | null
 }

@@ -4,15 +4,15 @@ import type { InstanceStatus, Restart, TargetState } from '../../domain/instance
 
 const { sql } = Prisma
 
-/** A gateway that dies keeps what it leased from the others for so long. Only the database's clock counts it. */
+/** The instances of a dead gateway stay leased for at most this long. Only the database's clock measures it. */
 export const leaseMs = 30_000
 
-/** When a lease ends that is taken now. */
+/** The end of a lease that starts now. */
 export function leaseEndSql(now: Prisma.Sql): Prisma.Sql {
   return sql`${now} + ${leaseMs} * interval '1 millisecond'`
 }
 
-/** An instance that one gateway looks at, until the lease ends. */
+/** An instance that only one gateway acts on until the lease ends. */
 export type InstanceLease = {
   instanceId: bigint
   accountId: number
@@ -21,32 +21,34 @@ export type InstanceLease = {
   generation: number
   attempts: number
   targetState: TargetState
-  /** Why that was changed last; null while it is as it was rented. */
+  /** Why the target state last changed; null if it never has. */
   targetReason: string | null
   status: InstanceStatus
   interruptible: boolean
   granted: boolean
-  /** Its GPUs cost something. */
+  /** Whether its GPUs are being charged. */
   charged: boolean
   hasRun: boolean
   destroyed: boolean
   destroyedAt: Date | null
   statusChangedAt: Date
-  /** Its machine could not do what it was last told. */
+  /** Whether the machine refused the last step. */
   refused: boolean
-  /** How it is to be started anew; null where it is not. */
+  /** The remaining part of a restart; null if there is none. */
   restart: Restart | null
-  /** Since when its machine does not answer; null while it does. */
+  /** Since when the machine does not answer; null while it does. */
   unreachableAt: Date | null
-  /** When its machine answered last with how it is, before this. */
+  /** When the instance was last observed, before this lease. */
   seenAt: Date | null
-  /** Since when its machine does not confirm that it is down. */
+  /** Since when a stop is overdue for confirmation; null if none is. */
   unconfirmedAt: Date | null
-  /** The public keys that are to log in; null where they are as they were when it was made. */
+  /** Public keys that may log in; null if the container keeps the keys that it was made with. */
   sshKeys: string[] | null
 }
 
-/** Whether the instance is still ours, and locked now. A lease that ran out may be taken by another at any time. */
+/**
+ * Locks the instance if this gateway still has its lease. Another gateway may take it at any time after the lease ends.
+ */
 export async function lockIfLeased(tx: Transaction, { instanceId, leasedUntil }: InstanceLease): Promise<boolean> {
   const rows = await tx.rows(sql`
     SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND leased_until > ${tx.now}

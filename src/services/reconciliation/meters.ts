@@ -1,4 +1,4 @@
-// What follows for money from what was seen of an instance.
+// Starts and stops the meters of an instance after a pass.
 
 import type { Transaction } from '../../database/transaction.ts'
 import { isFinal } from '../../domain/instances/states.ts'
@@ -12,8 +12,8 @@ import type { Finding } from './finding.ts'
 import type { InstanceLease } from './leases.ts'
 
 /**
- * Its GPUs cost something while it runs as it is to, also until it is down where it is to start anew; and its disk until
- * it is lost.
+ * Charges the GPUs while the instance runs as desired, and while it goes down for a restart. A lost instance costs
+ * nothing.
  */
 export async function updateMeters(tx: Transaction, lease: InstanceLease, finding: Finding, at: Date): Promise<void> {
   const { status, endedAt } = finding
@@ -21,7 +21,7 @@ export async function updateMeters(tx: Transaction, lease: InstanceLease, findin
   const isUp = status === 'running' || (status === 'stopping' && lease.charged)
   const runs = isUp && lease.targetState === 'running' && lease.granted && !destroyed
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
-  // Also where others have ended its GPUs since: they may have ended them later.
+  // Applies even if the compute meter was stopped since: its end may be later than the end of the container.
   const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed
   if (runs === lease.charged && !isLost && !hasEnded) return
   const account = await lockBalance(tx, accountId, at)
@@ -34,16 +34,25 @@ export async function updateMeters(tx: Transaction, lease: InstanceLease, findin
   if (hasEnded) {
     const end = endedAtOf(lease, endedAt ?? null, at)
     await stopMeters(tx, account, compute, end)
-    await refundAfter(tx, account, compute, end, 'Its container had ended.')
+    await refundAfter(tx, account, compute, end, 'The container had ended.')
   } else if (!isLost) await stopMeters(tx, account, compute)
   if (!isLost) return
-  // Nobody knows what became of it after it was seen last.
+  // The machine did not confirm anything after the last observation, so the charges end there.
   const last = finding.seenAt ?? lease.seenAt ?? at
   await stopMeters(tx, account, instanceMetersSql([instanceId]), last)
-  await refundAfter(tx, account, instanceMetersSql([instanceId]), last, 'Its machine was not seen any more.')
+  await refundAfter(
+    tx,
+    account,
+    instanceMetersSql([instanceId]),
+    last,
+    'The machine did not confirm that the instance still existed.',
+  )
 }
 
-/** When what ran had ended: not before it was seen to run, and not later than now, whatever its machine's clock says. */
+/**
+ * When the container ended. Never before it was last observed, nor later than now, since the machine's clock may be
+ * wrong.
+ */
 function endedAtOf({ seenAt }: InstanceLease, endedAt: Date | null, at: Date): Date {
   const last = seenAt ?? at
   if (endedAt === null || endedAt < last) return last

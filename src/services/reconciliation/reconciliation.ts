@@ -1,4 +1,4 @@
-// The database's side of reconciling: who looks at which instance, and what becomes of what was seen.
+// The reconciler's access to the database: leases of instances, and records of findings.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { transaction } from '../../database/transaction.ts'
@@ -20,15 +20,12 @@ const { sql } = Prisma
 export function reconciliationServices({ database, secrets }: Deps) {
   const claimFairly = createFairClaim(database)
   return {
-    /**
-     * Takes instances that are due, in turns between accounts; `busy` are those that this gateway has now. What one
-     * gateway takes no other has.
-     */
+    /** Leases due instances, in turns between accounts. `busy` are the instances that this gateway works on now. */
     async claim(limit: number, busy: readonly InstanceLease[] = []): Promise<InstanceLease[]> {
       const { ids: taken, leasedUntil } = await claimFairly({ limit, busy })
       if (taken.length === 0) return []
-      // Asked afterwards and at once: a statement that takes rows sees them as they are when it takes them, but
-      // everything beside them, such as the GPUs, as it was when it began.
+      // A second statement. The claim sees the rows that it locks as they are then, but everything else, such as the
+      // GPUs, as it was when the claim began.
       const rows = await database.rows(sql`
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
           ${holdsGpusSql},
@@ -37,8 +34,8 @@ export function reconciliationServices({ database, secrets }: Deps) {
           i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at, i.seen_at
         FROM instances i WHERE i.id = ANY(${taken.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
-        const [instanceId, accountId, machineId, generation, attempts, ...standing] = row
-        const [targetState, targetReason, status, interruptible, ...rest] = standing
+        const [instanceId, accountId, machineId, generation, attempts, ...state] = row
+        const [targetState, targetReason, status, interruptible, ...rest] = state
         const [granted, hasRun, destroyed, vm, mode, keys, refused, charged, restart, ...instants] = rest as [
           ...[boolean, boolean, boolean, boolean],
           LaunchConfig['mode'],
@@ -72,8 +69,8 @@ export function reconciliationServices({ database, secrets }: Deps) {
       loadContainerSpec(database, secrets, instanceId),
 
     /**
-     * Marks the GPUs as in use, before the container starts on them. False while another's container may still run on
-     * one of them, or when the market has given them to another since.
+     * Marks the GPUs as in use before the container starts. False while another container may still run on one of them,
+     * or if the market has granted them to another instance.
      */
     async occupyGpus(lease: InstanceLease): Promise<boolean> {
       return await transaction(database, async tx => {
@@ -91,27 +88,29 @@ export function reconciliationServices({ database, secrets }: Deps) {
     },
 
     /**
-     * Grants what should have been granted: a command that died between its wish and the market is made good here. True
-     * when that changed what is wished of this instance; it was given back then, to be looked at anew.
+     * Updates the market if a command changed the desired state and crashed before it did. True if that changed the
+     * desired state of this instance: the lease is then released for another pass.
      */
     async updateMarket({ instanceId, machineId, leasedUntil, generation }: InstanceLease): Promise<boolean> {
       await transaction(database, async tx => {
         const machine = await lockMachine(tx, machineId)
         if (machine) await updateMarket(tx, machine, tx.at)
       })
-      // On its own, since the market has taken other instances: nobody takes one of a lower id after those.
+      // A transaction of its own: the market update locked other instances, and locks are taken in id order.
       const changed = await database.rows(sql`
         UPDATE instances SET leased_until = NULL
         WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND generation <> ${generation} RETURNING id`)
       return changed.length > 0
     },
 
-    /** Writes what was seen, and gives the instance back. What was seen under an older wish changes no status. */
+    /** Records a finding and releases the lease. A finding of an older generation changes no status. */
     async record(lease: InstanceLease, finding: Finding): Promise<SuspensionChange | undefined> {
       return await transaction(database, tx => recordFinding(tx, lease, finding))
     },
 
-    /** Gives an instance back that could not be looked at, to be looked at later, or as soon as somebody wished since. */
+    /**
+     * Releases the lease after a failed pass. The next is due at `dueAt`, or sooner if the desired state has changed.
+     */
     async postpone({ instanceId, leasedUntil, generation, attempts }: InstanceLease, dueAt: Date): Promise<void> {
       await database.rows(sql`
         UPDATE instances SET leased_until = NULL, attempts = ${attempts + 1},

@@ -1,4 +1,4 @@
-// What becomes of what was seen of an instance, in one transaction.
+// Records the finding of a pass in one transaction.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -15,7 +15,7 @@ import { updateMeters } from './meters.ts'
 
 const { sql } = Prisma
 
-/** What became of a machine by it: nothing new is rented on it from now on, or can be again. */
+/** Whether the finding suspended new rentals on the machine, or allowed them again. */
 export type SuspensionChange = 'suspended' | 'cleared'
 
 export async function recordFinding(
@@ -29,7 +29,7 @@ export async function recordFinding(
   if (!machine || !(await lockIfLeased(tx, lease))) return undefined
   const vacated = finding.inactive && (await vacateGpus(tx, lease, at))
   const emptied = finding.gone ? await releaseResources(tx, lease, machine, at) : machine
-  // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
+  // An instance that just ended gets another pass: it still holds its GPUs, which the market must grant to others.
   const ended = isFinal(finding.status) && !isFinal(lease.status)
   const dueAt = ended ? at : finding.dueAt
   const [current] = await tx.rows(sql`
@@ -42,10 +42,10 @@ export async function recordFinding(
         THEN ${finding.restart ?? null}::restart ELSE restart END,
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
     WHERE id = ${lease.instanceId} RETURNING generation`)
-  // Others may have something to do now, or it has itself.
+  // Another instance may be due now, or this one again.
   if (vacated || ended || current?.[0] !== lease.generation) tx.notifyAfterCommit()
   if (current?.[0] !== lease.generation) return undefined
-  // Of what ended before there is nothing new to be said: why it ended stays.
+  // An ended instance keeps the reason of its end.
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
   const suspension = await updateSuspension(tx, lease, finding, emptied, at)
   await updateMeters(tx, lease, finding, at)
@@ -55,7 +55,7 @@ export async function recordFinding(
   return suspension
 }
 
-/** A machine that owes an answer for any of its instances is given nothing new, until it has answered for all. */
+/** A machine takes no new rentals until it has confirmed every overdue stop of its instances. */
 async function updateSuspension(
   tx: Transaction,
   { instanceId, unconfirmedAt: before }: InstanceLease,
@@ -75,8 +75,8 @@ async function updateSuspension(
 }
 
 /**
- * Locks the instance and those that wait for its GPUs, in order of id like every transaction that locks several. The ids
- * come as an array: with OR, or with IN, PostgreSQL would read every instance ever made.
+ * Locks the instance and those that wait for its GPUs. Every transaction locks instances in id order. The ids come as
+ * an array: with OR, or with IN, PostgreSQL would scan all instances.
  */
 async function lockWaitingInstances(tx: Transaction, { instanceId, machineId }: InstanceLease): Promise<void> {
   await tx.rows(sql`
@@ -86,22 +86,22 @@ async function lockWaitingInstances(tx: Transaction, { instanceId, machineId }: 
     )) ORDER BY id FOR NO KEY UPDATE`)
 }
 
-/** Frees the GPUs for those who hold them and wait. True when there was something to free. */
+/** Marks the GPUs as free, and wakes the instances that hold them and wait. True if a GPU was in use. */
 async function vacateGpus(tx: Transaction, { instanceId, machineId }: InstanceLease, at: Date): Promise<boolean> {
-  const left = await tx.rows(sql`
+  const freed = await tx.rows(sql`
     UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`)
-  if (left.length === 0) return false
+  if (freed.length === 0) return false
   await tx.rows(sql`
     UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
       SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND holder_id <> ${instanceId}
-      AND index = ANY(${left.map(([index]) => index as number)}::int[])
+      AND index = ANY(${freed.map(([index]) => index as number)}::int[])
     )`)
   return true
 }
 
 /**
- * Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. Its
- * secrets go, since nothing is started with them any more.
+ * Returns disk and ports to the machine, which may make offers rentable. Releases the volumes, and deletes the secrets,
+ * because the container never starts again.
  */
 async function releaseResources(
   tx: Transaction,

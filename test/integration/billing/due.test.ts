@@ -69,7 +69,7 @@ describe('when credit ends', () => {
       account.key,
       `{ instance(id: ${instance.id}) { status statusReason { code message } } }`,
     )
-    const statusReason = { code: 'NO_CREDIT', message: 'The credit of its account ended.' }
+    const statusReason = { code: 'NO_CREDIT', message: 'The account ran out of credit.' }
     expect(data.instance).toEqual({ status: 'STOPPED', statusReason })
     const charged = (computeNanos * (ms(end) - ms(instance.since))) / 3_600_000n
     const period = { start: instance.since, end, rate: computeNanos }

@@ -110,9 +110,9 @@ describe('an event', () => {
         message: 'Instance received its GPUs.',
         changes: [{ field: 'granted', before: 'false', after: 'true' }],
       },
-      became('CREATED', 'LOADING', 'Instance is now loading. Its image is being pulled.'),
-      became('LOADING', 'LOADING', 'Its container is starting.'),
-      became('LOADING', 'RUNNING', 'Instance is now running. Its container is up.'),
+      became('CREATED', 'LOADING', 'Instance is now loading. The machine is pulling the image.'),
+      became('LOADING', 'LOADING', 'The container is starting.'),
+      became('LOADING', 'RUNNING', 'Instance is now running. The container is up.'),
       {
         ...{ ...asked, type: 'INSTANCE_LABEL_CHANGED', message: 'Instance label changed to "second".' },
         changes: [{ field: 'label', before: 'first', after: 'second' }],

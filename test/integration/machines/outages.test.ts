@@ -178,7 +178,7 @@ describe('a machine that does not answer', () => {
     const about = counting.lines.filter(line => line['instanceId'] === String(id)).map(({ msg }) => msg)
     expect(about).toEqual([
       'A machine does not answer.',
-      'A machine does not confirm that a container is down: nothing new is rented on it.',
+      'A machine does not confirm that a container is down. It takes no new rentals until it does.',
     ])
     await counting.close()
     await plug()
@@ -232,7 +232,7 @@ describe('an instance that does not come up', () => {
     await advanceTime(29 * minute)
     expect(await read(id)).toMatchObject({ status: 'loading' })
     await advanceTime(2 * minute)
-    const reason = { reason_code: 'START_TIMEOUT', reason_message: 'It did not come up within 30 minutes.' }
+    const reason = { reason_code: 'START_TIMEOUT', reason_message: 'The instance did not come up within 30 minutes.' }
     expect(await read(id)).toMatchObject({ status: 'exited', ...reason })
     expect(await machine()).toMatchObject({ holder_id: null, occupant_id: null })
     expect(await container(id)).toBe(end)

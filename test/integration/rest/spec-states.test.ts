@@ -140,7 +140,7 @@ describe('actual_status', () => {
       await rentals.exit(id, exitCode)
       expect(await rentals.read(key, id)).toMatchObject({
         actual_status: 'exited',
-        status_msg: `Its container ended by itself, with exit code ${exitCode}.`,
+        status_msg: `The container exited with code ${exitCode}.`,
       })
     }
   })
