@@ -1,5 +1,5 @@
-// A market that does not exist, and could. The same seed gives the same machines, so that documentation, tests and
-// benches can rely on them.
+// Generates a realistic demo market. The same seed gives the same machines, so that documentation, tests and benchmarks
+// can rely on them.
 
 import { parseDriverVersion } from '../src/domain/machines/machines.ts'
 import type { NewMachine } from '../src/services/machines/machines.ts'
@@ -53,7 +53,7 @@ const rackCpus: typeof homeCpus = [
   ['Intel Xeon Gold 6338', 128, 3.2, 'X12DPG-OA6'],
   ['Intel Xeon Platinum 8480+', 224, 3.8, 'X13DEG-OAD'],
 ]
-/** Each driver with the newest CUDA that it runs. */
+/** Each driver with the newest CUDA version that it supports. */
 const drivers: [version: string, cuda: number, weight: number][] = [
   ['535.183.06', 12.2, 2],
   ['550.127.05', 12.4, 3],
@@ -70,7 +70,7 @@ const diskNames = [
   'nvme',
 ]
 
-/** Machines first to end-1 of the market that a seed stands for. `start` is when they were listed. */
+/** Generates the machines `first` to `end - 1` of the market of a seed. `start` is when they are listed. */
 export function* generateDemoMachines(first: number, end: number, start: Date, seed: number): Generator<DemoMachine> {
   for (let index = first; index < end; index += 1) yield createDemoMachine(index, start, seed)
 }
@@ -83,7 +83,7 @@ export function countDemoHosts(machines: number): number {
 
 type Host = ReturnType<typeof createHost>
 
-/** Machines of one host stand in one place, and are priced in one way. */
+/** The machines of a host share their place and their price level. */
 function createHost(index: number, seed: number) {
   const random = createRandom(seed, 1, index)
   const [country, city] = random.weighted(places, ([, , weight]) => weight)
@@ -124,7 +124,7 @@ function createDemoMachine(index: number, start: Date, seed: number): DemoMachin
   }
 }
 
-/** The first machines show every model once. */
+/** The first machines have one of each model. */
 function pickModel(index: number, { datacenter }: Host, random: SeededRandom): DemoModel {
   const weightHere = (model: DemoModel) => model.weight * (model.rack === datacenter ? 4 : 1)
   return demoModels[index] ?? random.weighted(demoModels, weightHere)
@@ -191,7 +191,7 @@ function pickNetworkFields(index: number, numGpus: number, { datacenter }: Host,
   return {
     downloadMbps: random.rounded(0.6 * linkMbps, 0.98 * linkMbps, 1),
     uploadMbps: random.rounded(0.4 * linkMbps, 0.95 * linkMbps, 1),
-    // 198.18.0.0/15 is set aside for benchmarks: no such machine exists.
+    // 198.18.0.0/15 is reserved for benchmarks, so no real machine has these addresses.
     publicIp: `198.${18 + ((index >> 16) & 1)}.${(index >> 8) & 255}.${index & 255}`,
     staticIp: datacenter || random.chance(0.4),
     firstPort: 20_000,
@@ -199,7 +199,7 @@ function pickNetworkFields(index: number, numGpus: number, { datacenter }: Host,
   }
 }
 
-/** What nobody verified is cheaper, and a bid starts well below the price. Prices are in tenths of a cent. */
+/** Unverified machines are cheaper, and the minimum bid is well below the price. Prices are whole tenths of a cent. */
 function pickPrices(model: DemoModel, verification: string, { priceFactor }: Host, random: SeededRandom) {
   const trust = verification === 'verified' ? 1 : 0.82
   const mills = Math.max(2, Math.round(1_000 * model.dollarsPerHour * priceFactor * trust * random.between(0.92, 1.12)))

@@ -3,9 +3,8 @@ import { noFilters, readMigrations } from '../src/database/migrations.ts'
 import { withSchemaEngine } from '../src/database/schema-engine.ts'
 
 /**
- * What the migrations lack to arrive at schema.prisma, as SQL; undefined when they agree. It uses an empty database.
- * Partial indexes, INCLUDE and CHECK are unknown to the schema language and are passed over: they stand in the
- * migrations alone.
+ * The SQL that takes the migrations to schema.prisma; undefined if they agree. Needs an empty database. Ignores partial
+ * indexes, INCLUDE and CHECK, because the schema language does not have them: only the migrations do.
  */
 export async function findSchemaDrift(emptyDatabaseUrl: string): Promise<string | undefined> {
   const path = 'schema.prisma'

@@ -1,5 +1,5 @@
-// The GPU models of the demo market, as the trade names them. Memory, bandwidth, TFLOPS (FP32), power and compute
-// capability are the vendors'; performance and price are typical of a market like this one, not quotes.
+// The GPU models of the demo market, by their trade names. Memory, bandwidth, FP32 TFLOPS, power and compute capability
+// are the vendors' figures. Performance and price are typical of such a market, not quotes.
 
 import type { NewGpuModel } from '../src/services/machines/machines.ts'
 
@@ -12,7 +12,7 @@ type Row = [
   computeCapability: number,
   dlperf: number,
   dollarsPerHour: number,
-  /** How common it is. */
+  /** How common the model is, relative to the others. */
   weight: number,
 ]
 
@@ -83,7 +83,7 @@ export type DemoModel = {
   dlperf: number
   dollarsPerHour: number
   weight: number
-  /** Built for racks: found in data centers, many to a machine. */
+  /** Whether it is built for racks: mostly in data centers, and many to a machine. */
   rack: boolean
 }
 

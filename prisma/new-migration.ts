@@ -1,5 +1,5 @@
-// npm run db:migration NAME: writes prisma/migrations/<time>_<name>/migration.sql with what schema.prisma has and the
-// migrations lack. Read it, and add by hand what the schema language cannot say.
+// npm run db:migration NAME: writes prisma/migrations/<time>_<name>/migration.sql with the changes of schema.prisma
+// since the last migration. Review the file, and add by hand what the schema language does not have.
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { parseConfig } from '../src/config.ts'
@@ -8,7 +8,7 @@ import { findSchemaDrift } from './drift.ts'
 
 const name = process.argv[2]
 if (!name || !/^[a-z0-9_]+$/.test(name))
-  throw new Error('Name the migration in snake_case: npm run db:migration add_volumes')
+  throw new Error('The migration needs a name in snake_case: npm run db:migration add_volumes')
 
 const { dataDir, databaseUrl } = parseConfig(process.env)
 const onLost = (error: Error) => {
@@ -18,7 +18,7 @@ const server = await openServer(databaseUrl, { dataDir, role: 'command', onLost 
 const sql = await withScratchDatabase(server.url, findSchemaDrift).finally(() => server.release())
 
 if (sql === undefined) {
-  process.stdout.write('Schema and migrations agree: nothing to write.\n')
+  process.stdout.write('Schema and migrations agree. No migration was written.\n')
 } else {
   const time = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
   const folder = new URL(`migrations/${time}_${name}/`, import.meta.url)

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'prisma/config'
 
-// `prisma generate` looks for a native schema engine and downloads it when it is missing. It never runs it, so
-// any file that exists will do, and generating works without a network.
+// `prisma generate` downloads a native schema engine if it finds none, but never runs it. Any existing file will do, so
+// generating works without a network.
 process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= fileURLToPath(import.meta.url)
 
 export default defineConfig({

@@ -11,16 +11,19 @@ import { demoModels } from './gpu-models.ts'
 const demoMachineCount = 420
 const demoEmail = 'demo@example.com'
 const demoCreditNanos = 100_000_000_000n
-/** Machines of one batch are listed together or not at all. The demo market is one batch. */
+/** A batch is listed as a whole or not at all. The demo market fits into one batch. */
 const batchSize = 500
 
-/** Facts of common GPU models, for files that name one and say nothing of it. */
+/** Facts of common GPU models, for import files that only name a model. */
 export const commonModels = demoModels.map(({ gpuModel }) => gpuModel)
 
 type KeyServices = { apiKeys: Pick<Services['apiKeys'], 'identify'> }
 export type MarketSize = { machines: number; seed?: number }
 
-/** The demo account and market, each unless it exists. The account's key is the one in the file while that works, and replaced otherwise. */
+/**
+ * Makes the demo account and market if they do not exist. Uses the API key in the file while it is valid, else replaces
+ * it.
+ */
 export async function ensureDemo(services: KeyServices, operations: Operations, keyFile: string) {
   const key = await ensureDemoKey(services, operations, keyFile)
   if (!(await operations.machines.hasAny())) await seedMarket(operations, { machines: demoMachineCount })
@@ -30,7 +33,7 @@ export async function ensureDemo(services: KeyServices, operations: Operations, 
 async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, keyFile: string) {
   const kept = await readFile(keyFile, 'utf8').catch(() => '')
   if (await apiKeys.identify(kept)) return { apiKey: kept, isNew: false }
-  // Other gateways on the database keep keys of their own, which go on working.
+  // Gateways that share the database have keys of their own, which stay valid.
   const keyName = `demo, ${hostname()}:${keyFile}`
   await operations.apiKeys.revoke(demoEmail, { name: keyName })
   const { apiKey } = await operations.accounts
@@ -45,8 +48,8 @@ async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, k
 }
 
 /**
- * Lists so many machines of a demo market, host by host, after those of the same seed that are there: no machine is
- * listed twice. Whoever calls sees to it that nobody else does meanwhile. `onProgress` hears how many are listed so far.
+ * Lists machines of a demo market, host by host. Continues after the machines of the same seed that are already listed.
+ * Callers must prevent concurrent calls. `onProgress` gets the number of machines listed so far.
  */
 export async function seedMarket(
   operations: Operations,

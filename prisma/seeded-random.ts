@@ -1,6 +1,6 @@
 export type SeededRandom = ReturnType<typeof createRandom>
 
-/** Numbers that look random, and follow from these three (splitmix32). */
+/** Pseudo-random numbers (splitmix32). The same arguments give the same numbers. */
 export function createRandom(seed: number, stream: number, index: number) {
   let state = Math.imul(seed, 0x85ebca6b) ^ Math.imul(stream, 0xc2b2ae35) ^ Math.imul(index + 1, 0x27d4eb2f)
 
@@ -16,17 +16,17 @@ export function createRandom(seed: number, stream: number, index: number) {
   }
 
   function weighted<T>(items: readonly T[], weightOf: (item: T) => number): T {
-    let left = next() * items.reduce((sum, item) => sum + weightOf(item), 0)
+    let remaining = next() * items.reduce((sum, item) => sum + weightOf(item), 0)
     for (const item of items) {
-      left -= weightOf(item)
-      if (left < 0) return item
+      remaining -= weightOf(item)
+      if (remaining < 0) return item
     }
     return items.at(-1) as T
   }
 
   return {
     between,
-    /** A number with so many places behind the point. */
+    /** A number with this many decimal places. */
     rounded: (low: number, high: number, places: number) => Number(between(low, high).toFixed(places)),
     whole: (low: number, high: number) => Math.floor(between(low, high + 1)),
     chance: (share: number) => next() < share,
