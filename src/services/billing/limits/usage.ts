@@ -18,7 +18,7 @@ type Database = Pick<Transaction, 'rows'>
 type Account = Balance & { accountId: number }
 
 /**
- * `reachedAt`: when the limit is reached next if nothing changes; null if it is not, or that is recorded already.
+ * `reachedAt`: when the limit is reached next if nothing changes; null if it never is or this is already recorded.
  * `checkAt`: when the limit must be checked again.
  */
 type LimitUsage = { limit: SpendLimit; usedNanos: bigint; reachedAt: Date | null; checkAt: Date | null }
