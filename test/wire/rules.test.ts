@@ -238,7 +238,7 @@ it('lists SSH keys as an array and API keys in apikeys, and confirms a revocatio
   expect((await client.delete(`/auth/apikeys/${body.id}/`)).text).toBe('"Successfully Deleted API Key"')
 })
 
-it('gives the ID of a new volume in three forms (rule 14)', async () => {
+it('gives the id of a new volume in three forms (rule 14)', async () => {
   const { body: found } = await client.post('/volumes/search/', { limit: 1 })
   const { body } = await client.put('/volumes/', { id: found.offers[0].id, size: 15 })
   expect(body).toEqual({ success: true, id: expect.any(Number), volume_id: body.id, volume_name: `V.${body.id}` })

@@ -22,7 +22,7 @@ export const Machine = builder.prismaObject('Machine', {
   include: { gpuModel: true },
   fields: t => ({
     id: t.id({
-      description: 'Unique ID of the machine. Starts with `mch_`.',
+      description: 'Id of the machine, such as `mch_42`.',
       resolve: ({ id }) => printId('Machine', id),
     }),
     hostId: t.exposeInt('hostId', { description: 'Number of the host. All machines of one host share it.' }),

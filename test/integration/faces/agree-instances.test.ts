@@ -79,11 +79,11 @@ describe('an update over REST and GraphQL', () => {
     expect(await faces.readInstance(one)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
   })
 
-  it.each(['an unknown ID', 'no credit', 'a limit', 'no permission', 'no key'])(
+  it.each(['an unknown id', 'no credit', 'a limit', 'no permission', 'no key'])(
     'is refused alike with %s',
     async name => {
       const poor = await app.newKey(null, someCredit)
-      const [one, other] = name === 'an unknown ID' ? [987_654, 987_654] : await rentTwins('created', poor)
+      const [one, other] = name === 'an unknown id' ? [987_654, 987_654] : await rentTwins('created', poor)
       await app.sql(
         creditSql(0n, `id IN (SELECT account_id FROM instances WHERE id = ${one}) AND ${name === 'no credit'}`),
       )
@@ -134,7 +134,7 @@ describe('a bulk update over REST and GraphQL', () => {
     expect([rest.status, graphql.items]).toMatchObject([404, [{ outcome: 'FAILED', error: { code: 'NOT_FOUND' } }]])
   })
 
-  it('names an invalid ID by its position in the list', async () => {
+  it('names an invalid id by its position in the list', async () => {
     const graphql = await faces.mutate(key, 'updateInstances', { ids: ['1', 'off_2'], targetState: 'STOPPED' })
     expect([graphql.code, graphql.issues[0].path]).toEqual(['INVALID_INPUT', 'ids.1'])
     const single = await faces.mutate(key, 'updateInstance', { id: 'off_2', targetState: 'STOPPED' })
@@ -142,10 +142,10 @@ describe('a bulk update over REST and GraphQL', () => {
   })
 
   it.each([
-    ['no IDs', { ids: [], state: 'stopped' }, { ids: [], targetState: 'STOPPED' }],
-    ['neither IDs nor changes', { ids: [] }, { ids: [] }],
+    ['no ids', { ids: [], state: 'stopped' }, { ids: [], targetState: 'STOPPED' }],
+    ['neither ids nor changes', { ids: [] }, { ids: [] }],
     ['no changes', { ids: [1] }, { ids: ['1'] }],
-    ['65 IDs', { ids: Array(65).fill(1), state: 'stopped' }, { ids: Array(65).fill('1'), targetState: 'STOPPED' }],
+    ['65 ids', { ids: Array(65).fill(1), state: 'stopped' }, { ids: Array(65).fill('1'), targetState: 'STOPPED' }],
     ['a label that is too long', { ids: [1], label: 'x'.repeat(257) }, { ids: ['1'], label: 'x'.repeat(257) }],
   ])('is refused alike with %s', async (_name, body, input) => {
     const rest = await app.rest(key, 'PUT', '/instances/', body)
@@ -261,7 +261,7 @@ describe('reading instances', () => {
     expect(list.instances.map((row: { id: number }) => row.id)).toEqual(ids.toReversed())
   })
 
-  it('answers 404 over REST and null in GraphQL for an unknown ID', async () => {
+  it('answers 404 over REST and null in GraphQL for an unknown id', async () => {
     expect((await app.rest(key, 'GET', '/instances/987654/')).status).toBe(404)
     expect((await app.graphql(key, '{ instance(id: 987654) { id } }')).data).toEqual({ instance: null })
   })

@@ -85,8 +85,8 @@ describe('SSH keys', () => {
   })
 
   it.each([
-    ['a known ID', ({ id }: OwnAccount) => id, undefined],
-    ['an unknown ID', () => 987_654, 'NOT_FOUND'],
+    ['a known id', ({ id }: OwnAccount) => id, undefined],
+    ['an unknown id', () => 987_654, 'NOT_FOUND'],
   ])('are deleted or refused alike: %s', async (_which, which, code) => {
     const requests = (own: OwnAccount): FaceRequests => ({
       rest: ['DELETE', `/ssh/${which(own)}/`],
@@ -155,8 +155,8 @@ describe('API keys', () => {
   })
 
   it.each([
-    ['a known ID', ({ id }: OwnAccount) => id, undefined],
-    ['an unknown ID', () => 987_654, 'NOT_FOUND'],
+    ['a known id', ({ id }: OwnAccount) => id, undefined],
+    ['an unknown id', () => 987_654, 'NOT_FOUND'],
   ])('are revoked or refused alike: %s', async (_which, which, code) => {
     const requests = (own: OwnAccount): FaceRequests => ({
       rest: ['DELETE', `/auth/apikeys/${which(own)}/`],
@@ -227,8 +227,8 @@ describe('templates', () => {
   })
 
   it.each([
-    ['a known ID', ({ id }: OwnAccount) => id, undefined],
-    ['an unknown ID', () => 987_654, 'NOT_FOUND'],
+    ['a known id', ({ id }: OwnAccount) => id, undefined],
+    ['an unknown id', () => 987_654, 'NOT_FOUND'],
   ])('are deleted or refused alike: %s', async (_which, which, code) => {
     const requests = (own: OwnAccount): FaceRequests => ({
       rest: ['DELETE', '/template/', { template_id: which(own) }],

@@ -86,7 +86,7 @@ describe('the GraphQL face', () => {
     expect(await codes(query('x'.repeat(65)), key)).toBe(refused)
   })
 
-  it('repeats only the beginning of an invalid ID', async () => {
+  it('repeats only the beginning of an invalid id', async () => {
     const { errors } = await app.graphql(key, `{ node(id: "${'x'.repeat(10_000)}") { id } }`)
     expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
     expect(JSON.stringify(errors).length).toBeLessThan(2_000)

@@ -1,4 +1,4 @@
-// No field or route that takes an ID reaches another account's data, or does what the key does not allow.
+// No field or route that takes an id reaches another account's data, or does what the key does not allow.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -20,7 +20,7 @@ let stranger: string
 
 beforeAll(async () => {
   app = await startApp()
-  // High IDs cannot be mistaken for another number in an answer.
+  // High ids cannot be mistaken for another number in an answer.
   await app.sql('ALTER SEQUENCE instances_id_seq RESTART 5000001')
   await app.sql('ALTER SEQUENCE offers_id_seq RESTART 7000001')
   await app.sql('ALTER SEQUENCE volumes_id_seq RESTART 8000001')
@@ -42,7 +42,7 @@ const noSuchId = 987_654_321
 
 const cases = Object.entries({ ...fieldCases, ...routeCases })
 
-it('covers every field and every route that takes an ID', () => {
+it('covers every field and every route that takes an id', () => {
   expect(Object.keys(fieldCases).toSorted()).toEqual(fieldsWithIds().toSorted())
   expect(Object.keys(routeCases).toSorted()).toEqual(routesWithIds().toSorted())
 })
@@ -62,7 +62,7 @@ async function readAllTables(): Promise<unknown> {
     (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
 }
 
-/** Rents a new offer and returns its ID. */
+/** Rents a new offer and returns its id. */
 async function rentNewOffer(key: string): Promise<number> {
   const offerId = await rentals.newOffer()
   await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', label: 'mine' })
@@ -75,10 +75,10 @@ function isRefused(answer: { status: number; [more: string]: unknown }): boolean
   return 'body' in answer ? forbidden && answer.status === 403 : forbidden
 }
 
-describe("another account's ID", () => {
+describe("another account's id", () => {
   const owned = cases.filter(([, { of }]) => of !== 'machine')
 
-  it.each(owned)('looks exactly like an unknown ID in %s', async (_name, { of, ask }) => {
+  it.each(owned)('looks exactly like an unknown id in %s', async (_name, { of, ask }) => {
     const id = await (of === 'offer' ? rentNewOffer(owner) : make[of](owner))
     const before = await readAllTables()
     const answer = async (of: number) => JSON.stringify(await ask(app, stranger, of)).replaceAll(String(of), 'ID')
@@ -86,7 +86,7 @@ describe("another account's ID", () => {
     expect(await readAllTables()).toEqual(before)
   })
 
-  it('is not found in a bulk update, while an ID of the caller is changed', async () => {
+  it('is not found in a bulk update, while an id of the caller is changed', async () => {
     const [mine, foreign] = [await rentals.rent(stranger), await rentals.rent(owner)]
     const { body } = await app.rest(stranger, 'PUT', '/instances/', { ids: [foreign, mine], state: 'stopped' })
     expect(body).toEqual({ success: true })
@@ -101,7 +101,7 @@ describe("another account's ID", () => {
     expect(JSON.stringify([body, data])).not.toContain(String(foreign))
   })
 
-  it('resolves to null when it is an account ID', async () => {
+  it('resolves to null when it is an account id', async () => {
     const ids = ['acc_1', 'acc_2', 'acc_3', 'acc_987654']
     const { data } = await app.graphql(stranger, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } viewer { id } }', {
       ids,
@@ -124,7 +124,7 @@ describe('a key without the permission', () => {
   })
 })
 
-describe('a key restricted to one ID', () => {
+describe('a key restricted to one id', () => {
   const bound = (operation: Operation, parameter: string, id: number) => ({
     api: {
       instance_read: {},
@@ -132,7 +132,7 @@ describe('a key restricted to one ID', () => {
     },
   })
 
-  it.each(cases.filter(([, { parameter }]) => parameter))('may use %s for that ID only', async (_name, given) => {
+  it.each(cases.filter(([, { parameter }]) => parameter))('may use %s for that id only', async (_name, given) => {
     const [one, other] = [await make[given.of](owner), await make[given.of](owner)]
     const key = await app.newScopedKey(owner, bound(given.operation, given.parameter as string, one))
     const before = await readAllTables()
@@ -145,7 +145,7 @@ describe('a key restricted to one ID', () => {
   })
 
   it.each(cases.filter(([, { parameter }]) => !parameter))(
-    'may not use %s, which has no ID to match',
+    'may not use %s, which has no id to match',
     async (_name, given) => {
       const id = await make[given.of](owner)
       const answer = await given.ask(app, await app.newScopedKey(owner, bound(given.operation, 'id', id)), id)
@@ -153,7 +153,7 @@ describe('a key restricted to one ID', () => {
     },
   )
 
-  it('may not use a bulk update that names another ID too', async () => {
+  it('may not use a bulk update that names another id too', async () => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const key = await app.newScopedKey(owner, bound('instances.update', 'id', one))
     const before = await readAllTables()
@@ -166,7 +166,7 @@ describe('a key restricted to one ID', () => {
   it.each([
     ['two fields', (a: number, b: number) => `{ a: instance(id: ${a}) { id } b: instance(id: ${b}) { id } }`],
     ['nodes', (a: number, b: number) => `{ nodes(ids: ["ins_${a}", "ins_${b}"]) { id } }`],
-  ])('reads its ID even when %s request another one in the same operation', async (_name, query) => {
+  ])('reads its id even when %s request another one in the same operation', async (_name, query) => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const key = await app.newScopedKey(owner, bound('instances.get', 'id', one))
     const { data, errors } = await app.graphql(key, query(one, other))

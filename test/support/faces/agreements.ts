@@ -37,7 +37,7 @@ const anInstance = async ({ rentals, key }: AgreementSite, body: object = {}) =>
 const aRunningInstance = async ({ rentals, key }: AgreementSite) => ({ id: await rentals.rentToStatus(key, 'running') })
 const anSshKey = async ({ app, key }: AgreementSite) => {
   await app.rest(key, 'POST', '/ssh/', { ssh_key: `${aPublicKey('mine')} me@home` })
-  // The key may have been registered before, so its ID is read from the list.
+  // The key may have been registered before, so its id is read from the list.
   const { body } = await app.rest(key, 'GET', '/ssh/')
   return { id: body.at(-1).id as number }
 }
@@ -127,7 +127,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   },
   'billing.usage': {
     reads: true,
-    // Creates a charge on the day that both requests name. The ID is the start of that day in milliseconds.
+    // Creates a charge on the day that both requests name. The id is the start of that day in milliseconds.
     prepare: async site => {
       const { app } = site
       await aRunningInstance(site)

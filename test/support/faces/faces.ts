@@ -20,7 +20,7 @@ export const graphqlCodes: Record<string, string> = {
 /** The issue messages in a REST error text, without the field names, which differ between the faces. */
 export function messagesOf(msg: string): string[] {
   return msg
-    .split(/(?:^| )[\w.]+: /)
+    .split(/(?:^| )[a-z_][\w.]*: /i)
     .filter(text => text !== '')
     .toSorted()
 }

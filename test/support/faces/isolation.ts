@@ -1,4 +1,4 @@
-// For every field and route that takes an ID: its request, the operation that a key needs, and what the ID names.
+// For every field and route that takes an id: its request, the operation that a key needs, and what the id names.
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
@@ -10,12 +10,12 @@ import { subscribeSse } from '../streams.ts'
 
 export type IsolationCase = {
   /**
-   * The operation that the key needs, and the constraint parameter that holds the ID. Without a parameter every constraint
+   * The operation that the key needs, and the constraint parameter that holds the id. Without a parameter every constraint
    * refuses the request.
    */
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
-  /** What the ID names. Offers and machines belong to no account until they are rented. */
+  /** What the id names. Offers and machines belong to no account until they are rented. */
   of:
     | 'account'
     | 'instance'
@@ -265,7 +265,7 @@ export const fieldCases: Record<string, IsolationCase> = {
   },
 }
 
-/** ID of the first SSH key that the owner registers: aPublicKey('known'). */
+/** Id of the first SSH key that the owner registers: aPublicKey('known'). */
 export const knownSshKeyId = 9_000_001
 
 const path = '/api/v0/instances/{id}/'

@@ -9,7 +9,7 @@ import type { Rentals } from '../instances/rentals.ts'
 import { volumesOf } from '../volumes/volumes.ts'
 
 export type RepeatableSite = { app: TestApp; rentals: Rentals; owner: string }
-/** Creates what the request names and returns its ID. */
+/** Creates what the request names and returns its id. */
 type Prepare = (site: RepeatableSite) => Promise<number>
 type RepeatableCase = {
   prepare?: Prepare

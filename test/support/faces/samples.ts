@@ -13,7 +13,7 @@ import {
 } from 'graphql'
 import { schema } from '../../../src/graphql/schema.ts'
 
-/** An operation for every root field with its required arguments only. Every ID in it is `id`. */
+/** An operation for every root field with its required arguments only. Every id in it is `id`. */
 export function sampleOperations(id: string): { name: string; operation: string }[] {
   const roots = { query: schema.getQueryType(), mutation: schema.getMutationType() }
   return Object.entries(roots).flatMap(([kind, root]) =>
