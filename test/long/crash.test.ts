@@ -98,7 +98,7 @@ it(`loses nothing when gateways are killed ${killCount} times during ${rentalCou
   await startReaders(['sse', 'websocket'])
   let [killed, cuts, jumps] = [0, 0, 0]
   let failed = false
-  const isOver = () => failed || (killed >= killCount && renterDriver.figures.rentals >= rentalCount)
+  const isOver = () => failed || (killed >= killCount && renterDriver.counts.rentals >= rentalCount)
   const killGateways = async (random: SeededRandom) => {
     for (; !isOver(); killed += 1) {
       await sleep(random.between(0, isShort ? 1_500 : 4_000))
@@ -153,7 +153,7 @@ it(`loses nothing when gateways are killed ${killCount} times during ${rentalCou
   const events = readers.reduce((sum, { ids }) => sum + ids.length, 0)
   const resumed = readers.reduce((sum, reader) => sum + reader.resumed, 0)
   const figures = {
-    ...renterDriver.figures,
+    ...renterDriver.counts,
     killed,
     cuts,
     jumps,
@@ -171,8 +171,8 @@ it(`loses nothing when gateways are killed ${killCount} times during ${rentalCou
     await expectConverged({ sql }, machineId)
   }
   await expectMachinesMatchDesired(sql)
-  await expectOneRentalPerKey(sql, renterDriver.deeds)
-  await expectCommandsOnce(sql, renterDriver.deeds)
+  await expectOneRentalPerKey(sql, renterDriver.records)
+  await expectCommandsOnce(sql, renterDriver.records)
   await expectConsistentEvents(sql)
   expect(await findInstantsAhead(sql)).toEqual([])
   expect(await brokenLaws(sql)).toEqual([])

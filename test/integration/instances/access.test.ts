@@ -1,11 +1,11 @@
-// How an instance is reached and looked into, in each launch mode, and over both faces.
+// Connections, logs and commands of instances, in each launch mode and over both faces.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { subscribeSse } from '../../support/streams.ts'
 
-/** The same market behind two gateways: one whose operator runs an SSH proxy, and one without. */
+/** One market behind two gateways: `proxied` has an SSH proxy, `plain` has none. */
 let plain: TestApp
 let proxied: TestApp
 let rentals: Rentals
@@ -36,7 +36,7 @@ const address = '198.18.0.1'
 const proxyLogin = (id: number) => ({ sshHost: 'ssh.example.com', sshPort: 2222, sshUser: `ins_${id}` })
 
 describe('a running instance', () => {
-  it('in ssh_direct is logged in to at the public port of its port 22', async () => {
+  it('in ssh_direct has SSH at the public port of its port 22', async () => {
     const id = await rentals.rentToStatus(key, 'running', { runtype: 'ssh_direct', env: { '-p 22:2222': '1' } })
     const connection = await connectionOf(proxied, id)
     const { hostPort } = connection.ports.find((port: { containerPort: number }) => port.containerPort === 22)
@@ -58,7 +58,7 @@ describe('a running instance', () => {
     })
   })
 
-  it('in ssh_proxy is logged in to at the proxy, by its id', async () => {
+  it('in ssh_proxy has SSH at the proxy, with its id as the user', async () => {
     const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'ssh_proxy' })
     expect(await connectionOf(proxied, id)).toEqual({
       ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: null },
@@ -66,7 +66,7 @@ describe('a running instance', () => {
     })
   })
 
-  it('in jupyter_proxy has its notebook on the computer that logs in', async () => {
+  it('in jupyter_proxy has its notebook through the SSH tunnel', async () => {
     const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'jupyter_proxy' })
     expect(await connectionOf(proxied, id)).toEqual({
       ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: 'http://127.0.0.1:8080/' },
@@ -74,7 +74,7 @@ describe('a running instance', () => {
     })
   })
 
-  it('in jupyter_proxy has its notebook there also when port 8080 is public: the notebook listens inside alone', async () => {
+  it('in jupyter_proxy has its notebook through the tunnel even when port 8080 is public', async () => {
     const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'jupyter', env: { '-p 8080:8080': '1' } })
     expect(await connectionOf(proxied, id)).toMatchObject({
       ...{ sshHost: 'ssh.example.com', notebookUrl: 'http://127.0.0.1:8080/' },
@@ -82,14 +82,14 @@ describe('a running instance', () => {
     })
   })
 
-  describe('rented where there is no proxy', () => {
+  describe('rented without a proxy', () => {
     it.each([
       ['ssh_proxy', { runtype: 'ssh_proxy' }, 'SSH_PROXY', [22]],
       ['no runtype', {}, 'SSH_PROXY', [22]],
       ['ssh', { runtype: 'ssh' }, 'SSH_PROXY', [22]],
       ['jupyter_proxy', { runtype: 'jupyter_proxy' }, 'JUPYTER_PROXY', [22, 8080]],
       ['jupyter', { runtype: 'jupyter' }, 'JUPYTER_PROXY', [22, 8080]],
-    ])('with %s is reached on public ports, over REST and GraphQL, also when a proxy is set later', async (...row) => {
+    ])('with %s has public ports over REST and GraphQL, even when a proxy is set later', async (...row) => {
       const [, body, mode, inside] = row
       const id = await rentals.rentToStatus(key, 'running', body)
       for (const app of [plain, proxied]) {
@@ -108,7 +108,7 @@ describe('a running instance', () => {
       }
     })
 
-    it('says in its log that it listens on the ports it has', async () => {
+    it('logs the ports on which it listens', async () => {
       const id = await rentals.rentToStatus(key, 'running', { runtype: 'jupyter' })
       const { data } = await plain.graphql(key, `{ instance(id: ${id}) { logs(tail: 20) { line } } }`)
       expect(data.instance.logs.map(({ line }: { line: string }) => line)).toContain(
@@ -116,7 +116,7 @@ describe('a running instance', () => {
       )
     })
 
-    it('is refused on a machine without a free port, over both faces and in a quote, and is not where a proxy is', async () => {
+    it('is refused on a machine without a free port, over both faces and in a quote, but not with a proxy', async () => {
       const noPort = { firstPort: 20_000, lastPort: 20_000 }
       const offer = await rentals.newOffer({ ...noPort, numGpus: 2 })
       const [half] = (await plain.sql(
@@ -124,18 +124,18 @@ describe('a running instance', () => {
       )) as { id: string }[]
       const taken = await plain.rest(key, 'PUT', `/asks/${half?.id}/`, { image: 'ubuntu' })
       expect(taken.status).toBe(200)
-      const [left] = (await plain.sql(
+      const [other] = (await plain.sql(
         `SELECT id FROM offers WHERE withdrawn_at IS NULL AND rentable AND machine_id = (SELECT machine_id FROM offers WHERE id = ${offer})`,
       )) as { id: string }[]
-      const wish = `input: { offerId: "${left?.id}", spec: { source: { image: "ubuntu" } } }`
+      const input = `input: { offerId: "${other?.id}", spec: { source: { image: "ubuntu" } } }`
       const refusal = { issues: [{ path: 'spec.ports', message: expect.stringContaining('at most 0') }] }
-      const quote = `{ rentQuote(${wish}) { rentable warnings blockers { ... on InvalidInputError { issues { path message } } } } }`
+      const quote = `{ rentQuote(${input}) { rentable warnings blockers { ... on InvalidInputError { issues { path message } } } } }`
       const quoted = (await plain.graphql(key, quote)).data.rentQuote
       expect(quoted).toMatchObject({ rentable: false, blockers: [refusal] })
       expect(quoted.warnings).toContainEqual(expect.stringContaining('no SSH proxy'))
-      const rent = `mutation { rentInstance(${wish}) { ... on InvalidInputError { issues { path message } } } }`
+      const rent = `mutation { rentInstance(${input}) { ... on InvalidInputError { issues { path message } } } }`
       expect((await plain.graphql(key, rent)).data.rentInstance).toEqual(refusal)
-      const rest = await plain.rest(key, 'PUT', `/asks/${left?.id}/`, { image: 'ubuntu' })
+      const rest = await plain.rest(key, 'PUT', `/asks/${other?.id}/`, { image: 'ubuntu' })
       expect(rest).toMatchObject({
         status: 400,
         body: { error: 'invalid_args', msg: expect.stringContaining('at most 0') },
@@ -143,12 +143,12 @@ describe('a running instance', () => {
       expect((await proxied.graphql(key, quote)).data.rentQuote).toMatchObject({ rentable: true, blockers: [] })
     })
 
-    it('is warned of in the answer and in the quote, and not where a proxy is', async () => {
-      const wishOf = (offer: number) => `input: { offerId: "${offer}", spec: { source: { image: "ubuntu" } } }`
+    it('causes a warning in the answer and in the quote, but not with a proxy', async () => {
+      const inputOf = (offer: number) => `input: { offerId: "${offer}", spec: { source: { image: "ubuntu" } } }`
       const isWarned = async (app: TestApp) => {
-        const wish = wishOf(await rentals.newOffer())
-        const { rentQuote } = (await app.graphql(key, `{ rentQuote(${wish}) { warnings } }`)).data
-        const query = `mutation { rentInstance(${wish}) { ... on RentInstanceSuccess { warnings } } }`
+        const input = inputOf(await rentals.newOffer())
+        const { rentQuote } = (await app.graphql(key, `{ rentQuote(${input}) { warnings } }`)).data
+        const query = `mutation { rentInstance(${input}) { ... on RentInstanceSuccess { warnings } } }`
         const { rentInstance } = (await app.graphql(key, query)).data
         return [rentQuote, rentInstance].map(({ warnings }) => warnings.join().includes('no SSH proxy'))
       }
@@ -157,14 +157,14 @@ describe('a running instance', () => {
     })
   })
 
-  it('keeps its way through the proxy, and has none where the proxy is taken away', async () => {
+  it('loses SSH when the operator removes the proxy', async () => {
     const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'ssh_proxy' })
     expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
     expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
   })
 
-  describe('that has neither a proxy nor a public port any more', () => {
-    const lonely = async (runtype: string, machine: object = {}) => {
+  describe('without a proxy and without a public port', () => {
+    const rentUnreachable = async (runtype: string, machine: object = {}) => {
       const id = await throughProxy.rent(key, { runtype }, machine)
       await rentals.converge()
       return id
@@ -179,8 +179,8 @@ describe('a running instance', () => {
       return (row as { free_ports: number }).free_ports
     }
 
-    it('says over both faces what to do, and not where there is a proxy', async () => {
-      const id = await lonely('ssh')
+    it('has a warning over both faces, but not with a proxy', async () => {
+      const id = await rentUnreachable('ssh')
       expect(await warningOf(id)).toContain(warned)
       const { status_msg } = await rentals.read(key, id)
       expect(status_msg).toMatch(/^success, running ubuntu\. SSH login is not possible/)
@@ -190,8 +190,8 @@ describe('a running instance', () => {
     it.each([
       ['ssh', [22]],
       ['jupyter', [22, 8080]],
-    ])('in the mode %s gets the ports %j when it is recycled, once', async (runtype, inside) => {
-      const id = await lonely(runtype)
+    ])('in the mode %s gets the ports %j once when it is recycled', async (runtype, inside) => {
+      const id = await rentUnreachable(runtype)
       const before = await freePorts(id)
       const recycle = () => plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})
       expect((await Promise.all([recycle(), recycle(), recycle()])).map(({ status }) => status)).toEqual([
@@ -212,8 +212,8 @@ describe('a running instance', () => {
       expect(await freePorts(id)).toBe(before)
     })
 
-    it('gets them with another template only when its container is made anew, once', async () => {
-      const id = await lonely('ssh')
+    it('gets them once on a launch change that recycles it', async () => {
+      const id = await rentUnreachable('ssh')
       const change = (recycle: boolean) =>
         plain.rest(key, 'PUT', `/instances/update_template/${id}/`, { image: 'debian', recycle })
       expect((await change(false)).status).toBe(200)
@@ -226,15 +226,15 @@ describe('a running instance', () => {
       expect([sshHost, ports.length]).toEqual([address, 1])
     })
 
-    it('keeps its proxy when it is recycled where there is one', async () => {
-      const id = await lonely('ssh')
+    it('keeps using a proxy when it is recycled with one', async () => {
+      const id = await rentUnreachable('ssh')
       expect((await proxied.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
       await rentals.converge()
       expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
     })
 
-    it('is recycled without them where its machine has none free', async () => {
-      const id = await lonely('jupyter', { firstPort: 20_000, lastPort: 20_000 })
+    it('is recycled without them when its machine has none free', async () => {
+      const id = await rentUnreachable('jupyter', { firstPort: 20_000, lastPort: 20_000 })
       expect((await plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
       await rentals.converge()
       expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
@@ -256,10 +256,10 @@ it.each([
   ['ssh_proxy', 'with a proxy', 0],
   ['jupyter_direct', 'with a proxy', 0],
   ['jupyter_proxy', 'without a proxy', 0],
-  // Clients of that face add one to it.
+  // REST clients add one to the port in this mode.
   ['jupyter_proxy', 'with a proxy', 1],
   ['args', 'without a proxy', 0],
-])('in %s, rented %s, a row says the same as GraphQL', async (runtype, where, before) => {
+])('in %s, rented %s, shows the same connection over REST and GraphQL', async (runtype, where, before) => {
   const renting = where === 'with a proxy' ? throughProxy : rentals
   const id = await renting.rentToStatus(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })
   for (const app of [plain, proxied]) {
@@ -283,7 +283,7 @@ it.each([
 })
 
 it.each(['created', 'stopped', 'exited', 'unknown'])(
-  'what is %s is not reached, through a proxy either',
+  'shows no connection for an instance that is %s, even with a proxy',
   async status => {
     const id = await rentals.rentToStatus(key, status, { runtype: 'jupyter_proxy', env: { '-p 80:80': '1' } })
     expect(await connectionOf(proxied, id)).toBeNull()
@@ -293,7 +293,7 @@ it.each(['created', 'stopped', 'exited', 'unknown'])(
 )
 
 describe('the log of an instance', () => {
-  it('is read with it, followed from there, and read no more once it is destroyed', async () => {
+  it('is read with the instance, followed from a cursor, and empty once it is destroyed', async () => {
     const id = await rentals.rentToStatus(key, 'running', { onstart: 'echo hello' })
     const { data } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: 2) { cursor at source line } } }`)
     const [first, second] = data.instance.logs
@@ -317,14 +317,14 @@ describe('the log of an instance', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', issues: [{ path: 'tail' }] } }])
   })
 
-  it('is read of a few at once, and not of a page', async () => {
+  it('is limited to a few instances per request by the query cost', async () => {
     const ask = async (first: number) =>
       (await plain.graphql(key, `{ instances(first: ${first}) { nodes { logs(tail: 1) { line } } } }`)).errors
     expect(await ask(5)).toBeUndefined()
     expect(await ask(25)).toMatchObject([{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }])
   })
 
-  it('is not read by a key that may read the instance alone', async () => {
+  it('needs a permission beyond reading the instance', async () => {
     const id = await rentals.rent(key)
     const scoped = await plain.newScopedKey(key, { api: { instance_read: { 'instances.get': {} } } })
     const { data, errors } = await plain.graphql(scoped, `{ instance(id: "${id}") { label logs { line } } }`)
@@ -332,7 +332,7 @@ describe('the log of an instance', () => {
   })
 })
 
-it('a command is run in a running instance, and refused elsewhere', async () => {
+it('runs a command in a running instance, and refuses it in a stopped one', async () => {
   const ask = async (id: number) => {
     const query = `mutation { executeCommand(input: { id: "${id}", command: "echo 'a  b'" }) {
       ... on ExecuteCommandSuccess { exitCode output truncated } ... on InvalidStateError { code current { id } } } }`

@@ -1,4 +1,4 @@
-// What clients do to instances by paths of their own, asked as they ask it.
+// Actions on instances that REST clients send to paths of their own.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -20,11 +20,11 @@ const done = { status: 200, body: { success: true } }
 const put = (path: string, body?: unknown) => app.rest(key, 'PUT', path, body)
 const destroy = (instance_ids: unknown, path = '/instances/') => app.rest(key, 'DELETE', path, { instance_ids })
 
-/** Only what was asked for, since some clients take anything else for a failure. */
+/** The exact answer, because some clients take any other field for a failure. */
 const answerOf = ({ status, body }: { status: number; body: unknown }) => ({ status, body })
 
-describe('starting and stopping by paths', () => {
-  it.each(['', '/'])('does what an update does (ending in "%s")', async slash => {
+describe('starting and stopping by path', () => {
+  it.each(['', '/'])('works like an update (ending in "%s")', async slash => {
     const id = await rentals.rentToStatus(key, 'running')
     expect(answerOf(await put(`/instances/${id}/stop${slash}`, {}))).toEqual(done)
     expect(await rentals.read(key, id)).toMatchObject({ intended_status: 'stopped' })
@@ -32,14 +32,14 @@ describe('starting and stopping by paths', () => {
     expect(await rentals.read(key, id)).toMatchObject({ intended_status: 'running' })
   })
 
-  it('is refused where an update is', async () => {
+  it('is refused like an update', async () => {
     const id = await rentals.rentToStatus(key, 'exited')
     expect(await put(`/instances/${id}/start/`)).toMatchObject({ status: 400, body: { error: 'invalid_state' } })
     expect(await put('/instances/987654/start/')).toMatchObject({ status: 404, body: { error: 'no_such_instance' } })
     expect(await put('/instances/987654/stop/')).toMatchObject({ status: 404, body: { instances: null } })
   })
 
-  it('says that it is queued when the GPUs are taken', async () => {
+  it('answers resources_unavailable when the GPUs are taken', async () => {
     const id = await rentals.rentToStatus(key, 'stopped')
     const { machine_id } = await rentals.read(key, id)
     const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
@@ -50,14 +50,14 @@ describe('starting and stopping by paths', () => {
   })
 })
 
-describe('destroying many', () => {
-  it.each(['/instances/', '/instances'])('ends those that there are, at %s', async path => {
+describe('destroying many instances', () => {
+  it.each(['/instances/', '/instances'])('destroys those that exist, at %s', async path => {
     const [one, other] = [await rentals.rent(key), await rentals.rent(key)]
     expect(answerOf(await destroy([one, 987_654, other, one], path))).toEqual(done)
     for (const id of [one, other]) expect((await app.rest(key, 'GET', `/instances/${id}/`)).status).toBe(404)
   })
 
-  it('does no harm when it is repeated, and says that they are gone', async () => {
+  it('answers 404 and changes nothing when it is repeated', async () => {
     const [id, kept] = [await rentals.rent(key), await rentals.rent(key)]
     await destroy([id])
     const [events] = await app.sql('SELECT count(*) FROM events')
@@ -71,7 +71,7 @@ describe('destroying many', () => {
     expect((await rentals.read(key, kept)).id).toBe(kept)
   })
 
-  it("leaves another account's alone", async () => {
+  it('leaves instances of another account unchanged', async () => {
     const stranger = await app.newKey(null, someCredit)
     const id = await rentals.rent(stranger)
     expect((await destroy([id])).status).toBe(404)
@@ -85,11 +85,11 @@ describe('destroying many', () => {
     ['65 ids', Array(65).fill(1), 'chunk length of 65 > 64'],
     ['texts', ['x'], 'instance_ids.0: must be a number.'],
     ['a number', 7, 'instance_ids: must be a list.'],
-  ])('needs ids: %s', async (_what, ids, msg) => {
+  ])('refuses %s', async (_what, ids, msg) => {
     expect(answerOf(await destroy(ids))).toEqual({ status: 400, body: { success: false, error: 'invalid_args', msg } })
   })
 
-  it('without a body, or with one that is not JSON, ends nothing', async () => {
+  it('destroys nothing without a body or with invalid JSON', async () => {
     expect((await app.rest(key, 'DELETE', '/instances/')).body).toMatchObject({ msg: 'instance_ids array is required' })
     expect(await app.rest(key, 'DELETE', '/instances/', '{')).toMatchObject({
       ...{ status: 400, body: { success: false, error: 'invalid_args' } },
@@ -100,19 +100,19 @@ describe('destroying many', () => {
 describe('a bid', () => {
   const bidOf = async (id: number) => (await rentals.read(key, id)).dph_base
 
-  it.each(['', '/'])('is changed as the command line changes it (ending in "%s")', async slash => {
+  it.each(['', '/'])('changes with the request of the command-line tool (ending in "%s")', async slash => {
     const id = await rentals.rent(key, { price: 0.3 })
     const body = { client_id: 'me', price: 0.45 }
     expect(answerOf(await put(`/instances/bid_price/${id}${slash}`, body))).toEqual(done)
     expect(await bidOf(id)).toBe(0.45)
   })
 
-  it('without a price is the least that wins now', async () => {
+  it('without a price becomes the minimum that wins now', async () => {
     const id = await rentals.rent(key, { price: 0.4 })
     const { machine_id } = await rentals.read(key, id)
     expect(answerOf(await put(`/instances/bid_price/${id}/`, { client_id: 'me', price: null }))).toEqual(done)
     expect(await bidOf(id)).toBe(0.2)
-    // Another bids more: what is lost is won back.
+    // A rival bids more, and the renter wins the GPUs back.
     const rival = await app.newKey(null, someCredit)
     const { body } = await app.rest(rival, 'POST', '/bundles/', { machine_id: { eq: machine_id }, type: 'bid' })
     await app.rest(rival, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', price: 0.35 })
@@ -121,7 +121,7 @@ describe('a bid', () => {
     expect(await rentals.read(key, id)).toMatchObject({ dph_base: 0.351, cur_state: 'running' })
   })
 
-  it('without a price is refused where no bid wins', async () => {
+  it('without a price is refused when no bid wins', async () => {
     const id = await rentals.rent(key, { price: 0.3 })
     const { machine_id } = await rentals.read(key, id)
     const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
@@ -147,7 +147,7 @@ describe('a bid', () => {
     expect(await bidOf(id)).toBe(0.3)
   })
 
-  it.each([{ price: 0.3 }, { price: null }])('for what is rented on demand is refused: %j', async body => {
+  it.each([{ price: 0.3 }, { price: null }])('for an on-demand rental is refused: %j', async body => {
     const id = await rentals.rent(key)
     expect(answerOf(await put(`/instances/bid_price/${id}/`, body))).toEqual({
       status: 400,
@@ -155,14 +155,14 @@ describe('a bid', () => {
     })
   })
 
-  it('for what is not there is not found', async () => {
+  it('for an unknown instance is not found', async () => {
     expect(await put('/instances/bid_price/987654/', { price: 0.3 })).toMatchObject({
       ...{ status: 404, body: { success: false, error: 'no_such_instance', instances: null } },
     })
   })
 })
 
-describe('what is not offered', () => {
+describe('an unsupported feature', () => {
   it.each([
     ['PUT', '/commands/copy_direct/', { client_id: 'me', src_id: '1', dst_id: '2', src_path: '/a', dst_path: '/b' }],
     ['DELETE', '/commands/copy_direct/', { client_id: 'me', dst_id: '2' }],
@@ -170,7 +170,7 @@ describe('what is not offered', () => {
     ['DELETE', '/commands/rsync', { dst_id: '2' }],
     ['POST', '/commands/rclone/', { src: '/a', dst: '/b', instance_id: 2, selected: 3, transfer: 'x', flags: null }],
     ['DELETE', '/commands/rclone/', undefined],
-  ])('%s %s tells of SSH', async (method, path, body) => {
+  ])('answers %s %s with a reference to SSH', async (method, path, body) => {
     expect(answerOf(await app.rest(key, method, path, body))).toEqual({
       ...{ status: 501, body: { success: false, error: 'not_implemented', msg: expect.stringContaining('SSH') } },
     })
@@ -182,7 +182,7 @@ describe('what is not offered', () => {
     ['GET', '/instances/balance/{id}/', undefined],
     ['GET', '/instances/balance/{id}?owner=me', undefined],
     ['POST', '/instances/take_snapshot/{id}/', { id: '1', container_registry: 'docker.io', pause: 'true' }],
-  ])('%s %s says so, and what to do instead', async (method, path, body) => {
+  ])('answers %s %s with an alternative', async (method, path, body) => {
     const id = await rentals.rent(key)
     expect(answerOf(await app.rest(key, method, path.replace('{id}', String(id)), body))).toEqual({
       ...{

@@ -1,4 +1,4 @@
-// What an instance is made of the next time, changed as clients change it.
+// Changes of an instance's launch over REST.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
@@ -32,7 +32,7 @@ async function aTemplate(settings: string, by = key) {
   return { id: Number(id.slice('tpl_'.length)), hash: hashId as string }
 }
 
-/** What the container is really made of. */
+/** The launch of the actual container. */
 async function containerLaunchOf(id: number) {
   const [row] = await app.sql(`SELECT script, prepared_at FROM simulated_containers WHERE instance_id = ${id}`)
   const { script, prepared_at } = row as { script: Record<string, unknown>; prepared_at: Date }
@@ -40,7 +40,7 @@ async function containerLaunchOf(id: number) {
   return { image, args, env, onStart, mode, at: Number(prepared_at) }
 }
 
-/** What a driver would be told, secrets and all. */
+/** The container spec that a driver gets, including secrets. */
 async function specOf(id: number) {
   const gateway = openGateway({ url: app.database.url, now: app.clock.now })
   const spec = await gateway.reconciliation.loadSpec({ instanceId: BigInt(id) } as InstanceLease)
@@ -48,7 +48,7 @@ async function specOf(id: number) {
   return spec
 }
 
-/** Lets another gateway work, to which something happens within the first call of its driver. */
+/** Runs another gateway, and calls `happen` within the first call of its driver. */
 async function changingWithin(verb: 'ensure' | 'observe', happen: () => Promise<unknown>) {
   let happened = 0
   const gateway = openGateway({
@@ -74,15 +74,15 @@ const lastEvents = async (id: number, count: number) =>
     type: string
   }[] as { type: string; before: object; after: object }[]
 
-describe('a change of what an instance is made of', () => {
-  it.each(['', '/'])('takes effect when its container is made anew, and no sooner (ending in "%s")', async slash => {
+describe('a launch change', () => {
+  it.each(['', '/'])('takes effect only when the container is made anew (ending in "%s")', async slash => {
     const id = await rentals.rentToStatus(key, 'running', {
       runtype: 'ssh_direct',
       env: { A: '1', '-p 8000:8000': '1' },
     })
     const before = await rentals.read(key, id)
     const old = await containerLaunchOf(id)
-    // As the command line sends it.
+    // The body of the command-line tool.
     const body = {
       id,
       template_hash_id: null,
@@ -103,8 +103,8 @@ describe('a change of what an instance is made of', () => {
         ['B', '2'],
       ]),
     )
-    for (const stays of ['ports', 'image_runtype', 'disk_space', 'dph_total', 'num_gpus', 'machine_id'])
-      expect(after[stays]).toEqual(before[stays])
+    for (const field of ['ports', 'image_runtype', 'disk_space', 'dph_total', 'num_gpus', 'machine_id'])
+      expect(after[field]).toEqual(before[field])
     await app.rest(key, 'PUT', `/instances/recycle/${id}/`, {})
     await rentals.converge()
     expect(await containerLaunchOf(id)).toMatchObject({ image: 'alpine:3', onStart: 'echo hi', mode: 'sshDirect' })
@@ -119,7 +119,7 @@ describe('a change of what an instance is made of', () => {
     expect(await rentals.read(key, id)).toMatchObject({ actual_status: 'running', image_uuid: 'alpine:3' })
   })
 
-  it('takes effect at the first start of what was never made', async () => {
+  it('takes effect at the first start of an instance without a container', async () => {
     const id = await rentals.rentToStatus(key, 'created')
     expect((await changeLaunch(id, { image: 'alpine:3', recycle: true })).body).toEqual({ success: true })
     await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
@@ -128,7 +128,7 @@ describe('a change of what an instance is made of', () => {
   })
 
   it.each([[true], [false]])(
-    'takes effect also while its first container is being made of what it was before (recycle: %s)',
+    'takes effect while the first container is being made from the old launch (recycle: %s)',
     async recycle => {
       const id = await rentals.rent(key)
       await changingWithin('ensure', () => changeLaunch(id, { image: 'alpine:3', recycle }))
@@ -139,7 +139,7 @@ describe('a change of what an instance is made of', () => {
     },
   )
 
-  it('takes effect also while its container is being made anew of what it was before', async () => {
+  it('takes effect while a recycle is making the container from the old launch', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     await app.rest(key, 'PUT', `/instances/recycle/${id}/`, {})
     await app.runUntilIdle()
@@ -149,7 +149,7 @@ describe('a change of what an instance is made of', () => {
     expect(await containerLaunchOf(id)).toMatchObject({ image: 'alpine:3' })
   })
 
-  it('takes effect the next time where it has just come up', async () => {
+  it('does not affect a container that has just come up', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const old = await containerLaunchOf(id)
     app.clock.advance(61_000)
@@ -158,7 +158,7 @@ describe('a change of what an instance is made of', () => {
     expect(await containerLaunchOf(id)).toEqual(old)
   })
 
-  it('begins to pull anew where it has not run yet', async () => {
+  it('pulls the new image when the instance has not run yet', async () => {
     const id = await rentals.rent(key, { image: 'simulated/slow-pull:1200' })
     await app.runUntilIdle()
     expect((await rentals.read(key, id)).actual_status).toBe('loading')
@@ -167,7 +167,7 @@ describe('a change of what an instance is made of', () => {
     expect(await rentals.read(key, id)).toMatchObject({ actual_status: 'running', image_uuid: 'ubuntu' })
   })
 
-  it('to another template keeps the mode, the ports and the disk, and takes the rest', async () => {
+  it('to another template keeps the mode, the ports and the disk, and takes the other settings', async () => {
     const settings = `image: "alpine:3", mode: { jupyter: { direct: true, lab: true } }, diskGb: 50, onStart: "echo t",
       env: [{ name: "T", value: "1" }, { name: "S", value: "quiet", secret: true }], ports: [{ containerPort: 9000, hostPort: 9000 }],
       registry: { host: "ghcr.io", username: "u", password: "very quiet" }`
@@ -199,7 +199,7 @@ describe('a change of what an instance is made of', () => {
     expect(JSON.stringify(await lastEvents(id, 5))).not.toContain('quiet')
   })
 
-  it('keeps what is secret where nobody asks for anything else', async () => {
+  it('keeps secrets that the request does not name', async () => {
     const { hash } = await aTemplate(`image: "alpine:3", env: [{ name: "S", value: "quiet", secret: true }]`)
     const id = await rentals.rent(key, { template_hash_id: hash, image_login: '-u u -p quiet ghcr.io' })
     expect((await changeLaunch(id, { image: 'alpine:4' })).status).toBe(200)
@@ -210,7 +210,7 @@ describe('a change of what an instance is made of', () => {
     expect((await specOf(id)).registry).toEqual({ host: 'ghcr.io', username: 'v', password: 'other' })
   })
 
-  it("keeps its account's secret variables with another template, unless that has them itself", async () => {
+  it('keeps secret variables of the account with another template, unless the template sets them', async () => {
     const by = await app.newKey(null, someCredit)
     for (const key of ['HF_TOKEN', 'MODE']) await app.rest(by, 'POST', '/secrets/', { key, value: `quiet ${key}` })
     const id = await rentals.rent(by, { env: { OWN: '1' } })
@@ -232,7 +232,7 @@ describe('a change of what an instance is made of', () => {
     expect((row as { text: string }).text).not.toContain('quiet')
   })
 
-  it('loses nothing of what another changes at the same time', async () => {
+  it('does not overwrite a concurrent change', async () => {
     const id = await rentals.rent(key)
     await withSession(app.database.url, async session => {
       await session.query('BEGIN')
@@ -245,7 +245,7 @@ describe('a change of what an instance is made of', () => {
     expect(await rentals.read(key, id)).toMatchObject({ image_uuid: 'alpine:3', onstart: 'echo other' })
   })
 
-  it('replaces the arguments in the mode for that', async () => {
+  it('replaces the arguments in args mode', async () => {
     const id = await rentals.rent(key, { runtype: 'args', args: ['a'] })
     expect((await changeLaunch(id, { args: ['b', 'c'] })).status).toBe(200)
     expect((await rentals.read(key, id)).image_args).toEqual(['b', 'c'])
@@ -253,7 +253,7 @@ describe('a change of what an instance is made of', () => {
     expect((await rentals.read(key, id)).image_args).toEqual(['d', 'e f'])
   })
 
-  it('is told in its history', async () => {
+  it('is recorded as an event', async () => {
     const id = await rentals.rent(key)
     await changeLaunch(id, { image: 'alpine:3' })
     const [event] = await lastEvents(id, 1)
@@ -263,16 +263,16 @@ describe('a change of what an instance is made of', () => {
   })
 })
 
-describe('refused is what', () => {
+describe('a refused launch change', () => {
   it.each<[string, object, string]>([
-    ['has no image', { image: 'two words' }, 'image: '],
-    ['is too long', { onstart: 'x'.repeat(4_049) }, 'onstart: '],
-    ['has arguments in another mode', { args: ['a'] }, 'args_str: '],
+    ['has an invalid image', { image: 'two words' }, 'image: '],
+    ['has an onstart that is too long', { onstart: 'x'.repeat(4_049) }, 'onstart: '],
+    ['has arguments outside args mode', { args: ['a'] }, 'args_str: '],
     ['has another disk', { disk: 20 }, 'disk: must stay 8'],
     ['has other ports', { env: { '-p 9000:9000': '1' } }, 'env.9000:9000: '],
     ['has volumes', { env: { '-v V.1:/data': '1' } }, 'volume_info: '],
-    ['has broken credentials', { image_login: '-u' }, 'image_login: '],
-    ['has everything wrong at once', { image: 'two words', disk: 20 }, 'disk: must stay 8'],
+    ['has invalid credentials', { image_login: '-u' }, 'image_login: '],
+    ['has several faults at once', { image: 'two words', disk: 20 }, 'disk: must stay 8'],
   ])('%s', async (_what, body, msg) => {
     const id = await rentals.rent(key)
     const before = await rentals.read(key, id)
@@ -282,12 +282,12 @@ describe('refused is what', () => {
     expect(await rentals.read(key, id)).toEqual(before)
   })
 
-  it('has the disk and the ports that it has is not', async () => {
+  it('is not one with the current disk and ports', async () => {
     const id = await rentals.rent(key, { disk: 20, env: { '-p 9000:9000': '1' } })
     expect((await changeLaunch(id, { disk: 20, env: { '-p 80:9000': '1' } })).status).toBe(200)
   })
 
-  it('names a template that is not there, or is private to another', async () => {
+  it('names a template that does not exist or is private to another account', async () => {
     const id = await rentals.rent(key)
     const { id: templateId, hash } = await aTemplate('image: "a"', await app.newKey())
     for (const body of [{ template_id: templateId }, { template_hash_id: hash }, { template_id: 987_654 }]) {
@@ -296,12 +296,12 @@ describe('refused is what', () => {
     expect((await changeLaunch(id, { template_id: 'x' })).status).toBe(400)
   })
 
-  it('has ended', async () => {
+  it('is one of an instance with a final status', async () => {
     const id = await rentals.rentToStatus(key, 'exited')
     expect(await changeLaunch(id, { image: 'alpine' })).toMatchObject({ status: 400, body: { error: 'invalid_state' } })
   })
 
-  it('is to be made anew at once by a key that may not', async () => {
+  it('is one with recycle by a key that may not recycle', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const scoped = await app.newScopedKey(key, { api: { instance_write: { 'instances.changeLaunch': {} } } })
     expect((await changeLaunch(id, { image: 'alpine', recycle: true }, scoped)).status).toBe(403)

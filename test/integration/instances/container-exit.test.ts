@@ -25,7 +25,7 @@ function open(wrapProvider: (provider: Provider) => Provider = provider => provi
   return openGateway({ url: database.url, now: clock.now, wrapProvider, delayFactor: 0 })
 }
 
-/** The offer of one GPU, or of all, of a machine of the test's own. */
+/** The smallest offer at a GPU of a new machine. */
 async function newOffer({ operations, sql }: Gateway, machine: object = {}, firstGpu = 0): Promise<bigint> {
   await listMachines(operations, [{ machine }])
   machines += 1
@@ -52,7 +52,7 @@ const refusalOf = async (renting: Promise<unknown>) => {
 const rowOf = async ({ sql }: Gateway, id: bigint) => (await sql('SELECT * FROM instances WHERE id = $1', [id]))[0]
 
 describe('a container that ends as soon as it starts', () => {
-  it('ends its instance, also when that was stopped before', async () => {
+  it('ends its instance, even when the instance was stopped before', async () => {
     const calm = open()
     const { id } = await calm.rent(actor, await newOffer(calm))
     await calm.idle()
@@ -76,16 +76,17 @@ describe('a container that ends as soon as it starts', () => {
   })
 })
 
-describe('an instance that was seen running', () => {
-  it('has run, also when somebody wished otherwise meanwhile', async () => {
+describe('an instance that was observed running', () => {
+  it('counts as started, even when it was stopped during the same pass', async () => {
     const gateway = open()
     const { id } = await gateway.rent(actor, await newOffer(gateway))
     const interrupted = open(provider => ({
       ...provider,
       async observe(instanceId, signal) {
-        const truth = await provider.observe(instanceId, signal)
-        if (truth.state === 'running') await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
-        return truth
+        const observed = await provider.observe(instanceId, signal)
+        if (observed.state === 'running')
+          await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
+        return observed
       },
     }))
     await interrupted.idle()
@@ -99,8 +100,8 @@ describe('an instance that was seen running', () => {
   })
 })
 
-describe('a machine without room for the least disk', () => {
-  it('offers nothing until somebody gives his back', async () => {
+describe('a machine without room for the smallest disk', () => {
+  it('has no rentable offer until a renter frees disk space', async () => {
     const gateway = open()
     const first = await newOffer(gateway, { numGpus: 2, diskMb: 20_000 })
     const { id } = await gateway.rent(actor, first, { launch: { diskGb: 16 } })
@@ -123,7 +124,7 @@ describe('a bid', () => {
     return { ...options, terms: { interruptible: true, bidNanos: nanos } }
   }
 
-  it('may be told not to wait, and starts if it is the highest by whatever little', async () => {
+  it('with cancelUnavailable starts if it is the highest by any margin', async () => {
     const gateway = open()
     const low = await gateway.rent(actor, await newOffer(gateway), bid(210_000_000n))
     const other = await offerAt(gateway.sql, 0)
@@ -134,7 +135,7 @@ describe('a bid', () => {
     await gateway.close()
   })
 
-  it('that is refused is shown other offers, as bids with a disk as large', async () => {
+  it('gets alternatives priced as bids with the same disk when it is refused', async () => {
     const gateway = open()
     const elsewhere = await newOffer(gateway, { gpuNanos: 390_000_000n })
     const taken = await newOffer(gateway)

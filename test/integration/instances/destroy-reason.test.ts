@@ -1,4 +1,4 @@
-// What is said of an instance that was destroyed.
+// The status reason of destroyed instances.
 
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -31,7 +31,7 @@ async function rentTo(status: string): Promise<number> {
   return id
 }
 
-it.each(statuses)('what was %s says that it was destroyed, and with which key', async status => {
+it.each(statuses)('names the API key that destroyed an instance that was %s', async status => {
   const id = await rentTo(status)
   const [row] = await app.sql(`SELECT api_key_id FROM instances WHERE id = ${id}`)
   expect((await app.rest(key, 'DELETE', `/instances/${id}/`)).status).toBe(200)
@@ -42,7 +42,7 @@ it.each(statuses)('what was %s says that it was destroyed, and with which key', 
   expect(await seen(id)).toEqual(destroyed)
 })
 
-it('what was destroyed before there was a reason for that gets one, and what Berth destroyed keeps its own', async () => {
+it('adds the missing reasons of requested destructions in a migration, and keeps those of Berth', async () => {
   const [stale, own, both] = [await rentals.rent(key), await rentals.rent(key), await rentals.rent(key)]
   for (const id of [stale, own, both]) await app.rest(key, 'DELETE', `/instances/${id}/`)
   const reason = (id: number, code: string) =>
@@ -59,7 +59,7 @@ it('what was destroyed before there was a reason for that gets one, and what Ber
   expect((await seen(own)).statusReason).toEqual({ code: 'RENTAL_ENDED', message: 'As it was.' })
 })
 
-it('what was rented stopped is not said to be made ready', async () => {
+it('does not report preparation for an instance that was rented stopped', async () => {
   const id = await rentals.rent(key, { target_state: 'stopped' })
   await rentals.converge()
   expect((await rentals.read(key, id)).status_msg).toBe('The instance has not been started yet.')

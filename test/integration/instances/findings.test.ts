@@ -1,4 +1,4 @@
-// What is written of what was seen of an instance that was destroyed.
+// How findings of the reconciler are recorded after a restart, a destruction or another command.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
@@ -78,8 +78,8 @@ const goneFinding: Finding = {
   ...quietFinding,
 }
 
-describe('a look that began before a restart was asked for', () => {
-  it.each(['reboot', 'recycle'] as const)('leaves it to be done: a %s', async kind => {
+describe('a pass that began before a restart was requested', () => {
+  it.each(['reboot', 'recycle'] as const)('keeps the pending %s', async kind => {
     const id = await rentWithPorts(0)
     await idle()
     const lease = await leaseOf(id)
@@ -95,41 +95,41 @@ describe('a look that began before a restart was asked for', () => {
   })
 })
 
-describe('a look at an instance that was destroyed', () => {
-  it('leaves how it was and why, and tells nobody', async () => {
+describe('a pass over a destroyed instance', () => {
+  it('keeps its status and reason, and records no status event', async () => {
     const id = await rentWithPorts(0)
     await idle()
     await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
     await idle()
     await gateway.services.instances.destroy(actor, [id])
-    const [before, told] = [await statusOf(id), await typesOf(id)]
+    const [before, types] = [await statusOf(id), await typesOf(id)]
     expect(before).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
     await idle()
     expect(await statusOf(id)).toEqual(before)
-    expect(await typesOf(id)).toEqual([...told, 'INSTANCE_REMOVED'])
+    expect(await typesOf(id)).toEqual([...types, 'INSTANCE_REMOVED'])
   })
 
-  it('leaves its status also when it was seen in another', async () => {
+  it('keeps its status when another one is observed', async () => {
     const id = await rentWithPorts(0)
     await idle()
     await gateway.services.instances.destroy(actor, [id])
-    const [before, told] = [await statusOf(id), await typesOf(id)]
+    const [before, types] = [await statusOf(id), await typesOf(id)]
     const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
     await gateway.reconciliation.record(await leaseOf(id), { ...goneFinding, status: 'exited', reason, gone: false })
     expect(await statusOf(id)).toEqual(before)
-    expect(await typesOf(id)).toEqual(told)
+    expect(await typesOf(id)).toEqual(types)
   })
 
-  it('gives its disk and its ports back once, however often its container is seen to be gone', async () => {
+  it('frees its disk and ports once, however often its container is found gone', async () => {
     const id = await rentWithPorts(3)
     expect(await roomOf(machines)).toEqual({ free_disk_mb: 892_000, free_ports: 96 })
     await gateway.services.instances.destroy(actor, [id])
-    // Another rental, so that there is room which could be given back twice.
+    // Another rental takes room, so that a second release would show.
     const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL', [
       machines,
     ])
     await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch: { mode: 'sshDirect', diskGb: 100 } })
-    for (let look = 1; look <= 2; look += 1) {
+    for (let pass = 1; pass <= 2; pass += 1) {
       await gateway.reconciliation.record(await leaseOf(id), goneFinding)
       expect(await roomOf(machines)).toEqual({ free_disk_mb: 800_000, free_ports: 99 })
     }
@@ -155,17 +155,17 @@ describe('a look at an instance that was destroyed', () => {
   })
 })
 
-describe('what was seen under an older wish', () => {
-  it('changes no status, no reason and no event, and leaves the look that is due', async () => {
+describe('a finding from before a command', () => {
+  it('changes no status, reason or event, and leaves the next pass due', async () => {
     const id = await rentWithPorts(0)
     await idle()
     const lease = await leaseOf(id)
     clock.advance(1_000)
     await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
     const dueAt = async () => (await gateway.sql('SELECT due_at, leased_until FROM instances WHERE id = $1', [id]))[0]
-    const [before, told] = [await statusOf(id), await typesOf(id)]
+    const [before, types] = [await statusOf(id), await typesOf(id)]
     expect(before).toMatchObject([{ status: 'running', reason_code: 'STARTED' }])
-    const wishedAt = clock.now()
+    const commandedAt = clock.now()
     clock.advance(1_000)
     const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
     const inAnHour = new Date(clock.now().getTime() + 3_600_000)
@@ -177,23 +177,23 @@ describe('what was seen under an older wish', () => {
       dueAt: inAnHour,
     })
     expect(await statusOf(id)).toEqual(before)
-    expect(await typesOf(id)).toEqual(told)
-    expect(await dueAt()).toEqual({ due_at: wishedAt, leased_until: null })
+    expect(await typesOf(id)).toEqual(types)
+    expect(await dueAt()).toEqual({ due_at: commandedAt, leased_until: null })
     await idle()
     expect(await statusOf(id)).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
   })
 })
 
-it('a label changes nothing that is looked at, and a state does', async () => {
+it('makes an instance due on a new target state, but not on a new label', async () => {
   const id = await rentWithPorts(0)
-  const wishOf = async () => (await gateway.sql('SELECT generation, due_at FROM instances WHERE id = $1', [id]))[0]
+  const dueStateOf = async () => (await gateway.sql('SELECT generation, due_at FROM instances WHERE id = $1', [id]))[0]
   await idle()
-  const before = await wishOf()
+  const before = await dueStateOf()
   clock.advance(1_000)
   const { instances } = gateway.services
   await instances.update(actor, [id], { label: 'another' })
-  expect(await wishOf()).toEqual(before)
+  expect(await dueStateOf()).toEqual(before)
   await instances.update(actor, [id], { targetState: 'stopped', label: 'third' })
-  expect(await wishOf()).toMatchObject({ due_at: clock.now() })
-  expect((await wishOf())?.['generation']).toBeGreaterThan(before?.['generation'] as number)
+  expect(await dueStateOf()).toMatchObject({ due_at: clock.now() })
+  expect((await dueStateOf())?.['generation']).toBeGreaterThan(before?.['generation'] as number)
 })

@@ -1,4 +1,4 @@
-// The lists of instances, asked as clients ask them.
+// The lists of instances over REST.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { instanceFields } from '../../../src/rest/instances/fields.ts'
@@ -10,7 +10,7 @@ let app: TestApp
 let rentals: Rentals
 let key: string
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever a row has
+// biome-ignore lint/suspicious/noExplicitAny: a row has many columns
 type Row = Record<string, any>
 type ListQuery = Partial<Record<'select_filters' | 'order_by' | 'select_cols', unknown>> & {
   limit?: number | string
@@ -18,14 +18,14 @@ type ListQuery = Partial<Record<'select_filters' | 'order_by' | 'select_cols', u
 }
 
 /** Objects as JSON in the URL, as every client sends them. */
-const urlOf = (asked: ListQuery) => {
-  const texts = Object.entries(asked).map(([name, value]) => [
+const urlOf = (query: ListQuery) => {
+  const texts = Object.entries(query).map(([name, value]) => [
     name,
     typeof value === 'object' ? JSON.stringify(value) : String(value),
   ])
   return `/api/v1/instances/?${new URLSearchParams(Object.fromEntries(texts))}`
 }
-const list = (asked: ListQuery = {}, by = key) => app.rest(by, 'GET', urlOf(asked))
+const list = (query: ListQuery = {}, by = key) => app.rest(by, 'GET', urlOf(query))
 const idsOf = (body: { instances: Row[] }) => body.instances.map(({ id }) => id)
 const idsWith = async (select_filters: unknown) => idsOf((await list({ select_filters })).body)
 
@@ -40,16 +40,16 @@ beforeAll(async () => {
   await rentals.rentToStatus(key, 'stopped', { label: 'lbl', disk: 20.5 })
   await rentals.rentToStatus(key, 'created')
   await rentals.rentToStatus(key, 'exited', { image: 'alpine', label: 'Über "x"' })
-  // It stops, and is shown as what runs.
+  // This one is stopping, and is shown as running.
   const stopping = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-stop:3600', price: 0.3 })
   await app.rest(key, 'PUT', `/instances/${stopping}/`, { state: 'stopped' })
   await app.runUntilIdle()
-  // It waits for its GPUs, and never ran.
+  // This one waits for its GPUs, and never ran.
   const waiting = await rentals.rent(key, { price: 0.5 }, { numGpus: 2 })
   const { machine_id } = await rentals.read(key, waiting)
   const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
   await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', label: 'lbl' })
-  // One goes down to come up again, and another is about to: neither is shown as what runs.
+  // One is rebooting, and another is about to: neither is shown as running.
   const down = await rentals.rentToStatus(key, 'running', { label: 'reboots' })
   const up = await rentals.rentToStatus(key, 'running', { label: 'reboots' })
   await app.rest(key, 'PUT', `/instances/reboot/${down}/`, {})
@@ -61,8 +61,8 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-describe('the list of v1', () => {
-  it('is the one of v0 in pages, the oldest first, with its counts', async () => {
+describe('the v1 list', () => {
+  it('has the rows of v0 in pages, oldest first, with counts', async () => {
     const { status, headers, body } = await list()
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
     expect(body).toEqual({
@@ -86,7 +86,7 @@ describe('the list of v1', () => {
     expect((await app.rest(key, 'GET', path)).body).toEqual((await list()).body)
   })
 
-  it('is read as the command line reads it', async () => {
+  it('answers the query of the command-line tool', async () => {
     const columns = ['id', 'actual_status', 'label', 'num_gpus', 'gpu_name', 'gpu_util', 'disk_space', 'disk_usage']
     const more = ['disk_util', 'volume_info', 'dph_total', 'image_uuid', 'start_date', 'verification']
     const select_cols = [...columns, ...more]
@@ -106,7 +106,7 @@ describe('the list of v1', () => {
     expect(body).toMatchObject({ success: true, instances_found: expected.length, next_token: null })
   })
 
-  it('finds what restarts under loading, where its rows have it', async () => {
+  it('finds restarting instances as loading, like their rows', async () => {
     const restarting = all.filter(({ label }) => label === 'reboots').map(({ actual_status }) => actual_status)
     expect(restarting).toEqual(['loading', 'loading'])
     const { body } = await list({ select_filters: { actual_status: { eq: 'loading' }, label: { eq: 'reboots' } } })
@@ -120,8 +120,8 @@ describe('the list of v1', () => {
   })
 })
 
-describe('every column that can be filtered by', () => {
-  it.each(Object.keys(instanceFields))('%s is compared as it is shown', async column => {
+describe('a filterable column', () => {
+  it.each(Object.keys(instanceFields))('such as %s compares by the shown value', async column => {
     const values: unknown[] = [...new Set(all.map(row => row[column] ?? null))]
     for (const value of values) {
       const equal = all.filter(row => (row[column] ?? null) === value).map(({ id }) => id)
@@ -131,7 +131,7 @@ describe('every column that can be filtered by', () => {
       expect((await idsWith({ [column]: { neq: value } })).toSorted()).toEqual(others.toSorted())
       expect((await idsWith({ [column]: { notin: [value] } })).toSorted()).toEqual(others.toSorted())
       if (typeof value !== 'number') continue
-      // Numbers as texts, as the command line sends them.
+      // The command-line tool sends numbers as strings.
       const least = all.filter(row => row[column] >= value).map(({ id }) => id)
       expect((await idsWith({ [column]: { gte: String(value) } })).toSorted()).toEqual(least.toSorted())
       const less = all.filter(row => row[column] < value).map(({ id }) => id)
@@ -143,10 +143,10 @@ describe('every column that can be filtered by', () => {
     { col, dir: 'asc' },
     { col, dir: 'desc' },
   ])
-  // Texts are compared here as JavaScript compares them, which is otherwise where they may be nothing or ignore case.
+  // Columns that can be null or ignore case sort in another way than JavaScript compares.
   const plain = orders.filter(({ col }) => !['label', 'geolocation', 'template_hash_id', 'gpu_name'].includes(col))
 
-  it.each(plain)('orders as it is shown: $col $dir', async ({ col, dir }) => {
+  it.each(plain)('orders by the shown value: $col $dir', async ({ col, dir }) => {
     const shownOf = (row: Row) => (typeof row[col] === 'string' ? row[col] : Number(row[col]))
     const compare = (a: Row, b: Row) => {
       const [one, other] = [shownOf(a), shownOf(b)]
@@ -156,9 +156,9 @@ describe('every column that can be filtered by', () => {
     expect(idsOf(body)).toEqual(all.toSorted(compare).map(({ id }) => id))
   })
 
-  it.each(orders)('has pages that neither repeat nor leave out: $col $dir', async order => {
+  it.each(orders)('has pages without repetitions or gaps: $col $dir', async order => {
     const order_by = [order]
-    const whole = idsOf((await list({ order_by })).body)
+    const complete = idsOf((await list({ order_by })).body)
     const pages: number[][] = []
     let token: string | null = ''
     while (token !== null) {
@@ -168,10 +168,10 @@ describe('every column that can be filtered by', () => {
       token = body.next_token
     }
     expect(pages.map(page => page.length).slice(0, -1)).toEqual(pages.slice(1).map(() => 2))
-    expect(pages.flat()).toEqual(whole)
+    expect(pages.flat()).toEqual(complete)
   })
 
-  it('and several at once', async () => {
+  it('orders together with other columns', async () => {
     const order_by = [
       { col: 'actual_status', dir: 'desc' },
       { col: 'dph_total', dir: 'ASC' },
@@ -186,7 +186,7 @@ describe('every column that can be filtered by', () => {
   })
 })
 
-describe('the limit', () => {
+describe('the limit of a list', () => {
   let many: string
 
   beforeAll(async () => {
@@ -199,55 +199,58 @@ describe('the limit', () => {
     [-3, 5],
     ['2', 2],
     [1000, 25],
-  ])('%s is %s', async (limit, rows) => {
+  ])('of %s is treated as %s', async (limit, rows) => {
     const { body } = await list({ limit })
     expect(body.instances_found).toBe(Math.min(rows, all.length))
   })
 
-  it.each([{ limit: 50 }, { limit: 26 }, { limit: 25 }, {}])('is 25 at most: with %j', async asked => {
-    const { body } = await list(asked, many)
+  it.each([{ limit: 50 }, { limit: 26 }, { limit: 25 }, {}])('is at most 25: with %j', async query => {
+    const { body } = await list(query, many)
     expect(body).toMatchObject({ instances_found: 25, total_instances: 26, next_token: expect.any(String) })
     expect(body.instances).toHaveLength(25)
   })
 })
 
-describe('refused, as a list that is not understood,', () => {
+describe('a refused list', () => {
   it.each<[string, ListQuery]>([
     ['an unknown column to order by', { order_by: [{ col: 'no_such', dir: 'asc' }] }],
-    ['an order that is no list', { order_by: 7 }],
+    ['an order that is not a list', { order_by: 7 }],
     ['too many columns to order by', { order_by: ['id', 'label', 'dph_total', 'num_gpus', 'machine_id'] }],
     ['an unknown column to filter by', { select_filters: { no_such: { eq: 1 } } }],
     ['an unknown operator', { select_filters: { id: { like: 1 } } }],
     ['a value of another type', { select_filters: { id: { eq: 'one' } } }],
-    ['an order against nothing', { select_filters: { label: { gt: null } } }],
+    ['an order comparison with null', { select_filters: { label: { gt: null } } }],
     ['filters that are not JSON', { select_filters: '{' }],
     ['filters that are a list', { select_filters: '[]' }],
-    ['columns that are no list', { select_cols: { id: true } }],
-    ['a limit that is no number', { limit: 'many' }],
-    ['a limit that is no whole number', { limit: 2.5 }],
+    ['columns that are not a list', { select_cols: { id: true } }],
+    ['a limit that is not a number', { limit: 'many' }],
+    ['a limit that is not an integer', { limit: 2.5 }],
     ['too many values', { select_filters: { id: { in: Array(201).fill(1) } } }],
-    ['a token that is none', { after_token: 'nonsense' }],
+    ['an invalid token', { after_token: 'nonsense' }],
     ['NUL in a text', { select_filters: { label: { eq: 'a\0' } } }],
-  ])('is %s', async (_what, asked) => {
-    const { status, body } = await list(asked)
+  ])('has %s', async (_what, query) => {
+    const { status, body } = await list(query)
     expect([status, body]).toMatchObject([400, { success: false, error: 'invalid_args', msg: expect.any(String) }])
   })
 
-  it('is the token of another order', async () => {
+  it('has a token of another order', async () => {
     const { body } = await list({ limit: 2 })
     const answer = await list({ limit: 2, after_token: body.next_token, order_by: [{ col: 'label', dir: 'asc' }] })
     expect(answer.status).toBe(400)
   })
 
-  it.each(['1', 'x', '1e5', '9'.repeat(40), ''])('is a token with the position %s, or it is read', async position => {
-    const forged = Buffer.from(JSON.stringify(['v1', 'instance rows by numGpus asc, id asc', position, position]))
-    const answer = await list({ order_by: [{ col: 'num_gpus' }], after_token: forged.toString('base64url') })
-    expect(answer.status).toBe(position === '1' ? 200 : 400)
-  })
+  it.each(['1', 'x', '1e5', '9'.repeat(40), ''])(
+    'has a forged token with an invalid position, while a valid one is read: %s',
+    async position => {
+      const forged = Buffer.from(JSON.stringify(['v1', 'instance rows by numGpus asc, id asc', position, position]))
+      const answer = await list({ order_by: [{ col: 'num_gpus' }], after_token: forged.toString('base64url') })
+      expect(answer.status).toBe(position === '1' ? 200 : 400)
+    },
+  )
 })
 
-describe('what can be filtered by', () => {
-  it.each(['/instances/filters/', '/instances/filters'])('is at %s, each combination once', async path => {
+describe('the list of filter values', () => {
+  it.each(['/instances/filters/', '/instances/filters'])('has each combination once, at %s', async path => {
     const { status, body } = await app.rest(key, 'GET', path)
     const combinations = all.map(({ actual_status, verification, gpu_name }) => ({
       actual_status,
@@ -260,7 +263,7 @@ describe('what can be filtered by', () => {
     expect(body.filters).toHaveLength(distinct.size)
   })
 
-  it('is nothing of what was destroyed', async () => {
+  it('leaves out destroyed instances', async () => {
     const by = await app.newKey(null, someCredit)
     const filters = async () => (await app.rest(by, 'GET', '/instances/filters/')).body.filters
     const id = await rentals.rent(by)
@@ -270,12 +273,12 @@ describe('what can be filtered by', () => {
   })
 })
 
-describe('the list of v0', () => {
+describe('the v0 list', () => {
   it.each(['/instances?owner=me', '/instances/?owner=me', '/instances'])('is the same at %s', async path => {
     expect((await app.rest(key, 'GET', path)).body).toEqual({ instances_found: all.length, instances: all })
   })
 
-  it('needs no header when the key stands in the URL', async () => {
+  it('accepts the key in the URL instead of a header', async () => {
     for (const path of ['/instances', '/api/v1/instances/', '/instances/filters/']) {
       const { status } = await app.rest(undefined, 'GET', `${path}?owner=me&api_key=${key}`)
       expect(status).toBe(200)
@@ -283,13 +286,13 @@ describe('the list of v0', () => {
   })
 })
 
-it('costs as many statements however many there are on a page', async () => {
+it('runs the same number of statements for any page size', async () => {
   await list()
   const count = async (limit: number) => (await captureQueries(() => list({ limit }))).length
   expect(await count(6)).toBe(await count(1))
 })
 
-it('needs a key that may list', async () => {
+it('needs a key with the permission to list', async () => {
   const writer = await app.newScopedKey(key, { api: { instance_write: {} } })
   for (const path of ['/api/v1/instances/', '/instances/filters/']) {
     expect((await app.rest(writer, 'GET', path)).status).toBe(403)

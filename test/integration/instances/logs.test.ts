@@ -1,4 +1,4 @@
-// Logs and commands, on machines whose containers print and do what a test says.
+// Logs and commands, on machines whose containers print and execute what a test sets.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
@@ -12,13 +12,13 @@ import { type Gateway, openGateway } from '../../support/gateways.ts'
 
 const clock = manualClock()
 let testDatabase: TestDatabase
-/** Two gateways of one database, that ask the same machines. */
+/** Two gateways on one database, with the same machines. */
 let gateway: Gateway
 let other: Gateway
 let renter: Actor
 let rival: Actor
 
-/** What is printed, by instance: a cursor is the number of a line. */
+/** Printed lines by instance. The cursor is the index of a line. */
 const printed = new Map<bigint, string[]>()
 const unreachable = new Set<bigint>()
 let commands: [bigint, string][] = []
@@ -92,7 +92,7 @@ async function take(stream: AsyncIterator<LogLine>, count = Number.POSITIVE_INFI
 }
 
 describe('a followed log', () => {
-  it('begins with its last lines, and goes on with what is printed', async () => {
+  it('begins with its last lines, and continues with new lines', async () => {
     const id = await rentRunning(...numbered(5))
     const stream = await gateway.services.instances.watchLogs(renter, id, { tail: 2 })
     expect(textsOf(await take(stream, 2))).toEqual(['line 3', 'line 4'])
@@ -101,7 +101,7 @@ describe('a followed log', () => {
     await stream.return?.()
   })
 
-  it.each([0, 1])('of %d lines that were printed begins with whatever is printed then', async count => {
+  it.each([0, 1])('with a tail of 0 begins with the next line, after %d printed lines', async count => {
     const id = await rentRunning(...numbered(count))
     const stream = await gateway.services.instances.watchLogs(renter, id, { tail: 0 })
     print(id, 'then')
@@ -109,7 +109,7 @@ describe('a followed log', () => {
     await stream.return?.()
   })
 
-  it('goes on after a cursor on another gateway, with more than is read at once, each line once', async () => {
+  it('continues after a cursor on another gateway, each line once, with more lines than one read returns', async () => {
     const id = await rentRunning('first')
     const stream = await gateway.services.instances.watchLogs(renter, id, { tail: 10 })
     const [{ cursor: after }] = (await take(stream, 1)) as [LogLine]
@@ -123,7 +123,7 @@ describe('a followed log', () => {
     await resumed.return?.()
   })
 
-  it('tells at once what was printed before anything happened, also while it is not asked for by itself', async () => {
+  it('sends new lines at an event of the instance, even while it is not polled', async () => {
     const id = await rent()
     const stream = await gateway.services.instances.watchLogs(renter, id, { tail: 10 })
     const first = take(stream, 1)
@@ -133,7 +133,7 @@ describe('a followed log', () => {
     await stream.return?.()
   })
 
-  it('ends when the instance is destroyed, with what it printed last', async () => {
+  it('ends with the last lines when the instance is destroyed', async () => {
     const id = await rentRunning('first')
     const stream = await gateway.services.instances.watchLogs(renter, id, { tail: 10 })
     await take(stream, 1)
@@ -144,7 +144,7 @@ describe('a followed log', () => {
     expect(textsOf(await take(late))).toEqual(['last'])
   })
 
-  it('ends with its key', async () => {
+  it('ends when its key is revoked', async () => {
     const id = await rentRunning()
     const actor = await gateway.newActor()
     const mine = { ...actor, accountId: renter.accountId }
@@ -154,14 +154,14 @@ describe('a followed log', () => {
     await expect(next).rejects.toMatchObject({ code: 'STREAM_ENDED' })
   })
 
-  it('ends for a reader that goes while it waits', async () => {
+  it('ends when its reader closes it while it waits', async () => {
     const stream = await gateway.services.instances.watchLogs(renter, await rent(), { tail: 1 })
     const waiting = stream.next()
     await stream.return?.()
     expect(await waiting).toEqual({ done: true, value: undefined })
   })
 
-  it('breaks off where the machine does not answer, and goes on after its last line', async () => {
+  it('fails when the machine does not answer, and resumes after its last line', async () => {
     const id = await rentRunning('first')
     const stream = await gateway.services.instances.watchLogs(renter, id, { tail: 1 })
     const [{ cursor: after }] = (await take(stream, 1)) as [LogLine]
@@ -177,7 +177,7 @@ describe('a followed log', () => {
     await resumed.return?.()
   })
 
-  it('is refused with the cursor of another, or with no cursor at all', async () => {
+  it('is refused with a cursor of another instance, or with an invalid one', async () => {
     const [id, second] = [await rentRunning('first'), await rent('second')]
     const [line] = await gateway.services.instances.logs(renter, { id, accountId: renter.accountId }, 1)
     for (const after of [line?.cursor as string, 'x', '']) {
@@ -193,7 +193,7 @@ describe('a followed log', () => {
 })
 
 describe('a command', () => {
-  it('is run as it was sent, and answers with what it printed', async () => {
+  it('runs unchanged, and returns its output', async () => {
     const id = await rentRunning()
     commands = []
     execution = { exitCode: 3, output: 'x'.repeat(maxOutputLength) }
@@ -208,14 +208,14 @@ describe('a command', () => {
     ])
   })
 
-  it.each(['', ' \n', 'x'.repeat(maxCommandLength + 1), 'a\0b'])('is refused when it is %j', async command => {
+  it.each(['', ' \n', 'x'.repeat(maxCommandLength + 1), 'a\0b'])('is refused if it is %j', async command => {
     commands = []
     const asking = gateway.services.instances.execute(renter, await rent(), command)
     await expect(asking).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { issues: [{ path: 'command' }] } })
     expect(commands).toEqual([])
   })
 
-  it('is refused where nothing runs, without asking the machine', async () => {
+  it('is refused without a running instance, without calling the machine', async () => {
     const [destroyed, created] = [await rentRunning(), await rent()]
     await gateway.services.instances.destroy(renter, [destroyed])
     commands = []
@@ -226,7 +226,7 @@ describe('a command', () => {
     expect(commands).toEqual([])
   })
 
-  it('is refused where the container ended a moment ago, and unavailable where the machine is', async () => {
+  it('is refused when the container has just ended, and unavailable when the machine is', async () => {
     const id = await rentRunning()
     execution = new ContainerNotRunning('It ended.')
     const ended = gateway.services.instances.execute(renter, id, 'ls')
@@ -236,7 +236,7 @@ describe('a command', () => {
   })
 })
 
-it("another account's instance is not found, and its machine is not asked", async () => {
+it('does not find an instance of another account, and does not call its machine', async () => {
   const id = await rentRunning('mine')
   const { instances } = gateway.services
   commands = []

@@ -19,7 +19,7 @@ it.each([
   ['PUT', '/commands/rsync/', { ...copy, src_id: null }],
   ['POST', '/commands/rclone/', { src: 'a', dst: 'b', instance_id: '5', selected: '', transfer: '', flags: [] }],
   ['POST', '/commands/schedule_job/', { start_time: 1, api_endpoint: '/api/v0/instances/5/', request_method: 'PUT' }],
-])('%s %s with %j says that it is not done, and what to do instead', async (method, path, body) => {
+])('answers %s %s with %j with not_implemented and an alternative', async (method, path, body) => {
   const answer = await app.rest(key, method, path, body)
   expect(answer).toMatchObject({
     status: 501,
@@ -27,7 +27,7 @@ it.each([
   })
 })
 
-it.each(['PUT', 'POST', 'DELETE'])('%s needs a key that may do such things', async method => {
+it.each(['PUT', 'POST', 'DELETE'])('refuses %s to a key that may only read', async method => {
   const path = method === 'POST' ? '/commands/rclone/' : '/commands/rsync/'
   const reader = await app.newScopedKey(key, { api: { instance_read: {} } })
   expect((await app.rest(reader, method, path, {})).status).toBe(403)

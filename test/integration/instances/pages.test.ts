@@ -8,7 +8,7 @@ let rentals: Rentals
 let key: string
 const ids: number[] = []
 
-/** Labels and prices with ties, in any case of letters, and without. */
+/** Labels and prices with ties, some without a label. */
 const rented = [
   { label: 'b', gpuNanos: 300_000_000n },
   { label: 'a', gpuNanos: 100_000_000n },
@@ -56,29 +56,29 @@ describe('instances in an order', () => {
     [{ field: 'CREATED_AT', direction: 'ASC' }, [0, 1, 2, 3, 4, 5, 6]],
     [{ field: 'PRICE_PER_HOUR', direction: 'ASC' }, [1, 4, 3, 0, 2, 5, 6]],
     [{ field: 'PRICE_PER_HOUR', direction: 'DESC' }, [6, 5, 2, 0, 3, 4, 1]],
-  ])('of %j stand so', async (orderBy, places) => {
+  ])('of %j have the expected positions', async (orderBy, places) => {
     expect(await all({ orderBy })).toEqual(places.map(place => ids[place]))
   })
 
-  it('of labels begin with those that have none, and ties stand by age', async () => {
+  it('of labels begin with those without one, and order ties by age', async () => {
     const found = (await all({ orderBy: { field: 'LABEL', direction: 'ASC' } })).map(id => ids.indexOf(id))
     expect(found.slice(0, 2)).toEqual([2, 5])
     expect(found.filter(place => [0, 3, 6].includes(place))).toEqual([0, 3, 6])
   })
 
-  it('are the newest first by default', async () => {
+  it('are newest first by default', async () => {
     expect(numbersOf((await page({})).nodes)).toEqual(ids.toReversed())
   })
 
   describe.each(orders)('$field $direction', orderBy => {
-    it.each([1, 2, 3, 7])('are read forwards and backwards in pages of %i', async size => {
-      const whole = await all({ orderBy })
+    it.each([1, 2, 3, 7])('are complete forwards and backwards in pages of %i', async size => {
+      const complete = await all({ orderBy })
       const [forwards, backwards]: [number[], number[]] = [[], []]
       for (let after: string | undefined; ; ) {
         const { edges, pageInfo } = await page({ first: size, after, orderBy }, withCursors)
         forwards.push(...numbersOf(edges.map((edge: { node: { id: string } }) => edge.node)))
         expect([pageInfo.hasNextPage, pageInfo.hasPreviousPage]).toEqual([
-          forwards.length < whole.length,
+          forwards.length < complete.length,
           after !== undefined,
         ])
         expect(pageInfo.endCursor).toBe(edges.at(-1).cursor)
@@ -92,7 +92,7 @@ describe('instances in an order', () => {
         if (!pageInfo.hasPreviousPage) break
         before = pageInfo.startCursor
       }
-      expect([forwards, backwards]).toEqual([whole, whole])
+      expect([forwards, backwards]).toEqual([complete, complete])
     })
 
     it('refuse the cursor of every other order', async () => {
@@ -122,7 +122,7 @@ describe('instances in an order', () => {
     },
   )
 
-  it('go on where they were when what they stood at is destroyed', async () => {
+  it('continue after a cursor whose instance was destroyed', async () => {
     const mine = [await rentals.rent(key), await rentals.rent(key)]
     const { pageInfo } = await page({ first: 2 }, withCursors)
     for (const id of mine) await app.rest(key, 'DELETE', `/instances/${id}/`)
@@ -138,13 +138,13 @@ describe('a filter', () => {
     ['a label in another case', () => ({ label: 'B' }), []],
     ['a status', () => ({ status: ['CREATED', 'RUNNING'] }), [0, 1, 2, 3, 4, 5, 6]],
     ['another status', () => ({ status: ['EXITED'] }), []],
-    ['what is destroyed', () => ({ status: ['DESTROYED'] }), []],
+    ['the status destroyed', () => ({ status: ['DESTROYED'] }), []],
     ['a target state', () => ({ targetState: 'RUNNING' }), [0, 1, 2, 3, 4, 5, 6]],
     ['another target state', () => ({ targetState: 'STOPPED' }), []],
     ['a GPU in any case', () => ({ gpuName: 'rtx 4090' }), [0, 1, 2, 3, 4, 5, 6]],
     ['several parts', () => ({ label: 'b', ids: [String(ids[0]), String(ids[1])] }), [0]],
-    ['null, which says nothing', () => ({ label: null, ids: null, status: null }), [0, 1, 2, 3, 4, 5, 6]],
-  ])('by %s finds those, and counts them', async (_name, filter, places) => {
+    ['null, which counts as absent', () => ({ label: null, ids: null, status: null }), [0, 1, 2, 3, 4, 5, 6]],
+  ])('by %s finds and counts the matches', async (_name, filter, places) => {
     const { nodes, totalCount } = await page({ first: 100, filter: filter() }, 'totalCount nodes { id }')
     expect(numbersOf(nodes).toSorted((a, b) => a - b)).toEqual(places.map(place => ids[place]))
     expect(totalCount).toBe(places.length)
@@ -155,14 +155,14 @@ describe('a filter', () => {
     [{ ids: ['1', 'off_1'] }, 'filter.ids.1'],
     [{ label: 'a\0' }, 'filter.label'],
     [{ gpuName: '\ud800' }, 'filter.gpuName'],
-  ])('%j is refused, by name', async (filter, path) => {
+  ])('of %j is refused with its path', async (filter, path) => {
     const { code, issues } = await page({ filter })
     expect([code, issues[0].path]).toEqual(['BAD_USER_INPUT', expect.stringContaining(path)])
   })
 })
 
 describe('totalCount', () => {
-  it('is of all pages, and counted only when asked for', async () => {
+  it('counts all pages, and only when it is requested', async () => {
     expect(await page({ first: 2, filter: { label: 'b' } }, 'totalCount')).toEqual({ totalCount: 3 })
     const counted = (await captureQueries(() => page({ first: 1 }))).filter(text => /count\(\*\)/.test(text))
     expect(counted).toEqual([])

@@ -1,4 +1,4 @@
-// What renters arrange for their instances: it happens by itself, and nothing is charged beyond it.
+// Policies of instances: Berth performs them, and charges nothing beyond them.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
@@ -38,7 +38,7 @@ async function passHours(hours: number): Promise<void> {
   await rentals.converge()
 }
 
-/** Charges everything up to now, as happens once a day, while nobody does what is arranged. */
+/** Charges all meters up to now, like the daily charge, without performing any policy. */
 async function chargeAll(): Promise<void> {
   const gateway = openGateway({ url: app.database.url, now: app.clock.now })
   const accounts = await app.sql('SELECT DISTINCT account_id AS id FROM meters')
@@ -50,8 +50,8 @@ async function chargeAll(): Promise<void> {
   await gateway.close()
 }
 
-describe('an instant to stop at', () => {
-  it('stops an instance and says why, and is done with then', async () => {
+describe('stopAt', () => {
+  it('stops an instance with a reason, and is cleared', async () => {
     const stopAt = inHours(3).toISOString()
     const id = await policies.run({ stopAt })
     expect(await policies.read(id)).toMatchObject({ policy: { stopAt, stopAtCost: null } })
@@ -63,29 +63,29 @@ describe('an instant to stop at', () => {
       policy: { stopAt: null },
     })
     expect(await policies.events(id, 'INSTANCE_TARGET_CHANGED', 'INSTANCE_POLICY_CHANGED')).toMatchObject([
-      { type: 'INSTANCE_TARGET_CHANGED', reason: 'SCHEDULE', itself: true, after: { targetState: 'stopped' } },
+      { type: 'INSTANCE_TARGET_CHANGED', reason: 'SCHEDULE', by_berth: true, after: { targetState: 'stopped' } },
       {
         type: 'INSTANCE_POLICY_CHANGED',
         reason: 'SCHEDULE',
-        itself: true,
+        by_berth: true,
         before: { stopAt },
         after: { stopAt: null },
       },
     ])
-    expect(await policies.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
     await passHours(5)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
   })
 
-  it.each(['nobody charged it meanwhile', 'it was charged meanwhile'])(
-    'is the last that GPUs are charged for, however late it is done: %s',
+  it.each(['without a charge meanwhile', 'with a charge meanwhile'])(
+    'ends the charges for GPUs on time, even if the stop is late: %s',
     async how => {
       const id = await policies.run()
       const stopAt = inHours(2)
       await policies.set(id, { stopAt: stopAt.toISOString() })
       app.clock.advance(30 * hour)
-      if (how === 'it was charged meanwhile') await chargeAll()
+      if (how === 'with a charge meanwhile') await chargeAll()
       await rentals.converge()
       const { nanos, since, until } = await policies.charged(id, 'compute')
       expect(until).toEqual(stopAt)
@@ -93,7 +93,7 @@ describe('an instant to stop at', () => {
     },
   )
 
-  it('counts in what the account has left before anybody did what was arranged', async () => {
+  it('counts in the credit of the account before the stop is performed', async () => {
     const id = await policies.run()
     await policies.set(id, { stopAt: inHours(2).toISOString() })
     app.clock.advance(30 * hour)
@@ -102,20 +102,20 @@ describe('an instant to stop at', () => {
     await app.runUntilIdle()
     expect(await policies.read(id)).toMatchObject({ targetState: 'STOPPED' })
     expect(await credit()).toBe(before)
-    // Two hours of GPUs, some seconds before, and 30 hours of disk.
+    // Two hours and some seconds of GPUs, and 30 hours of disk.
     expect(Number(before)).toBeGreaterThan(100 - 0.81 - 0.121)
   })
 
-  it('is the last also where its renter stops it before anybody did what was arranged', async () => {
+  it('ends the charges on time when the renter stops the instance before the late stop', async () => {
     const id = await policies.run()
     const stopAt = inHours(2)
     await policies.set(id, { stopAt: stopAt.toISOString() })
     app.clock.advance(30 * hour)
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
     expect((await policies.charged(id, 'compute')).until).toEqual(stopAt)
   })
 
-  it('comes also while an instance is being loaded, which costs no GPUs then', async () => {
+  it('stops an instance that is loading, and charges no GPUs', async () => {
     const id = await policies.rent({ stopAt: inHours(0.001).toISOString() })
     await app.runUntilIdle()
     expect(await policies.read(id)).toMatchObject({ status: 'LOADING' })
@@ -125,7 +125,7 @@ describe('an instant to stop at', () => {
     expect(await policies.charged(id, 'compute')).toMatchObject({ nanos: 0n })
   })
 
-  it('comes also while an instance waits for its GPUs', async () => {
+  it('stops an instance that waits for its GPUs', async () => {
     const terms = { interruptible: { bidPerHour: '0.3' } }
     const id = await policies.rent({ stopAt: inHours(2).toISOString() }, { terms })
     await rentals.converge()
@@ -139,59 +139,59 @@ describe('an instant to stop at', () => {
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
   })
 
-  it.each(['and nobody had seen it yet', 'as everybody saw'])(
-    'does not stop what was started after it had come, %s',
+  it.each(['before it was cleared', 'after it was cleared'])(
+    'does not stop an instance that is started after stopAt: %s',
     async how => {
       const id = await policies.run({ stopAt: inHours(2).toISOString() })
-      await policies.wish(id, 'STOPPED')
+      await policies.setTargetState(id, 'STOPPED')
       await rentals.converge()
       app.clock.advance(3 * hour)
-      if (how === 'as everybody saw') await app.runUntilIdle()
-      await policies.wish(id, 'RUNNING')
+      if (how === 'after it was cleared') await app.runUntilIdle()
+      await policies.setTargetState(id, 'RUNNING')
       await passHours(1)
       expect(await policies.read(id)).toMatchObject({ status: 'RUNNING', policy: { stopAt: null } })
       expect(await policies.events(id, 'INSTANCE_POLICY_CHANGED')).toMatchObject([{ reason: 'SCHEDULE' }])
-      // And its GPUs are charged.
-      await policies.wish(id, 'STOPPED')
+      // The GPUs are charged again.
+      await policies.setTargetState(id, 'STOPPED')
       expect((await policies.charged(id, 'compute')).until).toEqual(app.clock.now())
     },
   )
 
-  it('holds for what was stopped and started again before', async () => {
+  it('stops an instance that was stopped and started again before stopAt', async () => {
     const stopAt = inHours(4)
     const id = await policies.run({ stopAt: stopAt.toISOString() })
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
     await passHours(1)
-    await policies.wish(id, 'RUNNING')
+    await policies.setTargetState(id, 'RUNNING')
     await rentals.converge()
     await passHours(9)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
     expect((await policies.charged(id, 'compute')).until).toEqual(stopAt)
   })
 
-  it('is not done once more when the clock steps back', async () => {
+  it('is not performed again when the clock steps back', async () => {
     const id = await policies.run({ stopAt: inHours(2).toISOString() })
     await passHours(3)
-    await policies.wish(id, 'RUNNING')
+    await policies.setTargetState(id, 'RUNNING')
     await app.runUntilIdle()
     app.clock.advance(-2 * hour)
     await app.runUntilIdle()
     await passHours(4)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
   })
 })
 
-describe('a cost to stop at', () => {
+describe('stopAtCost', () => {
   const costOf = async (id: number) =>
     (await policies.charged(id, 'compute')).nanos + (await policies.charged(id, 'disk')).nanos
 
-  it.each(['nobody charged it meanwhile', 'it was charged meanwhile'])(
+  it.each(['without a charge meanwhile', 'with a charge meanwhile'])(
     'stops an instance at the last millisecond that it pays for: %s',
     async how => {
       const id = await policies.run({ stopAtCost: '1' })
       app.clock.advance(30 * hour)
-      if (how === 'it was charged meanwhile') await chargeAll()
+      if (how === 'with a charge meanwhile') await chargeAll()
       await rentals.converge()
       expect(await policies.read(id)).toMatchObject({
         status: 'STOPPED',
@@ -209,11 +209,11 @@ describe('a cost to stop at', () => {
     },
   )
 
-  it('is refused to be passed by starting, until it is raised', async () => {
+  it('refuses a start once it is reached, until it is raised', async () => {
     const id = await policies.run({ stopAtCost: '0.5' })
     await passHours(10)
     const refusal = { __typename: 'InvalidStateError', code: 'INVALID_STATE' }
-    const answer = await policies.wish(id, 'RUNNING')
+    const answer = await policies.setTargetState(id, 'RUNNING')
     expect(answer).toMatchObject(refusal)
     expect(answer.message).toMatch(/The instance has cost 0\.\d+ \$, and its stopAtCost is 0\.5 \$/)
     expect(await policies.set(id, { stopAtCost: '0.51' })).toMatchObject({
@@ -221,25 +221,25 @@ describe('a cost to stop at', () => {
       issues: [{ path: 'stopAtCost', message: expect.stringMatching(/must be more than 0\.5\d+/) }],
     })
     expect(await policies.set(id, { stopAtCost: '0.9' })).toMatchObject({ __typename: 'InstanceSuccess' })
-    expect(await policies.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
     await rentals.converge()
     await passHours(10)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
     expect((await policies.charged(id, 'compute')).nanos).toBeLessThan(900_000_000n)
     await policies.set(id, { stopAtCost: null })
-    expect(await policies.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
     await passHours(10)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
   })
 
-  it('is reached by the disk of what is stopped, which then may not start', async () => {
+  it('counts the disk of a stopped instance, which then cannot start', async () => {
     const id = await policies.run({ stopAtCost: '0.1' })
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
     await passHours(26)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'USER_REQUEST' } })
-    expect(await policies.wish(id, 'RUNNING')).toMatchObject({ code: 'INVALID_STATE' })
-    // Labels are as free as before, and others start.
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ code: 'INVALID_STATE' })
+    // Other instances in the same command still start.
     const other = await policies.rent({}, { spec: { source: { image: 'ubuntu' }, targetState: 'STOPPED' } })
     const { data } = await app.graphql(
       key,
@@ -250,36 +250,39 @@ describe('a cost to stop at', () => {
     await app.rest(key, 'DELETE', `/instances/${other}/`)
   })
 
-  it.each(['rented', 'started'])('stops also what waits for its GPUs, by what its disk costs: %s', async how => {
-    const offerId = String(await rentals.newOffer())
-    const terms = (bidPerHour: string) => ({ interruptible: { bidPerHour } })
-    const wish = (targetState: string) => ({
-      offerId,
-      terms: terms('0.3'),
-      spec: { source: { image: 'ubuntu' }, targetState, policy: { stopAtCost: '0.1' } },
-    })
-    const [offer] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
-    const { machine_id: machineId } = offer as { machine_id: number }
-    const outbid = async () => {
-      const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machineId }, type: 'bid' })
-      const { status } = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', price: 0.35 })
-      expect(status).toBe(200)
+  it.each(['rented', 'started'])(
+    'stops an instance that waits for its GPUs, by the cost of its disk: %s',
+    async how => {
+      const offerId = String(await rentals.newOffer())
+      const terms = (bidPerHour: string) => ({ interruptible: { bidPerHour } })
+      const inputFor = (targetState: string) => ({
+        offerId,
+        terms: terms('0.3'),
+        spec: { source: { image: 'ubuntu' }, targetState, policy: { stopAtCost: '0.1' } },
+      })
+      const [offer] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
+      const { machine_id: machineId } = offer as { machine_id: number }
+      const outbid = async () => {
+        const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machineId }, type: 'bid' })
+        const { status } = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', price: 0.35 })
+        expect(status).toBe(200)
+        await rentals.converge()
+      }
+      const id = await policies.rent({}, inputFor(how === 'rented' ? 'RUNNING' : 'STOPPED'))
+      await outbid()
+      if (how === 'started') {
+        await passHours(1)
+        await policies.setTargetState(id, 'RUNNING')
+      }
       await rentals.converge()
-    }
-    const id = await policies.rent({}, wish(how === 'rented' ? 'RUNNING' : 'STOPPED'))
-    await outbid()
-    if (how === 'started') {
-      await passHours(1)
-      await policies.wish(id, 'RUNNING')
-    }
-    await rentals.converge()
-    expect(await policies.read(id)).toMatchObject({ status: 'SCHEDULING' })
-    await passHours(26)
-    expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
-    expect(await policies.charged(id, 'compute')).toMatchObject({ nanos: 0n })
-  })
+      expect(await policies.read(id)).toMatchObject({ status: 'SCHEDULING' })
+      await passHours(26)
+      expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
+      expect(await policies.charged(id, 'compute')).toMatchObject({ nanos: 0n })
+    },
+  )
 
-  it('comes sooner when the bid is raised, and later when it is lowered', async () => {
+  it('is due sooner after a raised bid, and later after a lowered one', async () => {
     const terms = { interruptible: { bidPerHour: '0.3' } }
     const id = await policies.run({ stopAtCost: '3' }, { terms })
     const due = async () => {
@@ -311,25 +314,22 @@ describe('a cost to stop at', () => {
 describe('destruction', () => {
   const destroyed = { status: 'DESTROYED', statusReason: { code: 'SCHEDULE' } }
 
-  it.each(['RUNNING', 'STOPPED'])(
-    'comes at the instant that is arranged, and charges nothing beyond: %s',
-    async state => {
-      const id = await policies.run()
-      const destroyAt = inHours(3)
-      await policies.set(id, { destroyAt: destroyAt.toISOString() })
-      if (state === 'STOPPED') await policies.wish(id, 'STOPPED')
-      await rentals.converge()
-      app.clock.advance(30 * hour)
-      await chargeAll()
-      await rentals.converge()
-      expect(await policies.read(id)).toMatchObject(destroyed)
-      expect((await policies.charged(id, 'disk')).until).toEqual(destroyAt)
-      if (state === 'RUNNING') expect((await policies.charged(id, 'compute')).until).toEqual(destroyAt)
-      expect(await policies.events(id, 'INSTANCE_DESTROYED')).toMatchObject([{ reason: 'SCHEDULE', itself: true }])
-    },
-  )
+  it.each(['RUNNING', 'STOPPED'])('happens at destroyAt, and charges nothing beyond: %s', async state => {
+    const id = await policies.run()
+    const destroyAt = inHours(3)
+    await policies.set(id, { destroyAt: destroyAt.toISOString() })
+    if (state === 'STOPPED') await policies.setTargetState(id, 'STOPPED')
+    await rentals.converge()
+    app.clock.advance(30 * hour)
+    await chargeAll()
+    await rentals.converge()
+    expect(await policies.read(id)).toMatchObject(destroyed)
+    expect((await policies.charged(id, 'disk')).until).toEqual(destroyAt)
+    if (state === 'RUNNING') expect((await policies.charged(id, 'compute')).until).toEqual(destroyAt)
+    expect(await policies.events(id, 'INSTANCE_DESTROYED')).toMatchObject([{ reason: 'SCHEDULE', by_berth: true }])
+  })
 
-  it('leaves the rest undone that was arranged for earlier, when all of it is late', async () => {
+  it('skips an earlier stop when both are late', async () => {
     const id = await policies.run()
     const stopAt = inHours(2)
     const [destroyAt, stop] = [inHours(3).toISOString(), stopAt.toISOString()]
@@ -340,32 +340,35 @@ describe('destruction', () => {
     expect((await policies.charged(id, 'compute')).until).toEqual(stopAt)
   })
 
-  it.each(['stopped', 'exited', 'created'])('comes when it has been %s for as long as is arranged', async status => {
-    const spec = { source: { image: 'ubuntu' }, policy: { destroyWhenStoppedFor: 7200 }, targetState: 'STOPPED' }
-    const id =
-      status === 'created' ? await policies.rent({}, { spec }) : await policies.run({ destroyWhenStoppedFor: 7200 })
-    if (status === 'stopped') await policies.wish(id, 'STOPPED')
-    await rentals.converge()
-    if (status === 'exited') await rentals.exit(id)
-    const [row] = await app.sql(`SELECT status, status_changed_at AS since FROM instances WHERE id = ${id}`)
-    const { since, ...seen } = row as { status: string; since: Date }
-    expect(seen).toEqual({ status })
-    const end = new Date(since.getTime() + 2 * hour)
-    app.clock.advance(end.getTime() - app.clock.now().getTime() - 1)
-    await app.runUntilIdle()
-    expect(await policies.read(id)).toMatchObject({ status: status.toUpperCase() })
-    app.clock.advance(9 * hour)
-    await app.runUntilIdle()
-    expect(await policies.read(id)).toMatchObject(destroyed)
-    expect((await policies.charged(id, 'disk')).until).toEqual(end)
-  })
+  it.each(['stopped', 'exited', 'created'])(
+    'happens after destroyWhenStoppedFor of an instance that is %s',
+    async status => {
+      const spec = { source: { image: 'ubuntu' }, policy: { destroyWhenStoppedFor: 7200 }, targetState: 'STOPPED' }
+      const id =
+        status === 'created' ? await policies.rent({}, { spec }) : await policies.run({ destroyWhenStoppedFor: 7200 })
+      if (status === 'stopped') await policies.setTargetState(id, 'STOPPED')
+      await rentals.converge()
+      if (status === 'exited') await rentals.exit(id)
+      const [row] = await app.sql(`SELECT status, status_changed_at AS since FROM instances WHERE id = ${id}`)
+      const { since, ...seen } = row as { status: string; since: Date }
+      expect(seen).toEqual({ status })
+      const end = new Date(since.getTime() + 2 * hour)
+      app.clock.advance(end.getTime() - app.clock.now().getTime() - 1)
+      await app.runUntilIdle()
+      expect(await policies.read(id)).toMatchObject({ status: status.toUpperCase() })
+      app.clock.advance(9 * hour)
+      await app.runUntilIdle()
+      expect(await policies.read(id)).toMatchObject(destroyed)
+      expect((await policies.charged(id, 'disk')).until).toEqual(end)
+    },
+  )
 
-  it('of what ended by itself is charged no disk beyond its instant, however late it is done', async () => {
+  it('charges no disk beyond its due time for an instance that ended on its own', async () => {
     const id = await policies.run({ destroyWhenStoppedFor: 3_600 })
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
     await app.sql(`UPDATE simulated_containers SET exit_code = 1 WHERE instance_id = ${id}`)
     app.clock.advance(61_000)
-    // That it ended is seen, and nobody does yet what was arranged.
+    // This gateway observes the end, but performs no policy.
     await gateway.idle()
     await gateway.close()
     const [row] = await app.sql(`SELECT status, status_changed_at AS at FROM instances WHERE id = ${id}`)
@@ -376,14 +379,14 @@ describe('destruction', () => {
     expect((await policies.charged(id, 'disk')).until).toEqual(new Date(at.getTime() + 3_600_000))
   })
 
-  it('counts anew what was started meanwhile, and not what bids otherwise', async () => {
+  it('counts the stopped time again after a start, but not after a new bid', async () => {
     const id = await policies.run({ destroyWhenStoppedFor: 7200 }, { terms: { interruptible: { bidPerHour: '0.3' } } })
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
     await rentals.converge()
     await passHours(1.5)
-    // Nobody has looked at it in between.
-    await policies.wish(id, 'RUNNING')
-    await policies.wish(id, 'STOPPED')
+    // No pass runs in between.
+    await policies.setTargetState(id, 'RUNNING')
+    await policies.setTargetState(id, 'STOPPED')
     await passHours(1.5)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED' })
     await app.graphql(key, `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.4" }) { __typename } }`)
@@ -391,16 +394,16 @@ describe('destruction', () => {
     expect(await policies.read(id)).toMatchObject(destroyed)
   })
 
-  it('does not wait for what runs', async () => {
+  it('does not happen while the instance runs', async () => {
     const id = await policies.run({ destroyWhenStoppedFor: 60 })
     await passHours(5)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
   })
 
-  it('cannot be averted any more when it is due', async () => {
+  it('cannot be revoked once it is due', async () => {
     const id = await policies.run({ destroyAt: inHours(2).toISOString() })
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
     await rentals.converge()
     app.clock.advance(3 * hour)
     const refusal = {
@@ -408,20 +411,20 @@ describe('destruction', () => {
       message: 'The instance is about to be destroyed, because its policy or the end of its rental is due.',
     }
     expect(await policies.set(id, { destroyAt: null })).toMatchObject(refusal)
-    expect(await policies.wish(id, 'RUNNING')).toMatchObject(refusal)
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject(refusal)
     await app.runUntilIdle()
     expect(await policies.set(id, { destroyAt: null })).toMatchObject({ code: 'NOT_FOUND' })
   })
 })
 
-describe('arranging', () => {
-  it('changes what is named, takes away what is null, and says so once', async () => {
+describe('setting a policy', () => {
+  it('changes the named fields, removes those that are null, and records each change once', async () => {
     const [stopAt, destroyAt] = [inHours(5).toISOString(), inHours(9).toISOString()]
     const id = await policies.run({ stopAt })
     await policies.set(id, { destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' })
     const all = { stopAt, destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' }
     expect(await policies.read(id)).toMatchObject({ policy: all })
-    // What is so already is no change.
+    // Equal values are no change.
     await policies.set(id, all)
     await policies.set(id, { stopAt: null, stopAtCost: null })
     expect(await policies.read(id)).toMatchObject({ policy: { ...all, stopAt: null, stopAtCost: null } })
@@ -449,14 +452,14 @@ describe('arranging', () => {
     await policies.set(id, { destroyAt: null, destroyWhenStoppedFor: null })
     await passHours(12)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
     expect((await policies.charged(id, 'compute')).until).toEqual(app.clock.now())
   })
 
-  it('is refused with everything that is wrong with it', async () => {
+  it('is refused with all its issues', async () => {
     const id = await policies.run()
     await passHours(2)
-    await policies.wish(id, 'STOPPED')
+    await policies.setTargetState(id, 'STOPPED')
     await rentals.converge()
     await passHours(1)
     const answer = await policies.set(id, {
@@ -482,13 +485,13 @@ describe('arranging', () => {
     })
   })
 
-  it('when renting is refused, quoted and warned about in the same words', async () => {
+  it('at rental has the same issues and warnings in the quote and in the rental', async () => {
     const policy = { stopAt: inHours(0).toISOString(), stopAtCost: '-1', destroyWhenStoppedFor: -1 }
     const paths = ['spec.policy.stopAt', 'spec.policy.stopAtCost', 'spec.policy.destroyWhenStoppedFor']
     const issues = paths.map(path => ({ path, message: expect.stringContaining('must be') }))
     expect(await policies.tryRent(policy)).toMatchObject({ code: 'INVALID_INPUT', issues })
-    const quote = async (wish: object) => {
-      const input = { offerId: String(await rentals.newOffer()), spec: { source: { image: 'ubuntu' }, policy: wish } }
+    const quote = async (quoted: object) => {
+      const input = { offerId: String(await rentals.newOffer()), spec: { source: { image: 'ubuntu' }, policy: quoted } }
       const { data } = await app.graphql(
         key,
         `query ($input: RentInstanceInput!) { rentQuote(input: $input) { rentable warnings blockers { code
@@ -504,24 +507,24 @@ describe('arranging', () => {
     expect(await policies.tryRent(late)).toMatchObject({ warnings: expect.arrayContaining(warnings) })
   })
 
-  it('is part of what is rented with a key: the same again, or nothing', async () => {
+  it('at rental is part of the idempotent request', async () => {
     const offerId = String(await rentals.newOffer())
     const stopAt = inHours(1).toISOString()
-    const wish = (policy: object) => ({
+    const inputFor = (policy: object) => ({
       offerId,
-      idempotencyKey: 'arranged',
+      idempotencyKey: 'policy',
       spec: { source: { image: 'ubuntu' }, policy },
     })
-    const first = await policies.tryRent({}, wish({ stopAt }))
+    const first = await policies.tryRent({}, inputFor({ stopAt }))
     expect(first).toMatchObject({ replayed: false, instance: { policy: { stopAt } } })
     await passHours(2)
-    expect(await policies.tryRent({}, wish({ stopAt, destroyAt: null }))).toMatchObject({ replayed: true })
-    expect(await policies.tryRent({}, wish({ stopAt: inHours(1).toISOString() }))).toMatchObject({
+    expect(await policies.tryRent({}, inputFor({ stopAt, destroyAt: null }))).toMatchObject({ replayed: true })
+    expect(await policies.tryRent({}, inputFor({ stopAt: inHours(1).toISOString() }))).toMatchObject({
       code: 'IDEMPOTENCY_KEY_REUSED',
     })
   })
 
-  it('is part of the best offer that is rented', async () => {
+  it('works with rentBestOffer', async () => {
     await rentals.newOffer()
     const { data } = await app.graphql(
       key,

@@ -24,8 +24,8 @@ afterAll(() => app.close())
 const fields = `id status minimumBidPerHour offer { id pricePerHour machine { id country } gpu { id } } machine { id country }
   gpu { id } actions { action } connection { ports { hostPort } } launch { image }`
 
-describe('what is read', () => {
-  it('costs as many statements for 50 instances with offer, machine and ports as for one', async () => {
+describe('a list of instances', () => {
+  it('runs as many statements for 50 instances with offer, machine and ports as for one', async () => {
     const query = `{ instances(first: 50) { totalCount nodes { ${fields} } } }`
     const count = async (key: string, rows: number) => {
       let found: { connection: { ports: unknown[] }; offer: unknown; minimumBidPerHour: string }[] = []
@@ -38,12 +38,12 @@ describe('what is read', () => {
       expect(found.every(({ minimumBidPerHour }) => minimumBidPerHour === '0.2')).toBe(true)
       return statements.length
     }
-    // Of the first use of a key a note is made.
+    // The first use of a key runs an additional statement.
     for (const key of [one, many]) await app.graphql(key, '{ viewer { id } }')
     expect(await count(many, 50)).toBe(await count(one, 1))
   })
 
-  it('costs two statements over REST, of the key and of the rows, however many there are', async () => {
+  it('runs two statements over REST for any number of rows: for the key and for the rows', async () => {
     for (const [key, rows] of [[one, 1] as const, [many, 50] as const]) {
       const statements = await captureQueries(async () => {
         const { body } = await app.rest(key, 'GET', '/instances/')
@@ -55,7 +55,7 @@ describe('what is read', () => {
 })
 
 describe('a bulk command', () => {
-  /** Instances on one machine: each is stopped, so that the next can have the GPU. */
+  /** Instances on one machine. Each is stopped, so that the next can rent the GPU. */
   async function onOneMachine(count: number): Promise<number[]> {
     const key = many
     const first = await rentals.rent(key, { target_state: 'stopped' }, { diskMb: 10_000_000 })
@@ -63,24 +63,24 @@ describe('a bulk command', () => {
     const ids = [first]
     while (ids.length < count) {
       const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
-      const wish = { image: 'ubuntu', target_state: 'stopped' }
-      const made = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, wish)
+      const request = { image: 'ubuntu', target_state: 'stopped' }
+      const made = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, request)
       ids.push(made.body.new_contract)
     }
     return ids
   }
 
-  it('on 64 instances of one machine costs as many statements as on 2', async () => {
+  it('on 64 instances of one machine runs as many statements as on 2', async () => {
     const [few, all] = [await onOneMachine(2), await onOneMachine(64)]
-    const wishes = [{ state: 'running', label: 'batch' }, { state: 'stopped' }, { label: 'done' }]
-    for (const wish of wishes) {
+    const changes = [{ state: 'running', label: 'batch' }, { state: 'stopped' }, { label: 'done' }]
+    for (const change of changes) {
       const count = async (ids: number[]) => {
         const statements = await captureQueries(async () => {
-          expect((await app.rest(many, 'PUT', '/instances/', { ids, ...wish })).body).toEqual({ success: true })
+          expect((await app.rest(many, 'PUT', '/instances/', { ids, ...change })).body).toEqual({ success: true })
         })
         return statements.length
       }
-      expect([wish, await count(all)]).toEqual([wish, await count(few)])
+      expect([change, await count(all)]).toEqual([change, await count(few)])
     }
     const destroy = async (ids: number[]) => {
       const input = { ids: ids.map(String) }

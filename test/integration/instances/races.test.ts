@@ -26,7 +26,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** Rents the block that begins at each of these GPUs, all of one size, on a machine of their own. */
+/** Rents blocks of one size on a new machine, one at each of the first GPUs in `starts`. */
 async function rentOnOneMachine(numGpus: number, size: number, ...starts: number[]): Promise<bigint[]> {
   await listMachines(gateway.operations, [{ machine: { numGpus } }])
   machines += 1
@@ -80,8 +80,8 @@ const waiting: Finding = {
   ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
 }
 
-describe('what happens while an instance is being claimed', () => {
-  it('is seen whole: a grant is not missed by whoever sees that something changed', async () => {
+describe('a claim of due instances', () => {
+  it('does not miss a grant that happens while it reads', async () => {
     const [holder] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
     await stop(holder)
@@ -89,7 +89,7 @@ describe('what happens while an instance is being claimed', () => {
     const winner = await rentBlock(0, 1)
     await start(holder)
     await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [winner])
-    // A claim waits after it began to read, and before it has taken a row.
+    // The trigger pauses the claim after it began to read and before it has locked a row.
     await gateway.sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF current_query() LIKE '%SKIP LOCKED%' THEN PERFORM pg_advisory_xact_lock(7); END IF; RETURN NULL; END $$`)
     await gateway.sql('CREATE TRIGGER pause BEFORE UPDATE ON instances FOR EACH STATEMENT EXECUTE FUNCTION pause()')
@@ -107,8 +107,8 @@ describe('what happens while an instance is being claimed', () => {
   })
 })
 
-describe('what happens while an instance is being looked at', () => {
-  it('does not make it forget that its GPUs were left meanwhile', async () => {
+describe('a pass over an instance', () => {
+  it('leaves the instance due when its GPUs become free meanwhile', async () => {
     const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
     await stop(first)
@@ -122,7 +122,7 @@ describe('what happens while an instance is being looked at', () => {
     expect(await read(second)).toMatchObject({ due_at: clock.now(), leased_until: null })
   })
 
-  it('is not put off by a look that failed before it', async () => {
+  it('leaves the instance due when a command comes before its failed pass is postponed', async () => {
     const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     const lease = await leaseOf(id)
     await stop(id)
@@ -132,7 +132,7 @@ describe('what happens while an instance is being looked at', () => {
 })
 
 describe('a container', () => {
-  it('starts on no GPU that another is still leaving, and does once it has left', async () => {
+  it('starts only after another container has left its GPUs', async () => {
     const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
     await stop(first)
@@ -151,7 +151,7 @@ describe('a container', () => {
 })
 
 describe('locks on instances', () => {
-  /** Holds the lower lock: whoever waits for it must not have the higher one. */
+  /** Holds the lower lock. A transaction that waits for it must not hold the higher one. */
   async function expectsOrder(low: bigint, high: bigint, work: () => Promise<unknown>): Promise<void> {
     expect(low < high).toBe(true)
     await withSession(testDatabase.url, async session => {
@@ -172,7 +172,7 @@ describe('locks on instances', () => {
     })
   }
 
-  it('are taken by id when GPUs are left to one that waits', async () => {
+  it('are taken by id when a stopped instance leaves its GPUs to a waiting one', async () => {
     const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
     await stop(low)
@@ -184,7 +184,7 @@ describe('locks on instances', () => {
     await expectsOrder(low, high, () => gateway.reconciliation.record(lease, { ...waiting, status: 'stopped' }))
   })
 
-  it('are taken by id when one that ended leaves its GPUs to another', async () => {
+  it('are taken by id when an ended instance leaves its GPUs to another', async () => {
     const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await stop(low)
     const high = await rentBlock(0, 1)
@@ -196,7 +196,7 @@ describe('locks on instances', () => {
     await expectsOrder(low, high, () => gateway.reconciliation.updateMarket(ended))
   })
 
-  it('are taken by id when a wish of another is made good', async () => {
+  it('are taken by id when a market update follows another command', async () => {
     const [low] = (await rentOnOneMachine(2, 1, 0)) as [bigint]
     await stop(low)
     await rentBlock(0, 1)
@@ -229,7 +229,7 @@ describe('locks on instances', () => {
 })
 
 describe('a command', () => {
-  it('is done once its wishes are written, even when the market can only follow later', async () => {
+  it('succeeds before the market is updated', async () => {
     const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
     await withSession(testDatabase.url, async session => {
@@ -245,9 +245,9 @@ describe('a command', () => {
   })
 
   it.each([
-    ['warns where the database could not write the market', '55P03', 40],
-    ['logs an error where a bug kept the market from following', 'P0001', 50],
-  ])('%s, and the next pass makes it good', async (_title, code, level) => {
+    ['logs a warning when the database refuses the market update', '55P03', 40],
+    ['logs an error when a bug fails the market update', 'P0001', 50],
+  ])('%s, and the next pass updates the market', async (_title, code, level) => {
     const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
     await gateway.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
@@ -264,12 +264,12 @@ describe('a command', () => {
     expect(await holders()).toEqual([{ holder_id: null }])
   })
 
-  it('that wrote wishes and died is not overtaken by a rental that may not wait', async () => {
+  it('keeps its precedence over a later rental when the gateway crashed before the market update', async () => {
     const [earlier] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await stop(earlier)
     clock.advance(1_000)
-    const wish = "UPDATE instances SET target_state = 'running', claimed_at = $2, due_at = $2 WHERE id = $1"
-    await gateway.sql(wish, [earlier, clock.now()])
+    const command = "UPDATE instances SET target_state = 'running', claimed_at = $2, due_at = $2 WHERE id = $1"
+    await gateway.sql(command, [earlier, clock.now()])
     clock.advance(1_000)
     const [offer] = await gateway.sql(
       'SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL AND rentable',
@@ -284,7 +284,7 @@ describe('a command', () => {
 describe('a new bid', () => {
   const changeBid = (id: bigint, nanos: bigint) => gateway.services.instances.changeBid(actor, id, nanos)
 
-  it('is not written to an instance that is destroyed meanwhile', async () => {
+  it('is refused for an instance that is destroyed meanwhile', async () => {
     await rentOnOneMachine(1, 1)
     const id = await rentBlock(0, 1, 250_000_000n)
     await withSession(testDatabase.url, async session => {
@@ -302,7 +302,7 @@ describe('a new bid', () => {
     expect(await read(id)).toMatchObject({ compute_nanos: '250000000' })
   })
 
-  it('waits its turn at the machine, and is decided by what it finds then', async () => {
+  it('waits for the lock of the machine, and is decided by the state after that', async () => {
     await rentOnOneMachine(1, 1)
     const id = await rentBlock(0, 1, 250_000_000n)
     await withSession(testDatabase.url, async session => {
@@ -316,7 +316,7 @@ describe('a new bid', () => {
     })
   })
 
-  it('leaves nothing behind when the market can not follow', async () => {
+  it('is rolled back when the market update fails', async () => {
     await rentOnOneMachine(1, 1)
     const low = await rentBlock(0, 1, 210_000_000n)
     const high = await rentBlock(0, 1, 220_000_000n)
@@ -337,7 +337,7 @@ describe('a new bid', () => {
     ])
   })
 
-  it('comes after an equal one that is older, also when it was as high before', async () => {
+  it('comes after an equal older one, even if it was as high before', async () => {
     await rentOnOneMachine(1, 1)
     const first = await rentBlock(0, 1, 250_000_000n)
     clock.advance(1_000)
@@ -356,7 +356,7 @@ describe('a new bid', () => {
     expect(await holder()).toBe(second)
   })
 
-  it('that is the same leaves everything as it was, its place in the queue too', async () => {
+  it('that equals the old one changes nothing, and keeps the place in the queue', async () => {
     await rentOnOneMachine(1, 1)
     const id = await rentBlock(0, 1, 250_000_000n)
     clock.advance(1_000)
@@ -367,7 +367,7 @@ describe('a new bid', () => {
   })
 })
 
-it('tells nobody the bid that would win for another', async () => {
+it('returns no minimum bid for an instance of another account', async () => {
   await rentOnOneMachine(1, 1)
   const id = await rentBlock(0, 1, 250_000_000n)
   const { minimumBids } = gateway.services.instances
@@ -376,7 +376,7 @@ it('tells nobody the bid that would win for another', async () => {
 })
 
 describe('a rental that waits', () => {
-  /** One that has its GPU, and two that wait for it, the first of them longer. */
+  /** One instance that holds the GPU, and two that wait for it, `first` longer than `second`. */
   async function aQueue(): Promise<[holder: bigint, first: bigint, second: bigint]> {
     const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await stop(first)
@@ -398,7 +398,7 @@ describe('a rental that waits', () => {
     return BigInt(gpu?.['holder_id'] as string)
   }
 
-  it('goes to the end of the queue when it is stopped and started', async () => {
+  it('goes to the end of the queue when it is stopped and started again', async () => {
     const [holder, first, second] = await aQueue()
     await stop(first)
     await start(first)
@@ -409,7 +409,7 @@ describe('a rental that waits', () => {
     expect(await holderOfAll()).toBe(first)
   })
 
-  it('came into the queue when it was started, and not when it was rented', async () => {
+  it('queues from the time of its start, not of its rental', async () => {
     const [holder, first, second] = await aQueue()
     await stop(first, second)
     clock.advance(1_000)
@@ -420,7 +420,7 @@ describe('a rental that waits', () => {
     expect(await holderOfAll()).toBe(second)
   })
 
-  it('keeps its place when it is called otherwise', async () => {
+  it('keeps its place when its label changes', async () => {
     const [holder, first] = await aQueue()
     await gateway.services.instances.update(actor, [first], { label: 'patient', targetState: 'running' })
     await stop(holder)

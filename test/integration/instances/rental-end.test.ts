@@ -48,17 +48,17 @@ async function read(id: number) {
 }
 
 describe('a rental whose machine leaves the market', () => {
-  it('is told of it 24 hours before, and destroyed with the reason then', async () => {
+  it('gets a warning 24 hours before, and is then destroyed with a reason', async () => {
     const endsAt = inHours(50)
     const id = await rentFor(50)
     await passHours(25.9)
     expect(await endEventsOf(id)).toEqual([])
     await passHours(0.1)
-    const announced = app.clock.now()
+    const warnedAt = app.clock.now()
     const announcement = {
       type: 'INSTANCE_ENDING',
       api_key_id: null,
-      at: announced,
+      at: warnedAt,
       after: { endsAt: endsAt.toISOString() },
     }
     expect(await endEventsOf(id)).toMatchObject([announcement])
@@ -80,12 +80,12 @@ describe('a rental whose machine leaves the market', () => {
     expect(answer.status).toBe(404)
   })
 
-  it('is told at once when it ends sooner than in 24 hours', async () => {
+  it('gets the warning at once when it ends in less than 24 hours', async () => {
     const id = await rentFor(3)
     expect(await endEventsOf(id)).toMatchObject([{ type: 'INSTANCE_ENDING', at: app.clock.now() }])
   })
 
-  it.each(['stopped', 'exited'])('ends also when it is %s', async status => {
+  it.each(['stopped', 'exited'])('ends when it is %s', async status => {
     const endsAt = inHours(50)
     const id = await rentals.rent(key, {}, { listedUntil: endsAt })
     await rentals.converge()
@@ -102,7 +102,7 @@ describe('a rental whose machine leaves the market', () => {
     ])
   })
 
-  it('hears nothing more when it was destroyed before', async () => {
+  it('gets no further event when it was destroyed before', async () => {
     const id = await rentFor(50)
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     await passHours(60)
@@ -113,7 +113,7 @@ describe('a rental whose machine leaves the market', () => {
     expect(await app.sql(`SELECT policy_due_at FROM instances WHERE id = ${id}`)).toEqual([{ policy_due_at: null }])
   })
 
-  it('ends without being told first when nobody was there to tell in time', async () => {
+  it('ends without a warning when no gateway ran in time', async () => {
     const id = await rentFor(50)
     await passHours(60)
     expect((await endEventsOf(id)).map(({ type }) => type)).toEqual(['INSTANCE_DESTROYED', 'INSTANCE_REMOVED'])
@@ -148,7 +148,7 @@ describe('two gateways', () => {
     return ids
   }
 
-  it('do each deed once', async () => {
+  it('perform each due action once', async () => {
     const ids = await rentSome(20)
     const loops = gateways.map(gateway => {
       const log = { warn: () => {} } as never
@@ -163,7 +163,7 @@ describe('two gateways', () => {
     }
   })
 
-  it('leave the GPUs of what has ended to the market at once', async () => {
+  it('return the GPUs of an ended rental to the market at once', async () => {
     const [id] = await rentSome(1)
     await app.runUntilIdle()
     const [gateway] = gateways
@@ -173,12 +173,12 @@ describe('two gateways', () => {
     app.clock.advance(31 * hour)
     const policies = policiesOf(gateway)
     const lease = (await policies.claimDue(100)).find(({ instanceId }) => instanceId === id)
-    if (!lease) throw new Error('It is not due.')
+    if (!lease) throw new Error('The instance is not due.')
     await policies.perform(lease)
     expect(await holders()).toEqual([])
   })
 
-  it('do it although one of them died at it, and not once more when it comes back', async () => {
+  it('perform an action once when one of them hangs and comes back', async () => {
     const [id] = await rentSome(1)
     const [dead, living] = gateways.map(policiesOf)
     app.clock.advance(7 * hour)

@@ -1,4 +1,4 @@
-// What clients send that the specification does not show, and what they need back.
+// Requests of REST clients beyond the specification, and the answers that they need.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const made = async (body: object) => await rentals.read(key, await rentals.rent(key, body))
-/** What two rows of the same wish have in common. */
+/** The columns that two rows of the same request share. */
 const readBack = ({
   label,
   image_uuid,
@@ -58,17 +58,17 @@ const more = ['use_jupyter_lab', 'jupyter_dir', 'python_utf8', 'lang_utf8', 'ima
 const names = [...optional, ...more, 'volume_info', 'template_hash_id']
 
 describe('a creation', () => {
-  it.each(names)('with %s null or "" is as one without it', async name => {
+  it.each(names)('treats %s as absent when it is null or ""', async name => {
     const plain = readBack(await made({}))
-    for (const nothing of [null, '']) expect(readBack(await made({ [name]: nothing }))).toEqual(plain)
+    for (const empty of [null, '']) expect(readBack(await made({ [name]: empty }))).toEqual(plain)
   })
 
   it.each(['use_jupyter_lab', 'python_utf8', 'lang_utf8', 'cancel_unavail', 'vm'])(
-    'with %s false is as one without it',
+    'treats %s as absent when it is false',
     async name => expect(readBack(await made({ [name]: false }))).toEqual(readBack(await made({}))),
   )
 
-  it('ignores keys that nobody knows, and those of a volume that name none', async () => {
+  it('ignores unknown keys, and volume_info that names no volume', async () => {
     const unknown = { client_id: 'me', extra: null, force: false, user: null, ports: [], id: 5, entrypoint: '/bin/sh' }
     expect(readBack(await made({ ...unknown, volume_info: {} }))).toEqual(readBack(await made({})))
     expect(readBack(await made({ volume_info: { volume_id: null, mount_path: null } }))).toEqual(
@@ -76,7 +76,7 @@ describe('a creation', () => {
     )
   })
 
-  it('takes the body of a client as it is sent', async () => {
+  it('accepts the full body of a client', async () => {
     const body = {
       ...{ client_id: 'me', image: 'ubuntu:22.04', env: { A: '1', '-p 8000:8000': '1', '-p 53:53/udp': '1' } },
       ...{ price: null, disk: 20.0, label: 'my', extra: null, onstart: 'echo hi', image_login: null },
@@ -102,7 +102,7 @@ describe('a creation', () => {
     ['jupyter_direc ssh_direc ssh_proxy', 'jupyter_direct'],
     ['jupyter_proxy ssh_proxy', 'jupyter_proxy'],
     ['', 'ssh_proxy'],
-  ])('knows the runtype "%s" as %s', async (runtype, shown) => {
+  ])('maps the runtype "%s" to %s', async (runtype, shown) => {
     expect((await made({ runtype })).image_runtype).toBe(shown)
   })
 
@@ -110,12 +110,12 @@ describe('a creation', () => {
     ['-e A=1 -p 80:8080 -e B="two words"', { A: '1', '-p 80:8080': '1', B: 'two words' }],
     ['--env A=1 --publish 53:53/udp', { A: '1', '-p 53:53/udp': '1' }],
     ['-h box', { '-h': 'box' }],
-  ])('takes env as the string %j', async (text, object) => {
+  ])('accepts env as the string %j', async (text, object) => {
     const [asText, asObject] = [readBack(await made({ env: text })), readBack(await made({ env: object }))]
     expect(new Set(asText['extra_env'] as string[][])).toEqual(new Set(asObject['extra_env'] as string[][]))
   })
 
-  it('takes a variable of any name, also one that objects have of their own', async () => {
+  it('accepts variables with names of object properties', async () => {
     const env = JSON.parse('{"__proto__": "a", "constructor": "b"}')
     expect((await made({ env })).extra_env).toEqual([
       ['__proto__', 'a'],
@@ -123,21 +123,21 @@ describe('a creation', () => {
     ])
   })
 
-  it('takes numbers and booleans as values of variables', async () => {
+  it('accepts numbers and booleans as values of variables', async () => {
     expect((await made({ env: { A: 1, B: true, C: null } })).extra_env).toEqual([
       ['A', '1'],
       ['B', 'true'],
     ])
   })
 
-  it('takes disk_space for disk, which comes first', async () => {
+  it('accepts disk_space for disk, and prefers disk', async () => {
     expect((await made({ disk_space: 20 })).disk_space).toBe(20)
     expect((await made({ disk: 30, disk_space: 20 })).disk_space).toBe(30)
   })
 })
 
 describe('a path', () => {
-  it.each(['', '/'])('works with the ending "%s", and is no redirect', async slash => {
+  it.each(['', '/'])('works with the ending "%s" without a redirect', async slash => {
     const offer = await rentals.newOffer()
     const { status, body } = await app.rest(key, 'PUT', `/asks/${offer}${slash}`, { image: 'ubuntu' })
     expect(status).toBe(200)
@@ -158,7 +158,7 @@ describe('an answer', () => {
     instances: null,
   })
 
-  it('about an id that is unknown or destroyed is 404 with instances: null', async () => {
+  it('for an unknown or destroyed id is 404 with instances: null', async () => {
     const destroyed = await rentals.rent(key)
     await app.rest(key, 'DELETE', `/instances/${destroyed}/`)
     for (const id of [987_654, destroyed, '999999999999999999'])
@@ -172,17 +172,17 @@ describe('an answer', () => {
       }
   })
 
-  it.each(['abc', '1.5', '-1', '0x1', '9'.repeat(19), '%00'])('about the id %s is 400', async id => {
+  it.each(['abc', '1.5', '-1', '0x1', '9'.repeat(19), '%00'])('for the id %s is 400', async id => {
     expect(await app.rest(key, 'GET', `/instances/${id}/`)).toMatchObject({
       status: 400,
       body: { error: 'invalid_args' },
     })
   })
 
-  it('to PUT and DELETE that succeed is exactly {"success": true}', async () => {
+  it('to a successful PUT or DELETE is exactly {"success": true}', async () => {
     const id = await rentals.rent(key)
-    const wishes = [{ state: 'stopped' }, { state: 'stopped' }, { label: 'x' }, { label: 'x' }, { state: 'running' }]
-    for (const body of wishes)
+    const changes = [{ state: 'stopped' }, { state: 'stopped' }, { label: 'x' }, { label: 'x' }, { state: 'running' }]
+    for (const body of changes)
       expect((await app.rest(key, 'PUT', `/instances/${id}/`, body)).body).toEqual({ success: true })
     expect((await app.rest(key, 'PUT', '/instances/', { ids: [id], state: 'stopped' })).body).toEqual({ success: true })
     expect((await app.rest(key, 'DELETE', `/instances/${id}/`)).body).toEqual({ success: true })
@@ -193,7 +193,7 @@ describe('an answer', () => {
       expect((await app.rest(key, 'GET', path)).headers.get('content-type')).toBe('application/json')
   })
 
-  it('to a list is the newest first, and empty before anything is rented', async () => {
+  it('to a list is newest first, and empty before the first rental', async () => {
     const other = await app.newKey(null, someCredit)
     expect((await app.rest(other, 'GET', '/instances/')).body).toEqual({ instances_found: 0, instances: [] })
     const ids = [await rentals.rent(other), await rentals.rent(other)]
@@ -202,7 +202,7 @@ describe('an answer', () => {
   })
 })
 
-it('a row has what it costs now, also while it waits, loads and reboots', async () => {
+it('shows the current cost in a row while the instance loads, runs and reboots', async () => {
   const id = await rentals.rent(key, { image: 'simulated/slow-stop:60' })
   const totals = async () => {
     const { instance, search, storage_total_cost: disk } = await rentals.read(key, id)
@@ -218,7 +218,7 @@ it('a row has what it costs now, also while it waits, loads and reboots', async 
 })
 
 describe('an update', () => {
-  it('with null or "" leaves what it does not name', async () => {
+  it('with null or "" keeps the old value', async () => {
     const id = await rentals.rent(key, { label: 'mine' })
     for (const body of [
       { state: 'stopped', label: null },
@@ -233,26 +233,26 @@ describe('an update', () => {
     }
   })
 
-  it('with an empty label alone takes it away, from one and from many', async () => {
+  it('with only an empty label removes the label, for one and for many', async () => {
     const ids = [await rentals.rent(key, { label: 'mine' }), await rentals.rent(key, { label: 'mine' })]
     expect((await app.rest(key, 'PUT', `/instances/${ids[0]}/`, { label: '' })).body).toEqual({ success: true })
     expect((await app.rest(key, 'PUT', '/instances/', { ids: [ids[1]], label: '' })).body).toEqual({ success: true })
     for (const id of ids) expect((await rentals.read(key, id)).label).toBeNull()
   })
 
-  it('of the label alone is a success also of what waits for its GPUs', async () => {
+  it('of only the label succeeds while the instance waits for its GPUs', async () => {
     const id = await rentals.rent(key, { target_state: 'stopped' })
     const { machine_id } = await rentals.read(key, id)
     const { offers } = (await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })).body
     expect((await app.rest(key, 'PUT', `/asks/${offers[0].id}/`, { image: 'ubuntu' })).status).toBe(200)
     const { body } = await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
     expect(body).toMatchObject({ success: false, error: 'resources_unavailable' })
-    const labelled = await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'patient' })
-    expect([labelled.status, labelled.body]).toEqual([200, { success: true }])
+    const labeled = await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'patient' })
+    expect([labeled.status, labeled.body]).toEqual([200, { success: true }])
     expect(await rentals.read(key, id)).toMatchObject({ label: 'patient', intended_status: 'running' })
   })
 
-  it.each([{}, { state: null }, { label: null }, { client_id: 'me' }])('with %j alone is 400', async body => {
+  it.each([{}, { state: null }, { label: null }, { client_id: 'me' }])('with only %j is 400', async body => {
     const id = await rentals.rent(key)
     expect(await app.rest(key, 'PUT', `/instances/${id}/`, body)).toMatchObject({ status: 400 })
   })

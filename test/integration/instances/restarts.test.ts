@@ -1,4 +1,4 @@
-// Instances that are rebooted and recycled, over both faces.
+// Reboots and recycles, over both faces.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { instanceApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
@@ -64,7 +64,7 @@ const rateOf = async (id: number) => {
   return Number((row as { rate_nanos: string }).rate_nanos)
 }
 
-/** Rents on demand what another has by a bid. */
+/** Rents on demand the GPUs that an instance holds by a bid. */
 async function rentOver(id: number): Promise<number> {
   const [offer] = await app.sql(`SELECT o.id FROM offers o JOIN instances i USING (machine_id, first_gpu, num_gpus)
     WHERE i.id = ${id} AND o.withdrawn_at IS NULL`)
@@ -72,10 +72,10 @@ async function rentOver(id: number): Promise<number> {
   return body.new_contract
 }
 
-/** Asks again at every look of what is not up yet; how it was called then. */
+/** Repeats a request at every pass until the instance runs, and returns the statuses in between. */
 async function untilItRuns(id: number, ask: () => Promise<void>): Promise<Set<unknown>> {
   const seen = new Set()
-  for (let looks = 0; looks < 100; looks += 1) {
+  for (let passes = 0; passes < 100; passes += 1) {
     await app.runUntilIdle()
     const { status } = await rowOf(id)
     if (status === 'running') return seen
@@ -83,11 +83,11 @@ async function untilItRuns(id: number, ask: () => Promise<void>): Promise<Set<un
     await ask()
     app.clock.advance(1_000)
   }
-  throw new Error('It did not come up again.')
+  throw new Error('The instance did not run again.')
 }
 
 describe('a reboot', () => {
-  it('stops and starts the same container, and keeps its GPUs, its ports and its disk', async () => {
+  it('stops and starts the same container with its GPUs, ports and disk', async () => {
     const id = await rentals.rentToStatus(key, 'running', { runtype: 'ssh_direct', env: { '-p 8000:8000': '1' } })
     const [before, container, events, rate] = [
       await rowOf(id),
@@ -102,7 +102,7 @@ describe('a reboot', () => {
     await app.runUntilIdle()
     expect(await rowOf(id)).toEqual({ ...before, status: 'stopping', reason_code: 'REBOOTING', restart: 'reboot' })
     expect(await rentals.read(key, id)).toMatchObject({ actual_status: 'loading', intended_status: 'running' })
-    // It is charged until it is down.
+    // The GPUs are charged until the container is down.
     expect(await rateOf(id)).toBe(rate)
     await rentals.converge()
     expect(await rowOf(id)).toEqual(before)
@@ -116,19 +116,19 @@ describe('a reboot', () => {
     ])
   })
 
-  it('is done once, however often it is asked for before it is done', async () => {
+  it('happens once when it is requested repeatedly', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const events = await countEvents(id)
     for (const _ of [1, 2, 3]) {
       expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false, instance: {} })
     }
     await rentals.converge()
-    const news = await eventsOf(id, events)
-    expect(news.filter(line => line.startsWith('REBOOTED'))).toHaveLength(1)
-    expect(news.filter(line => line.endsWith('stopping'))).toHaveLength(1)
+    const newEvents = await eventsOf(id, events)
+    expect(newEvents.filter(line => line.startsWith('REBOOTED'))).toHaveLength(1)
+    expect(newEvents.filter(line => line.endsWith('stopping'))).toHaveLength(1)
   })
 
-  it('is done once also when it is asked for again while it is done', async () => {
+  it('happens once when it is requested again while it is under way', async () => {
     const id = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-start:20' })
     const events = await countEvents(id)
     await restart(key, 'reboot', { id: `ins_${id}` })
@@ -140,7 +140,7 @@ describe('a reboot', () => {
     expect((await eventsOf(id, events)).filter(line => /REBOOTED|stopping/.test(line))).toHaveLength(2)
   })
 
-  it('with an idempotency key is done once also when it is asked for again afterwards', async () => {
+  it('with an idempotency key happens once when it is requested again afterwards', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const input = { id: `ins_${id}`, idempotencyKey: `reboot-${id}` }
     expect(await restart(key, 'reboot', input)).toMatchObject({ replayed: false })
@@ -157,7 +157,7 @@ describe('a reboot', () => {
   it.each<['stop' | 'outbid', object]>([
     ['stop', {}],
     ['outbid', { price: 0.3 }],
-  ])('is done with a %s that comes in between, and does not come back when it is started again', async (how, body) => {
+  ])('ends with a %s in between, and does not happen at the next start', async (how, body) => {
     const offerId = await rentals.newOffer()
     const { body: rented } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', ...body })
     const id = rented.new_contract as number
@@ -178,7 +178,7 @@ describe('a reboot', () => {
     expect((await eventsOf(id, events)).filter(line => /REBOOTING|stopping/.test(line))).toEqual([])
   })
 
-  it('revives what ends by itself while it is to be stopped', async () => {
+  it('starts the container again if it ends on its own while it is being stopped', async () => {
     const id = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-stop:20' })
     await restart(key, 'reboot', { id: `ins_${id}` })
     await app.runUntilIdle()
@@ -217,12 +217,12 @@ describe('a recycle', () => {
     ])
   })
 
-  it('of what is stopped leaves it so, without a container, until it is started', async () => {
+  it('of a stopped instance leaves it stopped without a container until it is started', async () => {
     const id = await rentals.rentToStatus(key, 'stopped')
     expect((await app.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).body).toEqual({ success: true })
     await rentals.converge()
     expect([await containerOf(id), await rowOf(id)]).toMatchObject([undefined, { status: 'stopped', restart: 'anew' }])
-    // However long nobody starts it, it is not taken for lost.
+    // An instance without a container is not lost while it stays stopped.
     app.clock.advance(3_600_000)
     await rentals.converge()
     await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
@@ -234,7 +234,7 @@ describe('a recycle', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'unknown', reason_code: 'CONTAINER_LOST' })
   })
 
-  it('of what still pulls its image begins anew', async () => {
+  it('of an instance that pulls its image begins again', async () => {
     const id = await rentals.rent(key, { image: 'simulated/slow-pull:600' })
     await app.runUntilIdle()
     expect(await restart(key, 'recycle', { id: `ins_${id}` })).toMatchObject({ instance: { status: 'LOADING' } })
@@ -244,7 +244,7 @@ describe('a recycle', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
   })
 
-  it('is done once also when it is asked for again while it is done', async () => {
+  it('happens once when it is requested again while it is under way', async () => {
     const id = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-pull:20' })
     const events = await countEvents(id)
     await restart(key, 'recycle', { id: `ins_${id}` })
@@ -254,12 +254,12 @@ describe('a recycle', () => {
       expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false })
     })
     expect(seen).toEqual(new Set(['stopping', 'loading']))
-    const news = await eventsOf(id, events)
-    expect(news.filter(line => /RECYCLED|REBOOTED/.test(line))).toHaveLength(1)
-    expect(news.filter(line => line.includes('PULLING'))).toHaveLength(1)
+    const newEvents = await eventsOf(id, events)
+    expect(newEvents.filter(line => /RECYCLED|REBOOTED/.test(line))).toHaveLength(1)
+    expect(newEvents.filter(line => line.includes('PULLING'))).toHaveLength(1)
   })
 
-  it('goes on with the log where the old container ended', async () => {
+  it('continues the log after the lines of the old container', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const logOf = async () =>
       (await app.sql(`SELECT log FROM simulated_containers WHERE instance_id = ${id}`)) as { log: { n: number }[] }[]
@@ -270,7 +270,7 @@ describe('a recycle', () => {
     expect(first).toBeGreaterThan(last)
   })
 
-  it('ends with the instance, when that is destroyed', async () => {
+  it('ends when the instance is destroyed', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     await restart(key, 'recycle', { id: `ins_${id}` })
     await app.rest(key, 'DELETE', `/instances/${id}/`)
@@ -280,16 +280,16 @@ describe('a recycle', () => {
   })
 })
 
-describe('what its machine does not do', () => {
+describe('a restart that the machine refuses', () => {
   it.each<[Verb, 'stop' | 'remove']>([
     ['reboot', 'stop'],
     ['recycle', 'stop'],
     ['recycle', 'remove'],
-  ])('for a %s (%s) ends the instance, and does not keep its GPUs for ever', async (verb, call) => {
+  ])('ends the instance and frees its GPUs: %s (%s)', async (verb, call) => {
     const id = await rentals.rentToStatus(key, 'running')
     const broken = openGateway({
       ...{ url: app.database.url, now: app.clock.now },
-      wrapProvider: provider => ({ ...provider, [call]: () => Promise.reject(new Error('It cannot.')) }),
+      wrapProvider: provider => ({ ...provider, [call]: () => Promise.reject(new Error('The machine refuses.')) }),
     })
     await restart(key, verb, { id: `ins_${id}` })
     const work = async (minutes: number) => {
@@ -307,7 +307,7 @@ describe('what its machine does not do', () => {
   })
 })
 
-describe('what cannot be restarted', () => {
+describe('a refused restart', () => {
   it.each<[Verb, string, string]>([
     ['reboot', 'created', 'Only a running instance'],
     ['reboot', 'stopped', 'Only a running instance'],
@@ -315,7 +315,7 @@ describe('what cannot be restarted', () => {
     ['recycle', 'created', 'no container'],
     ['recycle', 'exited', 'never runs again'],
     ['recycle', 'unknown', 'never runs again'],
-  ])('%s of what is %s is refused over both faces', async (verb, status, message) => {
+  ])('such as a %s of an instance that is %s changes nothing, over both faces', async (verb, status, message) => {
     const id = await rentals.rentToStatus(key, status)
     const [before, events] = [await rowOf(id), await countEvents(id)]
     const refused = await restart(key, verb, { id: `ins_${id}` })
@@ -331,7 +331,7 @@ describe('what cannot be restarted', () => {
     expect([await rowOf(id), await countEvents(id)]).toEqual([before, events])
   })
 
-  it('is what somebody stops at the same time', async () => {
+  it('is a reboot of an instance that is stopped at the same time', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     await withSession(app.database.url, async session => {
       await session.query('BEGIN')
@@ -345,7 +345,7 @@ describe('what cannot be restarted', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
   })
 
-  it.each<[Verb]>([['reboot'], ['recycle']])('%s of what is not there is not found', async verb => {
+  it.each<[Verb]>([['reboot'], ['recycle']])('such as a %s of an unknown instance is not found', async verb => {
     expect(await restart(key, verb, { id: 'ins_987654' })).toMatchObject({ code: 'NOT_FOUND' })
     expect(await app.rest(key, 'PUT', `/instances/${verb}/987654/`)).toMatchObject({
       ...{ status: 404, body: { success: false, error: 'no_such_instance', instances: null } },
@@ -355,7 +355,7 @@ describe('what cannot be restarted', () => {
     })
   })
 
-  it.each<[Verb]>([['reboot'], ['recycle']])("%s is nothing that an instance's own key may do", async verb => {
+  it.each<[Verb]>([['reboot'], ['recycle']])("such as a %s with the instance's own key is forbidden", async verb => {
     const id = await rentals.rentToStatus(key, 'running')
     const own = instanceApiKey(createSecrets('a secret of tests'), BigInt(id))
     expect(await restart(own, verb, { id: `ins_${id}` })).toMatchObject({ code: 'FORBIDDEN' })

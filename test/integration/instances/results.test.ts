@@ -1,4 +1,4 @@
-// Logs and commands as REST clients ask for them: a link first, and the text under it.
+// Logs and commands of REST clients: the answer has a link, and the link has the text.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxResults, maxResultsBytes } from '../../../src/domain/instances/results.ts'
@@ -28,7 +28,7 @@ const askLogs = async (id: number, body: object | string | undefined = {}, path 
 const execute = async (id: number, command: unknown) =>
   await app.rest(key, 'PUT', `/instances/command/${id}/`, { command })
 
-/** What is under a link, for somebody without a key. */
+/** The content of a link, read without a key. */
 async function read(url: string, by: TestApp = app) {
   const { status, headers, ...response } = await by
     .fetch(new Request(url))
@@ -44,7 +44,7 @@ const linesOf = async (id: number) => {
 const textOf = (lines: { line: string }[]) => lines.map(({ line }) => `${line}\n`).join('')
 
 describe('a log', () => {
-  it('is under a link on the host that was asked, for everybody on every gateway', async () => {
+  it('has a link on the requested host that works without a key on every gateway', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const { status, body } = await askLogs(id)
     expect([status, body]).toEqual([
@@ -64,13 +64,13 @@ describe('a log', () => {
     expect(await read(body.result_url)).toEqual(found)
   })
 
-  it('is kept by nobody on the way', async () => {
+  it('is not cached on the way', async () => {
     const { body } = await askLogs(await rentals.rent(key))
     const { headers } = await app.fetch(new Request(body.result_url))
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  it('needs a key that may read logs, and nothing else', async () => {
+  it('needs only the permission to read logs', async () => {
     const [id, other] = [await rentals.rent(key), await rentals.rent(key)]
     const statusOf = async (by: string, instance: number) =>
       (await app.rest(by, 'PUT', `/instances/request_logs/${instance}/`, {})).status
@@ -82,7 +82,7 @@ describe('a log', () => {
     expect(await statusOf(await scoped({ 'instances.get': {} }), id)).toBe(403)
   })
 
-  it('is under https where a proxy says that the client speaks it', async () => {
+  it('has an https link when a proxy reports https', async () => {
     const id = await rentals.rent(key)
     const proxied = { 'x-forwarded-proto': 'https' }
     const { body } = await app.rest(key, 'PUT', `/instances/request_logs/${id}/`, {}, proxied)
@@ -92,19 +92,19 @@ describe('a log', () => {
   it.each([
     ['tail as a text', { tail: '2' }, -2],
     ['tail as a number', { tail: 1 }, -1],
-    ['a tail of more than there may be', { tail: '5000', daemon_logs: 'False' }, 0],
-    ['what is absent as null and ""', { tail: null, filter: '', daemon_logs: '' }, 0],
-  ])('takes %s', async (_name, body, from) => {
+    ['a tail above the maximum', { tail: '5000', daemon_logs: 'False' }, 0],
+    ['null and "" as absent', { tail: null, filter: '', daemon_logs: '' }, 0],
+  ])('accepts %s', async (_name, body, from) => {
     const id = await rentals.rentToStatus(key, 'running')
     const { text } = await read((await askLogs(id, body)).body.result_url)
     expect(text).toBe(textOf((await linesOf(id)).slice(from)))
   })
 
-  it.each([undefined, ''])('takes the body %o', async body => {
+  it.each([undefined, ''])('accepts the body %o', async body => {
     expect((await askLogs(await rentals.rent(key), body)).status).toBe(200)
   })
 
-  it('has the lines that hold the filter, or what the machine tells', async () => {
+  it('has only the lines that contain the filter, or only those of the machine', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const lines = await linesOf(id)
     const [own, machine] = [
@@ -114,10 +114,10 @@ describe('a log', () => {
     const needle = own?.line.slice(0, 8) as string
     const filtered = await read((await askLogs(id, { filter: needle })).body.result_url)
     expect(filtered.text).toBe(textOf(lines.filter(({ line }) => line.includes(needle))))
-    const told = await read((await askLogs(id, { daemon_logs: 'true', tail: '1000' })).body.result_url)
-    expect(told.text).toBe(textOf(lines.filter(({ source }) => source === 'MACHINE')))
-    expect(told.text).toContain(machine?.line)
-    expect(told.text).not.toContain(own?.line)
+    const machineLog = await read((await askLogs(id, { daemon_logs: 'true', tail: '1000' })).body.result_url)
+    expect(machineLog.text).toBe(textOf(lines.filter(({ source }) => source === 'MACHINE')))
+    expect(machineLog.text).toContain(machine?.line)
+    expect(machineLog.text).not.toContain(own?.line)
   })
 
   it.each([{ tail: '0' }, { tail: -1 }, { tail: 'many' }, { daemon_logs: 'perhaps' }, { filter: 'x'.repeat(513) }])(
@@ -132,21 +132,21 @@ describe('a log', () => {
     },
   )
 
-  it('of what was destroyed is not found', async () => {
+  it('of a destroyed instance is not found', async () => {
     const id = await rentals.rent(key)
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     expect(await askLogs(id)).toMatchObject({ status: 404, body: { error: 'no_such_instance', instances: null } })
   })
 })
 
-it('what is under a link, and the answer that has it, are kept by no cache', async () => {
+it('forbids caching of a link and of the answer that contains it', async () => {
   const { headers, body } = await askLogs(await rentals.rent(key))
   const [found, missing] = [await read(body.result_url), await read(`${body.result_url}x`)]
   expect([headers.get('cache-control'), found.caching, missing.caching]).toEqual(Array(3).fill('no-store'))
 })
 
 describe('a command', () => {
-  it('leaves its output under a link', async () => {
+  it('has a link to its output', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const { status, body } = await execute(id, 'echo one two')
     expect([status, body]).toEqual([
@@ -156,13 +156,13 @@ describe('a command', () => {
     expect(await read(body.result_url)).toMatchObject({ status: 200, text: 'one two\n' })
   })
 
-  it('in what was destroyed is not found', async () => {
+  it('in a destroyed instance is not found', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     expect(await execute(id, 'ls')).toMatchObject({ status: 404, body: { error: 'no_such_instance', instances: null } })
   })
 
-  it('is refused where it cannot run, and without a command', async () => {
+  it('is refused if it cannot run or is empty', async () => {
     const id = await rentals.rent(key)
     expect(await execute(id, 'ls')).toMatchObject({ status: 400, body: { error: 'invalid_state' } })
     for (const command of [null, '', ' ', undefined, 7])
@@ -173,7 +173,7 @@ describe('a command', () => {
 describe('a link', () => {
   const newLink = async () => (await askLogs(await rentals.rentToStatus(key, 'running'))).body.result_url as string
 
-  it('ends after ten minutes, and what was under it goes', async () => {
+  it('expires after ten minutes, and its content is deleted', async () => {
     const url = await newLink()
     app.clock.advance(599_000)
     expect((await read(url)).status).toBe(200)
@@ -186,7 +186,7 @@ describe('a link', () => {
     expect(await app.sql('SELECT FROM results')).toEqual([])
   })
 
-  it('that was changed leads nowhere, and one without a token is refused', async () => {
+  it('with a changed token is not found, and without a token is refused', async () => {
     const url = await newLink()
     expect((await read(`${url}x`)).status).toBe(404)
     expect((await read(url.replace(/token=./, 'token=~'))).status).toBe(404)
@@ -194,7 +194,7 @@ describe('a link', () => {
     expect((await read('http://berth.test/api/v0/results')).status).toBe(400)
   })
 
-  it('is nowhere in the log or the database, nor is what is under it', async () => {
+  it('does not appear in the log or the database, and neither does its content', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const { body } = await execute(id, 'echo a-secret-of-mine')
     const [, token = 'none'] = body.result_url.split('token=')
@@ -205,7 +205,7 @@ describe('a link', () => {
     }
   })
 
-  it('makes room for a newer one where an account has many, and for nobody else', async () => {
+  it('makes room for a newer one of the same account beyond the limit', async () => {
     const other = await app.newKey(null, someCredit)
     const theirs = await rentals.rent(other)
     const kept = (await app.rest(other, 'PUT', `/instances/request_logs/${theirs}/`)).body.result_url
@@ -216,7 +216,7 @@ describe('a link', () => {
     }
     const statuses = async () => await Promise.all(urls.map(async url => (await read(url)).status))
     const urls = [await ask(), await ask(), await ask()]
-    // As if that many had been asked for since the first.
+    // Fills the account up to the limit.
     await app.sql(`
       INSERT INTO results (token_hash, account_id, text, expires_at)
       SELECT sha256(n::text::bytea), r.account_id, '', r.expires_at FROM generate_series(1, ${maxResults - 3}) n,

@@ -23,7 +23,7 @@ beforeEach(async () => {
   key = await app.newKey(null, someCredit)
 })
 
-/** Rents, lets the image load for a moment, and gives it up. */
+/** Rents, lets the image load for a moment, and gives the instance up. */
 async function giveUp(end: (id: number) => Promise<unknown> = id => app.rest(key, 'DELETE', `/instances/${id}/`)) {
   const id = await rentals.rent(key, { image: slow })
   await app.runUntilIdle()
@@ -43,8 +43,8 @@ const mustWait = async (ms = 60_000) => {
   })
 }
 
-describe('an account that gives up what loads, again and again', () => {
-  it('waits after a few times, on both faces, and longer each time', async () => {
+describe('an account that repeatedly gives up loading instances', () => {
+  it('must wait after a few times, over both faces, and longer each time', async () => {
     await giveUpOften()
     await mustWait()
     const offerId = String(await rentals.newOffer())
@@ -53,15 +53,15 @@ describe('an account that gives up what loads, again and again', () => {
     const quote = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { blockers { ${fields} } } }`
     const rent = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ${fields} } }`
     const retryAfter = new Date(app.clock.now().getTime() + 60_000).toISOString()
-    const told = { code: 'START_BACKOFF', retryable: true, retryAfter }
-    expect((await app.graphql(key, quote, { input })).data.rentQuote.blockers).toEqual([told])
-    expect((await app.graphql(key, rent, { input })).data.rentInstance).toEqual(told)
+    const refusal = { code: 'START_BACKOFF', retryable: true, retryAfter }
+    expect((await app.graphql(key, quote, { input })).data.rentQuote.blockers).toEqual([refusal])
+    expect((await app.graphql(key, rent, { input })).data.rentInstance).toEqual(refusal)
     app.clock.advance(60_000)
     await giveUp()
     await mustWait(120_000)
   })
 
-  it('may rent meanwhile what is not to run, and start it afterwards', async () => {
+  it('can rent a stopped instance meanwhile, and start it afterwards', async () => {
     await giveUpOften()
     const id = await rentals.rent(key, { image: 'ubuntu', target_state: 'stopped' })
     const start = () => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
@@ -70,7 +70,7 @@ describe('an account that gives up what loads, again and again', () => {
     expect(await start()).toMatchObject({ status: 200 })
   })
 
-  it('is as if nothing had been as soon as one runs', async () => {
+  it('has no failures once an instance runs', async () => {
     await giveUpOften()
     app.clock.advance(60_000)
     await rentals.rentToStatus(key, 'running')
@@ -78,12 +78,12 @@ describe('an account that gives up what loads, again and again', () => {
     await rentals.rent(key)
   })
 
-  it('waits also when it stops them', async () => {
+  it('must wait after stopping them', async () => {
     await giveUpOften(id => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' }))
     await mustWait()
   })
 
-  it('waits also when it arranged their end', async () => {
+  it('must wait after a policy ended them', async () => {
     await giveUpOften(async id => {
       const destroyAt = new Date(app.clock.now().getTime() + 1_000).toISOString()
       const query = `mutation { setInstancePolicy(input: { instanceId: "${id}", destroyAt: "${destroyAt}" }) { __typename } }`
@@ -94,7 +94,7 @@ describe('an account that gives up what loads, again and again', () => {
     await mustWait()
   })
 
-  it('waits also when it makes one instance anew each time, by recycling or by another image', async () => {
+  it('must wait after it recycles one instance or changes its image each time', async () => {
     const id = await rentals.rent(key, { image: slow })
     await rentals.converge()
     expect(await faces.mutate(key, 'recycleInstance', { id: String(id) })).toHaveProperty('instance')
@@ -111,7 +111,7 @@ describe('an account that gives up what loads, again and again', () => {
 
 describe('an account whose instances fail to start', () => {
   it.each(['simulated/not-found', 'simulated/no-start', 'simulated/slow-pull:86400'])(
-    'waits after a few %s',
+    'must wait after a few instances of %s',
     async image => {
       const refusals: number[] = []
       for (let time = 0; time < failuresBeforeBackoff + 3; time += 1) {
@@ -131,7 +131,7 @@ describe('an account whose instances fail to start', () => {
     },
   )
 
-  it('counts those once that fail together', async () => {
+  it('counts no further failure during its wait', async () => {
     for (let count = 0; count < 12; count += 1) await rentals.rent(key, { image: 'simulated/not-found' })
     await rentals.converge()
     const [row] = await app.sql('SELECT start_failures AS failures FROM accounts ORDER BY id DESC LIMIT 1')
@@ -139,7 +139,7 @@ describe('an account whose instances fail to start', () => {
   })
 })
 
-describe('an account whose own bids take turns with the GPUs of a machine', () => {
+describe('an account whose own bids alternate on the GPUs of a machine', () => {
   const bid = (id: number, price: number) => app.rest(key, 'PUT', `/instances/bid_price/${id}/`, { price })
   const countOf = async () => {
     const rows = await app.sql('SELECT start_failures AS failures FROM accounts ORDER BY id DESC LIMIT 1')
@@ -164,7 +164,7 @@ describe('an account whose own bids take turns with the GPUs of a machine', () =
   it.each([
     ['at once', async () => {}],
     ['after a while', () => rentals.converge()],
-  ])('waits when it outbids what loads, and gives that up %s', async (_when, pause) => {
+  ])('must wait when it outbids its loading instance and gives that up %s', async (_when, pause) => {
     let id = await aLoadingBid()
     for (let time = 0; time <= failuresBeforeBackoff; time += 1) {
       const next = await outbid(id, 0.4 + time / 100)
@@ -176,7 +176,7 @@ describe('an account whose own bids take turns with the GPUs of a machine', () =
     expect(await countOf()).toBe(failuresBeforeBackoff + 1)
   })
 
-  it('may not hand the GPUs on by a lower bid while it must wait', async () => {
+  it('cannot pass the GPUs on by a lower bid while it must wait', async () => {
     const one = await aLoadingBid()
     const other = await outbid(one, 0.302)
     await app.runUntilIdle()
@@ -191,7 +191,7 @@ describe('an account whose own bids take turns with the GPUs of a machine', () =
     expect(await bid(other, 0.25)).toMatchObject({ status: 200 })
   })
 
-  it('counts nothing when somebody else outbids it', async () => {
+  it('has no failure when another account outbids it', async () => {
     const id = await aLoadingBid()
     await outbid(id, 0.4, await app.newKey(null, someCredit))
     await rentals.converge()
@@ -203,7 +203,7 @@ describe('an account whose own bids take turns with the GPUs of a machine', () =
   })
 })
 
-it('counts nothing that its machine ended while it loaded', async () => {
+it('counts no failure when the machine ends a loading rental', async () => {
   const listedUntil = new Date(app.clock.now().getTime() + 60_000)
   const id = await rentals.rent(key, { image: slow }, { listedUntil })
   await app.runUntilIdle()
@@ -215,7 +215,7 @@ it('counts nothing that its machine ended while it loaded', async () => {
   expect(row).toEqual({ failures: 0, ended: true })
 })
 
-it('counts nothing that gave up before it was begun, or held no GPUs', async () => {
+it('counts no failure for an instance given up before the reconciler begins', async () => {
   for (let time = 0; time <= failuresBeforeBackoff; time += 1) {
     const id = await rentals.rent(key, { image: slow })
     await app.rest(key, 'DELETE', `/instances/${id}/`)

@@ -1,4 +1,4 @@
-// An instance says with which template it began, and where each of its settings came from.
+// The template of an instance, and the source of each of its settings.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -23,8 +23,8 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** As a rental leaves it that began with the template. */
-async function beginWith(id: number, template: { id: string; hashId: string }) {
+/** Marks an instance as rented with a template. */
+async function markWithTemplate(id: number, template: { id: string; hashId: string }) {
   await app.sql(`UPDATE instances SET template_id = ${template.id.slice(4)}, template_hash = '${template.hashId}'
     WHERE id = ${id}`)
 }
@@ -32,7 +32,7 @@ async function beginWith(id: number, template: { id: string; hashId: string }) {
 const sources = 'image mode lab directory args hostname onStart registry diskGb'
 
 describe('the settings of an instance', () => {
-  it('say where they came from', async () => {
+  it('have their sources', async () => {
     const id = await rentals.rent(owner, {
       runtype: 'ssh_direct',
       onstart: 'go',
@@ -66,7 +66,7 @@ describe('the settings of an instance', () => {
     })
   })
 
-  it('are the same over both faces, where nothing but the image is asked for', async () => {
+  it('have the same sources over both faces when only the image is requested', async () => {
     const offerId = await rentals.newOffer()
     const { data } = await app.graphql(
       owner,
@@ -78,7 +78,7 @@ describe('the settings of an instance', () => {
     expect(rows).toEqual([{ sources: { image: 'request' } }, { sources: { image: 'request' } }])
   })
 
-  it('show no value of a secret variable, over either face, even if the row had it', async () => {
+  it('never show the value of a secret variable, even if the row has it', async () => {
     const id = await rentals.rent(owner, { env: { TOKEN: 'hidden' } })
     await app.sql(`UPDATE instances SET launch = jsonb_set(launch, '{env,0,secret}', 'true') WHERE id = ${id}`)
     const { data } = await app.graphql(owner, `{ instance(id: ${id}) { launch { env { name value secret } } } }`)
@@ -87,14 +87,14 @@ describe('the settings of an instance', () => {
   })
 })
 
-describe('a text that is no hash', () => {
+describe('an invalid template hash', () => {
   it.each(['no hash', 'a\0', '\ud800', 'f'.repeat(33), 'F'.repeat(32), 'x'.repeat(300)])(
-    'is not found as a template, without asking the database for it: %j',
+    'is not found, without a query of templates: %j',
     async hashId => {
       const offerId = await rentals.newOffer()
       const input = { offerId, spec: { source: { template: { hashId } } } }
       const best = { spec: input.spec, terms: { onDemand: { maxPricePerHour: '9' } }, filter: {} }
-      const asked = await captureQueries(async () => {
+      const statements = await captureQueries(async () => {
         const rent = `mutation ($input: RentInstanceInput!, $best: RentBestOfferInput!) {
           rentInstance(input: $input) { ... on Error { code message } }
           rentBestOffer(input: $best) { ... on Error { code } } }`
@@ -106,12 +106,12 @@ describe('a text that is no hash', () => {
         const { status, body } = await app.rest(owner, 'PUT', `/asks/${offerId}/`, { template_hash_id: hashId })
         expect([status, body.msg]).toEqual([404, message])
       })
-      expect(asked.filter(statement => /FROM templates/.test(statement))).toEqual([])
+      expect(statements.filter(statement => /FROM templates/.test(statement))).toEqual([])
     },
   )
 })
 
-describe('a rental that begins with a template', () => {
+describe('a rental with a template', () => {
   async function rent(offer: number, hashId: string) {
     const spec = { source: { template: { hashId } } }
     const { data } = await app.graphql(
@@ -123,15 +123,15 @@ describe('a rental that begins with a template', () => {
     return data.rentInstance
   }
 
-  it('is told of with its hash, and one without a template with none', async () => {
-    const { hashId } = await templates.mustSave(owner, { name: 'told' })
+  it('has the hash in its event, and one without a template has none', async () => {
+    const { hashId } = await templates.mustSave(owner, { name: 'named' })
     const ids = [(await rent(await rentals.newOffer(), hashId)).instance.id.slice(4), await rentals.rent(owner)]
     const events = await app.sql(`SELECT after->'templateHash' AS hash FROM events
       WHERE type = 'INSTANCE_CREATED' AND instance_id IN (${ids}) ORDER BY instance_id`)
     expect(events).toEqual([{ hash: hashId }, { hash: null }])
   })
 
-  it('may be of the best offer', async () => {
+  it('works with rentBestOffer', async () => {
     const { hashId } = await templates.mustSave(owner, { name: 'best', image: 'torch', onStart: 'go' })
     await rentals.newOffer()
     const spec = { source: { template: { hashId } } }
@@ -145,7 +145,7 @@ describe('a rental that begins with a template', () => {
     expect(instance).toEqual({ templateHash: hashId, launch: { image: 'torch', onStart: 'go' } })
   })
 
-  it('has all of it as it was named, though it is changed and deleted meanwhile', async () => {
+  it('has the settings of the named hash, even if the template is changed and deleted meanwhile', async () => {
     const first = { name: 'first', image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
     const { id, hashId } = await templates.mustSave(owner, first)
     const offer = await rentals.newOffer()
@@ -173,10 +173,10 @@ describe('the template of an instance', () => {
     return { ...data.instance, errors }
   }
 
-  it('is what it is today, under the hash by which it was named', async () => {
+  it('is shown as it is now, with the hash of the rental', async () => {
     const template = await templates.mustSave(owner, { name: 'before' })
     const id = await rentals.rent(owner)
-    await beginWith(id, template)
+    await markWithTemplate(id, template)
     const changed = await templates.mustSave(owner, { id: template.id, name: 'after' })
     expect(changed.hashId).not.toBe(template.hashId)
     const shown = { id: template.id, name: 'after' }
@@ -185,11 +185,11 @@ describe('the template of an instance', () => {
     expect(await read(owner, id)).toEqual({ template: null, templateHash: template.hashId, errors: undefined })
   })
 
-  it('is what the mutations before in the same request made of it', async () => {
+  it('shows the effect of earlier mutations in the same request', async () => {
     const template = await templates.mustSave(owner, { name: 'old', image: 'one' })
     const { id } = template
     const instance = await rentals.rent(owner)
-    await beginWith(instance, template)
+    await markWithTemplate(instance, template)
     const label = (text: string) => `updateInstance(input: { id: "${instance}", label: "${text}" }) {
       ... on InstanceSuccess { instance { template { name } } } }`
     const { data, errors } = await app.graphql(
@@ -206,10 +206,10 @@ describe('the template of an instance', () => {
     ])
   })
 
-  it('of another account is there as long as it is public', async () => {
+  it('of another account is shown while it is public', async () => {
     const template = await templates.mustSave(owner, { name: 'shared', public: true })
     const id = await rentals.rent(stranger)
-    await beginWith(id, template)
+    await markWithTemplate(id, template)
     expect(await read(stranger, id)).toMatchObject({ template: { id: template.id } })
     await templates.mustSave(owner, { id: template.id, name: 'shared' })
     expect(await read(stranger, id)).toMatchObject({ template: null, templateHash: template.hashId })
@@ -218,21 +218,21 @@ describe('the template of an instance', () => {
   it('needs the permission to read templates', async () => {
     const template = await templates.mustSave(owner, { name: 'unread' })
     const id = await rentals.rent(owner)
-    await beginWith(id, template)
+    await markWithTemplate(id, template)
     const key = await app.newScopedKey(owner, { api: { instance_read: {} } })
     const { template: shown, templateHash, errors } = await read(key, id)
     expect([shown, templateHash]).toEqual([null, template.hashId])
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, path: ['instance', 'template'] }])
   })
 
-  it('costs as many statements for 20 instances as for one', async () => {
+  it('runs as many statements for 20 instances as for one', async () => {
     const [few, many] = [await app.newKey(null, someCredit), await app.newKey(null, someCredit)]
     for (const [key, count] of [
       [few, 1],
       [many, 20],
     ] as const) {
       for (let n = 1; n <= count; n += 1) {
-        await beginWith(await rentals.rent(key), await templates.mustSave(key, { name: `template ${n}` }))
+        await markWithTemplate(await rentals.rent(key), await templates.mustSave(key, { name: `template ${n}` }))
       }
     }
     const count = async (key: string, rows: number) => {

@@ -1,4 +1,4 @@
-// Whatever is done to an instance and whenever somebody looks, its GPUs never make it cost more than was arranged.
+// Whatever happens to an instance, and whenever the reconciler runs, the GPUs never cost more than `stopAtCost` allows.
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -74,7 +74,7 @@ async function perform(id: number, accountId: number, command: Command): Promise
       break
     case 'start':
     case 'stop':
-      await policies.wish(id, command.name === 'start' ? 'RUNNING' : 'STOPPED')
+      await policies.setTargetState(id, command.name === 'start' ? 'RUNNING' : 'STOPPED')
       break
     case 'bid': {
       const input = { instanceId: String(id), bidPerHour: command.price }
@@ -88,7 +88,7 @@ async function perform(id: number, accountId: number, command: Command): Promise
   }
 }
 
-/** The last instant that GPUs were charged for, and what the instance had cost by then. */
+/** The cost of the instance up to the last instant that GPUs were charged for, in nano-dollars. */
 async function costOf(id: number) {
   const { nanos, until } = await policies.charged(id, 'compute')
   const [row] = await app.sql(`SELECT created_at AS at, disk_nanos::text AS rate FROM instances WHERE id = ${id}`)
@@ -97,7 +97,7 @@ async function costOf(id: number) {
   return nanos + disk
 }
 
-it('a cost to stop at is never passed by what GPUs cost', async () => {
+it('never charges GPUs beyond stopAtCost', async () => {
   let reached = 0
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 10, maxLength: 30 }), async commands => {
@@ -110,7 +110,7 @@ it('a cost to stop at is never passed by what GPUs cost', async () => {
         await perform(id, accountId, each)
         expect(await costOf(id)).toBeLessThanOrEqual(limit)
       }
-      // Its meters are not left ended while it runs on.
+      // A running instance has a running meter.
       app.clock.advance(3_600 * second)
       await perform(id, accountId, { name: 'work' })
       const { status } = await policies.read(id)
@@ -121,7 +121,7 @@ it('a cost to stop at is never passed by what GPUs cost', async () => {
         expect(meter).toEqual({ runs: true, goes: true })
       }
       await policies.set(id, { stopAt: null })
-      await policies.wish(id, 'RUNNING')
+      await policies.setTargetState(id, 'RUNNING')
       await perform(id, accountId, { name: 'work' })
       app.clock.advance(100 * 3_600 * second)
       await perform(id, accountId, { name: 'work' })

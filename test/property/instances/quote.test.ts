@@ -33,7 +33,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A machine of two GPUs, with a bid on one of them, and the offers that are left of it. */
+/** A machine of two GPUs with a running bid on one of them, and its offers. */
 async function aMarket(): Promise<{ machineId: number; free: bigint; contested: bigint; taken: bigint }> {
   await listMachines(gateway.operations, [{ machine: { numGpus: 2, diskMb: 200_000, lastPort: 20_003 } }])
   machines = Number((await gateway.sql('SELECT max(id) AS id FROM machines'))[0]?.['id'])
@@ -49,7 +49,7 @@ async function aMarket(): Promise<{ machineId: number; free: bigint; contested: 
   return { machineId: machines, free: await offerOn(1), contested: await offerOn(0), taken }
 }
 
-/** Most of a wish is sound, so that what is wrong is seldom more than one or two things. */
+/** Mostly the valid value, so that a case seldom has more than one or two faults. */
 const mostly = <Value>(sound: Value, ...others: Value[]) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(sound) }, { weight: 1, arbitrary: fc.constantFrom(...others) })
 
@@ -86,15 +86,15 @@ function rentInputOf(market: Awaited<ReturnType<typeof aMarket>>, rentCase: Rent
 }
 
 it(
-  'says before what renting says then: the first reason, the price, and whether it waits',
+  'predicts the first blocker, the price and the wait of a rental',
   async () => {
     let rented = 0
     const property = fc.asyncProperty(rentCases, async given => {
-      const wish = rentInputOf(await aMarket(), given)
+      const input = rentInputOf(await aMarket(), given)
       const actor = given.pays ? rich : poor
       const { services } = gateway
-      const quote = await services.instances.quote(actor, wish)
-      const outcome = await services.instances.rent(actor, wish).catch((error: unknown) => error)
+      const quote = await services.instances.quote(actor, input)
+      const outcome = await services.instances.rent(actor, input).catch((error: unknown) => error)
       if (outcome instanceof DomainError) {
         expect(quote.blockers[0]).toMatchObject({ code: outcome.code, message: outcome.message })
         return

@@ -28,9 +28,9 @@ const images = fc.constantFrom(
   ...['simulated/slow-start:7200', 'simulated/slow-start:60', 'simulated/crash:100', 'simulated/exit'],
 )
 
-/** What is wished and was written, before time has passed. */
+/** The desired state without durations. */
 type Facts = Omit<Desired, 'unreachableMs' | 'loadingMs' | 'stoppingMs'>
-/** The same with the instants that are written. */
+/** The same with the stored instants. */
 type Row = Facts & { unreachableAt: Date | null; statusChangedAt: Date }
 
 const facts: fc.Arbitrary<Facts> = fc.record({
@@ -87,11 +87,11 @@ function createTestBench(image = 'ubuntu') {
   }
   return {
     ...{ clock, ...tricks, tell, observe: () => driver.observe(id, signal) },
-    /** So many of the next steps are refused. */
+    /** Refuses the next `count` steps. */
     refuse: (count: number) => {
       refusals = count
     },
-    /** Every such step is refused from now on. */
+    /** Refuses every step of this kind from now on. */
     refuseEvery: (verb: Verb) => {
       refused = verb
     },
@@ -110,7 +110,7 @@ function rowOf(facts: Facts, { clock }: TestBench): Row {
   return { ...facts, unreachableAt: null, statusChangedAt: clock.now() }
 }
 
-/** What a call to a machine gives, also to one that does not answer. */
+/** The result of a call to a machine, which may not answer. */
 async function callMachine<Answer>(call: Promise<Answer>): Promise<Answer | 'unreachable' | 'refused'> {
   return await call.catch((error: unknown) => {
     if (error instanceof Refusal) return 'refused' as const
@@ -119,23 +119,23 @@ async function callMachine<Answer>(call: Promise<Answer>): Promise<Answer | 'unr
   })
 }
 
-/** What a reconciler does with one instance: looks, takes the step, and writes down what it saw where there is none. */
-async function runPass(bench: TestBench, row: Row): Promise<{ row: Row; truth: Observed; settled: boolean }> {
+/** One pass of the reconciler: observes, performs steps, and records the result when no step is left. */
+async function runPass(bench: TestBench, row: Row): Promise<{ row: Row; observed: Observed; settled: boolean }> {
   const now = bench.clock.now()
-  let wish = desiredOf(row, now)
+  let desired = desiredOf(row, now)
   let cut = false
   for (let turn = 0; turn < 10; turn += 1) {
     const seen = cut ? 'unreachable' : await callMachine(bench.observe())
-    const truth: Observed = typeof seen === 'string' ? { state: 'unreachable' } : seen
-    const next = makePlan(wish, truth, limits)
+    const observed: Observed = typeof seen === 'string' ? { state: 'unreachable' } : seen
+    const next = makePlan(desired, observed, limits)
     const [step] = next.steps
-    if (step === undefined) return { ...recordPass(row, truth, next, now), truth }
-    const answer = await callMachine(bench.tell(step, wish.sshKeys))
-    if (answer === 'refused') return { ...recordPass(row, truth, { ...next, reason: machineError }, now), truth }
+    if (step === undefined) return { ...recordPass(row, observed, next, now), observed }
+    const answer = await callMachine(bench.tell(step, desired.sshKeys))
+    if (answer === 'refused') return { ...recordPass(row, observed, { ...next, reason: machineError }, now), observed }
     cut = answer === 'unreachable'
-    if (step === 'start' && !cut) wish = { ...wish, status: 'loading', loadingMs: 0, refused: false }
+    if (step === 'start' && !cut) desired = { ...desired, status: 'loading', loadingMs: 0, refused: false }
   }
-  throw new Error('It did not come to rest.')
+  throw new Error('The pass did not end.')
 }
 
 function recordPass(
@@ -146,7 +146,7 @@ function recordPass(
 ) {
   const unreachableAt = state === 'unreachable' ? (row.unreachableAt ?? now) : null
   const statusChangedAt = status === row.status ? row.statusChangedAt : now
-  // What just ended is looked at once more.
+  // An instance that just ended gets one more pass.
   const ended = isFinal(status) && !isFinal(row.status)
   const hasRun = row.hasRun || state === 'running'
   const refused = reason?.code === 'MACHINE_ERROR'
@@ -158,60 +158,60 @@ function recordPass(
 
 async function converge(bench: TestBench, first: Row) {
   let result = await runPass(bench, first)
-  for (let looks = 0; !result.settled; looks += 1) {
-    if (looks === 200) throw new Error(`It did not arrive: ${JSON.stringify(result)}`)
-    waitFor(bench.clock, result.truth)
+  for (let passes = 0; !result.settled; passes += 1) {
+    if (passes === 200) throw new Error(`The instance did not converge: ${JSON.stringify(result)}`)
+    waitFor(bench.clock, result.observed)
     result = await runPass(bench, result.row)
   }
   return result
 }
 
-function waitFor(clock: ManualClock, truth: Observed): void {
-  const until = 'until' in truth ? truth.until : undefined
+function waitFor(clock: ManualClock, observed: Observed): void {
+  const until = 'until' in observed ? observed.until : undefined
   clock.advance(until ? Math.min(until.getTime() - clock.now().getTime(), 60_000) : 2_000)
 }
 
 describe('a plan', () => {
-  /** Whatever is wished, seen and waited for. */
-  function always(law: (wish: Desired, truth: Observed, next: Plan) => void): void {
-    const property = fc.property(facts, times, observations, (facts, times, truth) => {
-      const wish = { ...facts, ...times }
-      law(wish, truth, makePlan(wish, truth, limits))
+  /** Checks a rule for every desired state, observation and waiting time. */
+  function always(rule: (desired: Desired, observed: Observed, next: Plan) => void): void {
+    const property = fc.property(facts, times, observations, (facts, times, observed) => {
+      const desired = { ...facts, ...times }
+      rule(desired, observed, makePlan(desired, observed, limits))
     })
     fc.assert(property, { seed, numRuns: numRuns * 25 })
   }
   const mayRun = ({ destroyed, status, targetState, granted }: Desired) =>
     !destroyed && !isFinal(status) && targetState === 'running' && granted
 
-  it('is one step or none, and none where nothing is left to do', () => {
-    always((_wish, _truth, { steps, status, settled }) => {
+  it('has at most one step, and none when it is settled', () => {
+    always((_desired, _observed, { steps, status, settled }) => {
       expect(instanceStatuses).toContain(status)
       expect(steps.length).toBeLessThanOrEqual(settled ? 0 : 1)
     })
   })
 
-  it('changes no status without saying why, and none of what ended', () => {
-    always((wish, _, { status, reason }) => {
-      if (status === wish.status) return
+  it('changes a status only with a reason, and never a final one', () => {
+    always((desired, _, { status, reason }) => {
+      if (status === desired.status) return
       expect(reason).toMatchObject({ code: expect.any(String), message: expect.any(String) })
-      expect(isFinal(wish.status)).toBe(false)
+      expect(isFinal(desired.status)).toBe(false)
     })
   })
 
-  it('brings up only what may run', () => {
-    always((wish, _, { steps }) => {
-      if (mayRun(wish)) return
+  it('starts only instances that may run', () => {
+    always((desired, _, { steps }) => {
+      if (mayRun(desired)) return
       for (const step of ['ensure', 'setSshKeys', 'start'] as const) expect(steps).not.toContain(step)
     })
   })
 
-  it('removes only what was destroyed, or is to be made anew', () => {
+  it('removes only containers of destroyed or recycled instances', () => {
     always(({ destroyed, restart }, _, { steps }) => {
       if (steps.includes('remove')) expect(destroyed || restart === 'recycle').toBe(true)
     })
   })
 
-  it('starts nothing as long as it is to be brought down first', () => {
+  it('starts no instance that a restart must stop first', () => {
     always(({ restart }, { state }, { steps }) => {
       if (restart === 'reboot' || restart === 'recycle') {
         for (const step of ['ensure', 'start'] as const) {
@@ -221,32 +221,32 @@ describe('a plan', () => {
     })
   })
 
-  it('asks a machine that does not answer for nothing, and has not done with it', () => {
-    always((_, truth, { steps, settled }) => {
-      if (truth.state === 'unreachable') expect([steps, settled]).toEqual([[], false])
+  it('has no step for a machine that does not answer, and is not settled', () => {
+    always((_, observed, { steps, settled }) => {
+      if (observed.state === 'unreachable') expect([steps, settled]).toEqual([[], false])
     })
   })
 
-  it('takes an instance for offline when its machine was silent for the whole grace, and only then', () => {
-    always((wish, { state }, { status }) => {
-      if (wish.destroyed || isFinal(wish.status)) return
-      expect(status === 'offline').toBe(state === 'unreachable' && wish.unreachableMs >= limits.offlineGraceMs)
+  it('marks an instance offline only when its machine was silent for the whole grace period', () => {
+    always((desired, { state }, { status }) => {
+      if (desired.destroyed || isFinal(desired.status)) return
+      expect(status === 'offline').toBe(state === 'unreachable' && desired.unreachableMs >= limits.offlineGraceMs)
     })
   })
 
-  it('ends by its time limit only what has been loading or going down for so long', () => {
-    always((wish, _, { reason }) => {
+  it('applies the start timeout only to an instance that was loading or stopping that long', () => {
+    always((desired, _, { reason }) => {
       if (reason?.code !== 'START_TIMEOUT') return
-      expect(wish).toMatchObject({ targetState: 'running', granted: true, destroyed: false })
-      const { loadingMs, stoppingMs } = wish
-      const ms = { loading: loadingMs, stopping: stoppingMs }[wish.status as string]
+      expect(desired).toMatchObject({ targetState: 'running', granted: true, destroyed: false })
+      const { loadingMs, stoppingMs } = desired
+      const ms = { loading: loadingMs, stopping: stoppingMs }[desired.status as string]
       expect(ms).toBeGreaterThanOrEqual(limits.startTimeoutMs)
     })
   })
 })
 
-describe('planning and executing', () => {
-  /** Whatever a gateway that died, or a person at the machine, may have left. */
+describe('a reconciled instance', () => {
+  /** Steps that a crashed gateway or a person at the machine may have left. */
   const pasts = fc.array(
     fc.record({
       verb: fc.constantFrom(...verbs),
@@ -267,23 +267,23 @@ describe('planning and executing', () => {
   }
 
   it(
-    'arrives from any world in a few steps, and has nothing left to do there',
+    'converges from any state in a few steps, and stays settled',
     async () => {
       const property = fc.asyncProperty(facts, images, pasts, fc.boolean(), async (facts, image, past, cut) => {
         const world = createTestBench(image)
         await liveThrough(world, past)
         let first = rowOf(facts, world)
-        if (cut) first = await lookInVain(world, first)
+        if (cut) first = await passThroughOutage(world, first)
         const end = await converge(world, first)
-        // What runs may end by itself, which is for the next look to see.
-        if (end.truth.state !== 'running') world.clock.advance(7_200_000)
-        const truth = await world.observe()
-        expect(makePlan(desiredOf(end.row, world.clock.now()), truth, limits)).toMatchObject({
+        // A running container may end on its own, which the next pass observes.
+        if (end.observed.state !== 'running') world.clock.advance(7_200_000)
+        const observed = await world.observe()
+        expect(makePlan(desiredOf(end.row, world.clock.now()), observed, limits)).toMatchObject({
           steps: [],
           settled: true,
         })
-        expect(makePlan(desiredOf(end.row, world.clock.now()), truth, limits).status).toBe(end.row.status)
-        checkEnd(end.row, truth, first)
+        expect(makePlan(desiredOf(end.row, world.clock.now()), observed, limits).status).toBe(end.row.status)
+        checkEnd(end.row, observed, first)
       })
       await fc.assert(property, { seed, numRuns })
     },
@@ -291,9 +291,9 @@ describe('planning and executing', () => {
   )
 
   it(
-    'arrives where it would have, when its machine refuses a few steps and is away before',
+    'converges to the same status after an outage and a few refused steps',
     async () => {
-      // What comes to an end by itself may do so before it is asked again.
+      // A container that ends on its own may do so before a retry, so these images are left out.
       const kinds = images.filter(image => !/crash|exit|no-start/.test(image))
       const refusals = fc.integer({ min: 1, max: 3 })
       const property = fc.asyncProperty(facts, kinds, pasts, refusals, async (facts, image, past, count) => {
@@ -303,7 +303,7 @@ describe('planning and executing', () => {
           await liveThrough(world, past)
           let first = rowOf(facts, world)
           world.refuse(refused)
-          if (refused > 0) first = await lookInVain(world, (await runPass(world, first)).row)
+          if (refused > 0) first = await passThroughOutage(world, (await runPass(world, first)).row)
           ends.push((await converge(world, first)).row.status)
         }
         expect(ends[1]).toBe(ends[0])
@@ -314,19 +314,19 @@ describe('planning and executing', () => {
   )
 
   it(
-    'runs or ends, and keeps its GPUs for nothing no longer, when its machine refuses something for ever',
+    'runs or ends, and does not hold its GPUs forever, when its machine always refuses one step',
     async () => {
       const living = instanceStatuses.filter(status => !isFinal(status))
-      const wished = fc.record({
+      const given = fc.record({
         facts,
         status: fc.constantFrom(...living),
         restart: fc.constantFrom(null, 'reboot' as const, 'recycle' as const, 'anew' as const),
       })
       const refused = fc.constantFrom(...verbs)
-      const property = fc.asyncProperty(wished, images, pasts, refused, async (wished, image, past, verb) => {
+      const property = fc.asyncProperty(given, images, pasts, refused, async (given, image, past, verb) => {
         const world = createTestBench(image)
         await liveThrough(world, past)
-        const { facts, ...others } = wished
+        const { facts, ...others } = given
         let row = rowOf({ ...facts, ...others, targetState: 'running', granted: true, destroyed: false }, world)
         world.refuseEvery(verb)
         for (let minutes = 0; minutes < 90; minutes += 1) {
@@ -340,11 +340,11 @@ describe('planning and executing', () => {
     timeout,
   )
 
-  /** Its machine is away for some looks, and comes back. */
-  async function lookInVain(world: TestBench, row: Row): Promise<Row> {
+  /** The machine is out for some passes, and comes back. */
+  async function passThroughOutage(world: TestBench, row: Row): Promise<Row> {
     world.setOut(machineId, true)
     let last = row
-    for (let looks = 0; looks < 5; looks += 1) {
+    for (let passes = 0; passes < 5; passes += 1) {
       last = (await runPass(world, last)).row
       world.clock.advance(50_000)
     }
@@ -352,31 +352,32 @@ describe('planning and executing', () => {
     return last
   }
 
-  function checkEnd(end: Row, truth: Observed, { destroyed, targetState, granted, status, sshKeys }: Row): void {
+  function checkEnd(end: Row, observed: Observed, { destroyed, targetState, granted, status, sshKeys }: Row): void {
     const mayRun = !destroyed && !isFinal(status) && targetState === 'running' && granted
-    if (mayRun && truth.state === 'running' && sshKeys) expect(truth.sshKeys.toSorted()).toEqual(sshKeys.toSorted())
-    if (truth.state === 'running') expect(end.restart).toBeNull()
-    // Of what has come to rest nothing is to be restarted later; what is gone may be made anew when it is started.
+    if (mayRun && observed.state === 'running' && sshKeys)
+      expect(observed.sshKeys.toSorted()).toEqual(sshKeys.toSorted())
+    if (observed.state === 'running') expect(end.restart).toBeNull()
+    // A settled instance has no pending restart. If its container is gone, its next start may make it anew.
     if (!destroyed && !isFinal(end.status)) expect([null, 'anew']).toContain(end.restart)
-    if (destroyed) expect(truth.state).toBe('absent')
-    else if (mayRun) expect(truth.state === 'running' || isFinal(end.status)).toBe(true)
-    else expect(['absent', 'preparing', 'prepared', 'stopped', 'exited', 'failed']).toContain(truth.state)
+    if (destroyed) expect(observed.state).toBe('absent')
+    else if (mayRun) expect(observed.state === 'running' || isFinal(end.status)).toBe(true)
+    else expect(['absent', 'preparing', 'prepared', 'stopped', 'exited', 'failed']).toContain(observed.state)
   }
 })
 
 type Disturbance =
-  | { kind: 'wish'; targetState: 'running' | 'stopped' }
-  | { kind: 'destroy' | 'exit' | 'lose' | 'look' }
+  | { kind: 'update'; targetState: 'running' | 'stopped' }
+  | { kind: 'destroy' | 'exit' | 'lose' | 'pass' }
   | { kind: 'grant'; granted: boolean }
   | { kind: 'plug'; out: boolean }
   | { kind: 'wait'; ms: number }
   | { kind: 'keys'; sshKeys: string[] }
 
 const disturbances: fc.Arbitrary<Disturbance> = fc.oneof(
-  { arbitrary: fc.constant<Disturbance>({ kind: 'look' }), weight: 6 },
+  { arbitrary: fc.constant<Disturbance>({ kind: 'pass' }), weight: 6 },
   fc.constantFrom<Disturbance>(
-    { kind: 'wish', targetState: 'running' },
-    { kind: 'wish', targetState: 'stopped' },
+    { kind: 'update', targetState: 'running' },
+    { kind: 'update', targetState: 'stopped' },
     { kind: 'grant', granted: true },
     { kind: 'grant', granted: false },
     { kind: 'exit' },
@@ -390,21 +391,21 @@ const disturbances: fc.Arbitrary<Disturbance> = fc.oneof(
   { arbitrary: fc.constantFrom<Disturbance>({ kind: 'lose' }, { kind: 'destroy' }), weight: 1 },
 )
 
-describe('an instance that ended', () => {
+describe('an instance with a final status', () => {
   it(
-    'never runs again, whatever is wished and seen afterwards',
+    'never runs again, whatever is requested and observed afterwards',
     async () => {
       const histories = fc.array(disturbances, { minLength: 10, maxLength: 60 })
       const property = fc.asyncProperty(images, histories, async (image, history) => {
         const world = createTestBench(image)
-        let row = rowOf(aFreshWish, world)
+        let row = rowOf(freshFacts, world)
         for (const happening of history) {
           const ended = isFinal(row.status)
           const before = await callMachine(world.observe())
           const next = await happen(world, row, happening)
           if (ended) {
             expect(next.status).toBe(row.status)
-            if (happening.kind === 'look') expect(isUp(await callMachine(world.observe())) && !isUp(before)).toBe(false)
+            if (happening.kind === 'pass') expect(isUp(await callMachine(world.observe())) && !isUp(before)).toBe(false)
           }
           row = next
         }
@@ -417,7 +418,7 @@ describe('an instance that ended', () => {
   const isUp = (seen: Observed | 'unreachable' | 'refused') =>
     typeof seen !== 'string' && (seen.state === 'starting' || seen.state === 'running')
 
-  const aFreshWish: Facts = {
+  const freshFacts: Facts = {
     targetState: 'running',
     granted: true,
     interruptible: false,
@@ -432,9 +433,9 @@ describe('an instance that ended', () => {
 
   async function happen(world: TestBench, row: Row, happening: Disturbance): Promise<Row> {
     switch (happening.kind) {
-      case 'wish': {
-        const standing = { ...row, destroyedAt: row.destroyed ? new Date(0) : null, label: null }
-        const result = decideChange(standing, { targetState: happening.targetState })
+      case 'update': {
+        const instance = { ...row, destroyedAt: row.destroyed ? new Date(0) : null, label: null }
+        const result = decideChange(instance, { targetState: happening.targetState })
         return 'refusal' in result ? row : { ...row, targetState: result.changes.targetState ?? row.targetState }
       }
       case 'destroy':
@@ -455,7 +456,7 @@ describe('an instance that ended', () => {
         return row
       case 'keys':
         return { ...row, sshKeys: happening.sshKeys }
-      case 'look':
+      case 'pass':
         return (await runPass(world, row)).row
     }
   }

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, it } from 'vitest'
 import { histories, openScenario, type Scenario } from '../../support/instances/rental-model.ts'
 
-// FC_SEED repeats what is tried, though not how it interleaves; FC_RUNS makes it longer,
-// and test/long has histories of ten times the length.
+// FC_SEED repeats the commands, but not their interleaving. FC_RUNS makes the run longer. test/long has histories of ten
+// times the length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 4)
 
@@ -16,10 +16,10 @@ beforeAll(async () => {
 afterAll(() => scenario.close())
 
 it(
-  'never gives a GPU to two and never loses one, whatever two gateways do at once',
+  'gives each GPU to one instance at most and loses none, whatever two gateways do at once',
   async () => {
     const property = fc.asyncProperty(histories(100), turns => scenario.run(turns))
-    // What fails may not fail again in the same way, so nothing is gained by making it smaller.
+    // A failure depends on the interleaving, so shrinking it gains nothing.
     await fc.assert(property, { seed, numRuns, endOnFailure: true })
   },
   30_000 * numRuns,

@@ -18,7 +18,7 @@ const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const options = { seed, numRuns }
 
-/** Texts that are full of what has a meaning on a command line. */
+/** Texts full of characters with a meaning on a command line. */
 const unit = fc.oneof(fc.constantFrom(...` \t\n\r'"\\$\`=-:/#`), fc.constantFrom('a', 'é', '😀', '\u00a0'))
 const tricky = fc.string({ unit, maxLength: 12 })
 const text = fc.oneof(tricky, fc.string({ unit: 'binary', maxLength: 12 })).filter(given => !given.includes('\0'))
@@ -40,14 +40,14 @@ const environment: fc.Arbitrary<Environment> = fc.record({
   ),
 })
 
-it('splits words that were printed into the same words', () => {
+it('splits printed words into the same words', () => {
   const property = fc.property(fc.array(text), words => {
     expect((splitWords(printWords(words)) as Word[]).map(word => word.text)).toEqual(words)
   })
   fc.assert(property, options)
 })
 
-it('splits any text, or says at which of its characters it fails', () => {
+it('splits any text, or names the character at which it fails', () => {
   const property = fc.property(fc.oneof(tricky, fc.string({ unit: 'binary' })), line => {
     const words = splitWords(line)
     const places = typeof words === 'string' ? [Number(/character (\d+)/.exec(words)?.[1])] : words.map(({ at }) => at)
@@ -57,7 +57,7 @@ it('splits any text, or says at which of its characters it fails', () => {
   fc.assert(property, options)
 })
 
-it('reads an environment that was printed as the same, once what is given twice is one', () => {
+it('parses a printed environment to the same environment without duplicates', () => {
   const property = fc.property(environment, given => {
     const expected = { environment: dedupeEnvironment(given), issues: [] }
     expect(parseEnvFlags(printEnvFlags(dedupeEnvironment(given)))).toEqual(expected)
@@ -67,7 +67,7 @@ it('reads an environment that was printed as the same, once what is given twice 
   fc.assert(property, options)
 })
 
-/** Lines that are nearly right. */
+/** Lines that are nearly valid. */
 const line = fc
   .array(
     fc.oneof(
@@ -91,7 +91,7 @@ const line = fc
   )
   .map(parts => parts.join(' '))
 
-it('prints what it read of any line so that it is read as the same', () => {
+it('prints the valid part of any line so that it parses to the same', () => {
   const property = fc.property(line, given => {
     const { environment: read } = parseEnvFlags(given)
     expect(parseEnvFlags(printEnvFlags(read))).toEqual({ environment: read, issues: [] })
@@ -99,7 +99,7 @@ it('prints what it read of any line so that it is read as the same', () => {
   fc.assert(property, options)
 })
 
-it('says at which character something is wrong, in the order of the line', () => {
+it('names the character of each issue, in the order of the line', () => {
   const property = fc.property(line, given => {
     const characters = [...given]
     const places = parseEnvFlags(given).issues.map(({ message }) => {
@@ -120,11 +120,11 @@ it('says at which character something is wrong, in the order of the line', () =>
   fc.assert(property, options)
 })
 
-it('reads the same from an object as from flags', () => {
-  const property = fc.property(environment, wished => {
+it('parses the same from an object as from flags', () => {
+  const property = fc.property(environment, requested => {
     // Blanks at the end of a key do not count.
-    const volumes = wished.volumes.map(volume => ({ ...volume, mountPath: volume.mountPath.trimEnd() }))
-    const given = dedupeEnvironment({ ...wished, volumes })
+    const volumes = requested.volumes.map(volume => ({ ...volume, mountPath: volume.mountPath.trimEnd() }))
+    const given = dedupeEnvironment({ ...requested, volumes })
     const { env, ports, hostname } = given
     const object = Object.fromEntries([
       ...env.map(({ name, value }) => [name, value]),
@@ -137,7 +137,7 @@ it('reads the same from an object as from flags', () => {
   fc.assert(property, options)
 })
 
-it('reads only environments that stand, whatever is written', () => {
+it('parses any text to a valid environment', () => {
   const flags = fc.array(fc.oneof(fc.constantFrom('-e', '-p', '-h', '-v', '--env=', '80:80', 'A=1', 'V.5:/a'), text))
   const keys = fc.oneof(
     text,
@@ -152,7 +152,7 @@ it('reads only environments that stand, whatever is written', () => {
   fc.assert(property, options)
 })
 
-it('reads a login that was printed as the same', () => {
+it('parses a printed login to the same login', () => {
   const word = text.filter(given => given !== '')
   const host = fc.stringMatching(/^[a-z0-9][a-z0-9.:/-]{0,20}$/)
   const property = fc.property(word, word, host, (username, password, registry) => {
@@ -181,7 +181,7 @@ const launchInput: fc.Arbitrary<LaunchInput> = fc.record(
   { requiredKeys: [] },
 )
 
-it('settles a wish within every limit, or refuses it with reasons', () => {
+it('returns a launch within every limit, or refuses the input with issues', () => {
   const property = fc.property(launchInput, given => {
     const { launch, issues } = checkLaunch(given)
     expect(launch === undefined).toBe(issues.length > 0)
@@ -198,7 +198,7 @@ it('settles a wish within every limit, or refuses it with reasons', () => {
   fc.assert(property, options)
 })
 
-it('settles what was settled as it is', () => {
+it('keeps a checked launch unchanged when it is checked again', () => {
   const fit = fc.record({ mode: fc.constantFrom('sshDirect' as const, 'jupyterDirect' as const), environment })
   const property = fc.property(fit, given => {
     const { launch } = checkLaunch({ image: 'ubuntu', pythonUtf8: true, langUtf8: true, ...given })

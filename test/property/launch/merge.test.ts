@@ -9,7 +9,7 @@ const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const options = { seed, numRuns }
 
-/** Few values of each, so that template and request often speak of the same. */
+/** Few values of each, so that template and request often set the same. */
 const environment = fc.record({
   env: fc.array(
     fc.record(
@@ -73,24 +73,24 @@ const request: fc.Arbitrary<LaunchInput> = fc.record(
 
 const isGiven = (value: unknown) =>
   Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '' && value !== false
-const names = (wish: LaunchInput) => new Set(wish.environment?.env.map(({ name }) => name))
-const ports = (wish: LaunchInput) => new Set(wish.environment?.ports.map(printPort))
+const names = (input: LaunchInput) => new Set(input.environment?.env.map(({ name }) => name))
+const ports = (input: LaunchInput) => new Set(input.environment?.ports.map(printPort))
 
-it('settles a request without a template as it is, and all that is no default is its own', () => {
-  const property = fc.property(request, wish => {
-    const { launch, issues } = resolveLaunch(undefined, wish)
+it('resolves a request without a template unchanged, with the request as its only source', () => {
+  const property = fc.property(request, input => {
+    const { launch, issues } = resolveLaunch(undefined, input)
     const { sources, ...settings } = launch ?? {}
-    expect([launch && settings, issues]).toEqual([checkLaunch(wish).launch, checkLaunch(wish).issues])
+    expect([launch && settings, issues]).toEqual([checkLaunch(input).launch, checkLaunch(input).issues])
     expect(new Set(Object.values(sources ?? {}))).toEqual(new Set(Object.keys(sources ?? {}).length ? ['request'] : []))
   })
   fc.assert(property, options)
 })
 
-it('changes nothing when the request says what the template says, or nothing', () => {
-  const property = fc.property(template, wish => {
-    const alone = checkLaunch({ ...wish, environment: { ...(wish.environment ?? emptyEnvironment()), volumes: [] } })
-    for (const same of [{}, { ...wish, environment: wish.environment && { ...wish.environment, volumes: [] } }]) {
-      const { input: merged } = mergeLaunch(wish, same)
+it('changes nothing when the request is empty or repeats the template', () => {
+  const property = fc.property(template, input => {
+    const alone = checkLaunch({ ...input, environment: { ...(input.environment ?? emptyEnvironment()), volumes: [] } })
+    for (const same of [{}, { ...input, environment: input.environment && { ...input.environment, volumes: [] } }]) {
+      const { input: merged } = mergeLaunch(input, same)
       expect(checkLaunch(merged)).toEqual(alone)
       expect(mergeLaunch(merged, merged).input).toEqual(merged)
     }
@@ -98,15 +98,15 @@ it('changes nothing when the request says what the template says, or nothing', (
   fc.assert(property, options)
 })
 
-it('loses no setting of the request, and takes what it leaves open from the template', () => {
+it('keeps every setting of the request, and takes the others from the template', () => {
   const property = fc.property(template, request, (before, own) => {
     const { input } = mergeLaunch(before, own)
     const isOther = own.mode !== undefined && own.mode !== before.mode
     const ofMode = ['lab', 'directory', 'args'] as const
     for (const name of ['image', 'onStart', 'diskGb', 'mode', 'pythonUtf8', 'langUtf8', ...ofMode] as const) {
       const dropped = isOther && ofMode.some(other => other === name)
-      const left = isGiven(before[name]) && !dropped ? before[name] : undefined
-      expect(input[name]).toEqual(isGiven(own[name]) ? own[name] : left)
+      const inherited = isGiven(before[name]) && !dropped ? before[name] : undefined
+      expect(input[name]).toEqual(isGiven(own[name]) ? own[name] : inherited)
     }
     expect([input.label, input.vm, input.targetState]).toEqual([own.label, own.vm, own.targetState])
     expect(input.parseIssues).toEqual(own.parseIssues ?? [])
@@ -114,15 +114,15 @@ it('loses no setting of the request, and takes what it leaves open from the temp
   fc.assert(property, options)
 })
 
-it('has the variables and ports of both, and the variables of the request as they are', () => {
+it('has the variables and ports of both, with the values of the request', () => {
   const property = fc.property(template, request, (before, own) => {
     const { input } = mergeLaunch(before, own)
-    const [base, asked] = [before, own].map(side => dedupeEnvironment(side.environment ?? emptyEnvironment()))
-    expect(input.environment?.env).toEqual(expect.arrayContaining(asked?.env ?? []))
+    const [base, requested] = [before, own].map(side => dedupeEnvironment(side.environment ?? emptyEnvironment()))
+    expect(input.environment?.env).toEqual(expect.arrayContaining(requested?.env ?? []))
     expect(names(input)).toEqual(new Set([...names(before), ...names(own)]))
     expect(ports(input)).toEqual(new Set([...ports(before), ...ports(own)]))
-    expect(input.environment?.hostname).toBe(asked?.hostname ?? base?.hostname)
-    expect(input.environment?.volumes).toEqual(asked?.volumes)
+    expect(input.environment?.hostname).toBe(requested?.hostname ?? base?.hostname)
+    expect(input.environment?.volumes).toEqual(requested?.volumes)
     for (const variable of base?.env ?? []) {
       if (!names(own).has(variable.name)) expect(input.environment?.env).toContainEqual(variable)
     }
@@ -130,22 +130,22 @@ it('has the variables and ports of both, and the variables of the request as the
   fc.assert(property, options)
 })
 
-it('says of everything that is no default where it came from, and of nothing else', () => {
+it('has a source for every setting that is not a default, and for no other', () => {
   const property = fc.property(template, request, (before, own) => {
     const { launch } = resolveLaunch({ image: 'torch', ...before }, own)
     if (!launch) return
-    const { sources, env, ports: settled, image, lab, directory, onStart, hostname, registry } = launch
-    const lists = [...env.map(({ name }) => `env.${name}`), ...settled.map(port => `ports.${printPort(port)}`)]
+    const { sources, env, ports: launchPorts, image, lab, directory, onStart, hostname, registry } = launch
+    const lists = [...env.map(({ name }) => `env.${name}`), ...launchPorts.map(port => `ports.${printPort(port)}`)]
     const scalars = Object.entries({ image, lab, directory, onStart, hostname, registry, args: launch.args[0] })
     const given = scalars.flatMap(([name, value]) => (value ? [name] : []))
-    // What is given and equals the default is given all the same.
+    // A given setting has a source even if it equals the default.
     const maybe = (['mode', 'diskGb'] as const).filter(name => (own[name] ?? before[name]) !== undefined)
     expect(Object.keys(sources).toSorted()).toEqual([...lists, ...given, ...maybe].toSorted())
   })
   fc.assert(property, options)
 })
 
-it('says that the request is where something came from exactly when the request had it', () => {
+it('names the request as the source exactly of the settings that the request has', () => {
   const property = fc.property(template, request, (before, own) => {
     const { sources } = mergeLaunch(before, own)
     const [ofRequest, ofTemplate] = [mergeLaunch(undefined, own).sources, mergeLaunch(undefined, before).sources]
@@ -158,7 +158,7 @@ it('says that the request is where something came from exactly when the request 
   fc.assert(property, options)
 })
 
-it('merges three in any grouping to the same, but for modes, of which the middle one may drop what the first had', () => {
+it('merges three in any grouping to the same, except that a mode in the middle may drop settings of the first', () => {
   const property = fc.property(modeless, modeless, modeless, (first, second, third) => {
     const left = mergeLaunch(mergeLaunch(first, second).input, third).input
     const right = mergeLaunch(first, mergeLaunch(second, third).input).input

@@ -3,7 +3,7 @@ import { type Block, blocksOf, type Machine } from '../../../src/domain/machines
 import { type Claim, type CurrentOffer, planOffers } from '../../../src/domain/machines/market.ts'
 import { aMachine, type MachineAttributes } from '../factories.ts'
 
-/** A machine that was listed and of which nothing is rented. */
+/** A listed machine without rentals. */
 export function aListedMachine(facts: Partial<MachineAttributes> = {}): Machine {
   const machine = aMachine(facts)
   const room = { freeDiskMb: machine.diskMb, freePorts: machine.lastPort - machine.firstPort + 1 }
@@ -20,7 +20,7 @@ export function aListedMachine(facts: Partial<MachineAttributes> = {}): Machine 
   }
 }
 
-/** A claim on demand on the first GPU, by somebody who waits since the epoch. */
+/** An on-demand claim on the first GPU that waits since the epoch. */
 export function aClaim(facts: Partial<Claim> = {}): Claim {
   const block = { firstGpu: 0, numGpus: 1 }
   const terms = { interruptible: false, computeNanos: 400_000_000n }
@@ -35,7 +35,7 @@ export function sharesGpu(a: Block, b: Block): boolean {
   return gpusOf(a).some(gpu => gpusOf(b).includes(gpu))
 }
 
-/** Claims on blocks of a machine that often tie; those that hold do not overlap, as the database makes sure. */
+/** Claims on blocks of a machine that often tie. Holding claims do not overlap, as the database ensures. */
 export function arbitraryClaims(numGpus: number): fc.Arbitrary<Claim[]> {
   const claim = fc.record({
     block: fc.constantFrom(...blocksOf(numGpus)),
@@ -57,7 +57,7 @@ export function arbitraryClaims(numGpus: number): fc.Arbitrary<Claim[]> {
   })
 }
 
-/** Whom a claim comes before, as the rules say it. A price times 720,720 divides by every number of GPUs up to 16. */
+/** The precedence rules, written independently of the code. A price times 720,720 divides by every number of GPUs up to 16. */
 function comesBefore(a: Claim, b: Claim): boolean {
   if (!a.interruptible && b.interruptible) return true
   if (a.interruptible && !b.interruptible) return false
@@ -68,20 +68,20 @@ function comesBefore(a: Claim, b: Claim): boolean {
   return a.instanceId < b.instanceId
 }
 
-/** A claim is granted unless one that comes before it, and is granted, wants a GPU of it. */
+/** A claim is granted unless a granted claim with precedence shares a GPU with it. */
 export function expectedGrants(claims: Claim[]): Claim[] {
   const isGranted = (claim: Claim): boolean =>
     !claims.some(other => other !== claim && sharesGpu(other, claim) && comesBefore(other, claim) && isGranted(other))
   return claims.filter(isGranted)
 }
 
-/** The offers of a machine as a database keeps them: ids are given in the order in which blocks are listed. */
+/** The offers of a machine as the database stores them, with ids in the order of listing. */
 export function createMarket(machine: Machine) {
   let offers: CurrentOffer[] = []
   let lastId = 0n
   return {
     offers: () => offers,
-    /** Uses up the id of a block. */
+    /** Uses up the offer of a block. */
     withdraw(index: number): void {
       offers = offers.filter((_, place) => place !== index)
     },

@@ -2,8 +2,8 @@ import { listMachines } from '../factories.ts'
 import type { Gateway } from '../gateways.ts'
 
 /**
- * Gives an account so many instances that are to stay stopped and are due, a millisecond apart. They share the machine of
- * one that is rented for it.
+ * Creates an account with `count` stopped instances that are due a millisecond apart. They are copies of one rental and
+ * share its machine.
  */
 export async function createDueInstances(
   gateway: Gateway,

@@ -1,7 +1,7 @@
 import type { Container } from '../../../src/providers/simulated-container.ts'
 import type { SimulatedWorld } from '../../../src/providers/simulated-world.ts'
 
-/** The simulated driver's world without a database. */
+/** The world of the simulated driver, in memory. */
 export function createMemoryWorld() {
   const rows = new Map<bigint, { container: Container; revision: string }>()
   const outages = new Set<number>()
@@ -30,15 +30,15 @@ export function createMemoryWorld() {
   }
   return {
     world,
-    /** A container that is up ends by itself. */
+    /** Ends a running container from within. */
     exit(id: bigint, exitCode: number, now: Date): void {
       const container = rows.get(id)?.container
       if (!container?.upAt || container.upAt > now || container.downAt || container.made.script.fails) return
       keep(id, { ...container, exitCode: container.exitCode ?? exitCode, endsAt: null })
     },
-    /** Its machine loses it. */
+    /** Makes the machine lose its container. */
     lose: (id: bigint) => void rows.delete(id),
-    /** A machine answers no more, or again. */
+    /** Starts or ends an outage of a machine. */
     setOut: (machineId: number, out: boolean) => void (out ? outages.add(machineId) : outages.delete(machineId)),
   }
 }

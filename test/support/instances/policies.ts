@@ -14,7 +14,7 @@ export const policyFields = `id status targetState statusReason { code message }
   policy { stopAt stopAtCost destroyAt destroyWhenStoppedFor }`
 const errorFields = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
 
-/** What is arranged for instances, over GraphQL. A machine costs 0.4 $ an hour, and its disk 0.004 $. */
+/** Policies of instances over GraphQL. The GPU of a machine costs 0.4 $ an hour, and the disk 0.004 $. */
 export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
   async function ask(name: string, type: string, input: object, success: string) {
     const query = `mutation ($input: ${type}!) { ${name}(input: $input) { __typename ${errorFields} ${success} } }`
@@ -22,7 +22,7 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
     return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data[name]
   }
 
-  /** Asks for an offer of a machine of its own. */
+  /** Requests a rental on a new machine. */
   async function tryRent(policy: Policy, input: object = {}, machine: MachineListing['machine'] = {}) {
     const offerId = String(await rentals.newOffer(machine))
     const rentInput = { offerId, spec: { source: { image: 'ubuntu' }, policy }, ...input }
@@ -40,7 +40,7 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
     return Number(answer.instance.id.slice('ins_'.length))
   }
 
-  /** The same, until it runs: since then its GPUs cost something. */
+  /** Rents, and waits until the instance runs and its GPUs cost something. */
   async function rentRunning(
     policy: Policy = {},
     input: object = {},
@@ -75,7 +75,7 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
     return (await app.graphql(key(), `{ instance(id: ${id}) { ${policyFields} } }`)).data.instance
   }
 
-  /** What the ledger says that it cost, in nano-dollars, and up to when. */
+  /** The charges of an instance in the ledger: nano-dollars, and the period that they cover. */
   async function charged(id: number, kind: 'compute' | 'disk') {
     const [row] = await app.sql(`SELECT coalesce(-sum(e.amount_nanos), 0)::text AS nanos, max(e.period_end) AS until,
       min(e.period_start) AS since FROM ledger_entries e JOIN meters m ON m.id = e.meter_id
@@ -85,9 +85,9 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
   }
 
   async function events(id: number, ...types: string[]) {
-    return await app.sql(`SELECT type, reason, api_key_id IS NULL AS itself, before, after, at FROM events
+    return await app.sql(`SELECT type, reason, api_key_id IS NULL AS by_berth, before, after, at FROM events
       WHERE instance_id = ${id} AND type IN (${types.map(type => `'${type}'`).join(', ')}) ORDER BY id`)
   }
 
-  return { tryRent, rent, run: rentRunning, set: setPolicy, wish: setTargetState, read, charged, events }
+  return { tryRent, rent, run: rentRunning, set: setPolicy, setTargetState, read, charged, events }
 }

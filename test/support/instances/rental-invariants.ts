@@ -4,10 +4,9 @@ import type { Claim } from '../../../src/domain/machines/market.ts'
 import type { Gateway } from '../gateways.ts'
 import { expectedGrants, gpusOf, sharesGpu } from './claims.ts'
 
-/** Whoever can be asked what is in the database. */
 type Queryable = Pick<Gateway, 'sql'>
 
-/** What is so at every instant, whatever is under way. Each is one statement: it sees one instant. */
+/** Invariants that hold at every instant. Each check is one statement, so that it sees one snapshot. */
 export async function expectInvariants(gateway: Queryable, machineId: number, now: Date): Promise<void> {
   const active = `c.up_at IS NOT NULL AND (c.down_at IS NULL OR c.down_at > $2) AND c.exit_code IS NULL`
   const shared = await gateway.sql(
@@ -24,24 +23,24 @@ export async function expectInvariants(gateway: Queryable, machineId: number, no
       WHERE i.machine_id = $1 AND ${active} AND g.occupant_id IS DISTINCT FROM i.id`,
     [machineId, now],
   )
-  expect(unmarked, 'GPUs that are in use and not marked so').toEqual([])
+  expect(unmarked, 'GPUs in use that are not marked as occupied').toEqual([])
   const torn = await gateway.sql(
     `SELECT i.id, i.num_gpus, count(*) FROM gpus g JOIN instances i ON i.id = g.holder_id WHERE g.machine_id = $1
       GROUP BY i.id HAVING count(*) <> i.num_gpus OR min(g.index) <> i.first_gpu`,
     [machineId],
   )
-  expect(torn, 'instances that hold a part of their block').toEqual([])
+  expect(torn, 'instances that hold only a part of their block').toEqual([])
   const [room] = await gateway.sql(
     `SELECT disk_mb - free_disk_mb AS disk, last_port - first_port + 1 - free_ports AS ports,
       (SELECT coalesce(sum(disk_mb), 0)::int FROM instances i WHERE i.machine_id = m.id AND removed_at IS NULL) AS disk_used,
       (SELECT count(*)::int FROM port_bindings b WHERE b.machine_id = m.id) AS ports_used FROM machines m WHERE id = $1`,
     [machineId],
   )
-  expect(room?.['disk'], 'disk that is taken').toBe(room?.['disk_used'])
-  expect(room?.['ports'], 'ports that are taken').toBe(room?.['ports_used'])
+  expect(room?.['disk'], 'reserved disk').toBe(room?.['disk_used'])
+  expect(room?.['ports'], 'reserved ports').toBe(room?.['ports_used'])
 }
 
-/** What is so once nothing is left to do. */
+/** Invariants that hold once every instance has converged. */
 export async function expectConverged(gateway: Queryable, machineId: number): Promise<void> {
   const rows = await gateway.sql('SELECT * FROM instances WHERE machine_id = $1 AND removed_at IS NULL', [machineId])
   const gpus = await gateway.sql('SELECT * FROM gpus WHERE machine_id = $1 ORDER BY index', [machineId])
@@ -64,7 +63,7 @@ export async function expectConverged(gateway: Queryable, machineId: number): Pr
   const restarting = rows.filter(row => row['restart'] !== null && !isFinal(row) && row['destroyed_at'] === null)
   expect(
     restarting.filter(row => row['restart'] === 'recycle' || row['status'] === 'running'),
-    'instances that are still to be started anew',
+    'instances with a pending restart',
   ).toEqual([])
   await expectOffers(gateway, machineId, granted)
   await expectEvents(gateway, machineId)
@@ -105,7 +104,7 @@ async function expectOffers(gateway: Queryable, machineId: number, granted: Clai
   )
 }
 
-/** Every status that an instance has had follows from the one before it. */
+/** Every status change of an instance starts at the status of the change before. */
 async function expectEvents(gateway: Queryable, machineId: number): Promise<void> {
   const broken = await gateway.sql(
     `WITH changes AS (
@@ -120,7 +119,7 @@ async function expectEvents(gateway: Queryable, machineId: number): Promise<void
   expect(broken, 'changes of status without an event').toEqual([])
 }
 
-/** What is so after everything was destroyed. */
+/** Invariants that hold after every instance was destroyed. */
 export async function expectEverythingFree(gateway: Queryable, machineId: number): Promise<void> {
   const [row] = await gateway.sql(
     `SELECT disk_mb - free_disk_mb AS disk, last_port - first_port + 1 - free_ports AS ports,

@@ -10,14 +10,14 @@ import { listMachines } from '../factories.ts'
 import { type Gateway, openGateway } from '../gateways.ts'
 import { expectConverged, expectEverythingFree, expectInvariants } from './rental-invariants.ts'
 
-/** What somebody does. Picks are taken modulo what there is to pick from. */
+/** A command of a renter. A pick is taken modulo the number of choices. */
 type Command =
   | { kind: 'rent'; pick: number; bidNanos: bigint | undefined; stopped: boolean; ports: number; diskGb: number }
   | { kind: 'start' | 'stop' | 'destroy'; picks: number[] }
   | { kind: 'exit' | 'swap' | 'flip' | 'reboot' | 'recycle'; pick: number }
   | { kind: 'bid'; pick: number; bidNanos: bigint }
-  | { kind: 'look' }
-/** What happens at once, at both gateways in turn; and then the clock moves, or everything comes to rest. */
+  | { kind: 'reconcile' }
+/** Commands that run at once, at both gateways in turn. Then the clock moves, or everything converges. */
 type Turn = { commands: Command[]; advanceMs: number; isConverging: boolean }
 
 const bids = fc.integer({ min: 190, max: 500 }).map(milli => BigInt(milli) * 1_000_000n)
@@ -34,7 +34,7 @@ const arbitraryCommand: fc.Arbitrary<Command> = fc.oneof(
       diskGb: fc.constantFrom(8, 8, 20, 100.001),
     }),
   },
-  { weight: 4, arbitrary: fc.constant<Command>({ kind: 'look' }) },
+  { weight: 4, arbitrary: fc.constant<Command>({ kind: 'reconcile' }) },
   { weight: 2, arbitrary: picks.map(picks => ({ kind: 'start' as const, picks })) },
   { weight: 2, arbitrary: picks.map(picks => ({ kind: 'stop' as const, picks })) },
   { weight: 2, arbitrary: picks.map(picks => ({ kind: 'destroy' as const, picks })) },
@@ -54,7 +54,7 @@ const arbitraryTurn: fc.Arbitrary<Turn> = fc.record({
   isConverging: fc.nat(4).map(number => number === 0),
 })
 
-/** Turns with about so many deeds in all. */
+/** Turns with about `commandCount` commands in total. */
 export function histories(commandCount: number): fc.Arbitrary<Turn[]> {
   const turns = Math.ceil(commandCount / 3.5)
   return fc.array(arbitraryTurn, { minLength: turns, maxLength: turns, size: 'max' })
@@ -74,13 +74,13 @@ export async function openScenario() {
 
   return {
     gateways,
-    /** What happens on a machine of its own, in turns, with every law looked at after each. */
+    /** Runs the turns on a new machine, and checks the invariants after each. */
     async run(turns: Turn[]): Promise<void> {
       await listMachines(first.operations, [{ machine: { numGpus: 8 } }])
       machineId += 1
       for (const { commands, advanceMs, isConverging } of turns) {
         const choices = await loadChoices(first, machineId)
-        const doing = commands.map((deed, index) => perform(gateways[index % 2] as Gateway, actor, deed, choices))
+        const doing = commands.map((command, index) => perform(gateways[index % 2] as Gateway, actor, command, choices))
         for (const result of await Promise.allSettled(doing)) {
           if (result.status === 'rejected') throw result.reason
         }
@@ -128,7 +128,7 @@ async function loadChoices(gateway: Gateway, machineId: number): Promise<Choices
   }
 }
 
-/** What the rules refuse is part of life; anything else is not. */
+/** Expected refusals. Any other error fails the test. */
 const refusals = ['OFFER_UNAVAILABLE', 'BID_TOO_LOW', 'INVALID_INPUT', 'INVALID_STATE', 'NOT_FOUND']
 
 async function perform(gateway: Gateway, actor: Actor, command: Command, choices: Choices): Promise<void> {
@@ -153,7 +153,7 @@ async function attempt(
       const terms = bidNanos === undefined ? undefined : { interruptible: true as const, bidNanos }
       return await gateway.rent(actor, offer, { launch, ...(terms && { terms }) })
     }
-    case 'look':
+    case 'reconcile':
       return await gateway.idle()
     case 'swap':
       return await swap(gateway, actor, pickFrom(instances, command.pick))
@@ -183,7 +183,7 @@ async function attempt(
   }
 }
 
-/** Stops what runs, and starts what has its container ready on the same GPUs: now only one of them may. */
+/** Stops an instance and starts rivals whose containers are ready on the same GPUs. Only one of them may run. */
 async function swap(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promise<void> {
   const rows = await gateway.sql(
     `SELECT b.id FROM instances a JOIN instances b ON b.machine_id = a.machine_id AND b.id <> a.id
@@ -198,7 +198,7 @@ async function swap(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promis
   await gateway.idle()
 }
 
-/** Outbids everybody and gives up again, over and over, while the machines follow. */
+/** Outbids all others and gives up again, over and over, while the machines follow. */
 async function flip(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promise<void> {
   const bid = async (nanos: bigint) => {
     const { numGpus } = await gateway.services.instances.changeBid(actor, id, nanos)

@@ -2,29 +2,29 @@ import { expect } from 'vitest'
 import type { RestAnswer, TestApp } from '../app.ts'
 import { listMachines, type MachineListing } from '../factories.ts'
 
-/** What a renter of the tests has to spend: 100 $. */
+/** The usual credit of a renter: 100 $. */
 export const someCredit = { creditNanos: 100_000_000_000n }
-/** One that rents a lot, or at high prices: 10,000 $. */
+/** Credit for many or expensive rentals: 10,000 $. */
 export const muchCredit = { creditNanos: 10_000_000_000_000n }
 
 export type Rentals = {
-  /** Lists a machine, and gives the id of the offer of all its GPUs. */
+  /** Lists a machine, and returns the id of the offer of all its GPUs. */
   newOffer: (machine?: MachineListing['machine']) => Promise<number>
-  /** Asks for an offer of a machine of its own. */
+  /** Requests a rental on a new machine. */
   tryRent: (key: string, body: object, machine?: MachineListing['machine']) => Promise<RestAnswer>
-  /** The same, where it must succeed: the new instance. */
+  /** Rents, expects success, and returns the id of the new instance. */
   rent: (key: string, body?: object, machine?: MachineListing['machine']) => Promise<number>
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+  // biome-ignore lint/suspicious/noExplicitAny: each test reads other fields
   read: (key: string, id: number) => Promise<any>
-  /** Lets the machines work until everything is as it was wished. */
+  /** Runs the reconciler until every instance has converged. */
   converge: () => Promise<void>
   /** Ends the container of a running instance from within. */
   exit: (id: number, exitCode?: number) => Promise<void>
-  /** Rents, and brings the instance to a status. */
+  /** Rents, and brings the new instance to a status. */
   rentToStatus: (key: string, status: string, body?: object) => Promise<number>
 }
 
-/** Renting as REST clients do, on machines that each test has for itself. */
+/** Rentals over REST, each on a machine of its own. */
 export function rentalsOf(app: TestApp): Rentals {
   async function newOffer(machine: MachineListing['machine'] = {}) {
     await listMachines(app.operations, [{ machine }])

@@ -1,16 +1,16 @@
-// Renters who do this and that, and write down what they were told became of it.
+// Renters that send random commands, and record the answers.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from '../seeded-random.ts'
 
-/** What an account was told of something that it asked for. */
+/** The answer that an account got to a command. */
 export type CommandRecord = {
   accountId: number
   instanceId: bigint | undefined
-  /** The event that tells of it, and what that event says. */
+  /** The event that the command causes, and a mark that the event contains. */
   type: 'INSTANCE_CREATED' | 'INSTANCE_LABEL_CHANGED' | 'INSTANCE_BID_CHANGED' | 'INSTANCE_DESTROYED'
   mark: string
-  /** What was refused may have been done before, where an answer to it was lost. */
+  /** `perhaps`: refused, but an earlier attempt whose answer was lost may have succeeded. */
   done: 'yes' | 'no' | 'perhaps'
 }
 
@@ -18,21 +18,21 @@ export type Renter = { accountId: number; apiKey: string }
 export type Counts = { commands: number; lost: number; ignored: number; unavailable: number; rentals: number }
 
 type Item = { id: string; outcome: string; error: { code: string } | null }
-// biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
+// biome-ignore lint/suspicious/noExplicitAny: depends on the query
 type Answer = { data?: any; errors?: { message: string; extensions: { code: string } }[] }
 type OwnedInstance = { id: bigint; interruptible: boolean; busy: boolean }
 type Offer = { id: string; num_gpus: number; min_bid_nanos: string }
 
 export type RentersOptions = {
   renters: Renter[]
-  /** Where somebody may answer. */
-  pick: (chance: SeededRandom) => Promise<string>
+  /** Picks the URL of a gateway. */
+  pick: (random: SeededRandom) => Promise<string>
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 }
 
-/** More than one account has at once, so that GPUs stay scarce and some come free. */
+/** The most instances that an account has at once. It keeps GPUs scarce, while some come free. */
 const maxOwned = 16
-/** Most of them behave. What stops slowly keeps others waiting for its GPUs. */
+/** Most images behave. A slow stop keeps others waiting for its GPUs. */
 const images = [
   ...['ubuntu', 'pytorch', 'debian', 'simulated/slow-stop:30', 'simulated/slow-stop:30'],
   ...['simulated/crash:20', 'simulated/not-found'],
@@ -54,19 +54,19 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
   const owned = new Map(renters.map(({ accountId }) => [accountId, new Map<bigint, OwnedInstance>()]))
   let marks = 0
 
-  /** Asks until there is an answer. `again` says whether one may have been lost before. */
-  async function ask(chance: SeededRandom, { apiKey }: Renter, query: string, input: object) {
+  /** Sends a command until an answer arrives. `again`: an earlier answer may have been lost. */
+  async function ask(random: SeededRandom, { apiKey }: Renter, query: string, input: object) {
     counts.commands += 1
     for (let again = false; ; again = true) {
-      const reply = await post(await pick(chance), apiKey, query, input).catch(() => undefined)
-      const loss = lossOf(reply, !again && chance.withProbability(0.1))
+      const reply = await post(await pick(random), apiKey, query, input).catch(() => undefined)
+      const loss = lossOf(reply, !again && random.withProbability(0.1))
       if (reply && !loss) return { answer: reply.data.answer, again }
       counts[loss ?? 'lost'] += 1
-      await sleep(chance.between(5, 50))
+      await sleep(random.between(5, 50))
     }
   }
 
-  /** Why it must be asked again. Some answers get lost on their way, whoever lives. */
+  /** Why the command must be sent again. Some answers are dropped on purpose. */
   function lossOf(reply: Answer | undefined, isLost: boolean): 'lost' | 'ignored' | 'unavailable' | undefined {
     const [error] = reply?.errors ?? []
     const code = error?.extensions.code ?? reply?.data?.answer.code
@@ -76,8 +76,8 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     return isLost ? 'ignored' : undefined
   }
 
-  function record(deed: Omit<CommandRecord, 'done'>, { done, again }: { done: boolean; again: boolean }): void {
-    records.push({ ...deed, done: done ? 'yes' : again ? 'perhaps' : 'no' })
+  function record(command: Omit<CommandRecord, 'done'>, { done, again }: { done: boolean; again: boolean }): void {
+    records.push({ ...command, done: done ? 'yes' : again ? 'perhaps' : 'no' })
   }
 
   function nextMark(): string {
@@ -85,56 +85,56 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     return `mark ${marks}`
   }
 
-  async function rentOffer(chance: SeededRandom, renter: Renter): Promise<void> {
+  async function rentOffer(random: SeededRandom, renter: Renter): Promise<void> {
     const { accountId } = renter
     const offers = (await sql(
       'SELECT id, num_gpus, min_bid_nanos FROM offers WHERE rentable AND withdrawn_at IS NULL ORDER BY id',
     )) as Offer[]
-    const offer = chance.pick(offers)
+    const offer = random.pick(offers)
     if (!offer) return
     const mark = nextMark()
-    const interruptible = chance.withProbability(0.6)
-    const bidPerHour = usd(BigInt(offer.min_bid_nanos) + BigInt(chance.between(-1, 40)) * 1_000_000n)
-    const { answer } = await ask(chance, renter, rent, {
-      ...{ offerId: offer.id, idempotencyKey: mark, cancelUnavailable: chance.withProbability(0.1) },
+    const interruptible = random.withProbability(0.6)
+    const bidPerHour = usd(BigInt(offer.min_bid_nanos) + BigInt(random.between(-1, 40)) * 1_000_000n)
+    const { answer } = await ask(random, renter, rent, {
+      ...{ offerId: offer.id, idempotencyKey: mark, cancelUnavailable: random.withProbability(0.1) },
       ...(interruptible && { terms: { interruptible: { bidPerHour } } }),
       spec: {
-        source: { image: chance.pick(images) },
-        diskGb: chance.between(8, 30),
-        ports: [{ containerPort: 8080 }, { containerPort: 9090 }].slice(0, chance.between(0, 2)),
-        targetState: chance.withProbability(0.1) ? 'STOPPED' : 'RUNNING',
+        source: { image: random.pick(images) },
+        diskGb: random.between(8, 30),
+        ports: [{ containerPort: 8080 }, { containerPort: 9090 }].slice(0, random.between(0, 2)),
+        targetState: random.withProbability(0.1) ? 'STOPPED' : 'RUNNING',
       },
     })
     const done = expected(answer, 'RentInstanceSuccess', ['OFFER_UNAVAILABLE', 'BID_TOO_LOW'])
     const id = done ? toId(answer.instance.id) : undefined
-    // A repeated request gets the answer of the first, and may be done no second time: so this is never "perhaps".
+    // With an idempotency key, a repetition gets the first answer, so this is never "perhaps".
     record({ accountId, instanceId: id, type: 'INSTANCE_CREATED', mark }, { done, again: false })
     if (id === undefined) return
     counts.rentals += 1
     owned.get(accountId)?.set(id, { id, interruptible, busy: false })
   }
 
-  async function bidFor(chance: SeededRandom, renter: Renter, [instance]: OwnedInstance[]): Promise<void> {
+  async function bidFor(random: SeededRandom, renter: Renter, [instance]: OwnedInstance[]): Promise<void> {
     if (!instance) return
     marks += 1
-    // No two bids are the same.
-    const nanos = BigInt(chance.between(200, 4_000)) * 1_000_000n + BigInt(marks)
+    // Each bid is unique.
+    const nanos = BigInt(random.between(200, 4_000)) * 1_000_000n + BigInt(marks)
     const input = { instanceId: String(instance.id), bidPerHour: usd(nanos) }
-    const { answer, again } = await ask(chance, renter, bid, input)
+    const { answer, again } = await ask(random, renter, bid, input)
     const done = expected(answer, 'InstanceSuccess', ['BID_TOO_LOW', 'INVALID_STATE'])
     const about = { accountId: renter.accountId, instanceId: instance.id }
     record({ ...about, type: 'INSTANCE_BID_CHANGED', mark: String(nanos) }, { done, again })
   }
 
   async function setTargetState(
-    chance: SeededRandom,
+    random: SeededRandom,
     renter: Renter,
     instances: OwnedInstance[],
     targetState: string,
   ): Promise<void> {
     const label = nextMark()
     const ids = instances.map(({ id }) => String(id))
-    const { answer, again } = await ask(chance, renter, update, { ids, targetState, label })
+    const { answer, again } = await ask(random, renter, update, { ids, targetState, label })
     expected(answer, 'BulkInstancesPayload', [])
     for (const { id, outcome, error } of answer.items as Item[]) {
       if (error && error.code !== 'INVALID_STATE') throw new Error(`${id} was refused: ${error.code}`)
@@ -143,9 +143,9 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     }
   }
 
-  async function destroyOwned(chance: SeededRandom, renter: Renter, instances: OwnedInstance[]): Promise<void> {
+  async function destroyOwned(random: SeededRandom, renter: Renter, instances: OwnedInstance[]): Promise<void> {
     const { accountId } = renter
-    const { answer } = await ask(chance, renter, destroy, { ids: instances.map(({ id }) => String(id)) })
+    const { answer } = await ask(random, renter, destroy, { ids: instances.map(({ id }) => String(id)) })
     expected(answer, 'BulkInstancesPayload', [])
     for (const { id, outcome } of answer.items as Item[]) {
       if (outcome === 'FAILED') throw new Error(`${id} could not be destroyed.`)
@@ -155,57 +155,57 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     }
   }
 
-  /** One command; to instances that get no other meanwhile, so that it is known what becomes of them. */
-  async function act(chance: SeededRandom, renter: Renter): Promise<void> {
+  /** Sends one command, to instances that get no other meanwhile, so that its effect is known. */
+  async function act(random: SeededRandom, renter: Renter): Promise<void> {
     const mine = [...(owned.get(renter.accountId)?.values() ?? [])]
-    const kind = chance.between(1, 100)
-    if (kind <= 35 && mine.length < maxOwned) return await rentOffer(chance, renter)
+    const kind = random.between(1, 100)
+    if (kind <= 35 && mine.length < maxOwned) return await rentOffer(random, renter)
     const idle = mine.filter(({ busy }) => !busy)
     const instances =
       kind <= 55
         ? choose(
-            chance,
+            random,
             idle.filter(({ interruptible }) => interruptible),
             1,
           )
-        : choose(chance, idle, 2)
+        : choose(random, idle, 2)
     if (instances.length === 0) return
     for (const instance of instances) instance.busy = true
-    await command(kind, chance, renter, instances)
+    await command(kind, random, renter, instances)
     for (const instance of instances) instance.busy = false
   }
 
   async function command(
     kind: number,
-    chance: SeededRandom,
+    random: SeededRandom,
     renter: Renter,
     instances: OwnedInstance[],
   ): Promise<void> {
-    if (kind <= 55) return await bidFor(chance, renter, instances)
-    if (kind <= 85) return await setTargetState(chance, renter, instances, kind <= 70 ? 'STOPPED' : 'RUNNING')
-    await destroyOwned(chance, renter, instances)
+    if (kind <= 55) return await bidFor(random, renter, instances)
+    if (kind <= 85) return await setTargetState(random, renter, instances, kind <= 70 ? 'STOPPED' : 'RUNNING')
+    await destroyOwned(random, renter, instances)
   }
 
   return {
-    deeds: records,
-    figures: counts,
-    /** Does one thing after the other. */
-    async run(chance: SeededRandom, renter: Renter, isOver: () => boolean): Promise<void> {
+    records,
+    counts,
+    /** Sends one command after the other. */
+    async run(random: SeededRandom, renter: Renter, isOver: () => boolean): Promise<void> {
       while (!isOver()) {
-        await act(chance, renter)
-        await sleep(chance.between(10, 120))
+        await act(random, renter)
+        await sleep(random.between(10, 120))
       }
     },
-    /** Does something that every reader of the account is told last. */
-    async register(chance: SeededRandom, renter: Renter, publicKey: string): Promise<void> {
-      await ask(chance, renter, register, { publicKey, idempotencyKey: 'the last' })
+    /** Causes the last event that every reader of the account gets. */
+    async register(random: SeededRandom, renter: Renter, publicKey: string): Promise<void> {
+      await ask(random, renter, register, { publicKey, idempotencyKey: 'the last' })
     },
   }
 }
 
-/** So many at most, each once. */
-function choose(chance: SeededRandom, owned: OwnedInstance[], most: number): OwnedInstance[] {
-  const chosen = Array.from({ length: most }, () => chance.pick(owned))
+/** Up to `most` distinct instances. */
+function choose(random: SeededRandom, owned: OwnedInstance[], most: number): OwnedInstance[] {
+  const chosen = Array.from({ length: most }, () => random.pick(owned))
   return [...new Set(chosen)].filter(instance => instance !== undefined)
 }
 
@@ -219,11 +219,11 @@ async function post(url: string, apiKey: string, query: string, input: object): 
   return (await response.json()) as Answer
 }
 
-/** Whether it was done, or refused for one of these reasons. Any other answer is a fault. */
+/** True for success, false for an expected refusal. Any other answer is a fault. */
 function expected(answer: { __typename: string; code?: string }, success: string, refusals: string[]): boolean {
   if (answer.__typename === success) return true
   if (refusals.includes(answer.code ?? '')) return false
-  throw new Error(`That is no answer: ${JSON.stringify(answer)}`)
+  throw new Error(`Unexpected answer: ${JSON.stringify(answer)}`)
 }
 
 function toId(id: string): bigint {

@@ -13,16 +13,16 @@ describe('a bid', () => {
   it.each([
     ['0.001 $', 1_000_000n],
     ['128 $', 128_000_000_000n],
-  ])('may be %s', (_, nanos) => {
+  ])('can be %s', (_, nanos) => {
     expect(checkBid(nanos)).toBeUndefined()
   })
 
   it.each([
-    ['a little less than the least', 999_999n, '0.000999999'],
-    ['a little more than the most', 128_000_000_001n, '128.000000001'],
-    ['nothing', 0n, '0'],
-    ['less than nothing', -1_000_000n, '-0.001'],
-  ])('may not be %s', (_, nanos, printed) => {
+    ['just below the minimum', 999_999n, '0.000999999'],
+    ['just above the maximum', 128_000_000_001n, '128.000000001'],
+    ['zero', 0n, '0'],
+    ['negative', -1_000_000n, '-0.001'],
+  ])('cannot be %s', (_, nanos, printed) => {
     const message = `must be from 0.001 to 128 dollars an hour, not ${printed}.`
     expect(checkBid(nanos)).toEqual({ path: 'bid', message })
   })
@@ -38,7 +38,7 @@ describe('a new bid', () => {
     expect(decideBid(aBidder(), floor, bid)).toBe(outcome)
   })
 
-  it('under what the host accepts is told the least, but may stay where it was', () => {
+  it('is refused below the floor of the host with that floor, unless it equals the current bid', () => {
     const refusal = { code: 'BID_TOO_LOW', details: { minimumBidNanos: floor } }
     expect(() => decideBid(aBidder(), floor, floor - 1n)).toThrow(expect.objectContaining(refusal))
     expect(decideBid(aBidder({ computeNanos: 1n }), floor, 1n)).toBe('unchanged')
@@ -49,14 +49,14 @@ describe('a new bid', () => {
     ['that exited', { status: 'exited' as const }],
     ['that is offline', { status: 'offline' as const }],
     ['that is unknown', { status: 'unknown' as const }],
-  ])('is refused to a rental %s, before anything is said of the price', (_, facts) => {
+  ])('is refused for a rental %s, before the price is checked', (_, facts) => {
     const onDemand = 'interruptible' in facts
     const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, onDemand } }
     expect(() => decideBid(aBidder(facts), floor, 1n)).toThrow(expect.objectContaining(refusal))
   })
 })
 
-it('says of every instance whether its bid can be changed, as the change itself does', () => {
+it('lists the action changeBid as available exactly when a bid change succeeds', () => {
   for (const status of instanceStatuses) {
     for (const interruptible of [true, false]) {
       const bidder = aBidder({ status, interruptible })
@@ -74,16 +74,16 @@ it('says of every instance whether its bid can be changed, as the change itself 
   expect(destroyed.every(({ available }) => !available)).toBe(true)
 })
 
-describe('a bid that wins', () => {
+describe('the winning bid', () => {
   it.each([
     [250_000_000n, 250_000_000n],
     [1n, bidRange.min],
     [bidRange.max, bidRange.max],
-  ])('is as much as it takes, but never less than a bid can be: %d', (least, bid) => {
+  ])('is the minimum that wins, but never less than the smallest allowed bid: %d', (least, bid) => {
     expect(winningBid(7n, least)).toBe(bid)
   })
 
-  it.each([undefined, bidRange.max + 1n])('is refused where there is none: %s', least => {
+  it.each([undefined, bidRange.max + 1n])('is refused when no allowed bid wins: %s', least => {
     const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, onDemand: false } }
     expect(() => winningBid(7n, least)).toThrow(expect.objectContaining(refusal))
   })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { askMachine } from '../../../src/services/container-console.ts'
 
-it('a machine that does not answer is unavailable in time, and is told that nobody waits', async () => {
+it('reports a machine that does not answer in time as unavailable, and aborts the call', async () => {
   const signals: AbortSignal[] = []
   const hanging = (signal: AbortSignal) => {
     signals.push(signal)
@@ -11,7 +11,7 @@ it('a machine that does not answer is unavailable in time, and is told that nobo
   expect(signals.map(({ aborted }) => aborted)).toEqual([true])
 })
 
-it('a machine that cannot be reached is unavailable, without saying why', async () => {
+it('reports an unreachable machine as unavailable, without the cause', async () => {
   const refused = askMachine(1_000, () => Promise.reject(new Error('connect 10.0.0.7')))
   await expect(refused).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.not.stringContaining('10.0.0.7') })
 })

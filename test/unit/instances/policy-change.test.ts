@@ -11,8 +11,8 @@ import { noPolicy, type PolicyFacts } from '../../../src/domain/instances/policy
 
 const now = new Date('2026-11-21T12:00:00.000Z')
 const later = (ms: number) => new Date(now.getTime() + ms)
-const issuesOf = (wish: Parameters<typeof mergePolicy>[0], facts?: PolicyFacts) =>
-  policyIssues(mergePolicy(wish, facts), facts, now)
+const issuesOf = (input: Parameters<typeof mergePolicy>[0], facts?: PolicyFacts) =>
+  policyIssues(mergePolicy(input, facts), facts, now)
 
 const stopped: PolicyFacts = {
   ...noPolicy,
@@ -31,8 +31,8 @@ const stopped: PolicyFacts = {
   ],
 }
 
-describe('a wish', () => {
-  it('leaves what it does not name, and takes away what is null', () => {
+describe('a policy input', () => {
+  it('keeps the fields that it does not name, and removes those that are null', () => {
     const before = { stopAt: later(5), stopAtCostNanos: 5n, destroyAt: later(6), destroyStoppedMs: 7000n }
     expect(mergePolicy({}, before)).toEqual(before)
     expect(mergePolicy({ stopAt: null, destroyStoppedSeconds: null }, before)).toEqual({
@@ -49,7 +49,7 @@ describe('a wish', () => {
     expect(mergePolicy({})).toEqual(noPolicy)
   })
 
-  it('is compared by what it says', () => {
+  it('is compared by value', () => {
     const before = { stopAt: later(5), stopAtCostNanos: 5n, destroyAt: null, destroyStoppedMs: 7000n }
     expect(changedPolicyFields({ ...before, stopAt: later(5) }, before)).toEqual([])
     expect(changedPolicyFields({ ...before, stopAt: later(6), destroyStoppedMs: null }, before)).toEqual([
@@ -59,8 +59,8 @@ describe('a wish', () => {
   })
 })
 
-describe('an arrangement', () => {
-  it('is for the future, and not for another century', () => {
+describe('a policy', () => {
+  it('takes instants in the next ten years only', () => {
     for (const name of ['stopAt', 'destroyAt'] as const) {
       expect(issuesOf({ [name]: now })).toMatchObject([{ path: name }])
       expect(issuesOf({ [name]: later(1) })).toEqual([])
@@ -69,7 +69,7 @@ describe('an arrangement', () => {
     }
   })
 
-  it('is for a cost that is more than nothing, and more than there was', () => {
+  it('takes a cost that is positive and not yet reached', () => {
     expect(issuesOf({ stopAtCostNanos: 0n })).toEqual([{ path: 'stopAtCost', message: 'must be more than 0.' }])
     expect(issuesOf({ stopAtCostNanos: 1n })).toEqual([])
     expect(issuesOf({ stopAtCostNanos: 1000n }, stopped)).toEqual([
@@ -78,7 +78,7 @@ describe('an arrangement', () => {
     expect(issuesOf({ stopAtCostNanos: 1001n }, stopped)).toEqual([])
   })
 
-  it('is for a time that has not been waited yet', () => {
+  it('takes a stopped time that has not passed yet', () => {
     const path = 'destroyWhenStoppedFor'
     for (const seconds of [-1, 0, 315_360_001])
       expect(issuesOf({ destroyStoppedSeconds: seconds })).toMatchObject([{ path }])
@@ -90,7 +90,7 @@ describe('an arrangement', () => {
     expect(issuesOf({ destroyStoppedSeconds: 1 }, { ...stopped, targetState: 'running' })).toEqual([])
   })
 
-  it('may stay as it is, whatever has come of it', () => {
+  it('can stay unchanged after its limits have passed', () => {
     const reached = { ...stopped, stopAtCostNanos: 3n, stopAt: later(-5), destroyStoppedMs: 1000n }
     const same = { stopAtCostNanos: 3n, stopAt: later(-5), destroyStoppedSeconds: 1 }
     expect(decidePolicy(reached, same, now)).toBeNull()
@@ -98,20 +98,20 @@ describe('an arrangement', () => {
     expect(() => decidePolicy(reached, { stopAtCostNanos: 4n }, now)).toThrow('which the instance has already cost')
   })
 
-  it('is warned about where the rental ends before', () => {
-    const arrangement = { ...noPolicy, stopAt: later(5), destroyAt: later(4) }
-    expect(policyWarnings(arrangement, later(5))).toEqual([expect.stringContaining('stopAt is after the end')])
-    expect(policyWarnings(arrangement, later(6))).toEqual([])
+  it('causes a warning when the rental ends before its instants', () => {
+    const policy = { ...noPolicy, stopAt: later(5), destroyAt: later(4) }
+    expect(policyWarnings(policy, later(5))).toEqual([expect.stringContaining('stopAt is after the end')])
+    expect(policyWarnings(policy, later(6))).toEqual([])
   })
 
-  it('is told as GraphQL has it', () => {
-    const arrangement = { stopAt: now, stopAtCostNanos: 5n, destroyAt: null, destroyStoppedMs: 7000n }
-    expect(policyEventDetails(arrangement, ['stopAt', 'stopAtCostNanos', 'destroyAt', 'destroyStoppedMs'])).toEqual({
+  it('has its GraphQL names and units in events', () => {
+    const policy = { stopAt: now, stopAtCostNanos: 5n, destroyAt: null, destroyStoppedMs: 7000n }
+    expect(policyEventDetails(policy, ['stopAt', 'stopAtCostNanos', 'destroyAt', 'destroyStoppedMs'])).toEqual({
       stopAt: now.toISOString(),
       stopAtCostNanos: '5',
       destroyAt: null,
       destroyWhenStoppedFor: 7,
     })
-    expect(policyEventDetails(arrangement, ['destroyAt'])).toEqual({ destroyAt: null })
+    expect(policyEventDetails(policy, ['destroyAt'])).toEqual({ destroyAt: null })
   })
 })

@@ -27,16 +27,16 @@ const ofHours = (hours: number, facts: Partial<PolicyFacts> = {}): PolicyFacts =
   ...facts,
 })
 
-describe('what happens to an instance by itself', () => {
-  it('is that its end is announced 24 hours before', () => {
+describe('the next action of an instance', () => {
+  it('warns 24 hours before the rental ends', () => {
     expect(nextAction(ofHours(100), rented)).toEqual({ at: later(76), kind: 'announce' })
   })
 
-  it('is that its end is announced at once when that is nearer', () => {
+  it('warns at once when the rental ends sooner', () => {
     expect(nextAction(ofHours(3), rented)).toEqual({ at: rented, kind: 'announce' })
   })
 
-  it('is, once that is done, that its rental ends', () => {
+  it('ends the rental after the warning', () => {
     const facts = ofHours(100, { announcedAt: later(76) })
     expect(nextAction(facts, later(80))).toMatchObject({
       at: later(100),
@@ -45,11 +45,11 @@ describe('what happens to an instance by itself', () => {
     })
   })
 
-  it('is no announcement of what is past', () => {
+  it('skips the warning once the end is past', () => {
     expect(nextAction(ofHours(100), later(100))).toMatchObject({ at: later(100), kind: 'destroy' })
   })
 
-  it('is nothing once it is destroyed', () => {
+  it('is null once the instance is destroyed', () => {
     expect(nextAction(ofHours(100, { destroyedAt: later(1) }), later(200))).toBeNull()
   })
 })
@@ -65,8 +65,8 @@ const meters = (chargedNanos = 0n): CostMeter[] =>
   }))
 const announced = { announcedAt: rented }
 
-describe('what is arranged for an instance', () => {
-  it('is that it is stopped at an instant, when it is to run then', () => {
+describe('the policy of an instance', () => {
+  it('stops a running instance at stopAt', () => {
     const facts = ofHours(100, { ...announced, stopAt: later(5) })
     expect(nextAction(facts, rented)).toEqual({ at: later(5), kind: 'stop', code: 'SCHEDULE' })
     for (const status of ['created', 'scheduling', 'loading', 'stopping'] as const) {
@@ -77,14 +77,14 @@ describe('what is arranged for an instance', () => {
     expect(nextAction({ ...facts, status: 'exited' }, rented)).toEqual(lapses)
   })
 
-  it('is that it is stopped at a cost, while it is to run', () => {
+  it('stops a running instance at stopAtCost', () => {
     const facts = ofHours(100, { ...announced, stopAtCostNanos: 1_000_000_000n, meters: meters() })
     expect(nextAction(facts, rented)).toEqual({ at: later(2), kind: 'stop', code: 'COST_LIMIT' })
     expect(nextAction({ ...facts, stopAt: later(1) }, rented)).toMatchObject({ at: later(1), code: 'SCHEDULE' })
     expect(nextAction({ ...facts, targetState: 'stopped' }, rented)).toMatchObject({ at: later(100), kind: 'destroy' })
   })
 
-  it('is that it is stopped at once when it is to run, and its cost pays for no instant of that any more', () => {
+  it('stops a running instance at once when stopAtCost pays for no further instant', () => {
     const paid = meters(499_999_999n).map(meter => ({ ...meter, rateNanos: 0n }))
     const facts = ofHours(100, {
       ...announced,
@@ -97,29 +97,29 @@ describe('what is arranged for an instance', () => {
     expect(nextAction({ ...facts, stopAtCostNanos: 1_000_001_000n }, later(3))).toMatchObject({ kind: 'destroy' })
   })
 
-  it('is that it is destroyed at an instant, but never later than its rental ends', () => {
+  it('destroys an instance at destroyAt, but no later than its rental ends', () => {
     const facts = ofHours(100, { ...announced, destroyAt: later(50) })
     expect(nextAction(facts, rented)).toMatchObject({ at: later(50), kind: 'destroy', reason: { code: 'SCHEDULE' } })
     const late = { ...facts, destroyAt: later(101) }
     expect(nextAction(late, rented)).toMatchObject({ at: later(100), reason: { code: 'RENTAL_ENDED' } })
   })
 
-  it('is that it is destroyed when it was stopped for so long', () => {
+  it('destroys an instance that was stopped for destroyWhenStoppedFor', () => {
     const stopped = { status: 'stopped', targetState: 'stopped', statusChangedAt: later(3) } as const
     const facts = ofHours(100, { ...announced, ...stopped, destroyStoppedMs: BigInt(2 * hour) })
     expect(nextAction(facts, rented)).toMatchObject({ at: later(5), kind: 'destroy', reason: { code: 'SCHEDULE' } })
     expect(nextAction({ ...facts, targetState: 'running' }, rented)).toMatchObject({ at: later(100) })
   })
 
-  it('is only the end, when that is past already', () => {
+  it('performs only the end once that is past', () => {
     const facts = ofHours(100, { stopAt: later(5), destroyAt: later(50) })
     expect(nextAction(facts, later(49))).toMatchObject({ kind: 'stop' })
     expect(nextAction(facts, later(50))).toMatchObject({ at: later(50), kind: 'destroy' })
-    // Of two, what came first.
+    // Of two ends, the first counts.
     expect(nextAction({ ...facts, destroyAt: later(60) }, later(200))).toMatchObject({ at: later(60) })
   })
 
-  it('ends what is charged, whether it is done by then or not', () => {
+  it('ends the meters on time, even if its action is late', () => {
     const facts = ofHours(100, { stopAt: later(5), destroyAt: later(50), meters: meters() })
     expect(policyMeterEnds(facts)).toEqual({ compute: later(5), disk: later(50) })
     expect(policyMeterEnds({ ...facts, stopAtCostNanos: 1_000_000_000n })).toEqual({
@@ -132,23 +132,23 @@ describe('what is arranged for an instance', () => {
   })
 })
 
-describe('since when an instance is stopped', () => {
+describe('the start of a stop', () => {
   const changed = { statusChangedAt: later(3), claimedAt: later(1) }
 
-  it('is since its status says so, or since it was last told to, without having run', () => {
+  it('is the last change of the status or of the target state', () => {
     expect(stoppedSince({ ...changed, status: 'stopped', targetState: 'stopped' })).toEqual(later(3))
-    const told = { ...changed, claimedAt: later(4) }
-    expect(stoppedSince({ ...told, status: 'stopped', targetState: 'stopped' })).toEqual(later(4))
+    const stoppedLater = { ...changed, claimedAt: later(4) }
+    expect(stoppedSince({ ...stoppedLater, status: 'stopped', targetState: 'stopped' })).toEqual(later(4))
     expect(stoppedSince({ ...changed, status: 'created', targetState: 'stopped' })).toEqual(later(3))
   })
 
-  it('is since it ended by itself, whatever is wished', () => {
+  it('is the end of an instance that ended on its own, whatever its target state', () => {
     for (const status of ['exited', 'offline', 'unknown'] as const) {
       expect(stoppedSince({ ...changed, claimedAt: later(9), status, targetState: 'running' })).toEqual(later(3))
     }
   })
 
-  it('is never while it runs, or is to', () => {
+  it('is null while an instance runs or is to run', () => {
     for (const status of ['scheduling', 'loading', 'running', 'stopping'] as const) {
       expect(stoppedSince({ ...changed, status, targetState: 'stopped' })).toBeNull()
     }
@@ -156,18 +156,18 @@ describe('since when an instance is stopped', () => {
   })
 })
 
-describe('whether an instance may start', () => {
+describe('a start', () => {
   const stopped = { status: 'stopped', targetState: 'stopped', computeNanos: 400_000_000n } as const
   const resting = (chargedNanos: bigint) => meters(chargedNanos).map(meter => ({ ...meter, rateNanos: 0n }))
 
-  it('is decided by whether its first instant is paid for', () => {
+  it('is refused when stopAtCost does not pay for the first instant', () => {
     const facts = ofHours(100, { ...stopped, stopAtCostNanos: 1_000_000_000n, meters: resting(499_999_999n) })
     expect(startRefusal(facts, later(1))).toContain('The instance has cost 0.999999998 $, and its stopAtCost is 1 $')
     expect(startRefusal({ ...facts, meters: resting(499_999_900n) }, later(1))).toBeUndefined()
     expect(startRefusal({ ...facts, stopAtCostNanos: null }, later(1))).toBeUndefined()
   })
 
-  it('is no question any more when it is to be destroyed', () => {
+  it('is refused once the destruction is due', () => {
     const facts = ofHours(100, { ...stopped, destroyAt: later(5) })
     expect(startRefusal(facts, later(5))).toBe(
       'The instance is about to be destroyed, because its policy or the end of its rental is due.',

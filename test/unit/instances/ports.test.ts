@@ -4,60 +4,63 @@ import { type LaunchMode, launchModes } from '../../../src/domain/launch/launch.
 import { aListedMachine } from '../../support/instances/claims.ts'
 
 const machine = aListedMachine({ firstPort: 20_000, lastPort: 20_002 })
-const hostPortsFor = (wishes: number[], taken: number[] = []) =>
+const hostPortsFor = (requested: number[], taken: number[] = []) =>
   choosePorts(
     machine,
     new Set(taken),
-    wishes.map(hostPort => ({ hostPort, containerPort: 80, protocol: 'tcp' as const })),
+    requested.map(hostPort => ({ hostPort, containerPort: 80, protocol: 'tcp' as const })),
   ).map(({ hostPort }) => hostPort)
 
 describe('public ports', () => {
-  it.each<[what: string, wishes: number[], taken: number[], ports: number[]]>([
-    ['as wished, also the first and the last', [20_002, 20_000], [], [20_002, 20_000]],
-    ['the lowest that is free, where another has it', [20_001], [20_000, 20_001], [20_002]],
-    ['the lowest that is free, where it is not in the range', [80, 19_999, 20_003], [], [20_000, 20_001, 20_002]],
-    ['two for one number that is wished twice', [20_001, 20_001], [], [20_001, 20_000]],
-  ])('are %s', (_what, wishes, taken, ports) => {
-    expect(hostPortsFor(wishes, taken)).toEqual(ports)
+  it.each<[what: string, requested: number[], taken: number[], ports: number[]]>([
+    ['the requested ones, including the first and the last of the range', [20_002, 20_000], [], [20_002, 20_000]],
+    ['the lowest free ones, for a requested port that is taken', [20_001], [20_000, 20_001], [20_002]],
+    ['the lowest free ones, for requested ports outside the range', [80, 19_999, 20_003], [], [20_000, 20_001, 20_002]],
+    ['two different ones, for a number that is requested twice', [20_001, 20_001], [], [20_001, 20_000]],
+  ])('are %s', (_what, requested, taken, ports) => {
+    expect(hostPortsFor(requested, taken)).toEqual(ports)
   })
 
-  it('lead to the port in the container, by its protocol', () => {
+  it('keep the container port and the protocol', () => {
     expect(choosePorts(machine, new Set(), [{ hostPort: 53, containerPort: 5_353, protocol: 'udp' }])).toEqual([
       { hostPort: 20_000, containerPort: 5_353, protocol: 'udp' },
     ])
   })
 
-  it('are never more than there are', () => {
+  it('cannot exceed the range of the machine', () => {
     expect(() => hostPortsFor([1, 2, 3, 4])).toThrow('although the machine counts free ports')
   })
 })
 
 const tcp = (containerPort: number, hostPort = containerPort) => ({ hostPort, containerPort, protocol: 'tcp' as const })
 
-describe('a mode that goes through the SSH proxy', () => {
+describe('a proxy mode', () => {
   it.each<[mode: LaunchMode, ports: number[], served: LaunchMode]>([
     ['sshProxy', [22], 'sshDirect'],
     ['jupyterProxy', [8080, 22], 'jupyterDirect'],
-  ])('is served on public ports where there is no proxy: %s', (mode, ports, served) => {
+  ])('is served on public ports when there is no proxy: %s', (mode, ports, served) => {
     const bound = portsToBind({ mode, ports: [tcp(80)] }, false)
     expect(bound).toEqual([...ports.map(port => tcp(port)), tcp(80)])
     expect(servedMode(mode, bound)).toBe(served)
     expect(proxyWarnings({ mode }, false)).toEqual([expect.stringContaining('no SSH proxy')])
   })
 
-  it('gets no second port where port 22 is asked for anyway', () => {
+  it('gets no second port when port 22 is already requested', () => {
     expect(portsToBind({ mode: 'sshProxy', ports: [tcp(22, 2222)] }, false)).toEqual([tcp(22, 2222)])
   })
 
-  it.each(launchModes)('gets no port of its own where there is a proxy, and neither does any other: %s', mode => {
+  it.each(launchModes)('gets no port of its own when there is a proxy, like every other mode: %s', mode => {
     const ports = [tcp(80)]
     expect(portsToBind({ mode, ports }, true)).toEqual(ports)
     expect(servedMode(mode, ports)).toBe(mode)
     expect(proxyWarnings({ mode }, true)).toEqual([])
   })
 
-  it.each(['sshDirect', 'jupyterDirect', 'args'] as const)('is not what %s is: that stays as it is', mode => {
-    expect(portsToBind({ mode, ports: [] }, false)).toEqual([])
-    expect(proxyWarnings({ mode }, false)).toEqual([])
-  })
+  it.each(['sshDirect', 'jupyterDirect', 'args'] as const)(
+    'leaves the direct mode %s without additional ports',
+    mode => {
+      expect(portsToBind({ mode, ports: [] }, false)).toEqual([])
+      expect(proxyWarnings({ mode }, false)).toEqual([])
+    },
+  )
 })

@@ -19,31 +19,31 @@ const input: RentInput = {
   ...{ launch: { image: 'ubuntu' }, cancelUnavailable: true },
 }
 
-/** What is foreseen of a bid for GPUs that another has, or wants. */
+/** Forecasts a bid for GPUs that another instance holds. */
 function forecast(
   launch: Partial<LaunchInput>,
-  { cancelUnavailable = true, listed = facts.target, computeNanos = 300_000_000n } = {},
+  { cancelUnavailable = true, target = facts.target, computeNanos = 300_000_000n } = {},
 ) {
-  const asked = { ...input, launch: { ...input.launch, ...launch }, cancelUnavailable }
-  const known = { ...facts, listed }
+  const request = { ...input, launch: { ...input.launch, ...launch }, cancelUnavailable }
+  const known = { ...facts, target }
   const claims = [aClaim({ interruptible: true, computeNanos, hasGpus: true })]
-  const { waits, blockers } = forecastRental(decideRent(asked, known, at), asked, known, claims, at)
+  const { waits, blockers } = forecastRental(decideRent(request, known, at), request, known, claims, at)
   return { waits, codes: blockers.map(({ code }) => code) }
 }
 
-describe('a rental that is asked about', () => {
-  it('waits for GPUs that another has for as much, and is refused where it must not', () => {
+describe('a quoted rental', () => {
+  it('waits for GPUs that an equal bid holds, and is refused if it must not wait', () => {
     expect(forecast({})).toEqual({ waits: true, codes: ['OFFER_UNAVAILABLE'] })
     expect(forecast({}, { cancelUnavailable: false })).toEqual({ waits: true, codes: [] })
     expect(forecast({}, { computeNanos: 299_999_999n })).toEqual({ waits: false, codes: [] })
   })
 
-  it('waits for nothing where it is to be stopped', () => {
+  it('does not wait when it is to be stopped', () => {
     expect(forecast({ targetState: 'stopped' })).toEqual({ waits: false, codes: [] })
   })
 
-  it('is said to be unavailable once', () => {
+  it('has only one OFFER_UNAVAILABLE blocker', () => {
     const gone = { offer: { ...offer, rentable: false }, machine: aListedMachine() }
-    expect(forecast({}, { listed: gone })).toEqual({ waits: true, codes: ['OFFER_UNAVAILABLE'] })
+    expect(forecast({}, { target: gone })).toEqual({ waits: true, codes: ['OFFER_UNAVAILABLE'] })
   })
 })

@@ -14,7 +14,7 @@ const portsUpTo = (count: number) =>
 
 const made = (...sizes: number[]) => sizes.map((sizeGb, index) => ({ name: undefined, sizeGb, mountPath: `/${index}` }))
 
-describe('what a machine lacks for a launch', () => {
+describe('the issues of a launch on a machine', () => {
   const machine = { ...aListedMachine(), freeDiskMb: 20_500, freePorts: 3 }
   const lackedBy = (launch: Launch) => machineIssues(machine, launch, launch.ports)
   const pathsOf = (facts: Partial<Launch>) => lackedBy(aLaunch(facts)).map(({ path }) => path)
@@ -24,30 +24,30 @@ describe('what a machine lacks for a launch', () => {
     ['diskGb', { diskMb: 20_500 }, { diskMb: 20_501 }],
     ['newVolumes', { diskMb: 10_000, newVolumes: made(10.5) }, { diskMb: 10_001, newVolumes: made(10.5) }],
     ['newVolumes', { diskMb: 8_000, newVolumes: made(6, 6.5) }, { diskMb: 8_000, newVolumes: made(6, 6.501) }],
-    // Of what can't be there even by itself no more is said.
+    // A disk that does not fit hides the issue of its volumes.
     ['diskGb', { diskMb: 19_000, newVolumes: made(1.5) }, { diskMb: 20_501, newVolumes: made(1.5) }],
-  ])('are no %s while there are as many as are free, and are from one more on', (path, enough, tooMuch) => {
+  ])('name %s only beyond the free capacity', (path, enough, tooMuch) => {
     expect(pathsOf(enough)).toEqual([])
     expect(pathsOf(tooMuch)).toEqual([path])
   })
 
-  it('is nothing where it is used up to the last, and all that is too much', () => {
+  it('are empty at the exact capacity, and name everything beyond it', () => {
     expect(pathsOf({ ports: portsUpTo(3), diskMb: 20_500 })).toEqual([])
     expect(pathsOf({ ports: portsUpTo(4), diskMb: 20_501 })).toEqual(['diskGb', 'ports'])
   })
 
-  it('is said with what is left for volumes beside the disk', () => {
+  it('name the room that is left for volumes beside the disk', () => {
     expect(lackedBy(aLaunch({ diskMb: 15_250, newVolumes: made(5.251) }))).toEqual([
       { path: 'newVolumes', message: 'must have at most 5.25 GB in all: the machine has no more free.' },
     ])
   })
 
-  it('is a virtual machine where none is offered', () => {
+  it('name a virtual machine that the machine does not support', () => {
     expect(pathsOf({ vm: true })).toEqual(['vm'])
     expect(machineIssues({ ...machine, vmsEnabled: true }, aLaunch({ vm: true }), [])).toEqual([])
   })
 
-  it('is no port where none is free and none is wanted', () => {
+  it('are empty when no port is free and none is requested', () => {
     expect(machineIssues({ ...machine, freePorts: 0 }, aLaunch({ ports: [] }), [])).toEqual([])
   })
 })
@@ -62,46 +62,46 @@ describe('a renter without an SSH key', () => {
     target: undefined,
     hasProxy: true,
   }
-  const told = (launch: Partial<LaunchInput>, sshKeyCount = 0) => {
-    const wish: RentInput = {
+  const outcomeOf = (launch: Partial<LaunchInput>, sshKeyCount = 0) => {
+    const input: RentInput = {
       offerId: 1n,
       terms: { interruptible: false },
       launch: { image: 'ubuntu', ...launch },
       cancelUnavailable: false,
     }
-    const { warnings, blockers } = decideRent(wish, { ...facts, sshKeyCount }, new Date(0))
+    const { warnings, blockers } = decideRent(input, { ...facts, sshKeyCount }, new Date(0))
     return { warnings: warnings.length, refused: blockers.some(({ code }) => code === 'SSH_KEY_REQUIRED') }
   }
 
   it.each<[what: string, launch: Partial<LaunchInput>, warnings: number, refused: boolean]>([
-    ['is warned, where SSH is all there is', {}, 1, false],
-    ['is not warned, where the image runs as it is', { mode: 'args' }, 0, false],
-    ['is refused a virtual machine, and needs no warning', { vm: true }, 0, true],
+    ['is warned when SSH is the only access', {}, 1, false],
+    ['is not warned in args mode', { mode: 'args' }, 0, false],
+    ['is refused a virtual machine without a warning', { vm: true }, 0, true],
   ])('%s', (_what, launch, warnings, refused) => {
-    expect(told(launch)).toEqual({ warnings, refused })
-    expect(told(launch, 1)).toEqual({ warnings: 0, refused: false })
+    expect(outcomeOf(launch)).toEqual({ warnings, refused })
+    expect(outcomeOf(launch, 1)).toEqual({ warnings: 0, refused: false })
   })
 })
 
-describe('a rental where there is no SSH proxy', () => {
+describe('a rental without an SSH proxy', () => {
   const facts: RentFacts = {
     ...{ template: undefined, secretVariables: [], sshKeyCount: 1, volumes: [], availableNanos: 1n },
     ...{ target: undefined, hasProxy: false },
   }
   const decided = (launch: Partial<LaunchInput>) => {
     const terms = { interruptible: false } as const
-    const wish: RentInput = { offerId: 1n, terms, launch: { image: 'ubuntu', ...launch }, cancelUnavailable: false }
-    return decideRent(wish, facts, new Date(0))
+    const input: RentInput = { offerId: 1n, terms, launch: { image: 'ubuntu', ...launch }, cancelUnavailable: false }
+    return decideRent(input, facts, new Date(0))
   }
 
-  it('keeps the mode that was asked for, gets a public port for SSH, and is warned', () => {
+  it('keeps its mode, gets a public port for SSH, and is warned', () => {
     const { launch, ports, warnings } = decided({})
     expect([launch?.mode, launch?.ports]).toEqual(['sshProxy', []])
     expect(ports).toEqual([{ hostPort: 22, containerPort: 22, protocol: 'tcp' }])
     expect(warnings).toEqual(['This service has no SSH proxy: SSH gets a public port of the machine instead.'])
   })
 
-  it('may ask for as many ports as elsewhere, and gets that for SSH beside them', () => {
+  it('gets the SSH port beyond the limit of requested ports', () => {
     const environment = { ...emptyEnvironment(), ports: portsUpTo(164).slice(100) }
     const { ports, blockers } = decided({ environment })
     expect([ports.length, blockers.map(({ code }) => code)]).toEqual([65, ['OFFER_UNAVAILABLE']])

@@ -6,7 +6,7 @@ const running: Restartable = {
   ...{ id: 1n, targetState: 'running', status: 'running', interruptible: false, restart: null, hasRun: true },
 }
 
-describe('a restart that is asked for', () => {
+describe('a requested restart', () => {
   it.each<[Partial<Restartable>]>([
     [{ restart: 'reboot' }],
     [{ restart: 'reboot', status: 'stopping' }],
@@ -14,7 +14,7 @@ describe('a restart that is asked for', () => {
     [{ restart: null, status: 'loading' }],
     [{ restart: 'recycle', status: 'stopping' }],
     [{ restart: 'anew', status: 'loading' }],
-  ])('as a reboot is under way: %j', facts => {
+  ])('is not written when a reboot is already under way: %j', facts => {
     expect(decideRestart({ ...running, ...facts }, 'reboot')).toBeUndefined()
   })
 
@@ -23,11 +23,11 @@ describe('a restart that is asked for', () => {
     [{ restart: 'recycle', status: 'stopping' }],
     [{ restart: 'anew', status: 'loading' }],
     [{ restart: 'anew', status: 'stopped', targetState: 'stopped' }],
-  ])('as a recycle is under way: %j', facts => {
+  ])('is not written when a recycle is already under way: %j', facts => {
     expect(decideRestart({ ...running, ...facts }, 'recycle')).toBeUndefined()
   })
 
-  it('as a recycle is more than a reboot', () => {
+  it('is written when a recycle follows a pending reboot', () => {
     expect(decideRestart({ ...running, restart: 'reboot', status: 'stopping' }, 'recycle')).toBe('recycle')
   })
 
@@ -38,11 +38,11 @@ describe('a restart that is asked for', () => {
     [{ status: 'stopping', targetState: 'stopped', restart: 'reboot' }],
     [{ status: 'stopped', targetState: 'stopped', restart: 'anew' }],
     ...finalStatuses.map((status): [Partial<Restartable>] => [{ status, restart: 'reboot' }]),
-  ])('as a reboot is refused: %j', facts => {
+  ])('is refused as a reboot: %j', facts => {
     expect(() => decideRestart({ ...running, ...facts }, 'reboot')).toThrow(/^The instance /)
   })
 
-  it.each(finalStatuses)('as a recycle is refused where it is %s, whatever was under way', status => {
+  it.each(finalStatuses)('is refused as a recycle of an instance that is %s, even with a restart under way', status => {
     expect(() => decideRestart({ ...running, status, restart: 'anew' }, 'recycle')).toThrow(/never runs again/)
   })
 })

@@ -4,13 +4,13 @@ import { maxResultLength, printLog } from '../../../src/domain/instances/results
 
 const line = (text: string): LogLine => ({ text, source: 'stdout' }) as LogLine
 
-describe('a log that is kept', () => {
-  it('is whole while it is not too long', () => {
+describe('a stored log', () => {
+  it('is complete up to the length limit', () => {
     const lines = [line('a'), line('b'.repeat(maxResultLength - 3))]
     expect(printLog(lines, { tail: 2 })).toBe(`a\n${lines[1]?.text}\n`)
   })
 
-  it('begins with a whole line, as near as it may to its beginning', () => {
+  it('drops whole lines from its beginning beyond the limit', () => {
     const long = '\u{1f600}'.repeat(maxResultLength / 4)
     expect(printLog([line('first'), line(long), line('b'), line(long)], { tail: 4 })).toBe(`b\n${long}\n`)
     expect(printLog([line('x'), line(long), line('y'.repeat(maxResultLength / 2 - 2))], { tail: 3 })).toMatch(

@@ -9,8 +9,8 @@ const made = (onStart: string) => {
   return { env, hostname: 'host', onStart, gpus: [], diskMb: 0 } as unknown as MadeFrom
 }
 
-describe('a shell that is asked to print much', () => {
-  it('fills in variables as long as there is room for the line', () => {
+describe('a simulated shell with much output', () => {
+  it('expands variables up to the length limit of a line', () => {
     expect(runCommand(made(''), ['echo $A$A $', '{A}'].join(''))).toEqual({
       exitCode: 0,
       output: `${value}${value} ${value}\n`,
@@ -20,7 +20,7 @@ describe('a shell that is asked to print much', () => {
     expect(many(2_000)).toEqual({ exitCode: 126, output: 'sh: Argument list too long\n' })
   })
 
-  it('prints of files as much as is read', () => {
+  it('prints files up to the length that is read', () => {
     const { output } = runCommand(made('b'.repeat(10_000)), `cat ${'/root/onstart.sh '.repeat(100)}`)
     expect(output).toHaveLength(maxReadLength)
   })
@@ -33,8 +33,8 @@ describe('a shell that is asked to print much', () => {
   })
 })
 
-describe('a shell that is asked for names that objects have', () => {
-  it('knows no such file and no such folder', () => {
+describe('a simulated shell with names of object properties', () => {
+  it('finds no such file and no such directory', () => {
     for (const name of ['constructor', '__proto__', 'toString']) {
       expect(runCommand(made(''), `cat ${name}`).output).toBe(`cat: ${name}: No such file or directory\n`)
       expect(runCommand(made(''), `ls ${name}`).output).toBe(`ls: ${name}: No such file or directory\n`)

@@ -14,13 +14,13 @@ function depsAt(latest: Date) {
 
 const lease = { instanceId: 1n, leasedUntil } as Parameters<typeof reconcile>[1]
 
-it('asks no machine where the lease may have run out, by the latest instant that it can be', async () => {
+it('does not call a machine once the lease may have run out by the latest possible time', async () => {
   const { observe, deps } = depsAt(leasedUntil)
   await expect(observeContainer(deps, lease)).rejects.toThrow('The lease of instance 1 ran out')
   expect(observe).not.toHaveBeenCalled()
 })
 
-it('asks a machine while the lease has time left', async () => {
+it('calls a machine while the lease has time left', async () => {
   const { deps } = depsAt(before(1))
   expect(await observeContainer(deps, lease)).toEqual({ state: 'absent' })
 })

@@ -51,7 +51,7 @@ describe('an env object', () => {
     [{ '--env A=': '1' }, variable('A', '')],
     [{ A: '1', '-e A=2': '1' }, variable('A', '2')],
     [{ '-p 80:80': '1', '-p 80:80/tcp': '1', '-p 080:80': '1' }, port(80, 80)],
-  ])('%o is read', (given, expected) => {
+  ])('parses %o', (given, expected) => {
     expect(parseEnvObject(given)).toEqual({ environment: expected, issues: [] })
   })
 
@@ -94,15 +94,15 @@ describe('an env object', () => {
     [{ '-v V.9223372036854775808:/a': '1' }, 'env.-v V.9223372036854775808:/a', 'must name a volume by its id.'],
     [{ '-e A': '1' }, 'env.-e A', 'must be NAME=VALUE.'],
     [{ '-e A-B=secret': '1' }, 'env.-e A-B', misnamed],
-  ])('%o is refused', (given, path, message) => {
+  ])('refuses %o', (given, path, message) => {
     expect(parseEnvObject(given)).toEqual({ environment: emptyEnvironment(), issues: [{ path, message }] })
   })
 
-  it('takes a host name of 63 characters', () => {
+  it('accepts a host name of 63 characters', () => {
     expect(parseEnvObject({ '-h': 'h'.repeat(63) }).issues).toEqual([])
   })
 
-  it('is told everything that is wrong, and what is right is read', () => {
+  it('returns all issues and the valid parts', () => {
     const { environment: read, issues } = parseEnvObject({ A: '1', '-x': '1', '9': '1', '-p 80:80': '1' })
     expect(read).toEqual({ ...variable('A', '1'), ports: port(80, 80).ports })
     expect(issues.map(({ path }) => path).toSorted()).toEqual(['env.-x', 'env.9'])
@@ -110,7 +110,7 @@ describe('an env object', () => {
 })
 
 describe('env flags', () => {
-  it('are read in all their forms', () => {
+  it('parse in every spelling', () => {
     const line = `-e A=1 --env 'B=a b' --env=C=3 -eD="" -p 80:80/udp --publish=81:81 -h name -v V.5:/data \\\n -v=V.6:/x`
     expect(parseEnvFlags(line)).toEqual({
       environment: {
@@ -128,18 +128,18 @@ describe('env flags', () => {
     })
   })
 
-  it.each(['', ' \n '])('%j is no environment', line => {
+  it.each(['', ' \n '])('parse %j as an empty environment', line => {
     expect(parseEnvFlags(line)).toEqual({ environment: emptyEnvironment(), issues: [] })
   })
 
-  it('count a variable and a host name as they are given last, and a port or a volume once', () => {
+  it('keep the last value of a variable and of the host name, and each port and volume once', () => {
     const line = '-e A=1 -e A=2 -h a -h b -h "" -p 80:80 -p 80:80/tcp -v V.5:/data -v V.5:/data'
     const { env } = variable('A', '2')
     const expected = { ...port(80, 80), env, hostname: 'b', volumes: volume(5n, '/data').volumes }
     expect(parseEnvFlags(line).environment).toEqual(expected)
   })
 
-  it('keep ports apart that differ in anything', () => {
+  it('keep ports that differ in any part', () => {
     expect(parseEnvFlags('-p 80:80 -p 80:80/udp -p 81:80 -p 80:81').environment.ports).toHaveLength(4)
   })
 
@@ -168,11 +168,11 @@ describe('env flags', () => {
     ],
     ['-p 0:1', [`has -p at character 1, which ${outOfRange}`]],
     ['-e 1=x', [`has -e at character 1, which ${misnamed}`]],
-  ])('%j is refused with where and why', (line, messages) => {
+  ])('in %j are refused with the position and the reason', (line, messages) => {
     expect(parseEnvFlags(line).issues).toEqual(messages.map(message => ({ path: 'env', message })))
   })
 
-  it('are printed with quotes where they are needed', () => {
+  it('are printed with quotes only where needed', () => {
     const { env } = variable('A', `it's`)
     const given = { env, hostname: 'box', ports: port(80, 80, 'udp').ports, volumes: volume(5n, '/a b').volumes }
     expect(printEnvFlags(given)).toBe(`-e 'A=it'\\''s' -p 80:80/udp -h box -v 'V.5:/a b'`)
@@ -181,7 +181,7 @@ describe('env flags', () => {
 })
 
 describe('an environment', () => {
-  it('may have 32768 characters in all names and values, and not 32769', () => {
+  it('can have 32768 characters in all names and values, but not 32769', () => {
     const half = { name: 'A', value: '😀'.repeat(16_383) }
     const other = { name: 'B', value: 'b'.repeat(16_383) }
     expect(checkEnvironment(environment({ env: [half, other] }))).toEqual([])
@@ -190,7 +190,7 @@ describe('an environment', () => {
     expect(checkEnvironment(more)).toEqual([{ path: 'env', message }])
   })
 
-  it('that no flag was read for is checked by the same rules', () => {
+  it('is checked by the same rules when it did not come from flags', () => {
     const wrong = {
       env: [
         { name: 'A-B', value: '' },
@@ -212,7 +212,7 @@ describe('an environment', () => {
     expect(checkEnvironment(volume(1n, `/${'a'.repeat(4_095)}`))).toEqual([])
   })
 
-  it('has no host name when that is empty', () => {
+  it('counts an empty host name as absent', () => {
     expect(dedupeEnvironment(environment({ hostname: '' }))).toEqual(emptyEnvironment())
   })
 })

@@ -16,20 +16,20 @@ const environment = (given: Partial<Environment>): Environment => ({ ...emptyEnv
 const tcp = (hostPort: number, containerPort = hostPort) => ({ hostPort, containerPort, protocol: 'tcp' as const })
 const ports = (count: number) => Array.from({ length: count }, (_, index) => tcp(1_000 + index))
 
-function mustCheckLaunch(wish: LaunchInput): Launch {
-  const { launch, issues } = checkLaunch({ image, ...wish })
+function mustCheckLaunch(input: LaunchInput): Launch {
+  const { launch, issues } = checkLaunch({ image, ...input })
   expect(issues).toEqual([])
   return launch as Launch
 }
 
-function issuesOf(wish: LaunchInput): string[] {
-  const { launch, issues } = checkLaunch({ image, ...wish })
+function issuesOf(input: LaunchInput): string[] {
+  const { launch, issues } = checkLaunch({ image, ...input })
   expect(launch).toBeUndefined()
   return issues.map(({ path, message }) => `${path}: ${message}`)
 }
 
 describe('a launch', () => {
-  it('has defaults for all but the image', () => {
+  it('has defaults for everything except the image', () => {
     expect(mustCheckLaunch({})).toEqual({
       image,
       mode: 'sshProxy',
@@ -50,9 +50,9 @@ describe('a launch', () => {
     })
   })
 
-  it('is what was asked for', () => {
+  it('has the requested settings', () => {
     const registry = { host: 'ghcr.io', username: 'me', password: 'secret' }
-    const wish = {
+    const input = {
       image,
       mode: 'jupyterProxy',
       lab: true,
@@ -64,8 +64,8 @@ describe('a launch', () => {
       vm: true,
     } as const
     const given = environment({ env: [{ name: 'A', value: '' }], ports: [tcp(80)], hostname: 'box' })
-    expect(mustCheckLaunch({ ...wish, diskGb: 20.5, environment: given })).toEqual({
-      ...wish,
+    expect(mustCheckLaunch({ ...input, diskGb: 20.5, environment: given })).toEqual({
+      ...input,
       args: [],
       env: given.env,
       ports: given.ports,
@@ -77,7 +77,7 @@ describe('a launch', () => {
     expect(mustCheckLaunch({ mode: 'args', args: ['-c', '', 'a b'] }).args).toEqual(['-c', '', 'a b'])
   })
 
-  it('counts what is empty as absent', () => {
+  it('counts empty settings as absent', () => {
     const registry = { host: '', username: '', password: '' }
     const empty = { lab: false, directory: '', args: [], onStart: '', label: '', registry }
     expect(mustCheckLaunch({ ...empty, environment: environment({ hostname: '' }) })).toEqual(mustCheckLaunch({}))
@@ -129,7 +129,7 @@ describe('a launch', () => {
       { environment: environment({ env: [{ name: 'A', value: 'a'.repeat(32_768) }] }) },
       'must have at most 32768 characters in all names and values, not 32769.',
     ],
-  ])('takes %s at its limit, and refuses one beyond it', (path, at, beyond, message) => {
+  ])('accepts %s at its limit, and refuses it beyond', (path, at, beyond, message) => {
     mustCheckLaunch(at)
     expect(issuesOf(beyond)).toEqual([`${path}: ${message}`])
   })
@@ -163,18 +163,18 @@ describe('a launch', () => {
     [{ environment: environment({ ports: [tcp(0)] }) }, 'ports.0: must have ports from 1 to 65535.'],
     [{ environment: environment({ hostname: 'a b' }) }, 'hostname: must be a name of letters, digits, -, _ and . that'],
     [{ environment: environment({ volumes: [{ volumeId: 1n, mountPath: 'x' }] }) }, 'volumes.0: must be mounted'],
-  ])('is refused as %o', (wish, message) => {
-    expect(issuesOf(wish)).toEqual([expect.stringContaining(message)])
+  ])('is refused with %o', (input, message) => {
+    expect(issuesOf(input)).toEqual([expect.stringContaining(message)])
   })
 
-  it('is refused with everything that is wrong', () => {
+  it('is refused with all its issues', () => {
     const wrong = { image: '', lab: true, directory: '/', args: ['x'], onStart: '\0', diskGb: 1, label: '\0' }
     const env = [{ name: '1', value: '' }]
     const { issues } = checkLaunch({ ...wrong, environment: environment({ env }) })
     expect(issues.map(({ path }) => path)).toEqual([...Object.keys(wrong), 'env.1'])
   })
 
-  it('sets the locale unless the env does', () => {
+  it('sets the locale unless the environment does', () => {
     const utf8 = { pythonUtf8: true, langUtf8: true }
     const locale = [
       { name: 'PYTHONUTF8', value: '1' },
@@ -191,29 +191,29 @@ describe('a launch', () => {
     ])
   })
 
-  it('has the ports of its mode, once, at the host port that is asked for', () => {
+  it('has the ports of its mode once, at the requested host port', () => {
     expect(mustCheckLaunch({ mode: 'sshDirect' }).ports).toEqual([tcp(22)])
     expect(mustCheckLaunch({ mode: 'jupyterDirect' }).ports).toEqual([tcp(8080), tcp(22)])
-    const asked = (mode: LaunchInput['mode'], ...wished: Environment['ports']) =>
-      mustCheckLaunch({ mode, environment: environment({ ports: wished }) }).ports
-    expect(asked('sshDirect', tcp(2222, 22), tcp(80))).toEqual([tcp(2222, 22), tcp(80)])
-    expect(asked('jupyterDirect', tcp(2222, 22))).toEqual([tcp(8080), tcp(2222, 22)])
-    expect(asked('sshDirect', tcp(22, 80))).toEqual([tcp(22), tcp(22, 80)])
+    const portsFor = (mode: LaunchInput['mode'], ...requested: Environment['ports']) =>
+      mustCheckLaunch({ mode, environment: environment({ ports: requested }) }).ports
+    expect(portsFor('sshDirect', tcp(2222, 22), tcp(80))).toEqual([tcp(2222, 22), tcp(80)])
+    expect(portsFor('jupyterDirect', tcp(2222, 22))).toEqual([tcp(8080), tcp(2222, 22)])
+    expect(portsFor('sshDirect', tcp(22, 80))).toEqual([tcp(22), tcp(22, 80)])
     const udp = { ...tcp(22), protocol: 'udp' as const }
-    expect(asked('sshDirect', udp)).toEqual([tcp(22), udp])
-    expect(asked('sshProxy', tcp(80), tcp(80))).toEqual([tcp(80)])
+    expect(portsFor('sshDirect', udp)).toEqual([tcp(22), udp])
+    expect(portsFor('sshProxy', tcp(80), tcp(80))).toEqual([tcp(80)])
   })
 
-  it('may have 64 ports when it asks for those of its mode', () => {
-    const asked = environment({ ports: [tcp(2222, 22), tcp(9090, 8080), ...ports(62)] })
-    expect(mustCheckLaunch({ mode: 'jupyterDirect', environment: asked }).ports).toHaveLength(64)
+  it('can have 64 ports when those of its mode are among the requested ones', () => {
+    const requested = environment({ ports: [tcp(2222, 22), tcp(9090, 8080), ...ports(62)] })
+    expect(mustCheckLaunch({ mode: 'jupyterDirect', environment: requested }).ports).toHaveLength(64)
   })
 
   it('provisions ports in direct modes only', () => {
     expect(launchModes.map(modePortNumbers)).toEqual([[22], [], [8080, 22], [], []])
   })
 
-  it('keeps an onStart that args mode does not run, and warns of it', () => {
+  it('saves an onStart that args mode does not run, and warns of it', () => {
     const launch = mustCheckLaunch({ mode: 'args', onStart: 'echo hi' })
     expect(launch.onStart).toBe('echo hi')
     expect(launchWarningsOf(launch)).toEqual([
@@ -225,7 +225,7 @@ describe('a launch', () => {
 })
 
 describe('a label', () => {
-  it('may have 256 characters, and not 257', () => {
+  it('can have 256 characters, but not 257', () => {
     expect(checkLabel('')).toBeUndefined()
     expect(checkLabel('😀'.repeat(256))).toBeUndefined()
     const message = 'must have at most 256 characters, not 257.'
@@ -242,11 +242,11 @@ describe('an image login', () => {
     '--username=me --password=secret ghcr.io',
     '-u=me -psecret ghcr.io',
     '-u you -u me -p secret ghcr.io',
-  ])('%j is read', text => {
+  ])('parses %j', text => {
     expect(parseImageLogin(text)).toEqual({ host: 'ghcr.io', username: 'me', password: 'secret' })
   })
 
-  it('keeps a password as it is quoted', () => {
+  it('keeps blanks and quotes of a quoted password', () => {
     expect(parseImageLogin(`-u me -p '-a "b" \\' ghcr.io`)).toMatchObject({ password: '-a "b" \\' })
     expect(parseImageLogin(`-u me -p=' a=b ' ghcr.io`)).toMatchObject({ password: ' a=b ' })
   })
@@ -266,7 +266,7 @@ describe('an image login', () => {
     ['-u me -p half --the-other-half ghcr.io', inAnotherForm],
     [`-u me -p 'secret ghcr.io`, 'has a quote at character 10 that is not closed.'],
     ['-u me -p \0 ghcr.io', 'must be well-formed Unicode without NUL.'],
-  ])('%j is refused without a word of it', (text, problem) => {
+  ])('refuses %j without repeating any part of it', (text, problem) => {
     expect(parseImageLogin(text)).toBe(problem)
   })
 
@@ -274,7 +274,7 @@ describe('an image login', () => {
     ['host', 256],
     ['username', 256],
     ['password', 4_096],
-  ] as const)('takes a %s of %d characters, and not one more', (field, limit) => {
+  ] as const)('accepts a %s of %d characters, but not one more', (field, limit) => {
     const login = (length: number) => {
       const words = { host: 'h', username: 'u', password: 'p' }
       words[field] = 'x'.repeat(length)

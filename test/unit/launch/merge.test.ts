@@ -10,15 +10,15 @@ const port = (hostPort: number, containerPort = hostPort, protocol: 'tcp' | 'udp
 }
 const login = (host: string) => ({ host, username: 'u', password: 'p' })
 
-/** What is settled of both, which must fit. */
+/** Resolves both, and expects no issues. */
 function mustResolveLaunch(template: LaunchInput | undefined, request: LaunchInput) {
   const { launch, issues } = resolveLaunch(template, request)
   expect(issues).toEqual([])
   return launch as NonNullable<typeof launch>
 }
 
-describe('a request that begins with a template', () => {
-  it('keeps what it does not speak of, adds to it, and wins where both speak', () => {
+describe('a request with a template', () => {
+  it('keeps the settings of the template, adds its own, and takes precedence in a conflict', () => {
     const template = {
       image: 'torch',
       onStart: 'begin',
@@ -57,7 +57,7 @@ describe('a request that begins with a template', () => {
     ['no arguments', { args: [] }],
     ['empty credentials', { registry: { host: '', username: '', password: '' } }],
     ['an empty environment', { environment: environment({ hostname: '' }) }],
-  ])('says nothing with %s', (_name, request) => {
+  ])('changes nothing with %s', (_name, request) => {
     const template: LaunchInput = {
       image: 'torch',
       mode: 'jupyterProxy',
@@ -71,7 +71,7 @@ describe('a request that begins with a template', () => {
     expect(mustResolveLaunch(template, request)).toEqual(mustResolveLaunch(template, {}))
   })
 
-  it('replaces registry credentials whole, and keeps them where it has none', () => {
+  it('replaces registry credentials as a whole, and keeps them when it has none', () => {
     const template = { image: 'torch', registry: login('ghcr.io') }
     expect(mustResolveLaunch(template, {})).toMatchObject({
       registry: login('ghcr.io'),
@@ -82,7 +82,7 @@ describe('a request that begins with a template', () => {
     expect(mustResolveLaunch(template, { registry: login('quay.io') }).sources['registry']).toBe('request')
   })
 
-  it('replaces a variable whole, also one that was secret', () => {
+  it('replaces a variable as a whole, including its secrecy', () => {
     const secret = environment({ env: [{ name: 'TOKEN', value: 'hidden', secret: true }] })
     expect(mustResolveLaunch({ image: 'torch', environment: secret }, {}).env).toEqual(secret.env)
     const plain = environment({ env: variables({ TOKEN: 'shown' }) })
@@ -99,7 +99,7 @@ describe('a request that begins with a template', () => {
 
   const notebook: LaunchInput = { image: 'torch', mode: 'jupyterDirect', lab: true, directory: '/work' }
 
-  it('that picks another mode drops what belonged to that of the template, with its ports', () => {
+  it('drops the settings and ports of the template mode when it picks another mode', () => {
     const launch = mustResolveLaunch(notebook, { mode: 'sshDirect' })
     expect(launch).toMatchObject({ mode: 'sshDirect', lab: false, directory: null, ports: [port(22)] })
     expect(launch.sources).toEqual({ image: 'template', mode: 'request', 'ports.22:22': 'request' })
@@ -107,7 +107,7 @@ describe('a request that begins with a template', () => {
     expect(mustResolveLaunch(echo, { mode: 'sshProxy' }).args).toEqual([])
   })
 
-  it('that picks the same mode keeps what belongs to it', () => {
+  it('keeps the settings of the mode when it picks the same mode', () => {
     const launch = mustResolveLaunch(notebook, { mode: 'jupyterDirect', directory: '/home' })
     expect(launch).toMatchObject({ lab: true, directory: '/home' })
     expect(launch.sources).toEqual({
@@ -120,7 +120,7 @@ describe('a request that begins with a template', () => {
     })
   })
 
-  it('that names a port which the mode adds has it from itself', () => {
+  it('is the source of a port that it names, even if the mode adds that port too', () => {
     const request = { environment: environment({ ports: [port(2222, 22)] }) }
     expect(mustResolveLaunch(notebook, request).sources).toMatchObject({
       'ports.8080:8080': 'template',
@@ -129,7 +129,7 @@ describe('a request that begins with a template', () => {
     expect(mustResolveLaunch(notebook, request).sources).not.toHaveProperty('ports.22:22')
   })
 
-  it('has its locale from whoever asked for it, unless a variable says otherwise', () => {
+  it('takes each locale flag from the side that sets it, unless a variable overrides it', () => {
     const english = environment({ env: variables({ LANG: 'en_US.UTF-8' }) })
     const launch = mustResolveLaunch({ image: 'torch', environment: english, pythonUtf8: true }, { langUtf8: true })
     expect(launch.env).toEqual(variables({ LANG: 'en_US.UTF-8', PYTHONUTF8: '1', LC_ALL: 'C.UTF-8' }))
@@ -140,12 +140,12 @@ describe('a request that begins with a template', () => {
     })
   })
 
-  it('is told everything that is wrong with both together at once', () => {
+  it('returns all issues of both at once', () => {
     const { issues } = resolveLaunch(notebook, { mode: 'sshProxy', lab: true, diskGb: 1, onStart: 'x'.repeat(4_049) })
     expect(issues.map(({ path }) => path)).toEqual(['lab', 'onStart', 'diskGb'])
   })
 
-  it('needs an image from one of both', () => {
+  it('needs an image from either side', () => {
     expect(resolveLaunch({}, {}).issues.map(({ path }) => path)).toEqual(['image'])
     expect(mustResolveLaunch({ image: 'torch' }, { image: 'ubuntu' })).toMatchObject({
       image: 'ubuntu',

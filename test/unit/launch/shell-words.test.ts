@@ -31,11 +31,11 @@ describe('a command line', () => {
     ['$HOME *.ts ~ $(id) # a', ['$HOME', '*.ts', '~', '$(id)', '#', 'a']],
     ['a\u00a0b 😀', ['a\u00a0b', '😀']],
     ['\\😀', ['😀']],
-  ])('%j is split', (line, words) => {
+  ])('splits %j', (line, words) => {
     expect(textsOf(line)).toEqual(words)
   })
 
-  it('says where each word starts, in characters', () => {
+  it('has the start of each word, counted in characters', () => {
     expect(splitWords(`a  'b c' 😀"" \\d`)).toEqual([
       { text: 'a', at: 1 },
       { text: 'b c', at: 4 },
@@ -56,7 +56,7 @@ describe('a command line', () => {
     [`'a'b'`, 'has a quote at character 5 that is not closed.'],
     ['a b\\', 'ends in a backslash, at character 4, that escapes nothing.'],
     ['\\\\\\', 'ends in a backslash, at character 3, that escapes nothing.'],
-  ])('%j is refused', (line, problem) => {
+  ])('refuses %j', (line, problem) => {
     expect(splitWords(line)).toBe(problem)
   })
 
@@ -64,11 +64,11 @@ describe('a command line', () => {
     [[], ''],
     [['-e', 'A=1', '--env=B=/x,y:z@%+'], '-e A=1 --env=B=/x,y:z@%+'],
     [['', 'a b', "it's", '\\', '$A', 'é'], `'' 'a b' 'it'\\''s' '\\' '$A' 'é'`],
-  ])('of %j is printed with quotes only where needed', (words, line) => {
+  ])('prints %j with quotes only where needed', (words, line) => {
     expect(printWords(words)).toBe(line)
   })
 
-  it('of millions of characters is split as quickly as one expects', () => {
+  it('splits millions of characters without a timeout', () => {
     const long = 1_000_000
     expect(textsOf('a '.repeat(long))).toHaveLength(long)
     expect(textsOf('\\a'.repeat(long))).toEqual(['a'.repeat(long)])
@@ -86,11 +86,11 @@ describe('flags', () => {
   ] as const)
   const read = (line: string) => parseFlags(splitWords(line) as Word[], names)
 
-  it.each(['-u me', '--user me', '--user=me', '-u=me', '-ume', `-u 'me'`])('take their value from %s', line => {
+  it.each(['-u me', '--user me', '--user=me', '-u=me', '-ume', `-u 'me'`])('parse their value from %s', line => {
     expect(read(line).flags).toMatchObject([{ name: 'user', value: 'me', at: 1 }])
   })
 
-  it('take whatever follows, and stand beside other words', () => {
+  it('take any next word as their value, and mix with other words', () => {
     const { flags, others, problems } = read(`a -u -p -p '' b`)
     expect(flags.map(({ name, value }) => [name, value])).toEqual([
       ['user', '-p'],
@@ -116,7 +116,7 @@ describe('flags', () => {
     expect(problems.map(({ at }) => at)).toEqual([1, 12, 27, 29, 32, 37, 48])
   })
 
-  it('keep the value that is written with them as it is', () => {
+  it('keep an attached value unchanged', () => {
     expect(splitFlag('-p= x ')).toEqual({ spelling: '-p', value: ' x ' })
     expect(splitFlag('-p=')).toEqual({ spelling: '-p', value: '' })
     expect(splitFlag('-p')).toEqual({ spelling: '-p', value: undefined })

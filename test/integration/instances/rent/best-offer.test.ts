@@ -1,4 +1,4 @@
-// Search and rent in one call.
+// Renting the best offer of a search in one call.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aPublicKey } from '../../../support/accounts/ssh-keys.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** Each test has a market for itself: what was listed before is in another country. */
+/** Each test has its own market: a country without earlier listings. */
 let country = ''
 let tests = 0
 beforeEach(() => {
@@ -24,7 +24,7 @@ beforeEach(() => {
   country = `${String.fromCharCode(65 + tests)}Z`
 })
 
-/** Lists machines of one GPU at these prices in dollars, and gives the ids of their offers. */
+/** Lists machines of one GPU, and returns the ids of their offers. */
 async function market(...machines: MachineListing['machine'][]): Promise<string[]> {
   await listMachines(
     app.operations,
@@ -42,7 +42,7 @@ const priced = (dollars: number, machine: MachineListing['machine'] = {}) => ({
 })
 
 async function best(input: object = {}, by = key) {
-  const wanted = {
+  const request = {
     filter: { country: { eq: country } },
     terms: { onDemand: { maxPricePerHour: '10' } },
     spec: { source: { image: 'ubuntu' } },
@@ -54,13 +54,13 @@ async function best(input: object = {}, by = key) {
       ... on RentBestOfferSuccess { replayed attempts { offerId failure } instance { id pricePerHour offer { id } bidPerHour } }
       ... on Error { code message retryable } ... on NoOfferRentedError { attempts { offerId failure } }
       ... on InvalidInputError { issues { path } } } }`,
-    { input: wanted },
+    { input: request },
   )
   expect(errors).toBeUndefined()
   return data.rentBestOffer
 }
 
-it('refuses a filter whose variable was forgotten, and rents nothing', async () => {
+it('refuses a filter with an absent variable, and rents nothing', async () => {
   await market(priced(0.2))
   const [before] = await app.sql('SELECT count(*) FROM instances')
   for (const filter of [{ gpuName: {} }, { numGpus: { gte: null } }, { or: [{ gpuName: { eq: null } }] }]) {
@@ -76,19 +76,19 @@ it('refuses a filter whose variable was forgotten, and rents nothing', async () 
 const rented = (offerId: string) => ({ attempts: [{ offerId, failure: null }], instance: { offer: { id: offerId } } })
 
 describe('the best offer', () => {
-  it('is the cheapest, with the disk that is asked for', async () => {
+  it('is the cheapest, including the requested disk', async () => {
     // Cheap GPUs beside an expensive disk.
     const [, second] = await market(priced(0.2, { storageNanos: 10_000_000_000n }), priced(0.3))
     expect(await best({ spec: { source: { image: 'ubuntu' }, diskGb: 100 } })).toMatchObject(rented(second as string))
   })
 
-  it('is the first in the order that is asked for', async () => {
+  it('is the first in the requested order', async () => {
     const [, second] = await market(priced(0.2, { reliability: 0.9 }), priced(0.3, { reliability: 0.99 }))
     const orderBy = [{ field: 'RELIABILITY', direction: 'DESC' }]
     expect(await best({ orderBy })).toMatchObject(rented(second as string))
   })
 
-  it('costs at most what it may cost', async () => {
+  it('costs at most maxPricePerHour', async () => {
     await market(priced(0.3))
     expect(await best({ terms: { onDemand: { maxPricePerHour: '0.3' } } })).toMatchObject({
       code: 'NO_OFFER_RENTED',
@@ -100,7 +100,7 @@ describe('the best offer', () => {
     })
   })
 
-  it('is one where the bid wins at once', async () => {
+  it('is one whose GPUs the bid wins at once', async () => {
     const [first, second] = await market(
       priced(0.2, { minBidGpuNanos: 100_000_000n }),
       priced(0.3, { minBidGpuNanos: 100_000_000n }),
@@ -112,13 +112,13 @@ describe('the best offer', () => {
     expect(await best({ terms })).toMatchObject({ code: 'NO_OFFER_RENTED' })
   })
 
-  it('is one of a machine that has the public ports which are wanted', async () => {
+  it('is on a machine with enough public ports', async () => {
     const [, second] = await market(priced(0.2, { firstPort: 20_000, lastPort: 20_000 }), priced(0.3))
     const spec = { source: { image: 'ubuntu' }, ports: [{ containerPort: 80 }, { containerPort: 81 }] }
     expect(await best({ spec })).toMatchObject({ attempts: [{ offerId: second, failure: null }] })
   })
 
-  it('is one of a machine with virtual machines where one is wanted', async () => {
+  it('is on a machine with virtual machines when one is requested', async () => {
     const [, second] = await market(priced(0.2), priced(0.3, { vmsEnabled: true }))
     const renter = await app.newKey(null, someCredit)
     const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('vm')}" }) { __typename } }`
@@ -127,24 +127,24 @@ describe('the best offer', () => {
     expect(await best({ spec }, renter)).toMatchObject(rented(second as string))
   })
 
-  it('is not one whose GPUs others have', async () => {
+  it('is not one whose GPUs are rented', async () => {
     const two = { numGpus: 2 }
     const [taken] = await market(priced(0.2, two), priced(0.3, two))
     const rows = await app.sql(
       `SELECT id FROM offers WHERE country = '${country}' AND num_gpus = 2 ORDER BY machine_id`,
     )
-    // Also where a search would show both.
+    // Even with a filter whose search shows both.
     const filter = { country: { eq: country }, numGpus: { eq: 2 }, rentable: null }
     await app.rest(key, 'PUT', `/asks/${taken?.slice('off_'.length)}/`, { image: 'ubuntu' })
     expect(await best({ filter })).toMatchObject(rented(`off_${(rows[1] as { id: string }).id}`))
     expect(await best({ filter })).toMatchObject({ code: 'NO_OFFER_RENTED', attempts: [] })
   })
 
-  it('is the next one where a bid would have to wait after all', async () => {
+  it('is the next one when a bid would have to wait after all', async () => {
     const cheap = priced(0.2, { minBidGpuNanos: 100_000_000n })
     const [first, second] = await market(cheap, cheap)
     await app.rest(key, 'PUT', `/asks/${first?.slice('off_'.length)}/`, { image: 'ubuntu', price: 0.18 })
-    // As a search shows it that began before.
+    // A stale offer, as an earlier search shows it.
     const [stale] =
       await app.sql(`UPDATE offers SET min_bid_nanos = 90000000, bid_price_nanos = bid_price_nanos - min_bid_nanos + 90000000
       WHERE country = '${country}' AND withdrawn_at IS NULL AND min_bid_nanos > 150000000 RETURNING 'off_' || id AS id`)
@@ -157,7 +157,7 @@ describe('the best offer', () => {
     })
   })
 
-  it('is rented by each of many who want it at once, as long as there are offers', async () => {
+  it('goes to different callers at once, as long as there are offers', async () => {
     await market(...Array.from({ length: 5 }, (_, index) => priced(0.2 + index / 100)))
     const answers = await Promise.all(Array.from({ length: 8 }, () => best({ maxAttempts: 20 })))
     const offers = answers.flatMap(({ instance }) => (instance ? [instance.offer.id] : []))
@@ -170,7 +170,7 @@ describe('the best offer', () => {
     }
   })
 
-  it('is rented once for one idempotency key, however often it is asked for at once', async () => {
+  it('is rented once for one idempotency key with many requests at once', async () => {
     await market(priced(0.2), priced(0.3), priced(0.4))
     const answers = await Promise.all(Array.from({ length: 10 }, () => best({ idempotencyKey: 'best' })))
     expect(new Set(answers.map(({ instance }) => instance?.id)).size).toBe(1)
@@ -201,26 +201,26 @@ describe('a key that is bound to one offer', () => {
     return (await app.graphql(by, query, { input })).errors?.[0]?.extensions['code']
   }
 
-  it('rents that one, however many are better', async () => {
+  it('rents only that offer, even if others are better', async () => {
     const [, , third] = await market(priced(0.2), priced(0.3), priced(0.4))
     expect(await best({}, await boundTo(third as string))).toMatchObject(rented(third as string))
     expect(await codeOf(await boundTo(third as string), 'none')).toBe('FORBIDDEN')
   })
 
-  it('is told nothing of what another key of the account rented with the same request', async () => {
+  it('does not see the rental of another key with the same request', async () => {
     const [, second] = await market(priced(0.2), priced(0.3))
-    expect(await codeOf(key, 'told')).toBeUndefined()
-    const asked = await best({ idempotencyKey: 'told' }, await boundTo(second as string))
-    expect(asked).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    expect(await codeOf(key, 'same')).toBeUndefined()
+    const answer = await best({ idempotencyKey: 'same' }, await boundTo(second as string))
+    expect(answer).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
   })
 })
 
-describe('no offer is tried', () => {
-  const attempted = async () => (await app.sql('SELECT count(*)::int AS count FROM instances'))[0]
+describe('a refused search', () => {
+  const countInstances = async () => (await app.sql('SELECT count(*)::int AS count FROM instances'))[0]
 
-  it('when the wish is wrong, and everything wrong is said', async () => {
+  it('with an invalid input has all issues, and tries no offer', async () => {
     await market(priced(0.2))
-    const before = await attempted()
+    const before = await countInstances()
     const answer = await best({
       spec: { source: { image: '-x' }, label: 'l'.repeat(257) },
       terms: { interruptible: { bidPerHour: '200' } },
@@ -232,10 +232,10 @@ describe('no offer is tried', () => {
     ])
     expect(await best({ maxAttempts: 0 })).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'maxAttempts' }] })
     expect(await best({ maxAttempts: 51 })).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'maxAttempts' }] })
-    expect(await attempted()).toEqual(before)
+    expect(await countInstances()).toEqual(before)
   })
 
-  it('without credit, or by a key that may not rent or not search', async () => {
+  it('comes from an account without credit, or a key that may not rent or search', async () => {
     await market(priced(0.2))
     expect(await best({}, await app.newKey())).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
     for (const api of [{ instance_write: {} }, { misc: {} }]) {
@@ -248,7 +248,7 @@ describe('no offer is tried', () => {
   })
 })
 
-it('does not try a machine that lacks the public ports which the launch needs', async () => {
+it('does not try a machine with too few public ports for the launch', async () => {
   const [, dear] = await market(priced(0.1, { lastPort: 20_000 }), priced(0.2))
   const rented = await best({ spec: { source: { image: 'ubuntu' }, mode: { jupyter: {} } } })
   expect(rented).toMatchObject({ attempts: [{ offerId: dear, failure: null }], instance: { offer: { id: dear } } })

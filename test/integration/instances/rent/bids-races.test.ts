@@ -1,4 +1,4 @@
-// Bids beside those of other accounts and machines, and beside what is done to their instances at the same moment.
+// Bids next to other accounts and machines, and concurrent changes of their instances.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../../src/domain/actor.ts'
@@ -25,7 +25,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** Rents the one GPU of a machine at a bid, of a new machine unless one is named. */
+/** Rents the only GPU of a machine at a bid. Without an id, the machine is new. */
 async function bid(by: Actor, bidNanos: bigint, machineId?: number) {
   if (machineId === undefined) await listMachines(gateway.operations, [{}])
   const [offer] = await gateway.sql(
@@ -35,8 +35,8 @@ async function bid(by: Actor, bidNanos: bigint, machineId?: number) {
   return await gateway.rent(by, BigInt(offer?.['id'] as string), { terms: { interruptible: true, bidNanos } })
 }
 
-describe('the bids that would win', () => {
-  it('are each against those who want the same machine', async () => {
+describe('minimum bids', () => {
+  it('depend only on rivals on the same machine', async () => {
     const [calm, contested] = [await bid(actor, 300_000_000n), await bid(actor, 300_000_000n)]
     await bid(rival, 900_000_000n, contested.machineId)
     expect(await gateway.services.instances.minimumBids(actor, [calm.id, contested.id])).toEqual([
@@ -46,7 +46,7 @@ describe('the bids that would win', () => {
     ])
   })
 
-  it('are told to nobody but who has the instance', async () => {
+  it('are returned only to the account of the instance', async () => {
     const [mine, theirs] = [await bid(actor, 300_000_000n), await bid(rival, 300_000_000n)]
     const ids = async (by: Actor) =>
       (await gateway.services.instances.minimumBids(by, [mine.id, theirs.id])).map(({ id }) => id)
@@ -54,8 +54,8 @@ describe('the bids that would win', () => {
   })
 })
 
-describe('a bid that is changed', () => {
-  it('takes the instances whose GPUs it may win in the order of their ids', async () => {
+describe('a changed bid', () => {
+  it('locks the instances on the machine in the order of their ids', async () => {
     const first = await bid(rival, 300_000_000n)
     const second = await bid(actor, 250_000_000n, first.machineId)
     let changing: Promise<unknown> | undefined
@@ -67,7 +67,7 @@ describe('a bid that is changed', () => {
         isDone = true
       })
       await waitForLockWaiters(session, () => isDone)
-      // Fails where it has the later one already, and waits for the earlier with it.
+      // NOWAIT fails if the change already holds the later lock while it waits for the earlier one.
       await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE NOWAIT', [second.id])
       await session.query('COMMIT')
     }).finally(() => changing)

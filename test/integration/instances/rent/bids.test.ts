@@ -1,4 +1,4 @@
-// The market of bids as two renters see it, over both faces.
+// Bids of two renters, over both faces.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../../support/app.ts'
@@ -19,13 +19,13 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** A machine of its own, of which the renter rents all at a bid. The floor is 0.2 $ per GPU. */
+/** A new machine whose GPUs the renter rents at a bid. The floor is 0.2 $ per GPU. */
 async function aBid(price: number, machine: { numGpus?: number } = {}) {
   const id = await rentals.rent(renter, { price }, machine)
   return { id, machineId: (await rentals.read(renter, id)).machine_id as number }
 }
 
-/** The offer of all GPUs of a machine, as a search for it finds it. */
+/** The offer of all GPUs of a machine, as a search returns it. */
 async function offerOf(machineId: number, type = 'bid') {
   const filter = { machine_id: { eq: machineId }, type, order: [['num_gpus', 'desc']] }
   const { body } = await app.rest(rival, 'POST', '/bundles/', filter)
@@ -62,26 +62,26 @@ async function read(key: string, id: number) {
 
 const minimumOf = async (key: string, id: number) => (await read(key, id)).minimumBidPerHour
 
-/** What became of the GPUs of an instance, as its events tell. */
+/** The events about the GPUs and the bid of an instance. */
 async function eventsOf(id: number) {
   const types = "('INSTANCE_GRANTED', 'INSTANCE_OUTBID', 'INSTANCE_BID_CHANGED')"
   return await app.sql(
-    `SELECT type, reason, before, after, api_key_id IS NOT NULL AS asked FROM events
+    `SELECT type, reason, before, after, api_key_id IS NOT NULL AS by_caller FROM events
       WHERE instance_id = ${id} AND type IN ${types} ORDER BY id`,
   )
 }
 
 const won = {
-  ...{ type: 'INSTANCE_GRANTED', reason: 'GPUS_FREE', asked: false },
+  ...{ type: 'INSTANCE_GRANTED', reason: 'GPUS_FREE', by_caller: false },
   ...{ before: { granted: false }, after: { granted: true } },
 }
 const lost = (reason: string, minimumBidNanos?: string) => {
   const after = { granted: false, ...(minimumBidNanos === undefined ? {} : { minimumBidNanos }) }
-  return { type: 'INSTANCE_OUTBID', reason, before: { granted: true }, after, asked: false }
+  return { type: 'INSTANCE_OUTBID', reason, before: { granted: true }, after, by_caller: false }
 }
 
-describe('a bid that runs', () => {
-  it('is the price to beat, in offers of everything that it is part of', async () => {
+describe('a running bid', () => {
+  it('raises the minimum bid of all offers that share its GPUs', async () => {
     const { machineId } = await aBid(0.9, { numGpus: 4 })
     expect(await offerOf(machineId)).toMatchObject({ num_gpus: 4, min_bid: 0.901, rentable: true })
     const single = { machine_id: { eq: machineId }, num_gpus: { eq: 1 }, type: 'bid' }
@@ -90,7 +90,7 @@ describe('a bid that runs', () => {
     expect(await offerOf(machineId, 'ondemand')).toMatchObject({ dph_base: 1.6, min_bid: 0.901 })
   })
 
-  it('is outbid, waits and says why, and resumes by itself when the winner leaves', async () => {
+  it('waits with a reason after it is outbid, and resumes when the winner leaves', async () => {
     const { id, machineId } = await aBid(0.25)
     await rentals.converge()
     const { body } = await rentBeside(machineId, { price: 0.3 })
@@ -109,7 +109,7 @@ describe('a bid that runs', () => {
     expect(await eventsOf(id)).toEqual([won, lost('OUTBID', '301000000'), won])
   })
 
-  it('is displaced on demand, whatever it bids, and no bid helps it', async () => {
+  it('is displaced by an on-demand rental, and no bid helps it', async () => {
     const { id, machineId } = await aBid(100)
     await rentals.converge()
     expect(await rentBeside(machineId, { cancel_unavail: true })).toMatchObject({ status: 200 })
@@ -124,15 +124,15 @@ describe('a bid that runs', () => {
   })
 })
 
-describe('a bid for GPUs at which another runs', () => {
-  /** Everything that a rental could leave behind. */
+describe('a bid for GPUs that another bid holds', () => {
+  /** Everything that a failed rental could leave. */
   const traces = () =>
     app.sql(`SELECT (SELECT count(*) FROM instances) AS instances, (SELECT count(*) FROM events) AS events,
       (SELECT json_agg(to_jsonb(m) ORDER BY id) FROM machines m) AS machines,
       (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o) AS offers,
       (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus`)
 
-  it.each([0.2, 0.25])('of %d $ is refused with cancel_unavail, and nothing of it is left', async price => {
+  it.each([0.2, 0.25])('of %d $ with cancel_unavail is refused without a trace', async price => {
     const { machineId } = await aBid(0.25)
     const before = await traces()
     expect(await rentBeside(machineId, { price, cancel_unavail: true })).toMatchObject({
@@ -141,7 +141,7 @@ describe('a bid for GPUs at which another runs', () => {
     expect(await traces()).toEqual(before)
   })
 
-  it('waits without it, and starts by itself when the other leaves', async () => {
+  it('without cancel_unavail waits, and starts when the other leaves', async () => {
     const { id, machineId } = await aBid(0.25)
     await rentals.converge()
     const { status, body } = await rentBeside(machineId, { price: 0.25 })
@@ -157,7 +157,7 @@ describe('a bid for GPUs at which another runs', () => {
 })
 
 describe('a changed bid', () => {
-  it('wins the GPUs when it is raised, and loses them when it is lowered', async () => {
+  it('wins the GPUs when raised, and loses them when lowered', async () => {
     const { id, machineId } = await aBid(0.25)
     const { body } = await rentBeside(machineId, { price: 0.3 })
     const other = body.new_contract
@@ -175,7 +175,7 @@ describe('a changed bid', () => {
     await rentals.converge()
     expect([await status(renter, id), await status(rival, other)]).toEqual(['stopped', 'running'])
     const changed = (before: string, after: string) => ({
-      ...{ type: 'INSTANCE_BID_CHANGED', reason: 'USER_REQUEST', asked: true },
+      ...{ type: 'INSTANCE_BID_CHANGED', reason: 'USER_REQUEST', by_caller: true },
       ...{ before: { computeNanos: before }, after: { computeNanos: after } },
     })
     expect(await eventsOf(id)).toEqual([
@@ -185,7 +185,7 @@ describe('a changed bid', () => {
     ])
   })
 
-  it('to the least that keeps the GPUs keeps them, and a step less may not', async () => {
+  it('keeps the GPUs at the minimum, and loses them a step below', async () => {
     const { id, machineId } = await aBid(0.4)
     await rentBeside(machineId, { price: 0.3 })
     expect(await minimumOf(renter, id)).toBe('0.301')
@@ -196,7 +196,7 @@ describe('a changed bid', () => {
     expect(await eventsOf(id)).toMatchObject([won, {}, {}, lost('OUTBID', '301000000')])
   })
 
-  it('of a stopped instance claims nothing, and counts when it is started', async () => {
+  it('of a stopped instance claims no GPUs until the instance is started', async () => {
     const { id, machineId } = await aBid(0.25)
     await app.rest(renter, 'PUT', `/instances/${id}/`, { state: 'stopped' })
     await rentals.converge()
@@ -209,27 +209,27 @@ describe('a changed bid', () => {
     expect((await rentals.read(renter, id)).actual_status).toBe('running')
   })
 
-  it('can be the same again, and nothing is said of it', async () => {
+  it('that equals the old one causes no event', async () => {
     const { id } = await aBid(0.25)
     expect(await changeBid(renter, id, '0.25')).toMatchObject({ instance: { bidPerHour: '0.25' } })
     expect(await eventsOf(id)).toEqual([won])
   })
 
-  it('is shown with what is to be beaten then, also twice in one request', async () => {
+  it('updates the minimum bid within one request', async () => {
     const { id, machineId } = await aBid(0.25)
     const { body } = await rentBeside(machineId, { price: 0.3 })
     const change = (alias: string, bid: string) =>
       `${alias}: changeBid(input: { instanceId: "${body.new_contract}", bidPerHour: "${bid}" }) { __typename }`
-    const look = `{ ... on BulkInstancesPayload { items { instance { minimumBidPerHour } } } }`
-    const stop = `updateInstances(input: { ids: ["${body.new_contract}"], label: "x" }) ${look}`
+    const items = `{ ... on BulkInstancesPayload { items { instance { minimumBidPerHour } } } }`
+    const stop = `updateInstances(input: { ids: ["${body.new_contract}"], label: "x" }) ${items}`
     const { data } = await app.graphql(rival, `mutation { ${change('a', '0.4')} stop: ${stop} ${change('b', '0.2')} }`)
     expect(data).toMatchObject({ stop: { items: [{ instance: { minimumBidPerHour: '0.251' } }] } })
     expect(await minimumOf(renter, id)).toBe('0.201')
   })
 })
 
-describe('a new bid is refused', () => {
-  it('under what the host accepts for all GPUs', async () => {
+describe('a refused bid', () => {
+  it('is below the floor of the host for all GPUs', async () => {
     const { id } = await aBid(1, { numGpus: 4 })
     expect(await changeBid(renter, id, '0.799999999')).toEqual({
       ...{ code: 'BID_TOO_LOW', retryable: false, minimumBidPerHour: '0.8' },
@@ -238,7 +238,7 @@ describe('a new bid is refused', () => {
     expect(await changeBid(renter, id, '0.8')).toMatchObject({ instance: { bidPerHour: '0.8' } })
   })
 
-  it.each(['0', '-1', '0.000999999', '128.000000001'])('when it is %s', async bid => {
+  it.each(['0', '-1', '0.000999999', '128.000000001'])('is out of range: %s', async bid => {
     const { id } = await aBid(0.25)
     expect(await changeBid(renter, id, bid)).toMatchObject({
       code: 'INVALID_INPUT',
@@ -247,20 +247,20 @@ describe('a new bid is refused', () => {
     expect(await read(renter, id)).toMatchObject({ bidPerHour: '0.25' })
   })
 
-  it('to a rental on demand', async () => {
+  it('is for an on-demand rental', async () => {
     const id = await rentals.rent(renter)
     const refusal = { code: 'INVALID_STATE', current: { id: `ins_${id}` } }
     expect(await changeBid(renter, id, '0.3')).toMatchObject(refusal)
     expect(await minimumOf(renter, id)).toBeNull()
   })
 
-  it.each(['exited', 'offline', 'unknown'])('to one that is %s', async status => {
+  it.each(['exited', 'offline', 'unknown'])('is for an instance that is %s', async status => {
     const id = await rentals.rentToStatus(renter, status, { price: 0.25 })
     expect(await changeBid(renter, id, '0.3')).toMatchObject({ code: 'INVALID_STATE' })
     expect(await minimumOf(renter, id)).toBeNull()
   })
 
-  it('to one that is destroyed, to one of another and to one that never was, with the same words', async () => {
+  it('has the same answer for a destroyed, a foreign and an unknown instance', async () => {
     const { id } = await aBid(0.25)
     const { id: gone } = await aBid(0.25)
     await app.rest(renter, 'DELETE', `/instances/${gone}/`)
@@ -276,7 +276,7 @@ describe('a new bid is refused', () => {
     expect([await eventsOf(id), (await read(renter, id)).bidPerHour]).toEqual([before, '0.25'])
   })
 
-  it('without credit when it is higher, and never when it is lower', async () => {
+  it('is a raise without credit, but never a reduction', async () => {
     const key = await app.newKey(null, someCredit)
     const id = await rentals.rent(key, { price: 0.25 })
     const [row] = await app.sql(`SELECT account_id FROM instances WHERE id = ${id}`)
@@ -288,7 +288,7 @@ describe('a new bid is refused', () => {
     expect(await changeBid(key, id, '0.24')).toMatchObject({ instance: { bidPerHour: '0.24' } })
   })
 
-  it('to a key that is bound to another instance, or may only read', async () => {
+  it('comes from a key that is bound to another instance or may only read', async () => {
     const [{ id }, { id: other }] = [await aBid(0.25), await aBid(0.25)]
     const bound = { constraints: { id: { eq: id } } }
     const key = await app.newScopedKey(renter, {
@@ -313,8 +313,8 @@ describe('a new bid is refused', () => {
 describe('the actions of an instance', () => {
   it.each([
     ['a bid', { price: 0.25 }, true],
-    ['on demand', {}, false],
-  ])('at %s say whether its bid can be changed', async (_, body, available) => {
+    ['a fixed price', {}, false],
+  ])('rented at %s show whether its bid can change', async (_, body, available) => {
     const id = await rentals.rent(renter, body)
     const { actions } = await read(renter, id)
     expect(actions).toContainEqual({ action: 'CHANGE_BID', available })

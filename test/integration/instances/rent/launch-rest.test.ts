@@ -1,4 +1,4 @@
-// Search and rent in one request, and many offers in one, as REST clients ask for it.
+// REST requests that search and rent at once, or rent many offers.
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** Each test has a market for itself: what was listed before is in another country. */
+/** Each test has its own market: a country without earlier listings. */
 let country = ''
 let tests = 0
 beforeEach(() => {
@@ -28,7 +28,7 @@ beforeEach(() => {
 
 const priced = (dollars: number) => ({ gpuNanos: BigInt(Math.round(dollars * 1e9)) })
 
-/** Lists machines of one GPU at these prices, and gives the ids of their offers. */
+/** Lists machines of one GPU at these prices in dollars, and returns the ids of their offers. */
 const market = (...prices: number[]) => marketOf(...prices.map(priced))
 
 async function marketOf(...machines: MachineListing['machine'][]): Promise<number[]> {
@@ -79,14 +79,14 @@ describe('a launch', () => {
     })
   })
 
-  it('takes the search as JSON in a text, and without a limit or an order', async () => {
+  it('accepts the search as a JSON string, without a limit or an order', async () => {
     const [offer] = await market(0.4)
     const { body } = await launch(JSON.stringify({ geolocation: { in: [country] } }))
     expect(await offerOf(body.new_contract)).toBe(offer)
   })
 
   it.each([[{ gpu_name: {} }], [{ gpu_name: { eq: null } }], [{ num_gpus: { gte: '' } }]])(
-    'refuses %j, whose value a script forgot',
+    'refuses the filter %j, which has no value',
     async forgotten => {
       await market(0.4)
       const before = await instancesOf()
@@ -106,9 +106,9 @@ describe('a launch', () => {
     expect([status, body.error]).toEqual([404, 'no_such_ask'])
   })
 
-  it('tries as many offers as the limit of the search says, and no more', async () => {
+  it('tries as many offers as the limit of the search', async () => {
     const [first, second] = await market(0.2, 0.3)
-    // Its host asks for more than the market shows yet.
+    // The host raised its floor, and the market does not show it yet.
     await app.sql(`UPDATE machines SET min_bid_gpu_nanos = 200000000
       WHERE id = (SELECT machine_id FROM offers WHERE id = ${first})`)
     const bid = { price: 0.18 }
@@ -119,7 +119,7 @@ describe('a launch', () => {
     expect(await offerOf(rented.new_contract)).toBe(second)
   })
 
-  it('bids where it has a price', async () => {
+  it('bids when it has a price', async () => {
     await market(0.4)
     const { body } = await launch(here({ type: 'bid' }), { price: 0.35 })
     expect(await rentals.read(key, body.new_contract)).toMatchObject({ is_bid: true, dph_base: 0.35 })
@@ -131,13 +131,13 @@ describe('a launch', () => {
       'with a price beyond the cap of the search',
       { type: 'bid', dph_total: { lt: 0.05 } },
       { price: 5 },
-      /^price: is more/,
+      /^price: is higher/,
     ],
-    ['with a filter that is not known', { dph_totl: { lte: 0.1 } }, {}, /^dph_totl: is not an offer field/],
-    ['of a search that is not understood', { num_gpus: { near: 1 } }, {}, /^num_gpus: unknown operator/],
+    ['with an unknown filter', { dph_totl: { lte: 0.1 } }, {}, /^dph_totl: is not an offer field/],
+    ['with an unknown operator', { num_gpus: { near: 1 } }, {}, /^num_gpus: unknown operator/],
     ['without an image', {}, { image: null }, /^image/],
     ['with a small disk', {}, { disk: 1 }, /^disk: /],
-  ])('%s is refused', async (_name, q, body, words) => {
+  ])('is refused %s', async (_name, q, body, words) => {
     await market(0.4)
     expect(await launch(here(q), body)).toMatchObject({
       status: 400,
@@ -145,12 +145,12 @@ describe('a launch', () => {
     })
   })
 
-  it.each([undefined, null, ''])('with the search %o is refused: nobody means any offer at all', async q => {
+  it.each([undefined, null, ''])('is refused with the search %o, because it would match any offer', async q => {
     const { status, body } = await launch(q)
     expect([status, body.msg]).toEqual([400, 'q: is required.'])
   })
 
-  it('happens once where it is repeated with a key', async () => {
+  it('happens once when it is repeated with an idempotency key', async () => {
     await market(0.4, 0.5)
     const headers = { 'idempotency-key': randomUUID() }
     const [first, second] = [await launch(here(), {}, headers), await launch(here(), {}, headers)]
@@ -164,7 +164,7 @@ describe('many offers', () => {
     await app.rest(by, 'POST', '/asks/bulk/', body, headers)
   const image = 'ubuntu'
 
-  it('are rented alike, and each for itself', async () => {
+  it('are rented with the same settings, each on its own', async () => {
     const [one, two] = (await market(0.4, 0.4)) as [number, number]
     const { status, body } = await rentMany({ ids: [one, 987_654_321, two, one], image, label: 'mine', disk: 10 })
     const [mine, other] = body.created as [number, number]
@@ -186,7 +186,7 @@ describe('many offers', () => {
     for (const id of [mine, other]) expect(await rentals.read(key, id)).toMatchObject({ label: 'mine', disk_space: 10 })
   })
 
-  it('of which none can be rented are a failure that tells of each', async () => {
+  it('fail with one result for each when none can be rented', async () => {
     const before = await instancesOf()
     const gone = await rentMany({ ids: [987_654_321, 987_654_322], image })
     expect(gone).toMatchObject({
@@ -202,7 +202,7 @@ describe('many offers', () => {
     expect(await instancesOf()).toBe(before)
   })
 
-  it('with the same fault in what is to run are told of it once, in the names of the request', async () => {
+  it('report a common fault once, in the names of the request', async () => {
     const { status, body } = await rentMany({ ids: await market(0.4, 0.4), image, disk: 1, jupyter_dir: 'x' })
     expect([status, body.error]).toEqual([400, 'invalid_args'])
     expect(body.msg.match(/disk: /g)).toHaveLength(1)
@@ -214,18 +214,18 @@ describe('many offers', () => {
     [{ ids: [] }, 'no ask ids provided'],
     [{ ids: Array(65).fill(1) }, 'too many ask ids provided; max is 64'],
     [{ ids: ['x'] }, 'ids.0: must be a number.'],
-  ])('as %j are refused', async (body, msg) => {
+  ])('are refused as %j', async (body, msg) => {
     expect((await rentMany({ image, ...body })).body).toEqual({ success: false, error: 'invalid_args', msg })
   })
 
-  it('are 64 at most', async () => {
+  it('can be 64 at most', async () => {
     const [one] = (await market(0.4)) as [number]
     const ids = [one, ...Array.from({ length: 63 }, (_, index) => 987_654_000 + index)]
     const { status, body } = await rentMany({ ids, image })
     expect([status, body.created.length, body.failed]).toEqual([200, 1, ids.slice(1)])
   })
 
-  it('are rented once where the request is repeated with a key, and those that failed are tried again', async () => {
+  it('are rented once when the request is repeated with a key, and failed ones are retried', async () => {
     const [one, two] = await market(0.4, 0.4)
     await app.sql(`UPDATE offers SET rentable = false WHERE id = ${two}`)
     const headers = { 'idempotency-key': randomUUID() }
@@ -237,7 +237,7 @@ describe('many offers', () => {
     expect((await rentMany({ ids: [one, two], image }, headers)).body.created).toEqual(second.body.created)
   })
 
-  it('are refused with the key of other offers, of other settings and of a single rental, and theirs to all of those', async () => {
+  it('share no idempotency key with other offers, other settings or a single rental', async () => {
     const [one, two, three, four] = (await market(0.4, 0.4, 0.4, 0.4)) as [number, number, number, number]
     const headers = { 'idempotency-key': randomUUID() }
     expect((await rentMany({ ids: [one, two], image }, headers)).body.created).toHaveLength(2)
@@ -253,14 +253,14 @@ describe('many offers', () => {
     expect(await rentMany({ ids: [four], image }, single)).toMatchObject(reused)
   })
 
-  it('of which none was rented leave the key to another request', async () => {
+  it('do not claim the key when none was rented', async () => {
     const [one, two] = (await market(0.4, 0.4)) as [number, number]
     const headers = { 'idempotency-key': randomUUID() }
     expect((await rentMany({ ids: [one], image, disk: 1 }, headers)).status).toBe(400)
     expect((await rentMany({ ids: [one, two], image }, headers)).body.created).toHaveLength(2)
   })
 
-  it('are rented by one of two requests that come at once with a key for different offers', async () => {
+  it('are rented by only one of two concurrent requests with the same key', async () => {
     const ids = await market(0.4, 0.4, 0.4, 0.4)
     const headers = { 'idempotency-key': randomUUID() }
     const parts = [ids.slice(0, 2), ids.slice(2)]
@@ -269,7 +269,7 @@ describe('many offers', () => {
     expect(answers.find(({ status }) => status === 200)?.body.created).toHaveLength(2)
   })
 
-  it('are found by the key, which may be as long as any other', async () => {
+  it('are found by their key, also at its maximum length', async () => {
     const ids = await market(0.4, 0.4)
     const longest = `${randomUUID()}${'k'.repeat(219)}`
     const { body } = await rentMany({ ids, image }, { 'idempotency-key': longest })
@@ -287,7 +287,7 @@ describe('many offers', () => {
     ])
   })
 
-  it('are all within the bounds of the key, or none is rented', async () => {
+  it('are all permitted to the API key, or none is rented', async () => {
     const [one, two] = (await market(0.4, 0.4)) as [number, number]
     const constraints = { offerId: { eq: one } }
     const bound = await app.newScopedKey(key, { api: { instance_write: { 'instances.rent': { constraints } } } })

@@ -1,4 +1,4 @@
-// What renting would come to, asked without renting.
+// Quotes: the price and the blockers of a rental, without renting.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aPublicKey } from '../../../support/accounts/ssh-keys.ts'
@@ -23,7 +23,7 @@ const blocker = `__typename code message ... on InvalidInputError { issues { pat
   ... on BidTooLowError { minimumBidPerHour } ... on OfferUnavailableError { alternatives { id } }`
 
 async function ask(by: string, field: 'rentQuote' | 'rentInstance', offer: number, input: object = {}) {
-  const wanted = { offerId: String(offer), spec: { source: { image: 'ubuntu' } }, ...input }
+  const request = { offerId: String(offer), spec: { source: { image: 'ubuntu' } }, ...input }
   const fields = {
     rentQuote: `offer { id pricePerHour } rentable waits pricePerHour gpuPricePerHour diskPricePerHour warnings
       launch { image mode warnings } blockers { ${blocker} }`,
@@ -31,14 +31,14 @@ async function ask(by: string, field: 'rentQuote' | 'rentInstance', offer: numbe
   }
   const operation = field === 'rentQuote' ? 'query' : 'mutation'
   const query = `${operation} ($input: RentInstanceInput!) { ${field}(input: $input) { ${fields[field]} } }`
-  const { data, errors } = await app.graphql(by, query, { input: wanted })
+  const { data, errors } = await app.graphql(by, query, { input: request })
   expect(errors).toBeUndefined()
   return data[field]
 }
 
 const codesOf = (quote: { blockers: { code: string }[] }) => quote.blockers.map(({ code }) => code)
 
-it('says the price that is charged then, to the nano-dollar', async () => {
+it('quotes the price that is charged, to the nano-dollar', async () => {
   const offer = await rentals.newOffer({ numGpus: 3 })
   const spec = { source: { image: 'ubuntu' }, diskGb: 123.456, mode: { jupyter: { direct: true } } }
   const quote = await ask(key, 'rentQuote', offer, { spec })
@@ -53,17 +53,17 @@ it('says the price that is charged then, to the nano-dollar', async () => {
   expect([quote.pricePerHour, quote.diskPricePerHour]).toEqual([instance.pricePerHour, instance.diskPricePerHour])
 })
 
-it.each(['rentQuote', 'rentInstance'])('%s names an offer that is none', async field => {
-  const wish = '(input: { offerId: "mch_1", spec: { source: { image: "ubuntu" } } })'
-  const asked =
+it.each(['rentQuote', 'rentInstance'])('%s refuses the id of another type as an offer', async field => {
+  const input = '(input: { offerId: "mch_1", spec: { source: { image: "ubuntu" } } })'
+  const query =
     field === 'rentQuote'
-      ? `query { rentQuote${wish} { rentable } }`
-      : `mutation { rentInstance${wish} { ... on InvalidInputError { issues { path } } } }`
-  const { data, errors } = await app.graphql(key, asked)
+      ? `query { rentQuote${input} { rentable } }`
+      : `mutation { rentInstance${input} { ... on InvalidInputError { issues { path } } } }`
+  const { data, errors } = await app.graphql(key, query)
   expect((errors?.[0]?.extensions ?? data[field]).issues[0].path).toBe('offerId')
 })
 
-it('does nothing, however often it is asked', async () => {
+it('changes nothing when it is repeated', async () => {
   const offer = await rentals.newOffer()
   const world = () =>
     app.sql(`SELECT (SELECT count(*) FROM instances) AS instances, (SELECT count(*) FROM events) AS events,
@@ -73,27 +73,27 @@ it('does nothing, however often it is asked', async () => {
   expect(await world()).toEqual(before)
 })
 
-it('names everything that stands against it at once, and renting fails for the first of it', async () => {
+it('names all blockers at once, and renting fails with the first', async () => {
   const poor = await app.newKey()
   const offer = await rentals.newOffer({ vmsEnabled: false, diskMb: 50_000 })
-  const wish = {
+  const invalidInput = {
     spec: { source: { image: '-x' }, kind: 'VM', diskGb: 60, label: 'l'.repeat(257) },
     terms: { interruptible: { bidPerHour: '0.0001' } },
   }
-  const invalid = await ask(poor, 'rentQuote', offer, wish)
+  const invalid = await ask(poor, 'rentQuote', offer, invalidInput)
   expect(invalid.rentable).toBe(false)
   expect(codesOf(invalid)).toEqual(['INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'BID_TOO_LOW'])
   const paths = invalid.blockers[0].issues.map(({ path }: { path: string }) => path)
   expect(paths.toSorted()).toEqual(['spec.label', 'spec.source.image', 'terms.interruptible.bidPerHour'])
 
-  const sound = { ...wish, spec: { source: { image: 'ubuntu' }, kind: 'VM', diskGb: 60 } }
-  const lacking = await ask(poor, 'rentQuote', offer, { ...sound, terms: { interruptible: { bidPerHour: '0.001' } } })
+  const valid = { ...invalidInput, spec: { source: { image: 'ubuntu' }, kind: 'VM', diskGb: 60 } }
+  const lacking = await ask(poor, 'rentQuote', offer, { ...valid, terms: { interruptible: { bidPerHour: '0.001' } } })
   expect(codesOf(lacking)).toEqual(['SSH_KEY_REQUIRED', 'INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'BID_TOO_LOW'])
   expect(lacking.blockers[1].issues.map(({ path }: { path: string }) => path)).toEqual(['spec.diskGb', 'spec.kind'])
-  expect((await ask(poor, 'rentInstance', offer, sound)).code).toBe('SSH_KEY_REQUIRED')
+  expect((await ask(poor, 'rentInstance', offer, valid)).code).toBe('SSH_KEY_REQUIRED')
 })
 
-it('agrees with what renting says, for each reason alone', async () => {
+it('has the same error as the rental, for each blocker alone', async () => {
   const poor = await app.newKey()
   const taken = await rentals.newOffer()
   await ask(key, 'rentInstance', taken)
@@ -116,7 +116,7 @@ it('agrees with what renting says, for each reason alone', async () => {
   }
 })
 
-it('foresees whether a bid would have to wait, and refuses that when asked to', async () => {
+it('predicts whether a bid would wait, and blocks that with cancelUnavailable', async () => {
   const offer = await rentals.newOffer({ numGpus: 2 })
   await ask(key, 'rentInstance', offer, { terms: { interruptible: { bidPerHour: '0.5' } } })
   const [row] = (await app.sql(
@@ -132,31 +132,31 @@ it('foresees whether a bid would have to wait, and refuses that when asked to', 
   expect(await at('0.500000001', true)).toEqual({ waits: false, codes: [] })
 })
 
-it('waits for nobody who holds the machine or a volume', async () => {
+it('does not wait for locks on the machine or a volume', async () => {
   const volumes = volumesOf(app)
   const machineId = await volumes.newMachine()
   const volume = await volumes.make(key, machineId)
   const [row] = await app.sql(`SELECT id FROM offers WHERE machine_id = ${machineId} AND withdrawn_at IS NULL LIMIT 1`)
   const offer = Number((row as { id: string }).id)
   const mounted = { source: { volumeId: `vol_${volume}` }, mountPath: '/data' }
-  const wish = { spec: { source: { image: 'ubuntu' }, volumes: [mounted] } }
+  const input = { spec: { source: { image: 'ubuntu' }, volumes: [mounted] } }
   await withSession(app.database.url, async session => {
     await session.query('BEGIN')
     await session.query(`SELECT FROM machines WHERE id = ${machineId} FOR UPDATE`)
     await session.query(`SELECT FROM volumes WHERE id = ${volume} FOR UPDATE`)
-    expect(await ask(key, 'rentQuote', offer, wish)).toMatchObject({ rentable: true, blockers: [] })
+    expect(await ask(key, 'rentQuote', offer, input)).toMatchObject({ rentable: true, blockers: [] })
     await session.query('ROLLBACK')
   })
 })
 
-it('warns of an instance that nobody can log in to', async () => {
+it('warns of an instance without login', async () => {
   const offer = await rentals.newOffer()
   const { warnings } = await ask(key, 'rentQuote', offer)
   expect(warnings).toEqual([expect.stringContaining('no SSH proxy'), expect.stringContaining('no SSH key')])
   expect((await ask(key, 'rentInstance', offer)).warnings).toEqual(warnings)
 })
 
-it('counts no SSH key that was deleted', async () => {
+it('does not count deleted SSH keys', async () => {
   const renter = await app.newKey(null, someCredit)
   const offer = await rentals.newOffer({ vmsEnabled: true })
   const keyed = async () => {
@@ -172,7 +172,7 @@ it('counts no SSH key that was deleted', async () => {
   expect(await keyed()).toEqual([2, 'SSH_KEY_REQUIRED'])
 })
 
-it('needs instance_read, and tells nobody of what is not his', async () => {
+it('needs the permission instance_read', async () => {
   const offer = await rentals.newOffer()
   const writer = await app.newScopedKey(key, { api: { instance_write: {} } })
   const { errors } = await app.graphql(

@@ -1,4 +1,4 @@
-// What a rental does when others take or change its offer while it is decided.
+// Rentals whose offer is rented or changed while they are decided.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Transaction, transaction } from '../../../../src/database/transaction.ts'
@@ -47,7 +47,7 @@ const inputFor = ({ id: offerId }: Offer): RentInput => {
 const instancesOn = async ({ machineId }: Offer) =>
   (await gateway.sql('SELECT offer_id FROM instances WHERE machine_id = $1', [machineId])).map(row => row['offer_id'])
 
-/** Rents in a transaction in which somebody else does something before or after the first statement of this kind. */
+/** Rents in a transaction, and calls `work` before or after the first matching statement. */
 async function rentBeside(offer: Offer, when: 'before' | 'after', statement: RegExp, work: () => Promise<unknown>) {
   const noStream = { subscribe: () => Promise.reject(new Error('no stream is opened')) }
   const deps = {
@@ -71,11 +71,11 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
       advanceTo: tx.advanceTo,
       notifyAfterCommit: tx.notifyAfterCommit,
       async rows(query) {
-        const isIt = !done && statement.test(query.text)
-        done ||= isIt
-        if (isIt && when === 'before') await work()
+        const isMatch = !done && statement.test(query.text)
+        done ||= isMatch
+        if (isMatch && when === 'before') await work()
         const rows = await tx.rows(query)
-        if (isIt && when === 'after') await work()
+        if (isMatch && when === 'after') await work()
         return rows
       },
     }
@@ -83,10 +83,10 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
   })
 }
 
-describe('an offer whose GPUs others have', () => {
+describe('an offer whose GPUs are rented', () => {
   const gone = { code: 'OFFER_UNAVAILABLE' }
 
-  it('is not rented, whether they have all of them or some', async () => {
+  it('cannot be rented, whether all its GPUs are taken or some', async () => {
     const { both, first, second } = await offers()
     await gateway.rent(actor, first.id)
     await expect(gateway.rent(actor, both.id)).rejects.toMatchObject(gone)
@@ -95,7 +95,7 @@ describe('an offer whose GPUs others have', () => {
     expect(await instancesOn(both)).toHaveLength(2)
   })
 
-  it('is not rented by who has waited while they took them', async () => {
+  it('cannot be rented by a caller that waited for the lock meanwhile', async () => {
     const { both, first } = await offers()
     const answers = await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
@@ -107,7 +107,7 @@ describe('an offer whose GPUs others have', () => {
       })
       await waitForLockWaiters(session, () => isDone)
       expect(isDone).toBe(false)
-      // As whoever rents one of them leaves it.
+      // The same changes as a rental of one GPU.
       await session.query('UPDATE offers SET rentable = false WHERE id = $1', [both.id])
       await session.query('UPDATE offers SET rentable = false, withdrawn_at = now() WHERE id = $1', [first.id])
       await session.query('COMMIT')
@@ -117,17 +117,17 @@ describe('an offer whose GPUs others have', () => {
     expect(await instancesOn(both)).toEqual([])
   })
 
-  it('is not rented in a transaction that did not take its machine, though they leave it meanwhile', async () => {
+  it('cannot be rented in a transaction without the lock, even if the GPUs become free meanwhile', async () => {
     const { both } = await offers()
-    const become = (rentable: boolean) =>
+    const setRentable = (rentable: boolean) =>
       gateway.sql('UPDATE offers SET rentable = $1 WHERE id = $2', [rentable, both.id])
-    await become(false)
-    const renting = rentBeside(both, 'after', /^SELECT machine_id, rentable FROM offers/, () => become(true))
+    await setRentable(false)
+    const renting = rentBeside(both, 'after', /^SELECT machine_id, rentable FROM offers/, () => setRentable(true))
     await expect(renting).rejects.toBeInstanceOf(OfferGoneError)
     await gateway.rent(actor, both.id)
   })
 
-  it.each(['rented', 'quoted'])('is answered without waiting for its machine when it is %s', async how => {
+  it.each(['rented', 'quoted'])('gets an answer without waiting for the machine when it is %s', async how => {
     const { both, first } = await offers()
     await gateway.rent(actor, first.id)
     await withSession(testDatabase.url, async session => {
@@ -149,7 +149,7 @@ describe('an offer whose GPUs others have', () => {
   })
 })
 
-it('a quote waits for nobody, and takes nothing from who rents meanwhile', async () => {
+it('answers a quote while another transaction locks the machine', async () => {
   const { both } = await offers()
   await withSession(testDatabase.url, async session => {
     await session.query('BEGIN')
@@ -164,12 +164,12 @@ it('a quote waits for nobody, and takes nothing from who rents meanwhile', async
   })
 })
 
-describe('an offer that somebody changes without taking its machine', () => {
-  it.each(['rentable = false', 'rentable = false, withdrawn_at = now()'])('is not used up: %s', async change => {
+describe('an offer that is changed without a lock on its machine', () => {
+  it.each(['rentable = false', 'rentable = false, withdrawn_at = now()'])('cannot be rented: %s', async change => {
     const { both } = await offers()
     const changing = () =>
       withSession(testDatabase.url, async session => {
-        // A trigger tells of the change at the machine, for which it would wait.
+        // A trigger would update the machine, and wait for its lock.
         await session.query("SET session_replication_role = 'replica'")
         await session.query(`UPDATE offers SET ${change} WHERE id = $1`, [both.id])
       })

@@ -1,4 +1,4 @@
-// A rental with everything that can belong to one: a template, secrets, keys, volumes that there are and that are made.
+// Rentals with a template, secrets, SSH keys, existing volumes and new volumes.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { InstanceLease } from '../../../../src/services/reconciliation/leases.ts'
@@ -47,7 +47,7 @@ async function machineOf(offerId: number) {
   return row as { id: number; disk_mb: number; free_disk_mb: number; free_ports: number }
 }
 
-/** All that a rental writes. */
+/** Everything that a rental writes. */
 async function written(): Promise<unknown> {
   return await app.sql(`SELECT (SELECT count(*) FROM instances) AS instances, (SELECT count(*) FROM volumes) AS volumes,
     (SELECT count(*) FROM volume_attachments) AS attachments, (SELECT count(*) FROM instance_ssh_keys) AS keys,
@@ -62,7 +62,7 @@ describe('a rental with everything', () => {
   const password = 'correct horse battery'
   const [token, other] = ['staple-of-the-template', 'staple-of-the-request']
 
-  it('has what the template and the request say, and shows no secret to anybody but its container', async () => {
+  it('has the settings of the template and the request, and shows secrets only to its container', async () => {
     const renter = await app.newKey(null, someCredit)
     const { sshKey } = (
       await app.graphql(
@@ -141,7 +141,7 @@ describe('a rental with everything', () => {
     expect(everywhere[0]).not.toContain(answer.instanceApiKey)
   })
 
-  it('leaves its volumes when it ends, and nothing else', async () => {
+  it('leaves only its volumes when it ends', async () => {
     const offer = await rentals.newOffer({ diskMb: 100_000 })
     const { free_disk_mb: before, free_ports } = await machineOf(offer)
     const spec = {
@@ -162,26 +162,31 @@ describe('a rental with everything', () => {
   })
 })
 
-describe('a rental that fails leaves nothing', () => {
+describe('a failed rental', () => {
   it.each<[string, object, object]>([
-    ['would have to wait', {}, { cancelUnavailable: true, terms: { interruptible: { bidPerHour: '0.5' } } }],
-    ['costs too much', {}, { terms: { onDemand: { maxPricePerHour: '0.01' } } }],
-    ['has no room for a volume', { volumes: [made('large', 5_000, '/large')] }, {}],
-    ['names a volume that there is not', { volumes: [own(987_654, '/data'), made('new', 10, '/new')] }, {}],
-  ])('when it %s', async (_why, spec, input) => {
+    ['it would have to wait', {}, { cancelUnavailable: true, terms: { interruptible: { bidPerHour: '0.5' } } }],
+    ['it costs too much', {}, { terms: { onDemand: { maxPricePerHour: '0.01' } } }],
+    ['a volume does not fit', { volumes: [made('large', 5_000, '/large')] }, {}],
+    ['a volume does not exist', { volumes: [own(987_654, '/data'), made('new', 10, '/new')] }, {}],
+  ])('leaves no trace when %s', async (_why, spec, input) => {
     const offer = await rentals.newOffer()
     await rent(offer, { source: { image: 'u' } }, { terms: { interruptible: { bidPerHour: '0.6' } } })
     const [row] = await app.sql('SELECT id FROM offers WHERE withdrawn_at IS NULL ORDER BY id DESC LIMIT 1')
     const before = await written()
-    const wish = { source: { image: 'u' }, ports: [{ containerPort: 80 }], volumes: [made('new', 10, '/new')], ...spec }
-    const answer = await rent(Number((row as { id: string }).id), wish, { idempotencyKey: 'fails', ...input })
+    const request = {
+      source: { image: 'u' },
+      ports: [{ containerPort: 80 }],
+      volumes: [made('new', 10, '/new')],
+      ...spec,
+    }
+    const answer = await rent(Number((row as { id: string }).id), request, { idempotencyKey: 'fails', ...input })
     expect(answer.code).toMatch(/^(OFFER_UNAVAILABLE|PRICE_CHANGED|INVALID_INPUT|NOT_FOUND)$/)
     expect(await written()).toEqual(before)
   })
 })
 
 describe('a volume', () => {
-  it('is in one of many instances that want it at once', async () => {
+  it('is attached to only one of many concurrent rentals', async () => {
     const offer = await rentals.newOffer({ numGpus: 8 })
     const { id } = await machineOf(offer)
     const volumeId = await volumes.make(key, id)
@@ -197,7 +202,7 @@ describe('a volume', () => {
     ])
   })
 
-  it('does not hide from who repeats a request that the offer is gone, and to whom', async () => {
+  it("does not hide the renter's own rental of the offer from a repeated request", async () => {
     const offer = await rentals.newOffer()
     const volumeId = await volumes.make(key, (await machineOf(offer)).id)
     const spec = { source: { image: 'u' }, volumes: [own(volumeId, '/data')] }
@@ -205,7 +210,7 @@ describe('a volume', () => {
     expect(await rent(offer, spec)).toMatchObject({ code: 'OFFER_UNAVAILABLE', yourInstance: { id: instance.id } })
   })
 
-  it('is made over REST as its clients ask for it, on the machine of the offer alone', async () => {
+  it('is made over REST only on the machine of the offer', async () => {
     const offer = await rentals.newOffer()
     const { id } = await machineOf(offer)
     const info = { mount_path: '/work', create_new: true, volume_id: id, name: 'vol1', size: 20 }
@@ -221,14 +226,14 @@ describe('a volume', () => {
   })
 })
 
-describe('volumes that are made with a rental', () => {
+describe('new volumes of a rental', () => {
   const spec = (...sizes: number[]) => ({
     source: { image: 'u' },
     diskGb: 9.001,
     volumes: sizes.map((size, index) => made(`v${index}`, size, `/v${index}`)),
   })
 
-  it('count in what it may cost, and are priced as they are charged', async () => {
+  it('count towards the maximum price, and are priced as they are charged', async () => {
     const offer = await rentals.newOffer()
     const input = { offerId: String(offer), spec: spec(1.001, 2.001, 3.001) }
     const ask = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { pricePerHour volumesPricePerHour blockers { code } } }`
@@ -275,7 +280,7 @@ describe('volumes that are made with a rental', () => {
 })
 
 describe('a virtual machine', () => {
-  it('is not made when the last key is deleted while it waits for its machine', async () => {
+  it('is refused when the last SSH key is deleted while it waits for its machine', async () => {
     const renter = await app.newKey(null, someCredit)
     const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('vm')}" }) { ... on RegisterSshKeySuccess { sshKey { id } } } }`
     const { id: keyId } = (await app.graphql(renter, register)).data.registerSshKey.sshKey
@@ -296,7 +301,7 @@ describe('a virtual machine', () => {
 })
 
 describe('a template over REST', () => {
-  it('is what a rental begins with, and counts less than the request', async () => {
+  it('is the base of a rental, and the request takes precedence', async () => {
     const { hashId } = await templates.mustSave(key, {
       image: 'torch',
       diskGb: 20,

@@ -1,4 +1,4 @@
-// A rental over GraphQL, from the offer to its end, and what only this face tells of it.
+// A rental over GraphQL from the offer to its end, with fields that only GraphQL has.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permissions } from '../../../../src/domain/accounts/permissions/permissions.ts'
@@ -52,7 +52,7 @@ const read = (id: string) => ask(`{ instance(id: "${id}") { ${instance} } }`).th
 const outcomesOf = (items: { outcome: string }[]) => items.map(({ outcome }) => outcome)
 
 describe('a rental', () => {
-  it('goes from rent to running, is stopped, started and destroyed, and says at each point what can be done', async () => {
+  it('runs, stops, starts and is destroyed, with the available actions at each point', async () => {
     const spec = { source: { image: 'ubuntu' }, mode: { ssh: { direct: true } }, label: 'first' }
     const { instance: made } = await rent(await rentals.newOffer(), { spec })
     const available = async () =>
@@ -94,7 +94,7 @@ describe('a rental', () => {
     expect(await app.sql('SELECT instance_id FROM simulated_containers')).toEqual([])
   })
 
-  it('that ends by itself says with what, and can only be destroyed', async () => {
+  it('has an exit code after it ends on its own, and can only be destroyed', async () => {
     const { instance: made } = await rent(await rentals.newOffer())
     await rentals.converge()
     await rentals.exit(Number(made.id.slice(4)), 137)
@@ -106,8 +106,8 @@ describe('a rental', () => {
   })
 })
 
-describe('a rental that is refused', () => {
-  it('because the offer is gone names the cheapest of its kind, and the own instance', async () => {
+describe('a refused rental', () => {
+  it('of a used-up offer names the cheapest alternatives and the own instance', async () => {
     const [cheap, taken] = [await rentals.newOffer({ gpuNanos: 1_000_000n }), await rentals.newOffer()]
     const { instance: made } = await rent(taken)
     const refused = await rent(taken)
@@ -117,7 +117,7 @@ describe('a rental that is refused', () => {
     expect((await rent(taken)).yourInstance).toBeNull()
   })
 
-  it('because the offer is gone names no other to a key that may not search', async () => {
+  it('of a used-up offer names no alternative to a key that may not search', async () => {
     const [, taken] = [await rentals.newOffer(), await rentals.newOffer()]
     await rent(taken)
     const query = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
@@ -134,14 +134,14 @@ describe('a rental that is refused', () => {
     expect(alternatives).not.toEqual([])
   })
 
-  it('because of the price says what it is, and nothing is rented', async () => {
+  it('above the maximum price names the current price', async () => {
     const offerId = await rentals.newOffer()
     const upTo = (maxPricePerHour: string) => rent(offerId, { terms: { onDemand: { maxPricePerHour } } })
     expect(await upTo('0.403999999')).toMatchObject({ code: 'PRICE_CHANGED', currentPricePerHour: '0.404' })
     expect(await upTo('0.404')).toMatchObject({ instance: { pricePerHour: '0.404' } })
   })
 
-  it('because of its input says where in it, and all at once', async () => {
+  it('with an invalid input has the path of every issue', async () => {
     const spec = {
       source: { image: '' },
       diskGb: 1,
@@ -163,7 +163,7 @@ describe('a rental that is refused', () => {
     ])
   })
 
-  it('because the bid is low says the least', async () => {
+  it('with a low bid names the minimum', async () => {
     const terms = { interruptible: { bidPerHour: '0.1' } }
     expect(await rent(await rentals.newOffer(), { terms })).toMatchObject({
       code: 'BID_TOO_LOW',
@@ -178,35 +178,35 @@ describe('a bulk command', () => {
   it.each([
     ['updateInstances', { targetState: 'STOPPED' }],
     ['destroyInstances', {}],
-  ] as const)('%s does all or nothing when asked to', async (field, wish) => {
+  ] as const)('%s applies all or nothing with REJECT_EVERYTHING', async (field, change) => {
     const ids = [await rentOne(), 'ins_987654', await rentOne()]
-    const refused = await bulk(field, { ids, ...wish, errorPolicy: 'REJECT_EVERYTHING' })
+    const refused = await bulk(field, { ids, ...change, errorPolicy: 'REJECT_EVERYTHING' })
     expect(outcomesOf(refused.items)).toEqual(['SKIPPED', 'FAILED', 'SKIPPED'])
     expect([refused.succeededCount, refused.failedCount]).toEqual([0, 3])
     expect(await read(ids[0] as string)).toMatchObject({ targetState: 'RUNNING', status: 'CREATED' })
-    const done = await bulk(field, { ids: [ids[0], ids[2]], ...wish, errorPolicy: 'REJECT_EVERYTHING' })
+    const done = await bulk(field, { ids: [ids[0], ids[2]], ...change, errorPolicy: 'REJECT_EVERYTHING' })
     expect(outcomesOf(done.items)).toEqual(['APPLIED', 'APPLIED'])
   })
 
   it.each([
     ['updateInstances', { targetState: 'STOPPED', label: 'x' }],
     ['destroyInstances', {}],
-  ] as const)('%s says what it would do, and does nothing, on a dry run', async (field, wish) => {
+  ] as const)('%s returns its outcomes without applying them on a dry run', async (field, change) => {
     const ids = [await rentOne(), 'ins_987654']
     const before = await read(ids[0] as string)
-    const { items } = await bulk(field, { ids, ...wish, dryRun: true })
+    const { items } = await bulk(field, { ids, ...change, dryRun: true })
     expect(outcomesOf(items)).toEqual(['APPLIED', 'FAILED'])
     expect(await read(ids[0] as string)).toEqual(before)
   })
 
-  it('answers once per id in the order of the ids, also for one that is named twice', async () => {
+  it('has one item per id in the order of the ids, also for a duplicate', async () => {
     const [one, other] = [await rentOne(), await rentOne()]
     const { items } = await bulk('updateInstances', { ids: [other, one, other], label: 'x' })
     const places = items.map(({ index, id }: { index: number; id: string }) => [index, id])
     expect(places).toEqual([other, one, other].map((id, index) => [index, id]))
   })
 
-  it('says of what is final which instance it is', async () => {
+  it('names the instance when its status is final', async () => {
     const id = `ins_${await rentals.rentToStatus(key, 'exited')}`
     const { items } = await bulk('updateInstances', { ids: [id], targetState: 'RUNNING' })
     expect(items).toMatchObject([
@@ -214,7 +214,7 @@ describe('a bulk command', () => {
     ])
   })
 
-  it('takes a label away with "", which is the only way', async () => {
+  it('removes a label with ""', async () => {
     const id = await rentOne()
     await bulk('updateInstances', { ids: [id], label: 'x' })
     const { items } = await bulk('updateInstances', { ids: [id], label: '' })
