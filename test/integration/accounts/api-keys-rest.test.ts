@@ -1,4 +1,4 @@
-// API keys as REST clients make and end them.
+// API keys over REST: creation, reset and deletion.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -17,8 +17,8 @@ const permissions = { api: { misc: {}, user_read: {}, user_write: {} } }
 const create = (body: object, by = key, headers = {}) => app.rest(by, 'POST', '/auth/apikeys/', body, headers)
 const works = async (secret: string) => (await app.rest(secret, 'GET', '/users/current')).status === 200
 
-describe('a key', () => {
-  it('is shown once, and does what it was made for', async () => {
+describe('an API key over REST', () => {
+  it('is shown once and has the permissions that it was created with', async () => {
     const { status, body } = await create({ name: 'ci', permissions, key_params: null })
     const created = { id: expect.any(Number), key: expect.stringMatching(/^berth_/), name: 'ci', permissions }
     expect([status, body]).toEqual([200, { success: true, ...created, created_at: app.clock.now().getTime() / 1000 }])
@@ -36,12 +36,12 @@ describe('a key', () => {
     expect(JSON.stringify(list)).not.toContain(body.key.split('_')[2])
   })
 
-  it.each([{}, { permissions: null }])('with %j may do everything, as clients of this API expect', async said => {
-    const { body: made } = await create({ name: 'all', ...said })
+  it.each([{}, { permissions: null }])('created with %j has full access, as REST clients expect', async input => {
+    const { body: made } = await create({ name: 'all', ...input })
     expect([made.permissions, await works(made.key)]).toEqual([null, true])
   })
 
-  it('may do no more than the one that made it', async () => {
+  it('cannot create a key with more permissions', async () => {
     const { body: narrow } = await create({ name: 'narrow', permissions })
     const { status, body } = await create({ name: 'wide' }, narrow.key)
     expect([status, body.error]).toEqual([403, 'forbidden'])
@@ -55,13 +55,13 @@ describe('a key', () => {
     [{ permissions: 'all' }, 'permissions: must be an object.'],
     [{ permissions: '' }, 'permissions: must be an object.'],
     [{ permissions: { api: { everything: {} } } }, 'permissions.api.everything'],
-  ])('of %j is refused', async (body, msg) => {
+  ])('is refused for the body %j', async (body, msg) => {
     const answer = await create(body)
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_args'])
     expect(answer.body.msg).toContain(msg)
   })
 
-  it('is made once for one Idempotency-Key', async () => {
+  it('is created once per Idempotency-Key', async () => {
     const [one, other] = [
       await create({ name: 'once', permissions }, key, { 'idempotency-key': 'k1' }),
       await create({ name: 'once', permissions }, key, { 'idempotency-key': 'k1' }),
@@ -71,7 +71,7 @@ describe('a key', () => {
     expect([status, body.error]).toEqual([422, 'idempotency_key_reused'])
   })
 
-  it('is deleted, which is answered with a text', async () => {
+  it('is deleted, and the answer is a text', async () => {
     const { body: made } = await create({ name: 'deleted' })
     const { status, body } = await app.rest(key, 'DELETE', `/auth/apikeys/${made.id}/`, {})
     expect([status, body, await works(made.key)]).toEqual([200, 'Successfully Deleted API Key', false])
@@ -82,20 +82,20 @@ describe('a key', () => {
     }
   })
 
-  it('resets itself, and no other', async () => {
+  it('resets itself and no other key', async () => {
     const [one, other] = [await create({ name: 'one', permissions }), await create({ name: 'other', permissions })]
     const { status, body } = await app.rest(one.body.key, 'PUT', '/commands/reset_apikey/', { client_id: 'me' })
     expect([status, body]).toEqual([200, { success: true, id: one.body.id, key: expect.stringMatching(/^berth_/) }])
     expect([await works(one.body.key), await works(body.key), await works(other.body.key)]).toEqual([false, true, true])
   })
 
-  it('that is scoped resets itself only where it may', async () => {
+  it('resets itself only with the permission for it', async () => {
     const { body: reader } = await create({ name: 'reader', permissions: { api: { user_read: {} } } })
     const { status } = await app.rest(reader.key, 'PUT', '/commands/reset_apikey/', {})
     expect([status, await works(reader.key)]).toEqual([403, true])
   })
 
-  it('is not found by an id that no key can have', async () => {
+  it('is not found by an id beyond the range of key ids', async () => {
     const { status, body } = await app.rest(key, 'DELETE', `/auth/apikeys/${'9'.repeat(18)}/`)
     expect([status, body.error]).toEqual([404, 'not_found'])
     expect((await app.rest(key, 'GET', `/auth/apikeys/${'9'.repeat(18)}/`)).status).toBe(400)

@@ -7,7 +7,7 @@ import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
 let otherApp: TestApp
-/** Every secret that was ever in an answer. */
+/** Every secret that an answer contained. */
 const secrets: string[] = []
 
 beforeAll(async () => {
@@ -29,14 +29,14 @@ type Answer = {
   message?: string
   missing?: unknown
   issues?: { path: string; message: string }[]
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+  // biome-ignore lint/suspicious/noExplicitAny: any field of the query
   apiKey?: any
   secret?: string
   replayed?: boolean
   revokedId?: string
 }
 
-/** What a mutation answers, whether it is refused as a value or as an error. */
+/** The result of a mutation, or its refusal, whether that is a value or an error. */
 async function mutate(key: string, name: 'create' | 'reset' | 'revoke', input: object, at = app): Promise<Answer> {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}ApiKey`
   const success = name === 'revoke' ? 'revokedId' : `apiKey { ${keyFields} } secret replayed`
@@ -86,7 +86,7 @@ const everyKindOfPermission = [
 ]
 
 describe('a new key', () => {
-  it('works, with full access when nothing else was said', async () => {
+  it('authenticates requests, with full access when that was requested', async () => {
     const owner = await app.newKey()
     const answer = await mutate(owner, 'create', { name: 'ci' })
     expect(answer).toMatchObject({
@@ -101,7 +101,7 @@ describe('a new key', () => {
     expect([first.id, first.current, second.current]).toEqual([answer.apiKey.id, true, false])
   })
 
-  it('may do what its permissions say, and they are shown as they were written', async () => {
+  it('has its permissions, and shows them as they were sent', async () => {
     const owner = await app.newKey()
     const { secret } = await createKey(owner, { permissions: everyKindOfPermission })
     expect(await statusOf(secret)).toBe(200)
@@ -115,13 +115,13 @@ describe('a new key', () => {
       constraints: constraints.map(one => ({ ...one, value: filled(one.value) })),
     }))
     const sorted = (rows: object[]) => rows.map(row => JSON.stringify(row)).toSorted()
-    // What an object of JSON has in it has no order.
+    // The fields of a JSON object have no order.
     const flat = (rows: typeof expected) =>
       sorted(rows.flatMap(({ constraints, ...row }) => [row, ...constraints.map(one => ({ ...row, ...one }))]))
     expect(flat(permissions)).toEqual(flat(expected))
   })
 
-  it('may do nothing with an empty list', async () => {
+  it('with an empty list of permissions may do nothing', async () => {
     const { secret } = await createKey(await app.newKey(), { permissions: [] })
     expect(await statusOf(secret)).toBe(403)
   })
@@ -129,20 +129,20 @@ describe('a new key', () => {
   it.each([
     ['without permissions', '', 'are required'],
     [
-      'with permissions beside full access',
+      'with permissions and full access',
       'fullAccess: true, permissions: []',
       'must be omitted for a key with full access',
     ],
-  ])('is refused over GraphQL %s', async (_how, said, problem) => {
+  ])('is refused over GraphQL %s', async (_how, fields, problem) => {
     const { data } = await app.graphql(
       await app.newKey(),
-      `mutation { createApiKey(input: { name: "x", ${said} }) { __typename ${refusal} } }`,
+      `mutation { createApiKey(input: { name: "x", ${fields} }) { __typename ${refusal} } }`,
     )
     const issues = [{ path: 'permissions', message: expect.stringContaining(problem) }]
     expect(data.createApiKey).toMatchObject({ code: 'INVALID_INPUT', issues })
   })
 
-  it('fails from the instant that it expires, and is in no list then', async () => {
+  it('fails from its expiry on, and is no longer listed', async () => {
     const owner = await app.newKey()
     const { id, secret } = await createKey(owner, { expiresAt: inMs(1_000) })
     app.clock.advance(999)
@@ -172,7 +172,7 @@ describe('a new key', () => {
       ],
     ],
     [
-      'with constraints on what is not asked',
+      'with constraints on unknown parameters',
       () => ({
         permissions: instanceWrite(
           'INSTANCES_UPDATE',
@@ -190,7 +190,7 @@ describe('a new key', () => {
       ],
     ],
     [
-      'with permissions that are there twice',
+      'with duplicate permissions',
       () => ({
         permissions: [
           { category: 'MISC' },
@@ -220,7 +220,7 @@ describe('a new key', () => {
     expect(await list(owner)).toHaveLength(1)
   })
 
-  it(`is refused when there are ${maxApiKeys} that work, also when two come at once`, async () => {
+  it(`is refused when the account has ${maxApiKeys} active keys, also when two are created at once`, async () => {
     const owner = await app.newKey()
     await app.sql(`INSERT INTO api_keys (account_id, public_id, secret_hash, revoked_at)
       SELECT account_id, 'filled' || account_id || n, sha256('x'), CASE WHEN n > ${maxApiKeys - 2} THEN now() END
@@ -234,7 +234,7 @@ describe('a new key', () => {
   })
 })
 
-describe('a key that makes another', () => {
+describe('a key that creates or resets another', () => {
   const update = (constraints: object = {}): Permissions => ({
     api: { user_write: {}, instance_write: { 'instances.update': { constraints } as object } },
   })
@@ -245,24 +245,29 @@ describe('a key that makes another', () => {
   const misc = [{ category: 'MISC' }]
 
   it.each<[what: string, own: Permissions, wanted: object[] | null, missing: string[] | undefined]>([
-    ['all that it has not', { api: { user_write: {}, misc: {} } }, null, ['full access']],
-    ['a category that it has not', { api: { user_write: {} } }, misc, ['misc']],
-    ['several', update(), [...misc, { category: 'INSTANCE_WRITE' }], ['misc', 'instance_write']],
-    ['a category of which it has a part', update(), [{ category: 'INSTANCE_WRITE' }], ['instance_write']],
-    ['what it has with a constraint', update({ id: { eq: 5 } }), updates(), ['instance_write']],
-    ['the same with another constraint', update({ id: { eq: 5 } }), updates(id('EQ', 6)), ['instance_write']],
-    ['the same with a wider one', update({ id: { lte: 5 } }), updates(id('LTE', 6)), ['instance_write']],
+    ['full access, which it lacks', { api: { user_write: {}, misc: {} } }, null, ['full access']],
+    ['a category that it lacks', { api: { user_write: {} } }, misc, ['misc']],
     [
-      'the same with one that cannot be compared',
+      'several categories that it lacks',
+      update(),
+      [...misc, { category: 'INSTANCE_WRITE' }],
+      ['misc', 'instance_write'],
+    ],
+    ['a category that it has in part', update(), [{ category: 'INSTANCE_WRITE' }], ['instance_write']],
+    ['an operation without its own constraint', update({ id: { eq: 5 } }), updates(), ['instance_write']],
+    ['an operation with another constraint', update({ id: { eq: 5 } }), updates(id('EQ', 6)), ['instance_write']],
+    ['an operation with a wider constraint', update({ id: { lte: 5 } }), updates(id('LTE', 6)), ['instance_write']],
+    [
+      'an operation with a constraint of another type',
       update({ id: { lte: 5 } }),
       updates(id('GTE', 1)),
       ['instance_write'],
     ],
     ['a category that it has', { api: { user_write: {}, misc: {} } }, misc, undefined],
-    ['nothing', { api: { user_write: {} } }, [], undefined],
+    ['no permissions', { api: { user_write: {} } }, [], undefined],
     ['a part of a category that it has', { api: { user_write: {}, instance_write: {} } }, updates(), undefined],
-    ['the same with a narrower constraint', update({ id: { lte: 5, gte: 1 } }), updates(id('EQ', 3)), undefined],
-  ])('may not give %s, unless it has it; nor take over such a key', async (_what, own, wanted, missing) => {
+    ['an operation with a narrower constraint', update({ id: { lte: 5, gte: 1 } }), updates(id('EQ', 3)), undefined],
+  ])('grants %s only if it has that itself', async (_what, own, wanted, missing) => {
     const owner = await app.newKey()
     const key = await app.newScopedKey(owner, own)
     const other = await createKey(owner, { permissions: wanted })
@@ -282,11 +287,11 @@ describe('a key that makes another', () => {
       expect([created.code, reset.code]).toEqual([undefined, undefined])
       expect(await statusOf(other.secret)).toBe(401)
     }
-    // Ending a key gives nobody anything.
+    // Revoking a key grants nothing, so it is allowed.
     expect(await mutate(key, 'revoke', { id: other.id })).toEqual({ revokedId: other.id })
   })
 
-  it('may not give what outlives it, by making it or by taking it over', async () => {
+  it('cannot create or reset a key that outlives it', async () => {
     const owner = await app.newKey()
     const { secret: key } = await createKey(owner, { expiresAt: inMs(60_000) })
     const lasting = await createKey(owner)
@@ -298,7 +303,7 @@ describe('a key that makes another', () => {
     expect((await mutate(key, 'reset', { id: made.id })).secret).toBeDefined()
   })
 
-  it('is not repeated for one that has not as much', async () => {
+  it('gets no replay of a creation by a key with more permissions', async () => {
     const owner = await app.newKey()
     const input = { permissions: misc, idempotencyKey: 'one' }
     await mutate(owner, 'create', input)
@@ -310,7 +315,7 @@ describe('a key that makes another', () => {
 })
 
 describe('a key that is reset', () => {
-  it('has a new secret, and the old one fails at once, on every gateway', async () => {
+  it('has a new secret, and the old one fails at once on every gateway', async () => {
     const owner = await app.newKey()
     const old = await createKey(owner, { name: 'ci', permissions: everyKindOfPermission })
     expect(await statusOf(old.secret)).toBe(200)
@@ -322,29 +327,29 @@ describe('a key that is reset', () => {
     expect([await statusOf(secret as string), await statusOf(secret as string, otherApp)]).toEqual([200, 200])
   })
 
-  it('may be the one that asks, however narrow it is', async () => {
+  it('may be the caller itself, whatever its permissions are', async () => {
     const owner = await app.newKey()
     const key = await app.newScopedKey(owner, { api: { user_write: {} } })
     const { secret } = await mutate(key, 'reset', { id: await idOf(key) })
     expect([await statusOf(key), await statusOf(secret as string)]).toEqual([401, 403])
   })
 
-  it('by two at once is reset by the first, and the second is not let in', async () => {
+  it('by two requests at once is reset by the first, and the second is not authenticated', async () => {
     const key = await app.newKey()
     const id = await idOf(key)
     const resets = await withSession(app.database.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM accounts FOR NO KEY UPDATE')
-      const asked = [mutate(key, 'reset', { id }), mutate(key, 'reset', { id }, otherApp)]
+      const requests = [mutate(key, 'reset', { id }), mutate(key, 'reset', { id }, otherApp)]
       await waitForLockWaiters(session, () => false, 2)
       await session.query('COMMIT')
-      return await Promise.all(asked)
+      return await Promise.all(requests)
     })
     expect(resets.map(({ code }) => code).toSorted()).toEqual(['UNAUTHENTICATED', undefined])
     expect(await statusOf(resets.find(({ secret }) => secret)?.secret as string)).toBe(200)
   })
 
-  it('once, is reset once for requests with one idempotency key', async () => {
+  it('is reset once for several requests with one idempotency key', async () => {
     const owner = await app.newKey()
     const { id } = await createKey(owner)
     const [first, second] = [
@@ -375,14 +380,14 @@ describe('a key that is revoked', () => {
     }
   })
 
-  it('may be the one that asks', async () => {
+  it('may be the caller itself', async () => {
     const owner = await app.newKey()
     const { id, secret } = await createKey(owner)
     expect(await mutate(secret, 'revoke', { id })).toEqual({ revokedId: id })
     expect(await statusOf(secret)).toBe(401)
   })
 
-  it.each(['create', 'reset', 'revoke'] as const)('while it asks to %s a key, does nothing any more', async name => {
+  it.each(['create', 'reset', 'revoke'] as const)('during its own request to %s a key does nothing', async name => {
     const owner = await app.newKey()
     const [thief, other] = [await createKey(owner), await createKey(owner)]
     const before = await list(owner)
@@ -409,7 +414,7 @@ describe('a key that is revoked', () => {
 })
 
 describe('a creation with an idempotency key', () => {
-  it('makes one key, whose secret all get that ask for it at once', async () => {
+  it('creates one key, and every concurrent request gets its secret', async () => {
     const owner = await app.newKey()
     const input = { name: 'once', permissions: everyKindOfPermission, expiresAt: inMs(3_600_000), idempotencyKey: 'k' }
     const answers = await Promise.all(
@@ -420,12 +425,12 @@ describe('a creation with an idempotency key', () => {
     expect(new Set(answers.map(({ apiKey }) => JSON.stringify(apiKey))).size).toBe(1)
     expect(await statusOf(answers[0]?.secret as string)).toBe(200)
     expect(await list(owner)).toHaveLength(2)
-    // Also when what it made has expired meanwhile.
+    // Also when the created key has expired meanwhile.
     app.clock.advance(3_600_001)
     expect(await mutate(owner, 'create', input)).toEqual({ ...answers[0], replayed: true })
   })
 
-  it('is refused for another wish, and free again after a refusal', async () => {
+  it('is refused for another input, and leaves the idempotency key free after a refusal', async () => {
     const owner = await app.newKey()
     expect(await mutate(owner, 'create', { expiresAt: inMs(0), idempotencyKey: 'k' })).toMatchObject({
       code: 'INVALID_INPUT',
@@ -439,14 +444,14 @@ describe('a creation with an idempotency key', () => {
   })
 })
 
-it('every change is told with who did it, and what the key may do', async () => {
+it('every change of a key is an event with its author and the permissions of the key', async () => {
   const owner = await app.newKey()
-  const { id } = await createKey(owner, { name: 'told', permissions: [{ category: 'MISC' }] })
+  const { id } = await createKey(owner, { name: 'changed', permissions: [{ category: 'MISC' }] })
   await mutate(owner, 'reset', { id })
   await mutate(owner, 'revoke', { id })
   const rows = await app.sql(`SELECT type, before, after, 'key_' || api_key_id AS by FROM events
     WHERE coalesce(before, after)->>'apiKeyId' = '${id.slice(4)}' AND type LIKE 'API_KEY_%' ORDER BY id`)
-  const facts = { apiKeyId: Number(id.slice(4)), name: 'told', permissions: { api: { misc: {} } }, expiresAt: null }
+  const facts = { apiKeyId: Number(id.slice(4)), name: 'changed', permissions: { api: { misc: {} } }, expiresAt: null }
   const by = await idOf(owner)
   expect(rows).toEqual([
     { type: 'API_KEY_CREATED', before: null, after: facts, by },
@@ -455,7 +460,7 @@ it('every change is told with who did it, and what the key may do', async () => 
   ])
 })
 
-it('what a revoked key rented goes on', async () => {
+it('an instance keeps running after the key that rented it is revoked', async () => {
   const owner = await app.newKey(null, someCredit)
   const { id, secret } = await createKey(owner)
   const rentals = rentalsOf(app)
@@ -464,7 +469,7 @@ it('what a revoked key rented goes on', async () => {
   expect((await rentals.read(owner, instance)).intended_status).toBe('running')
 })
 
-it('no secret is stored, logged, listed or told after its answer', async () => {
+it('no secret of a key is stored, logged, listed or sent after its first answer', async () => {
   expect(secrets.length).toBeGreaterThan(50)
   const tables = await app.sql(
     `SELECT query_to_xml(format('SELECT * FROM %I', relname), true, false, '') AS xml FROM pg_stat_user_tables`,

@@ -29,7 +29,7 @@ describe('a request', () => {
   })
 
   it.each([
-    ['no key at all', 'nonsense'],
+    ['malformed', 'nonsense'],
     ['unknown', `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`],
   ])('with a key that is %s is refused on both faces', async (_what, key) => {
     const { rest, graphql } = await viewer(key)
@@ -37,7 +37,7 @@ describe('a request', () => {
     expect(graphql).toMatchObject({ status: 401, errors: [{ message: 'Invalid user key' }] })
   })
 
-  it('with a secret that is almost right is refused', async () => {
+  it('with one wrong character in the secret is refused', async () => {
     const key = await app.newKey()
     const { rest } = await viewer(`${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`)
     expect(rest.status).toBe(401)
@@ -59,7 +59,7 @@ describe('a request', () => {
     expect((await app.fetch(request)).status).toBe(401)
   })
 
-  it('may carry the key in the URL on REST alone, where it is not logged', async () => {
+  it('may carry the key in the URL over REST only, and the log omits it', async () => {
     const key = await app.newKey()
     expect((await app.rest(undefined, 'GET', `/users/current?api_key=${key}`)).status).toBe(200)
     const graphql = await app.fetch(new Request(`http://berth.test/graphql?query={viewer{id}}&api_key=${key}`))
@@ -72,7 +72,7 @@ describe('a request', () => {
 describe('a key', () => {
   const publicIdOf = (key: string) => key.split('_')[1]
 
-  it('is refused from the moment it is revoked, by every gateway', async () => {
+  it('is refused by every gateway once it is revoked', async () => {
     const key = await app.newKey()
     const other = await startApp({ databaseUrl: app.database.url })
     expect((await other.rest(key, 'GET', '/users/current/')).status).toBe(200)
@@ -92,7 +92,7 @@ describe('a key', () => {
     expect((await viewer(apiKey)).rest.status).toBe(401)
   })
 
-  it('remembers when it was used, once a minute', async () => {
+  it('records its last use at most once a minute', async () => {
     const key = await app.newKey()
     const lastUse = async () => {
       await viewer(key)
@@ -107,7 +107,7 @@ describe('a key', () => {
     expect(await lastUse()).toBe(first + 60_001)
   })
 
-  it('costs no statement but the one that finds it, once that is remembered', async () => {
+  it('costs one statement per request after its use was recorded', async () => {
     const key = await app.newKey()
     await viewer(key)
     const statements = await captureQueries(() => app.graphql(key, '{ viewer { id } }'))
@@ -115,7 +115,7 @@ describe('a key', () => {
     expect(ofKeys).toEqual([expect.stringContaining('SELECT')])
   })
 
-  it('is kept as a hash alone', async () => {
+  it('is stored only as a hash', async () => {
     const key = await app.newKey()
     const rows = await app.sql(`SELECT to_jsonb(api_keys) AS row FROM api_keys`)
     expect(JSON.stringify(rows)).toContain(publicIdOf(key))
@@ -124,8 +124,8 @@ describe('a key', () => {
 })
 
 describe('a scoped key', () => {
-  /** Everything that can be asked, and what it needs. */
-  const wishes: [graphql: string, rest: [method: string, path: string] | undefined, category: string][] = [
+  /** Queries and routes, with the permission that each needs. */
+  const requests: [graphql: string, rest: [method: string, path: string] | undefined, category: string][] = [
     ['{ viewer { id } }', ['GET', '/users/current/'], 'user_read'],
     ['{ offers(first: 1) { nodes { id } } }', ['POST', '/bundles/'], 'misc'],
     ['{ offers(first: 1) { totalCount } }', ['GET', '/bundles/?q={}'], 'misc'],
@@ -136,7 +136,7 @@ describe('a scoped key', () => {
     ['{ node(id: "gpu_1") { id } }', undefined, 'misc'],
   ]
 
-  it.each(wishes)('may ask %s with the permission alone, and not without', async (query, route, category) => {
+  it.each(requests)('may request %s with the permission only', async (query, route, category) => {
     const without: Permissions = { api: category === 'misc' ? { user_read: {}, user_write: {} } : { misc: {} } }
     const [may, mayNot] = [await app.newKey({ api: { [category]: {} } }), await app.newKey(without)]
 
@@ -158,7 +158,7 @@ describe('a scoped key', () => {
     expect(answer.body.msg).toContain(`lacks the permission ${category}`)
   })
 
-  it('answers 403 when a refusal is all there is, and 200 when a part was granted', async () => {
+  it('gets 403 when everything was refused, and 200 when a part was granted', async () => {
     const key = await app.newKey({ api: { user_read: {} } })
     expect((await app.graphql(key, '{ offers { totalCount } }')).status).toBe(403)
     const mixed = await app.graphql(key, '{ offer(id: 1) { id } viewer { id } }')
@@ -169,14 +169,14 @@ describe('a scoped key', () => {
     })
   })
 
-  it('is told so before what it sent is read', async () => {
+  it('is refused before its input is read', async () => {
     const key = await app.newKey({ api: { misc: {} } })
     const forbidden = { status: 403, body: { error: 'forbidden' } }
     expect(await app.rest(key, 'PUT', '/asks/1/', '{')).toMatchObject(forbidden)
     expect(await app.rest(key, 'DELETE', '/instances/abc/')).toMatchObject(forbidden)
   })
 
-  it('with a constraint is told that it is outside of that, not that it lacks the permission', async () => {
+  it('outside a constraint is told about the constraint, not about a missing permission', async () => {
     const rent = { 'instances.rent': { constraints: { offerId: { lte: 5 } } } }
     const key = await app.newKey({ api: { instance_write: rent } })
     const { status, body } = await app.rest(key, 'PUT', '/asks/6/', { image: 'ubuntu' })
@@ -187,13 +187,13 @@ describe('a scoped key', () => {
     expect((await app.rest(key, 'PUT', '/asks/5/', { image: 'ubuntu' })).status).toBe(404)
   })
 
-  it('with no permission at all may do nothing', async () => {
+  it('without permissions may do nothing', async () => {
     const { rest, graphql } = await viewer(await app.newKey({ api: {} }))
     expect([rest.status, graphql.status]).toEqual([403, 403])
   })
 })
 
-it('does not repeat a text that is far too long for an email address', async () => {
+it('the message for a far too long email address does not repeat the address', async () => {
   const refused = app.operations.accounts.create({ email: `a@${'b'.repeat(5_000)}` })
   await expect(refused).rejects.toThrow(/^email: has more than 254 characters\.$/)
 })

@@ -1,4 +1,4 @@
-// The key that every instance has of its own: it starts, stops and destroys that instance, and does nothing else.
+// The own key of each instance. It can start, stop and destroy that instance, and do nothing else.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../../src/rest/routes.ts'
@@ -42,7 +42,7 @@ describe("an instance's own key", () => {
     expect(data.destroyInstances.items).toEqual([{ outcome: 'APPLIED' }])
   })
 
-  it('stops, starts and destroys the instance over REST, and dies with it', async () => {
+  it('stops, starts and destroys the instance over REST, and ends with it', async () => {
     const id = await rentals.rent(owner)
     const key = keyOf(id)
     for (const state of ['stopped', 'running']) {
@@ -57,7 +57,7 @@ describe("an instance's own key", () => {
     expect((await app.rest(key, 'DELETE', `/instances/${id}/`)).status).toBe(401)
   })
 
-  it('labels nothing, alone or beside a state', async () => {
+  it('cannot change the label, alone or together with the state', async () => {
     const id = await rentals.rent(owner, { label: 'mine' })
     const key = keyOf(id)
     for (const change of ['label: "taken"', 'label: "taken", targetState: STOPPED', 'label: ""']) {
@@ -69,7 +69,7 @@ describe("an instance's own key", () => {
     expect(await rentals.read(owner, id)).toMatchObject({ label: 'mine', intended_status: 'running' })
   })
 
-  it('is what its container is told', async () => {
+  it('is the key that the container gets', async () => {
     const id = await rentals.rent(owner)
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
     const spec = await gateway.reconciliation.loadSpec({ instanceId: BigInt(id) } as InstanceLease)
@@ -123,7 +123,7 @@ describe("an instance's own key", () => {
       ['over GraphQL', apiKey => overGraphql(apiKey, ', keepInstanceKeys: true')],
       ['over REST', apiKey => overRest(apiKey, '?keep_instance_keys=true')],
       ['by an operator', apiKey => byOperator(apiKey, { keepInstanceKeys: true })],
-    ])('is revoked %s and instance keys are kept, works on', async (_what, revoke) => {
+    ])('is revoked %s with instance keys kept, still works', async (_what, revoke) => {
       const { id, apiKey, secret } = await rentedBy()
       await revoke(apiKey)
       expect([await statusOf(secret), await asks(id)]).toEqual([401, [200, 200]])
@@ -145,14 +145,14 @@ describe("an instance's own key", () => {
       expect(await asks(id)).toEqual([401, 401])
     })
 
-    it('gets a new secret, works on', async () => {
+    it('gets a new secret, still works', async () => {
       const { id, secret } = await rentedBy()
       await app.rest(secret, 'PUT', '/commands/reset_apikey/', {})
       expect([await statusOf(secret), await asks(id)]).toEqual([401, [200, 200]])
     })
   })
 
-  it('names the key that rented it in the history of what it does', async () => {
+  it('acts in the history as the API key that rented the instance', async () => {
     const id = await rentals.rent(owner)
     await app.rest(keyOf(id), 'PUT', `/instances/${id}/`, { state: 'stopped' })
     const rows = await app.sql(`SELECT DISTINCT api_key_id = (SELECT api_key_id FROM instances WHERE id = ${id}) AS same
@@ -161,28 +161,28 @@ describe("an instance's own key", () => {
   })
 
   it.each([
-    ['of another secret', (id: number) => instanceApiKey(createSecrets('another'), BigInt(id))],
+    ['derived from another secret', (id: number) => instanceApiKey(createSecrets('another'), BigInt(id))],
     ['of another instance', (id: number) => keyOf(id + 1).replace(`_${id + 1}_`, `_${id}_`)],
     ['with its last digit changed', (id: number) => keyOf(id).replace(/.$/, digit => (digit === '0' ? '1' : '0'))],
-    ['with a digit less', (id: number) => keyOf(id).slice(0, -1)],
+    ['with a missing digit', (id: number) => keyOf(id).slice(0, -1)],
     ['in capitals', (id: number) => keyOf(id).replace(/[0-9a-f]{64}$/, proof => proof.toUpperCase())],
     ['with a zero before the id', (id: number) => keyOf(id).replace('_ins_', '_ins_0')],
-  ])('is unknown %s', async (_what, forge) => {
+  ])('is not valid %s', async (_what, forge) => {
     const id = await rentals.rent(owner)
     expect([await statusOf(keyOf(id)), await statusOf(forge(id))]).toEqual([403, 401])
   })
 
-  it('is unknown for an instance that never was', async () => {
+  it('is not valid for an instance that does not exist', async () => {
     expect(await statusOf(keyOf(987_654_321))).toBe(401)
     expect(await statusOf(instanceApiKey(secrets, 999_999_999_999_999_999n))).toBe(401)
   })
 })
 
-describe("an instance's own key may do nothing to anything else", () => {
+describe("an instance's own key, used on anything else,", () => {
   const fields = sampleOperations('1').map(({ name }) => name)
   const closed = routes.filter(({ open }) => !open)
 
-  it.each(fields)('by the field %s', async name => {
+  it.each(fields)('is refused by the field %s', async name => {
     const [own, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     for (const id of name.startsWith('node') ? [`ins_${own}`, 'off_1', 'acc_1', 'key_1', 'mch_1'] : [`${other}`]) {
       const operation = sampleOperations(id).find(field => field.name === name)?.operation as string
@@ -193,7 +193,7 @@ describe("an instance's own key may do nothing to anything else", () => {
     }
   })
 
-  it.each(closed.map(({ method, path }) => [method, path]))('by %s %s', async (method, path) => {
+  it.each(closed.map(({ method, path }) => [method, path]))('is refused by %s %s', async (method, path) => {
     const [own, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const body = method === 'GET' ? undefined : { ids: [other], instance_ids: [other], state: 'stopped' }
     const answer = await app.rest(keyOf(own), method, path.replace(/\{\w+\}/, String(other)), body)
@@ -201,7 +201,7 @@ describe("an instance's own key may do nothing to anything else", () => {
   })
 })
 
-it('is stored, logged and told nowhere', async () => {
+it("an instance's own key is not stored, logged or shown anywhere", async () => {
   const id = await rentals.rent(owner)
   await rentals.converge()
   await app.rest(keyOf(id), 'PUT', `/instances/${id}/`, { state: 'stopped' })

@@ -26,7 +26,7 @@ const newAccount = async () => {
 const eventsOf = (accountId: number) =>
   app.sql(`SELECT type, before, after, reason, api_key_id FROM events WHERE account_id = ${accountId} ORDER BY id`)
 type GrantEvent = { type: string; before: { creditNanos: string }; after: { creditNanos: string } }
-/** Without what it began with. */
+/** Grants after those of the account's creation. */
 const grantsOf = async (accountId: number) =>
   ((await eventsOf(accountId)) as GrantEvent[]).slice(2).filter(({ type }) => type === 'CREDIT_GRANTED')
 const creditOf = async (key: string) => (await app.rest(key, 'GET', '/users/current/')).body.credit
@@ -34,7 +34,7 @@ const grant = (amountNanos: bigint, more: { idempotencyKey?: string; reason?: st
   app.operations.accounts.grantCredit(email, { amountNanos, ...more })
 
 describe('an account', () => {
-  it('begins with a key and with credit, which are in the history', async () => {
+  it('starts with a key and with credit, and its history shows both', async () => {
     const { account, apiKey } = await newAccount()
     const [key] = await app.operations.apiKeys.list(email)
     const facts = { apiKeyId: key?.id, name: 'default', permissions: null, expiresAt: null }
@@ -46,7 +46,7 @@ describe('an account', () => {
     expect(await creditOf(apiKey)).toBe(1)
   })
 
-  it('is made once, with what it begins with', async () => {
+  it('is created once, with its initial key and credit', async () => {
     const { account } = await newAccount()
     const before = await eventsOf(account.id)
     const again = app.operations.accounts.create({ email, creditNanos: 5n })
@@ -56,7 +56,7 @@ describe('an account', () => {
     expect(await eventsOf(poor.id)).toMatchObject([{ type: 'API_KEY_CREATED' }])
   })
 
-  it('cannot begin with more than it can have, nor with less than nothing', async () => {
+  it('cannot start with negative credit or with more than the maximum', async () => {
     const create = (creditNanos: bigint) => app.operations.accounts.create({ email: 'rich@example.com', creditNanos })
     const most = 999_999_999_000_000_000n
     await expect(create(most + 1n)).rejects.toThrow('credit: would give the account more than 999999999 $.')
@@ -66,7 +66,7 @@ describe('an account', () => {
 })
 
 describe('credit that is granted', () => {
-  it('is what can be spent, and is in the history', async () => {
+  it('can be spent, and is in the history', async () => {
     const { account, apiKey } = await newAccount()
     expect(await grant(2_500_000_001n, { reason: 'welcome' })).toEqual({
       email,
@@ -81,7 +81,7 @@ describe('credit that is granted', () => {
     ])
   })
 
-  it('adds up exactly when many grant at once', async () => {
+  it('adds up exactly when there are many grants at once', async () => {
     const { account, apiKey } = await newAccount()
     const amounts = Array.from({ length: 20 }, (_, index) => BigInt(index + 1))
     const operations = [app.operations, other.operations]
@@ -91,11 +91,11 @@ describe('credit that is granted', () => {
     expect(await creditOf(apiKey)).toBe(1.00000021)
     const events = await grantsOf(account.id)
     expect(events).toHaveLength(20)
-    // Each began where the one before it ended.
+    // Each grant began at the balance that the previous one left.
     expect(events.slice(1).map(({ before }) => before)).toEqual(events.slice(0, -1).map(({ after }) => after))
   })
 
-  it('with an idempotency key is granted once, for as long as there is an account', async () => {
+  it('with an idempotency key is granted once for the life of the account', async () => {
     const { account, apiKey } = await newAccount()
     const once = { amountNanos: 5n, idempotencyKey: 'ticket 7' }
     const gateways = [app.operations, other.operations, app.operations, other.operations]
@@ -112,7 +112,7 @@ describe('credit that is granted', () => {
     expect(await grantsOf(account.id)).toHaveLength(2)
     expect(await creditOf(apiKey)).toBe(1.000000012)
     await expect(grant(6n, { idempotencyKey: 'ticket 7' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
-    // The database itself allows no second.
+    // The database itself refuses a second entry.
     const copied = 'account_id, kind, amount_nanos, idempotency_key, posted_at'
     const copy = `INSERT INTO ledger_entries (${copied}) SELECT ${copied} FROM ledger_entries`
     await expect(app.sql(`${copy} WHERE account_id = ${account.id} AND idempotency_key IS NOT NULL`)).rejects.toThrow(
@@ -122,7 +122,7 @@ describe('credit that is granted', () => {
     expect(await grant(5n, { idempotencyKey: 'ticket 7' })).toMatchObject({ replayed: false })
   })
 
-  it('is above nothing, and below what no account can have', async () => {
+  it('is above 0 and within the maximum of an account', async () => {
     const { account, apiKey } = await newAccount()
     const most = 999_999_999_000_000_000n
     await expect(grant(0n)).rejects.toThrow('amount: must be above 0.')
@@ -143,7 +143,7 @@ describe('credit that is adjusted', () => {
   const adjust = (amountNanos: bigint, more: { idempotencyKey?: string; reason?: string } = {}) =>
     app.operations.accounts.adjustCredit(email, { amountNanos, reason: 'a mistake', ...more })
 
-  it('is given or taken, below zero as well, and is in the ledger and the history with why', async () => {
+  it('is added or deducted, even below zero, and the ledger and the history show the reason', async () => {
     const { account, apiKey } = await newAccount()
     const [beforeNanos, afterNanos] = [1_000_000_000n, -500_000_001n]
     expect(await adjust(-1_500_000_001n)).toEqual({ email, beforeNanos, afterNanos, replayed: false })
@@ -165,7 +165,7 @@ describe('credit that is adjusted', () => {
     expect(await app.operations.accounts.ledgerPage(account.id, lines[0]?.id as number, 1)).toEqual([second])
   })
 
-  it('is so once for each idempotency key, which no grant shares', async () => {
+  it('is adjusted once per idempotency key, which no grant may share', async () => {
     await newAccount()
     const first = await adjust(-5n, { idempotencyKey: 'ticket 8' })
     expect(await adjust(-5n, { idempotencyKey: 'ticket 8' })).toEqual({ ...first, replayed: true })
@@ -174,7 +174,7 @@ describe('credit that is adjusted', () => {
     await expect(grant(5n, { idempotencyKey: 'ticket 9' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
   })
 
-  it('is by something, for a reason, and within what can be written', async () => {
+  it('needs an amount other than 0, a reason, and a balance within the maximum', async () => {
     const { account } = await newAccount()
     await expect(adjust(0n, { reason: '' })).rejects.toThrow('amount: must not be 0. reason: must not be empty.')
     const most = 999_999_999_000_000_000n
@@ -185,7 +185,7 @@ describe('credit that is adjusted', () => {
     expect(await grantsOf(account.id)).toEqual([])
   })
 
-  it('leaves what ran before paid for: GPUs are charged until it is taken, and no longer', async () => {
+  it('is deducted after charging GPUs up to that instant', async () => {
     const { apiKey, account } = await newAccount()
     const { rentToStatus } = rentalsOf(app)
     const id = await rentToStatus(apiKey, 'running')
@@ -205,8 +205,8 @@ describe('credit that is adjusted', () => {
   })
 })
 
-describe('keys', () => {
-  it('are listed without their secrets, and end by id or by name', async () => {
+describe('the keys of an account', () => {
+  it('are listed without their secrets, and are revoked by id or by name', async () => {
     const { account, apiKey } = await newAccount()
     const permissions = { api: { misc: {} } }
     const make = (name: string) => app.operations.accounts.createApiKey(email, { name, permissions })
@@ -244,7 +244,7 @@ describe('keys', () => {
   })
 })
 
-it('accounts are listed in pages, with the keys that work and the instances that are not destroyed', async () => {
+it('the list of accounts has pages, and counts active keys and instances that are not destroyed', async () => {
   const { account } = await newAccount()
   const { accounts: operations, apiKeys } = app.operations
   await operations.createApiKey(email, { permissions: null, expiresAt: new Date(app.clock.now().getTime() + 1) })

@@ -38,20 +38,20 @@ const setQuotas = async (...options: string[]) =>
 const stopped = { image: 'ubuntu', target_state: 'stopped' }
 
 describe('an account', () => {
-  it('has as many instances as its quota allows, and no more, on either face', async () => {
+  it('cannot have more instances than its quota, on either face', async () => {
     for (let count = 0; count < 3; count += 1) await rentals.rent(key, stopped)
     expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('instances', 3, 3))
     const offerId = String(await rentals.newOffer())
     const fields = '... on Error { code } ... on QuotaExceededError { quota maximum used asked }'
     const query = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ${fields} } }`
     const input = { offerId, spec: { source: { image: 'ubuntu' }, targetState: 'STOPPED' } }
-    const told = { code: 'QUOTA_EXCEEDED', quota: 'INSTANCES', maximum: 3, used: 3, asked: 1 }
-    expect((await app.graphql(key, query, { input })).data.rentInstance).toEqual(told)
+    const refusal = { code: 'QUOTA_EXCEEDED', quota: 'INSTANCES', maximum: 3, used: 3, asked: 1 }
+    expect((await app.graphql(key, query, { input })).data.rentInstance).toEqual(refusal)
     const quote = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { blockers { ${fields} } } }`
-    expect((await app.graphql(key, quote, { input })).data.rentQuote).toEqual({ blockers: [told] })
+    expect((await app.graphql(key, quote, { input })).data.rentQuote).toEqual({ blockers: [refusal] })
   })
 
-  it('destroys one to have another', async () => {
+  it('can rent another instance after destroying one', async () => {
     const id = await rentals.rent(key, stopped)
     for (let count = 0; count < 2; count += 1) await rentals.rent(key, stopped)
     await app.rest(key, 'DELETE', `/instances/${id}/`)
@@ -59,7 +59,7 @@ describe('an account', () => {
     expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('instances', 3, 3))
   })
 
-  it('has as many instances that load as its quota allows: others rent, and start, when these run', async () => {
+  it('cannot have more loading instances than its quota until these run', async () => {
     await rentals.rent(key)
     await rentals.rent(key)
     expect(await rentals.tryRent(key, { image: 'ubuntu' })).toMatchObject(quotaRefusal('loading', 2, 2))
@@ -70,7 +70,7 @@ describe('an account', () => {
     expect(await start()).toMatchObject({ status: 200 })
   })
 
-  it('recycles what runs only within that quota', async () => {
+  it('recycles a running instance only within the quota of loading instances', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     await rentals.rent(key)
     await rentals.rent(key)
@@ -79,7 +79,7 @@ describe('an account', () => {
     expect(await faces.mutate(key, 'recycleInstance', { id: String(id) })).toMatchObject({ code: 'QUOTA_EXCEEDED' })
   })
 
-  it('does not count what waits for GPUs as loading', async () => {
+  it('does not count instances that wait for GPUs as loading', async () => {
     await setQuotas('--instances', '9')
     const rival = await app.newKey(null, { creditNanos: 100_000_000_000n })
     for (let count = 0; count < 3; count += 1) {
@@ -97,7 +97,7 @@ describe('an account', () => {
     await rentals.rent(key)
   })
 
-  it('has as many GB of disks and volumes as its quota allows', async () => {
+  it('cannot have more GB of disks and volumes than its quota', async () => {
     await rentals.rent(key, { ...stopped, disk: 50 })
     const machineId = await volumes.newMachine()
     expect(await app.rest(key, 'PUT', '/volumes/', { id: machineId, size: 50.5 })).toMatchObject(
@@ -108,7 +108,7 @@ describe('an account', () => {
     expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('disk_gb', 100, 100, 8))
   })
 
-  it('has as many volumes as its quota allows, with a rental too', async () => {
+  it('cannot have more volumes than its quota, also when a rental creates them', async () => {
     const machineId = await volumes.newMachine()
     await volumes.make(key, machineId, 1)
     await volumes.make(key, machineId, 1)
@@ -123,7 +123,7 @@ describe('an account', () => {
 })
 
 describe('an operator', () => {
-  it('sets the quotas of one account, which counts at once, and gives them back to the settings', async () => {
+  it('sets quotas of one account, which apply at once, and restores the settings', async () => {
     expect(await setQuotas('--instances', '0', '--disk-gb', '7')).toEqual({
       ...{ account: email, instances: 0, loading: null, diskGb: 7, volumes: null },
     })
@@ -135,7 +135,7 @@ describe('an operator', () => {
     expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('disk_gb', 9, 8, 8))
   })
 
-  it('sees them in the list of accounts, and the account in its events', async () => {
+  it('sees quotas in the list of accounts, and the account sees them in its events', async () => {
     await setQuotas('--volumes', '5')
     await setQuotas('--volumes', '5')
     await setQuotas('--volumes', '6')
@@ -154,7 +154,7 @@ describe('an operator', () => {
     ])
   })
 
-  it('is told what is wrong with a quota', () => {
+  it('gets an explanation of a quota that is not valid', () => {
     const read = (...options: string[]) => findCommand(['account', 'limit', '--account', email, ...options])
     expect(() => read()).toThrow('No quota is given. Give at least one of --instances')
     expect(() => read('--instances', '1.5')).toThrow('--instances must be a whole number from 0')

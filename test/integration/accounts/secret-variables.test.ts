@@ -1,4 +1,4 @@
-// Environment variables that every new rental of an account gets, and nobody is shown.
+// Secret variables: every new rental of the account gets them, and no answer shows their values.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type EnvVar, restoreSecrets } from '../../../src/domain/launch/env.ts'
@@ -31,7 +31,7 @@ const remove = async (key: string, name: string) => {
     __typename ... on Error { code } ... on DeleteSecretVariableSuccess { deletedName } } }`
   return (await app.graphql(key, query, { name })).data.deleteSecretVariable
 }
-/** What a container is started with, which no face shows. */
+/** The environment of a container, which no face shows. */
 const environmentOf = async (id: number): Promise<Record<string, string>> => {
   const [row] = await app.sql(`SELECT launch -> 'env' AS env, secret_env FROM instances WHERE id = ${id}`)
   const { env, secret_env: sealed } = row as { env: EnvVar[]; secret_env: Buffer | null }
@@ -40,8 +40,8 @@ const environmentOf = async (id: number): Promise<Record<string, string>> => {
 }
 const rent = (key: string, body: object = {}) => rentals.rent(key, body)
 
-describe('over REST', () => {
-  it('they are set, masked, changed and deleted', async () => {
+describe('secret variables over REST', () => {
+  it('are set, masked, changed and deleted', async () => {
     const key = await newKey()
     expect(await secretsOf(key)).toEqual({})
     const added = await post(key, { key: 'hf_token', value: 'hush' })
@@ -58,7 +58,7 @@ describe('over REST', () => {
     const deleted = await app.rest(key, 'DELETE', '/secrets/', { key: 'A' })
     expect(deleted.body).toEqual({ success: true, msg: 'Environment variable deleted successfully' })
     expect(Object.keys(await secretsOf(key))).toEqual(['B', 'HF_TOKEN'])
-    // As it was set; one of exactly this name comes first.
+    // The name as it was set. A variable with exactly this name comes first.
     await set(key, [{ name: 'b', value: 'x' }])
     for (const left of [['B', 'HF_TOKEN'], ['HF_TOKEN']]) {
       expect((await app.rest(key, 'DELETE', '/secrets/', { key: 'b' })).status).toBe(200)
@@ -82,7 +82,7 @@ describe('over REST', () => {
     ['DELETE', {}, 'key: is required.'],
     ['DELETE', { key: 'A' }, 'Environment variable not found'],
     ['DELETE', { key: 'A\0' }, 'Environment variable not found'],
-  ])('%s of %j is refused', async (method, body, msg) => {
+  ])('are refused by %s with %j', async (method, body, msg) => {
     const key = await newKey()
     const answer = await app.rest(key, method, '/secrets/', body)
     expect([answer.status, answer.body.msg]).toEqual([400, expect.stringContaining(msg)])
@@ -90,7 +90,7 @@ describe('over REST', () => {
     expect(await secretsOf(key)).toEqual({})
   })
 
-  it('there are 16 at most, and a list is set as a whole', async () => {
+  it('are at most 16, and a list is set as a whole or not at all', async () => {
     const key = await newKey()
     const many = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `A${index}`, value: 'x' }))
     expect((await post(key, { env_vars: many(17) })).status).toBe(400)
@@ -103,8 +103,8 @@ describe('over REST', () => {
   })
 })
 
-describe('in GraphQL', () => {
-  it('they are the same ones, with their names as they are', async () => {
+describe('secret variables over GraphQL', () => {
+  it('are the same as over REST, with their exact names', async () => {
     const key = await newKey()
     const at = app.clock.now().toISOString()
     expect((await set(key, [{ name: 'http_proxy', value: 'p' }])).variables).toEqual([
@@ -124,7 +124,7 @@ describe('in GraphQL', () => {
     expect(await secretsOf(key)).toEqual({ B: '********' })
   })
 
-  it('what is wrong with them is said at once, and nothing is set', async () => {
+  it('are refused with every issue at once, and none is set', async () => {
     const key = await newKey()
     const answer = await set(key, [
       { name: 'GOOD', value: 'x' },
@@ -135,7 +135,7 @@ describe('in GraphQL', () => {
     expect(await secretsOf(key)).toEqual({})
   })
 
-  it('are told of, by name alone', async () => {
+  it('have events with their names only', async () => {
     const key = await newKey()
     await set(key, [{ name: 'TOKEN', value: 'hush' }])
     await remove(key, 'TOKEN')
@@ -154,7 +154,7 @@ describe('in GraphQL', () => {
 })
 
 describe('a rental', () => {
-  it('gets them, but for those that it or its template sets', async () => {
+  it('gets the secret variables, except those that it or its template sets', async () => {
     const key = await newKey()
     await set(
       key,
@@ -178,7 +178,7 @@ describe('a rental', () => {
     expect((await rentals.read(key, id)).extra_env).toContainEqual(['FROM_ACCOUNT', ''])
   })
 
-  it('keeps what it began with', async () => {
+  it('keeps the variables that it started with', async () => {
     const key = await newKey()
     await set(key, [{ name: 'TOKEN', value: 'first' }])
     const id = await rent(key)
@@ -188,7 +188,7 @@ describe('a rental', () => {
     expect(await environmentOf(await rent(key))).not.toHaveProperty('TOKEN')
   })
 
-  it('of another account gets none', async () => {
+  it('of another account gets no secret variables', async () => {
     const [key, other] = [await newKey(), await newKey()]
     await set(key, [{ name: 'TOKEN', value: 'hush' }])
     expect(await environmentOf(await rent(other))).not.toHaveProperty('TOKEN')
@@ -196,7 +196,7 @@ describe('a rental', () => {
   })
 })
 
-it('values are readable nowhere in the database or the log', async () => {
+it('the value of a secret variable is not readable in the database or the log', async () => {
   const key = await newKey()
   const value = 'a-value-that-is-nowhere-else'
   await set(key, [{ name: 'TOKEN', value }])
@@ -210,13 +210,13 @@ it('values are readable nowhere in the database or the log', async () => {
   expect(JSON.stringify(app.logLines)).not.toContain(value)
 })
 
-it.each(["'A-B'", "''", "'1'"])('cannot be called %s in the database', async name => {
+it.each(["'A-B'", "''", "'1'"])('a secret variable cannot have the name %s in the database', async name => {
   const writing = app.sql(`INSERT INTO secret_variables (account_id, name, value, created_at, updated_at)
     SELECT min(id), ${name}, 'x', now(), now() FROM accounts`)
   await expect(writing).rejects.toThrow('secret_variables_name')
 })
 
-it('there are no more than there may be, though the last comes at the same moment', async () => {
+it('an account has no more than 16 secret variables, even when several are set at once', async () => {
   const key = await newKey()
   await set(
     key,

@@ -30,7 +30,7 @@ async function anSshKey(actor: Actor): Promise<number> {
   return sshKey.id
 }
 
-/** An account with a container and as many keys. */
+/** An account with a container and this many keys. */
 async function aRenter(keys: number) {
   const actor = await gateway.newActor()
   await listMachines(gateway.operations, [{}])
@@ -56,7 +56,7 @@ async function keysOf(id: bigint): Promise<unknown[]> {
 const generationOf = async (id: bigint) =>
   (await gateway.sql('SELECT generation FROM instances WHERE id = $1', [id]))[0]?.['generation'] as number
 
-/** Somebody deletes the key in a transaction of his own, that ends once somebody waits for it. */
+/** Deletes the key in another transaction, which commits once `work` waits for it. */
 async function whileDeleting<T>(sshKey: number, work: () => Promise<T>): Promise<T> {
   return await withSession(testDatabase.url, async session => {
     await session.query('BEGIN')
@@ -72,8 +72,8 @@ async function whileDeleting<T>(sshKey: number, work: () => Promise<T>): Promise
   })
 }
 
-describe('an instance that is rented', () => {
-  it('gets all keys of its account, and no others', async () => {
+describe('a new instance', () => {
+  it('gets all keys of its account and no others', async () => {
     const renter = await aRenter(3)
     await anSshKey(await gateway.newActor())
     const [first, second, third] = renter.sshKeys as [number, number, number]
@@ -81,7 +81,7 @@ describe('an instance that is rented', () => {
     expect([await attachAll(renter), await keysOf(renter.id)]).toEqual([2, [first, third]])
   })
 
-  it('gets none where there is none', async () => {
+  it('gets no keys when its account has none', async () => {
     expect(await attachAll(await aRenter(0))).toBe(0)
   })
 
@@ -92,7 +92,7 @@ describe('an instance that is rented', () => {
     expect(await keysOf(renter.id)).toEqual([second])
   })
 
-  it('loses a key that is deleted while it gets it', async () => {
+  it('loses a key that is deleted while the instance gets it', async () => {
     const renter = await aRenter(2)
     const [first, second] = renter.sshKeys as [number, number]
     const before = await generationOf(renter.id)
@@ -112,7 +112,7 @@ describe('an instance that is rented', () => {
 })
 
 describe('a key that is deleted', () => {
-  it('is taken after the containers that have it, as by all who take both', async () => {
+  it('is locked after the containers that have it, like in every transaction that locks both', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     await gateway.services.sshKeys.attach(actor, id, sshKey)
@@ -125,7 +125,7 @@ describe('a key that is deleted', () => {
         isDone = true
       })
       await waitForLockWaiters(session, () => isDone)
-      // Fails where it has the key already, and waits for the container with it.
+      // Fails when the deletion has locked the key and waits for the container.
       await session.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
       await session.query('COMMIT')
     }).finally(() => deleting)
@@ -137,7 +137,7 @@ describe('a key that is replaced', () => {
   const replace = (actor: Actor, id: number, text: string) =>
     gateway.services.sshKeys.replace(actor, id, aPublicKey(text))
 
-  it('is taken after the containers that have it, as by all who take both', async () => {
+  it('is locked after the containers that have it, like in every transaction that locks both', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     await gateway.services.sshKeys.attach(actor, id, sshKey)
@@ -156,7 +156,7 @@ describe('a key that is replaced', () => {
     expect(await keysOf(id)).toEqual([sshKey])
   })
 
-  it('is replaced also in a container that gets it meanwhile', async () => {
+  it('is replaced in a new container that gets it meanwhile', async () => {
     const renter = await aRenter(1)
     const [sshKey] = renter.sshKeys as [number]
     const before = await generationOf(renter.id)
@@ -174,7 +174,7 @@ describe('a key that is replaced', () => {
     expect(await generationOf(renter.id)).toBe(before + 1)
   })
 
-  it('is replaced in a container that gets it meanwhile, which is waited for without holding the key', async () => {
+  it('is replaced in a container that gets it meanwhile, and is not locked during the wait for that container', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     const before = await generationOf(id)
@@ -191,7 +191,7 @@ describe('a key that is replaced', () => {
         await giver.query('COMMIT')
         return { done }
       })
-      // It sees the container now, which somebody else has before it.
+      // The replacement sees the container now, and waits for its lock.
       await waitUntilBlocksOthers(holder)
       await holder.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
       await holder.query('COMMIT')
@@ -200,14 +200,14 @@ describe('a key that is replaced', () => {
     expect(await generationOf(id)).toBe(before + 1)
   })
 
-  it('is not, when it is being deleted', async () => {
+  it('is not replaced when it is being deleted', async () => {
     const { actor, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     const replacing = whileDeleting(sshKey, () => replace(actor, sshKey, 'too late'))
     await expect(replacing).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('is not, by one that comes at the same moment', async () => {
+  it('is not replaced by a key that replaces another at the same moment', async () => {
     const { actor, sshKeys } = await aRenter(2)
     const both = await Promise.allSettled(sshKeys.map(id => replace(actor, id, 'twice')))
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
@@ -217,7 +217,7 @@ describe('a key that is replaced', () => {
 })
 
 describe('an account', () => {
-  it('has no more than 100 keys, though the last comes at the same moment', async () => {
+  it('has no more than 100 keys, even when two are registered at once', async () => {
     const { actor } = await aRenter(1)
     const add = `INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
       SELECT account_id, '', public_key, n::text, now() FROM ssh_keys, generate_series($2::int, $3::int) n WHERE account_id = $1`
@@ -237,7 +237,7 @@ describe('an account', () => {
     })
   })
 
-  it('reads no keys of instances of another', async () => {
+  it('cannot read the keys of instances of another account', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     await gateway.services.sshKeys.attach(actor, id, sshKeys[0] as number)
     const read = async (by: Actor) => (await gateway.services.sshKeys.byInstanceIds(by, [id]))[0]?.sshKeys
@@ -246,7 +246,7 @@ describe('an account', () => {
 })
 
 describe('a container', () => {
-  it('is not given a key that is being deleted', async () => {
+  it('does not get a key that is being deleted', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     const attaching = whileDeleting(sshKey, () => gateway.services.sshKeys.attach(actor, id, sshKey))
@@ -254,7 +254,7 @@ describe('a container', () => {
     expect(await keysOf(id)).toEqual([])
   })
 
-  it('is given a key that somebody else gives it at the same moment, once', async () => {
+  it('gets a key once, when several requests attach it at once', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const before = await generationOf(id)
     const attaching = Array.from({ length: 8 }, () => gateway.services.sshKeys.attach(actor, id, sshKeys[0] as number))
@@ -262,7 +262,7 @@ describe('a container', () => {
     expect(await generationOf(id)).toBe(before + 1)
   })
 
-  it('is given a new key that somebody else registers at the same moment', async () => {
+  it('gets a new key that another request registers at the same moment', async () => {
     const { actor, id } = await aRenter(0)
     const publicKey = aPublicKey('new to both')
     const { sshKey: model } = await gateway.services.sshKeys.register(await gateway.newActor(), { publicKey })
@@ -286,7 +286,7 @@ describe('a container', () => {
     expect(await keysOf(id)).toEqual([registered])
   })
 
-  it('loses a key that it gets while that is deleted, and is waited for without holding the key', async () => {
+  it('loses a key that it gets during a deletion, which does not lock the key while it waits for the container', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     await withSession(testDatabase.url, async holder => {
@@ -302,7 +302,7 @@ describe('a container', () => {
         await giver.query('COMMIT')
         return { done }
       })
-      // It sees the key in the instance now, which somebody else has before it.
+      // The deletion sees that the instance has the key, and waits for the lock of the instance.
       await waitUntilBlocksOthers(holder)
       const { rows } = await holder.query(
         'SELECT id FROM ssh_keys WHERE id = $1 AND deleted_at IS NULL FOR SHARE NOWAIT',
@@ -315,7 +315,7 @@ describe('a container', () => {
     expect(await keysOf(id)).toEqual([])
   })
 
-  it('takes a change of its keys that comes while it is looked at', async () => {
+  it('gets a change of its keys that comes during a pass', async () => {
     const { actor, id, sshKeys } = await aRenter(2)
     const shown = async () =>
       (await gateway.sql('SELECT ssh_keys FROM simulated_containers WHERE instance_id = $1', [id]))[0]?.['ssh_keys']
@@ -334,7 +334,7 @@ describe('a container', () => {
     expect(await shown()).toHaveLength(2)
   })
 
-  it('tells the gateway once something has changed, and only then', async () => {
+  it('wakes the gateway once per change of its keys, and never without one', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const { sshKeys: services } = gateway.services
     const wakesOf = async (work: () => Promise<unknown>) => {
@@ -348,8 +348,8 @@ describe('a container', () => {
     expect(await wakesOf(() => services.detach(actor, id, sshKey))).toBe(1)
     expect(await wakesOf(() => services.detach(actor, id, sshKey))).toBe(0)
     expect(await wakesOf(() => services.delete(actor, sshKey))).toBe(1)
-    const wish = { publicKey: aPublicKey('woken'), idempotencyKey: 'woken', instanceIds: [id] }
-    expect(await wakesOf(() => services.register(actor, wish))).toBe(1)
-    expect(await wakesOf(() => services.register(actor, wish))).toBe(0)
+    const input = { publicKey: aPublicKey('woken'), idempotencyKey: 'woken', instanceIds: [id] }
+    expect(await wakesOf(() => services.register(actor, input))).toBe(1)
+    expect(await wakesOf(() => services.register(actor, input))).toBe(0)
   })
 })

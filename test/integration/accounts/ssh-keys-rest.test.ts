@@ -1,4 +1,4 @@
-// SSH keys as REST clients register them, and let them into instances.
+// SSH keys over REST: registration, replacement and instances.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
@@ -22,7 +22,7 @@ const register = async (text: string, by = key): Promise<number> => {
   expect(status).toBe(200)
   return body.key.id
 }
-/** The keys that the container of an instance lets in. */
+/** The keys that can log in to the container of an instance. */
 const keysInContainer = async (id: number) => {
   await rentals.converge()
   const [row] = await app.sql(`SELECT ssh_keys FROM simulated_containers WHERE instance_id = ${id}`)
@@ -35,7 +35,7 @@ const listedKeys = async (id: number) => {
 }
 
 describe('the keys of an account', () => {
-  it('are a list at the top, with the key under both names that clients look for', async () => {
+  it('are a top-level list, with the key under both names that clients read', async () => {
     const by = await app.newKey()
     expect((await app.rest(by, 'GET', '/ssh/')).body).toEqual([])
     const line = aPublicKey('listed')
@@ -57,7 +57,7 @@ describe('the keys of an account', () => {
     expect((await app.rest(by, 'GET', '/users/current')).body).toMatchObject({ id: body.key.user_id, ssh_key: line })
   })
 
-  it('have each key once', async () => {
+  it('contain each key once', async () => {
     await register('twice')
     const { status, body } = await app.rest(key, 'POST', '/ssh/', { ssh_key: aPublicKey('twice') })
     const msg = 'The SSH key already exists on this account'
@@ -69,7 +69,7 @@ describe('the keys of an account', () => {
     [{ ssh_key: null }, 'ssh_key: is required.'],
     [{ ssh_key: 7 }, 'ssh_key: must be a text.'],
     [{ ssh_key: 'ssh-ed25519 AAAA' }, 'ssh_key: is damaged or cut off: send the whole line.'],
-  ])('refuse %j', async (body, msg) => {
+  ])('refuse the body %j', async (body, msg) => {
     const answer = await app.rest(key, 'POST', '/ssh/', body)
     expect([answer.status, answer.body]).toEqual([400, { success: false, error: 'invalid_args', msg }])
   })
@@ -81,7 +81,7 @@ describe('the keys of an account', () => {
     expect([again.status, again.body.error]).toEqual([404, 'not_found'])
   })
 
-  it('are as many as an account can have', async () => {
+  it('are at most as many as an account may have', async () => {
     const by = await app.newKey()
     await register('the first of many', by)
     await app.sql(`INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
@@ -93,7 +93,7 @@ describe('the keys of an account', () => {
 })
 
 describe('a key that is replaced', () => {
-  it('keeps its id, and the new one logs in where the old one did', async () => {
+  it('keeps its id, and the new key logs in where the old one did', async () => {
     const id = await register('old')
     const instance = await rentals.rent(key)
     expect(await keysInContainer(instance)).toContain(aPublicKey('old'))
@@ -106,7 +106,7 @@ describe('a key that is replaced', () => {
     expect(data.events.nodes).toEqual([{ message: 'SSH key replaced.' }])
   })
 
-  it('stays as it was in a virtual machine, into which nothing reaches', async () => {
+  it('stays in a virtual machine, which keeps its keys', async () => {
     const id = await register('of a machine')
     const instance = await rentals.rent(key, { vm: true }, { vmsEnabled: true })
     await app.rest(key, 'PUT', `/ssh/${id}/`, { ssh_key: aPublicKey('of no machine') })
@@ -118,14 +118,14 @@ describe('a key that is replaced', () => {
     expect(rows.map(row => row.public_key)).not.toContain(aPublicKey('of a machine'))
   })
 
-  it('by itself changes nothing', async () => {
+  it('by the same key changes nothing', async () => {
     const id = await register('same')
     const [before] = await app.sql('SELECT count(*) FROM events')
     const { status } = await app.rest(key, 'PUT', `/ssh/${id}/`, { ssh_key: aPublicKey('same') })
     expect([status, await app.sql('SELECT count(*) FROM events')]).toEqual([200, [before]])
   })
 
-  it('by one that the account has is refused, and so is one that it has not', async () => {
+  it('cannot become a key that the account has already, and must belong to the account', async () => {
     const [id] = [await register('one'), await register('other')]
     const { status, body } = await app.rest(key, 'PUT', `/ssh/${id}/`, { ssh_key: aPublicKey('other') })
     expect([status, body.error]).toEqual([400, 'duplicate'])
@@ -136,7 +136,7 @@ describe('a key that is replaced', () => {
 })
 
 describe('the keys of an instance', () => {
-  it('are those of its account, and a key of that is added as clients do it', async () => {
+  it('include a key of the account once a client adds it', async () => {
     const instance = await rentals.rent(key)
     const id = await register('later')
     expect(await listedKeys(instance)).not.toContain(id)
@@ -150,7 +150,7 @@ describe('the keys of an instance', () => {
     expect([again.status, again.body]).toEqual([200, { success: false, error: 'already_associated', msg }])
   })
 
-  it('take one that is not registered, which is registered by that', async () => {
+  it('include an added key that was not registered, which registers it', async () => {
     const instance = await rentals.rent(key)
     await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('nowhere') })
     expect(await keysInContainer(instance)).toContain(aPublicKey('nowhere'))
@@ -158,7 +158,7 @@ describe('the keys of an instance', () => {
     expect(body.at(-1).public_key).toBe(aPublicKey('nowhere'))
   })
 
-  it('take one that another account has too, each for itself', async () => {
+  it('include an added key that another account has, too, with an id of its own', async () => {
     const theirs = await register('shared', await app.newKey())
     const instance = await rentals.rent(key)
     const { body } = await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('shared') })
@@ -168,7 +168,7 @@ describe('the keys of an instance', () => {
     expect(await listedKeys(instance)).toContain(id)
   })
 
-  it('take no new key of who may not register one', async () => {
+  it('include no new key from a caller that may not register keys', async () => {
     const instance = await rentals.rent(key)
     const scoped = await app.newScopedKey(key, { api: { instance_write: {} } })
     const add = (text: string) => app.rest(scoped, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey(text) })
@@ -179,7 +179,7 @@ describe('the keys of an instance', () => {
     expect(await keysInContainer(instance)).not.toContain(aPublicKey('of a stranger'))
   })
 
-  it('lose one that is taken away', async () => {
+  it('no longer include a removed key', async () => {
     const id = await register('taken')
     const instance = await rentals.rent(key)
     const { body } = await app.rest(key, 'DELETE', `/instances/${instance}/ssh/${id}/`)
@@ -199,7 +199,7 @@ describe('the keys of an instance', () => {
     expect([answer.status, answer.body]).toEqual([400, failure])
   })
 
-  it('cannot be had of an instance that is none, was destroyed, or takes none', async () => {
+  it('are refused for an instance that does not exist, was destroyed, or takes no keys', async () => {
     const gone = await rentals.rent(key)
     await app.rest(key, 'DELETE', `/instances/${gone}/`)
     for (const id of [gone, 987_654_321]) {

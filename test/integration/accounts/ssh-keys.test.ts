@@ -68,21 +68,21 @@ async function keysIn(id: number): Promise<string[]> {
   return (row as { ssh_keys: string[] }).ssh_keys
 }
 
-/** Of an instance, or of everything, the newest last. */
+/** Events of an instance, or of everything, the newest last. */
 async function eventsOf(id?: number): Promise<{ type: string; before: unknown; after: unknown }[]> {
   const where = id === undefined ? "type LIKE 'SSH_KEY%'" : `instance_id = ${id} AND type LIKE '%SSH_KEY%'`
   return (await app.sql(`SELECT type, before, after FROM events WHERE ${where} ORDER BY id`)) as never
 }
 
-/** A virtual machine, with the keys that its account has. */
+/** Rents a virtual machine, which gets the keys of its account. */
 async function aVm(by: string): Promise<number> {
   return await rentals.rent(by, { vm: true }, { vmsEnabled: true })
 }
 
 const idOf = (sshKeyId: string) => Number(sshKeyId.slice(4))
 
-describe('registering', () => {
-  it('keeps the key without its comment, which becomes its name', async () => {
+describe('registering an SSH key', () => {
+  it('stores the key without its comment, which becomes its name', async () => {
     const publicKey = aKey()
     const { sshKey, replayed } = await register(key, { publicKey: `${publicKey} anna@laptop\n` })
     expect([sshKey, replayed]).toEqual([
@@ -105,7 +105,7 @@ describe('registering', () => {
     expect(data.node).toEqual({ id: sshKey.id, publicKey })
   })
 
-  it('lists keys in the order in which they came, and shows the newest over REST', async () => {
+  it('adds it to the end of the list, and REST shows the newest', async () => {
     const newest = async () => (await app.rest(key, 'GET', '/users/current/')).body.ssh_key
     expect([await listKeys(key), await newest()]).toEqual([[], ''])
     const [first, second] = [aKey(), aKey()]
@@ -117,7 +117,7 @@ describe('registering', () => {
     expect(await listKeys(key)).toHaveLength(1)
   })
 
-  it('says everything that is wrong, and keeps nothing', async () => {
+  it('reports every issue at once, and stores nothing', async () => {
     const { code, issues } = await register(key, {
       publicKey: 'ssh-ed25519 AAAA',
       name: 'a\nb',
@@ -131,7 +131,7 @@ describe('registering', () => {
   })
 
   it.each(Object.entries(privateKeys()))(
-    'refuses a private key of %s, and repeats and keeps nothing of it',
+    'refuses a private key of %s, without repeating or storing any of it',
     async (_, text) => {
       const before = app.logLines.length
       const answer = await register(key, { publicKey: text, name: text, idempotencyKey: 'private' })
@@ -141,13 +141,13 @@ describe('registering', () => {
       ])
       const kept = await app.sql(`SELECT (SELECT json_agg(k) FROM ssh_keys k), (SELECT json_agg(e) FROM events e),
       (SELECT json_agg(i) FROM idempotency_keys i WHERE key = 'private')`)
-      const told = JSON.stringify([answer, kept, app.logLines.slice(before)])
-      for (const word of text.split(/[\s-]+/).filter(({ length }) => length > 30)) expect(told).not.toContain(word)
+      const shown = JSON.stringify([answer, kept, app.logLines.slice(before)])
+      for (const word of text.split(/[\s-]+/).filter(({ length }) => length > 30)) expect(shown).not.toContain(word)
       expect(kept).toMatchObject([{ json_agg: null }])
     },
   )
 
-  it('refuses a key that the account has, whatever its comment, and names that', async () => {
+  it('refuses a key that the account has, with any comment, and names that key', async () => {
     const publicKey = aKey()
     const id = await registerKey(key, `${publicKey} one`)
     const refused = {
@@ -164,13 +164,13 @@ describe('registering', () => {
     expect(await registerKey(key, publicKey)).not.toBe(id)
   })
 
-  it('registers a key once, however many ask for it at the same moment', async () => {
+  it('registers a key once for several requests at once', async () => {
     const other = await startApp({ sharedApp: app })
     const publicKey = aKey()
     const query = `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { __typename
       ... on RegisterSshKeySuccess { sshKey { id } } ... on ConflictError { id } } }`
-    const asked = Array.from({ length: 20 }, (_, index) => (index % 2 ? app : other).graphql(key, query))
-    const answers = (await Promise.all(asked)).map(({ data }) => data.registerSshKey)
+    const requests = Array.from({ length: 20 }, (_, index) => (index % 2 ? app : other).graphql(key, query))
+    const answers = (await Promise.all(requests)).map(({ data }) => data.registerSshKey)
     await other.close()
     const [made, ...more] = answers.filter(({ __typename }) => __typename === 'RegisterSshKeySuccess')
     expect(more).toEqual([])
@@ -179,14 +179,14 @@ describe('registering', () => {
     expect(await listKeys(key)).toHaveLength(1)
   })
 
-  it('leaves it to the database that a key is there once', async () => {
+  it('is limited by the database to one row per key', async () => {
     await registerKey(key)
     const again =
       'INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at) SELECT account_id, name, public_key, fingerprint, now() FROM ssh_keys ORDER BY id DESC LIMIT 1'
     await expect(app.sql(again)).rejects.toThrow('ssh_keys_of_account')
   })
 
-  it('stops at 100 keys, also when many come at the same moment', async () => {
+  it('stops at 100 keys, also for many requests at once', async () => {
     await registerKey(key)
     await app.sql(`INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
       SELECT account_id, '', public_key, n::text, now() FROM ssh_keys, generate_series(1, 95) n
@@ -200,18 +200,18 @@ describe('registering', () => {
     expect((await register(key, { publicKey: aKey() })).sshKey).toBeTruthy()
   })
 
-  it('answers a repetition with what the first came to, and refuses another wish by the same key', async () => {
-    const wish = { publicKey: aKey(), name: 'mine', idempotencyKey: 'first' }
-    const first = await register(key, wish)
-    expect(await register(key, { ...wish, publicKey: `${wish.publicKey} comment` })).toEqual({
+  it('answers a repeated request with the first result, and refuses another input under its idempotency key', async () => {
+    const input = { publicKey: aKey(), name: 'mine', idempotencyKey: 'first' }
+    const first = await register(key, input)
+    expect(await register(key, { ...input, publicKey: `${input.publicKey} comment` })).toEqual({
       ...first,
       replayed: true,
     })
-    expect((await register(key, { ...wish, name: 'other' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
-    expect((await register(stranger, wish)).replayed).toBe(false)
+    expect((await register(key, { ...input, name: 'other' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
+    expect((await register(stranger, input)).replayed).toBe(false)
   })
 
-  it('lets the key into containers at once, or registers nothing', async () => {
+  it('attaches the key to all given containers, or registers nothing', async () => {
     const [one, two] = [await rentals.rentToStatus(key, 'running'), await rentals.rent(key)]
     const [ended, foreign] = [await rentals.rentToStatus(key, 'exited'), await rentals.rent(stranger)]
     const publicKey = aKey()
@@ -229,7 +229,7 @@ describe('registering', () => {
 })
 
 describe('a container', () => {
-  it('gets a key while it runs, and loses it, each once', async () => {
+  it('gets and loses a key once each, while it runs', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     expect(await keysIn(id)).toEqual([])
     const [first, second] = [aKey(), aKey()]
@@ -258,7 +258,7 @@ describe('a container', () => {
     ])
   })
 
-  it('that changed by itself is put right by the next look', async () => {
+  it('whose keys changed by themselves is corrected by the next pass', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const publicKey = aKey()
     await change('attach', key, id, await registerKey(key, publicKey))
@@ -269,7 +269,7 @@ describe('a container', () => {
     expect(await keysIn(id)).toEqual([publicKey])
   })
 
-  it('that is made gets the keys that it was given before', async () => {
+  it('is created with the keys attached before', async () => {
     const id = await rentals.rent(key)
     const publicKey = aKey()
     await change('attach', key, id, await registerKey(key, publicKey))
@@ -277,7 +277,7 @@ describe('a container', () => {
     expect([await keysIn(id), (await rentals.read(key, id)).actual_status]).toEqual([[publicKey], 'running'])
   })
 
-  it('that is stopped has another key before it starts again', async () => {
+  it('that was stopped has its changed keys when it starts again', async () => {
     const [first, second] = [aKey(), aKey()]
     const [one, two] = [await registerKey(key, first), await registerKey(key, second)]
     const id = await rentals.rent(key)
@@ -292,7 +292,7 @@ describe('a container', () => {
     expect([await keysIn(id), (await rentals.read(key, id)).actual_status]).toEqual([[second], 'loading'])
   })
 
-  it('in args mode gets no key, neither when it is rented nor later', async () => {
+  it('in args mode gets no keys, neither when it is rented nor later', async () => {
     const sshKey = await registerKey(key)
     const id = await rentals.rent(key, { runtype: 'args' })
     const { data } = await app.graphql(key, `{ instance(id: ${id}) { sshKeys { id } } }`)
@@ -307,23 +307,23 @@ describe('a container', () => {
     expect([await keysIn(id), await eventsOf(id), await listKeys(key)]).toEqual([[], [], [{ id: sshKey, name: '' }]])
   })
 
-  it('costs as many statements per quiet look as one without keys', async () => {
+  it('with keys costs as many statements per idle pass as one without', async () => {
     const id = await rentals.rentToStatus(key, 'running')
-    const look = async () => {
+    const pass = async () => {
       app.clock.advance(61_000)
       await app.sql(`UPDATE instances SET due_at = NULL WHERE id <> ${id}`)
       const statements = await captureQueries(() => app.runUntilIdle())
-      // How often it is asked whether more is due, and of what first, is a matter of who is quicker.
+      // The number and order of polls for due work depend on timing.
       return statements.filter(text => !/SKIP LOCKED|^BEGIN|^COMMIT|advisory/.test(text)).toSorted()
     }
-    const without = await look()
+    const without = await pass()
     expect(without.length).toBeGreaterThan(2)
     for (const sshKey of [await registerKey(key), await registerKey(key)]) await change('attach', key, id, sshKey)
     await app.runUntilIdle()
-    expect(await look()).toEqual(without)
+    expect(await pass()).toEqual(without)
   })
 
-  it.each(['exited', 'offline', 'unknown'])('that is %s gets no key, and loses none', async status => {
+  it.each(['exited', 'offline', 'unknown'])('that is %s gets no key and loses none', async status => {
     const [id, sshKey] = [await rentals.rentToStatus(key, status), await registerKey(key)]
     const refused = { code: 'INVALID_STATE', message: expect.stringContaining(`The instance is ${status}`) }
     expect(await change('attach', key, id, sshKey)).toMatchObject(refused)
@@ -339,7 +339,7 @@ describe('a container', () => {
     }
   })
 
-  it('takes no key of another account, nor one that was deleted, which look like none', async () => {
+  it('cannot get a key of another account or a deleted one; both are not found', async () => {
     const id = await rentals.rent(key)
     const deleted = await registerKey(key)
     await remove(key, deleted)
@@ -357,7 +357,7 @@ describe('a container', () => {
 })
 
 describe('a virtual machine', () => {
-  it('keeps the keys that it was made with', async () => {
+  it('keeps the keys that it was created with', async () => {
     const renter = await app.newKey(null, someCredit)
     const inside = await registerKey(renter)
     const id = await aVm(renter)
@@ -382,8 +382,8 @@ describe('a virtual machine', () => {
   })
 })
 
-describe('deleting', () => {
-  it('takes the key out of every container', async () => {
+describe('deleting an SSH key', () => {
+  it('removes the key from every container', async () => {
     const [first, second] = [aKey(), aKey()]
     const [one, two] = [await registerKey(key, first), await registerKey(key, second)]
     const ids = [await rentals.rentToStatus(key, 'running'), await rentals.rentToStatus(key, 'running')]
@@ -399,7 +399,7 @@ describe('deleting', () => {
     expect((await app.graphql(key, `{ node(id: "${one}") { id } }`)).data.node).toBeNull()
   })
 
-  it('leaves alone what was destroyed before', async () => {
+  it('does not change instances that were destroyed before', async () => {
     const [id, sshKey] = [await rentals.rent(key), await registerKey(key)]
     await change('attach', key, id, sshKey)
     await app.rest(key, 'DELETE', `/instances/${id}/`)
@@ -408,7 +408,7 @@ describe('deleting', () => {
     expect(await eventsOf(id)).toEqual(events)
   })
 
-  it('finds nothing the second time', async () => {
+  it('is refused the second time', async () => {
     const id = await registerKey(key)
     await remove(key, id)
     const events = await eventsOf()
@@ -416,7 +416,7 @@ describe('deleting', () => {
     expect(await eventsOf()).toEqual(events)
   })
 
-  it('leaves the key in no container, however many let it in at the same moment', async () => {
+  it('leaves the key in no container, even when others attach it at the same moment', async () => {
     const ids: number[] = []
     while (ids.length < 6) ids.push(await rentals.rent(key))
     for (let round = 1; round <= 5; round += 1) {
@@ -429,7 +429,7 @@ describe('deleting', () => {
   })
 })
 
-describe('reading', () => {
+describe('reading SSH keys', () => {
   it('costs as many statements for the keys of 50 instances as for those of one', async () => {
     const many = await app.newKey(null, someCredit)
     for (const [by, instances] of [[key, 1] as const, [many, 50] as const]) {
@@ -451,7 +451,7 @@ describe('reading', () => {
     expect(await statements(many, 50)).toBe(await statements(key, 1))
   })
 
-  it('shows each change to what the same request asks for next', async () => {
+  it('shows each change to later fields of the same request', async () => {
     const [id, one, two] = [await rentals.rent(key), await registerKey(key), await registerKey(key)]
     const shown = '{ ... on InstanceSuccess { instance { sshKeys { id } } } }'
     const ask = async (mutations: string) => {
@@ -474,7 +474,7 @@ describe('reading', () => {
     ).toEqual([[two], undefined, [], undefined, [expect.any(String)]])
   })
 
-  it('shows nobody the keys of another', async () => {
+  it('never shows keys of another account', async () => {
     const id = await registerKey(key)
     expect(await listKeys(stranger)).not.toContainEqual(expect.objectContaining({ id }))
     const { data } = await app.graphql(stranger, `{ nodes(ids: ["${id}", "ssh_99999999999"]) { id } }`)
@@ -484,8 +484,8 @@ describe('reading', () => {
   })
 })
 
-describe('a key that is scoped', () => {
-  it('to write instances attaches what is registered, and sees it there', async () => {
+describe('a scoped API key', () => {
+  it('with instance_write attaches registered keys, and sees them on instances', async () => {
     const [id, sshKey] = [await rentals.rent(key), await registerKey(key)]
     const writer = await app.newScopedKey(key, { api: { instance_write: {} } })
     expect((await change('attach', writer, id, sshKey)).instance.sshKeys).toMatchObject([{ id: sshKey }])
@@ -494,7 +494,7 @@ describe('a key that is scoped', () => {
     expect(errors).toMatchObject([{ extensions: { missing: ['user_read'] } }])
   })
 
-  it('to write the account registers a key, and lets it into no container', async () => {
+  it('with user_write registers SSH keys, and cannot attach them to containers', async () => {
     const id = await rentals.rent(key)
     const writer = await app.newScopedKey(key, { api: { user_write: {} } })
     expect((await register(writer, { publicKey: aKey() })).sshKey).toBeTruthy()
@@ -504,7 +504,7 @@ describe('a key that is scoped', () => {
     expect(await listKeys(key)).toHaveLength(1)
   })
 
-  it('to read the account sees its keys, and to do nothing else with it', async () => {
+  it('with user_read lists SSH keys, and cannot change them', async () => {
     const sshKey = await registerKey(key)
     const viewer = await app.newScopedKey(key, { api: { user_read: { 'accounts.viewer': {} } } })
     const { errors } = await app.graphql(viewer, '{ viewer { sshKeys { id } } }')

@@ -18,7 +18,7 @@ type Row = {
   args: { event: string; message: string; instance_id: number | null }
 }
 const logsOf = async (key: string): Promise<Row[]> => {
-  // A transaction that is open elsewhere on the server holds events a while.
+  // A transaction that is open elsewhere on the server delays events.
   await expect
     .poll(async () => {
       const [{ pending }] = (await app.sql(
@@ -32,15 +32,15 @@ const logsOf = async (key: string): Promise<Row[]> => {
   return body
 }
 
-it('are an array of what changed, the newest first, with the key that did it', async () => {
+it('the audit logs are an array of changes, newest first, with the key that made each', async () => {
   const key = await app.newKey(null, someCredit)
   const id = await rentals.rent(key)
   await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'x' })
   await rentals.converge()
   const rows = await logsOf(key)
   const [{ id: keyId }] = (await app.sql('SELECT max(id) AS id FROM api_keys')) as [{ id: number }]
-  const labelled = rows.find(({ args }) => args.event === 'INSTANCE_LABEL_CHANGED')
-  expect(labelled).toEqual({
+  const labeled = rows.find(({ args }) => args.event === 'INSTANCE_LABEL_CHANGED')
+  expect(labeled).toEqual({
     ip_address: null,
     api_key_id: keyId,
     created_at: expect.any(Number),
@@ -52,7 +52,7 @@ it('are an array of what changed, the newest first, with the key that did it', a
   expect(ran).toMatchObject({ api_key_id: null, args: { instance_id: id } })
 })
 
-it('are the newest hundred', async () => {
+it('the audit logs have the newest hundred events', async () => {
   const key = await app.newKey(null, someCredit)
   const id = await rentals.rent(key)
   for (let label = 1; label <= 101; label += 1) await app.rest(key, 'PUT', `/instances/${id}/`, { label: `${label}` })
@@ -60,7 +60,7 @@ it('are the newest hundred', async () => {
   expect(rows.map(({ args }) => args.event)).toEqual(Array(100).fill('INSTANCE_LABEL_CHANGED'))
 })
 
-it('have nothing of another account, or of what the key may not read', async () => {
+it('the audit logs omit other accounts and what the key may not read', async () => {
   const [key, other] = [await app.newKey(null, someCredit), await app.newKey(null, someCredit)]
   const id = await rentals.rent(key)
   expect((await logsOf(other)).filter(({ args }) => args.instance_id === id)).toEqual([])
@@ -70,20 +70,20 @@ it('have nothing of another account, or of what the key may not read', async () 
   expect(status).toBe(403)
 })
 
-it('agree with the events of GraphQL', async () => {
+it('the audit logs agree with the events of GraphQL', async () => {
   const key = await app.newKey(null, someCredit)
   await rentals.rent(key)
   const rows = await logsOf(key)
   const { data } = await app.graphql(key, '{ events(last: 100) { nodes { type at message instanceId } } }')
   type Node = { type: string; at: string; message: string; instanceId: string | null }
-  const told = data.events.nodes.map(({ type, at, message, instanceId }: Node) => [
+  const ofGraphql = data.events.nodes.map(({ type, at, message, instanceId }: Node) => [
     type,
     Date.parse(at) / 1000,
     message,
     instanceId && Number(instanceId.replace('ins_', '')),
   ])
   expect(rows.map(({ args, created_at }) => [args.event, created_at, args.message, args.instance_id])).toEqual(
-    told.toReversed(),
+    ofGraphql.toReversed(),
   )
   expect(rows.length).toBeGreaterThan(1)
 })

@@ -1,4 +1,4 @@
-// What is written down of a rental, whoever did it: each thing that became true, once and in order.
+// The events of a rental: one per change, in order, by any author.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
@@ -19,7 +19,7 @@ beforeAll(async () => {
   testDatabase = await createDatabase()
   gateway = openGateway({ url: testDatabase.url, now: clock.now })
   const actor = await gateway.newActor()
-  // Its second key, whose id is not that of the account.
+  // A second key, whose id differs from that of the account.
   await gateway.operations.accounts.createApiKey('renter-0@example.com', { permissions: null })
   const [key] = await gateway.sql('SELECT max(id) AS id FROM api_keys')
   renter = { ...actor, apiKeyId: key?.['id'] as number }
@@ -62,10 +62,10 @@ type Facts = { reason?: string; before?: object; after?: object }
 const event = (type: string, api_key_id: number | null, { reason, before, after }: Facts = {}) => ({
   ...{ type, api_key_id, reason: reason ?? null, before: before ?? null, after: after ?? null },
 })
-/** What the renter asked for, with his key. */
+/** An event of a request by the renter. */
 const requestedEvent = (type: string, facts: Facts = {}) =>
   event(type, renter.apiKeyId, { reason: 'USER_REQUEST', ...facts })
-/** What Berth did itself. */
+/** An event of a change that Berth made itself. */
 const statusEvent = (from: string, to: string, reason?: string) =>
   event('INSTANCE_STATUS_CHANGED', null, {
     before: { status: from },
@@ -79,7 +79,7 @@ const runningEvent = () => statusEvent('loading', 'running', 'STARTED')
 const createdEvent = () => requestedEvent('INSTANCE_CREATED', { after: expect.any(Object) })
 
 describe('the events of an instance', () => {
-  it('tell its whole life, by whom and why', async () => {
+  it('tell its whole life, with authors and reasons', async () => {
     await aMachine()
     const { id } = await rent(renter)
     const update = (change: object) => gateway.services.instances.update(renter, [id], change)
@@ -114,20 +114,20 @@ describe('the events of an instance', () => {
       requestedEvent('INSTANCE_DESTROYED'),
       event('INSTANCE_REMOVED', null, {
         reason: 'CONTAINER_GONE',
-        // Without a proxy SSH has a port of the machine.
+        // Without a proxy, SSH uses a port of the machine.
         ...{ before: { diskMb: 8_000, ports: 1 }, after: { diskMb: 0, ports: 0 } },
       }),
     ])
   })
 
-  it('tell that a bid was passed by another, and that it was resumed', async () => {
+  it('tell that it was outbid and that it resumed', async () => {
     await aMachine()
     const { id: low } = await rent(renter, atBid(200_000_000n))
     await idle()
     const { id: high } = await rent(rival, atBid(300_000_000n))
     await idle()
     await gateway.services.instances.destroy(rival, [high])
-    // In this order: else the one might first be seen to wait until the other's container is gone.
+    // In this order. Otherwise the low bidder may first wait for the container of the high one to go.
     const leases = await gateway.reconciliation.claim(100)
     for (const id of [high, low])
       await gateway.reconcile(leases.find(({ instanceId }) => instanceId === id) as InstanceLease)
@@ -149,7 +149,7 @@ describe('the events of an instance', () => {
     expect(accounts).toEqual([{ account_id: renter.accountId }])
   })
 
-  it('say of what is started only what is no secret', async () => {
+  it('contain no secrets of the launch', async () => {
     await aMachine()
     const env = [{ name: 'TOKEN', value: 'a secret of the env' }]
     const launch = {

@@ -1,4 +1,4 @@
-// What all streams stand on: whoever follows is told everything in its order, once, until the stream ends.
+// The base of all streams: a follower gets every event once and in order until its stream ends.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createWakeUps, type WakeUps } from '../../../src/database/wake-ups.ts'
@@ -24,14 +24,14 @@ let rival: Actor
 const feeds: ReturnType<typeof createFeed>[] = []
 
 beforeEach(async () => {
-  // Nobody is told of anything by the mere passing of time.
+  // The poll timer does not run by itself.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   clock = manualClock()
   testDatabase = await createDatabase()
   gateway = openGateway({ url: testDatabase.url, now: clock.now })
   renter = await gateway.newActor()
   rival = await gateway.newActor()
-  // What was told of their accounts.
+  // Removes the events of creating the accounts.
   await gateway.sql('DELETE FROM events')
 })
 
@@ -49,7 +49,7 @@ const writeMany = (count: number) =>
     `INSERT INTO events (type, account_id, at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, ${count})`,
   )
 const watch = (cursor?: string) => gateway.services.events.watch(renter, {}, cursor)
-/** Has the feed read once more: whoever is let in is so at the end of a reading. */
+/** Makes the feed read once: a new follower is admitted at the end of a read. */
 const readOnce = async (feed = gateway.feed) => (await feed.subscribe(rival, {})).close()
 const revoke = ({ publicId }: Actor) =>
   gateway.sql("UPDATE api_keys SET revoked_at = '2026-11-21' WHERE public_id = $1", [publicId])
@@ -57,7 +57,7 @@ const ended = (ending: string) => ({ code: 'STREAM_ENDED', details: { ending } }
 const idsOf = (edges: { node: { id: bigint } }[]) => edges.map(({ node }) => node.id)
 const expected = async () => await idsInOrder(gateway.sql, renter)
 
-/** A feed whose reading of events is what the test makes of it. */
+/** A feed with a changed outbox or changed limits. */
 function feedOf(change: Partial<FeedOptions['outbox']>, limits?: FeedOptions['limits']) {
   const outbox = { ...outboxServices({ database: gateway.database }), ...change }
   const log = createLog('silent', { write: () => {} })
@@ -68,7 +68,7 @@ function feedOf(change: Partial<FeedOptions['outbox']>, limits?: FeedOptions['li
 const everyEvent = { includes: (_event: Event) => true }
 
 describe('a follower', () => {
-  it('is told transactions that commit in the opposite order of their ids, in the order in which they began', async () => {
+  it('gets the events of transactions in the order in which these began, whatever the order of ids and commits', async () => {
     const stream = await watch()
     await withSession(testDatabase.url, one =>
       withSession(testDatabase.url, async other => {
@@ -83,13 +83,13 @@ describe('a follower', () => {
       }),
     )
     await readOnce()
-    const told = idsOf(await takeEvents(stream, 2))
-    expect(told).toEqual(await expected())
-    expect(told).toEqual(told.toSorted((a, b) => Number(b - a)))
+    const received = idsOf(await takeEvents(stream, 2))
+    expect(received).toEqual(await expected())
+    expect(received).toEqual(received.toSorted((a, b) => Number(b - a)))
     await stream.return?.()
   })
 
-  it.each(['COMMIT', 'ROLLBACK'])('is told what waited behind a long transaction, once that ends in %s', async end => {
+  it.each(['COMMIT', 'ROLLBACK'])('gets events that a long transaction held back, once that ends in %s', async end => {
     const stream = await watch()
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
@@ -109,24 +109,24 @@ describe('a follower', () => {
     await stream.return?.()
   })
 
-  it('is told more events than are read at a time, as they happen and when it comes back', async () => {
+  it('gets more events than one read returns, both live and after it resumes', async () => {
     await write()
     await readOnce()
     const { endCursor } = await gateway.services.events.page(renter, {}, {})
     const live = await watch()
-    const told = takeEvents(live, 1_200)
+    const received = takeEvents(live, 1_200)
     for (const count of [700, 500]) {
       await writeMany(count)
       await readOnce()
     }
     const ids = (await expected()).slice(1)
-    expect(idsOf(await told)).toEqual(ids)
+    expect(idsOf(await received)).toEqual(ids)
     const resumed = await watch(endCursor as string)
     expect(idsOf(await takeEvents(resumed, 1_200))).toEqual(ids)
     for (const stream of [live, resumed]) await stream.return?.()
   })
 
-  it('is told nothing of before its cursor where its gateway stands behind that', async () => {
+  it('gets no event from before its cursor when its gateway has not read that far', async () => {
     const behind = await watch()
     await writeMany(800)
     const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
@@ -137,11 +137,11 @@ describe('a follower', () => {
     for (const one of [behind, stream]) await one.return?.()
   })
 
-  it.each(['', 'nonsense'])('is refused where its cursor is "%s"', async cursor => {
+  it.each(['', 'nonsense'])('is refused with the cursor "%s"', async cursor => {
     await expect(watch(cursor)).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
   })
 
-  it('that joins during a reading is told everything after its place, and nothing before it', async () => {
+  it('that joins during a read gets everything after its start position and nothing before', async () => {
     const gate = Promise.withResolvers<void>()
     let reads = 0
     const outbox = outboxServices({ database: gateway.database })
@@ -172,7 +172,7 @@ describe('a follower', () => {
     expect(placed.length).toBeLessThan(3)
   })
 
-  it('goes, and others are told on', async () => {
+  it('leaves without an effect on others', async () => {
     const [one, other] = [await watch(), await watch()]
     expect(gateway.feed.streamCount()).toBe(2)
     await one.return?.()
@@ -185,7 +185,7 @@ describe('a follower', () => {
     expect(gateway.feed.streamCount()).toBe(0)
   })
 
-  it('is told of machines whose offers changed, once, if it follows the market', async () => {
+  it('gets machines with changed offers once, if it follows the market', async () => {
     const [buyer, reader] = [
       await gateway.feed.subscribe(renter, { includesMarket: true }),
       await gateway.feed.subscribe(renter, everyEvent),
@@ -203,29 +203,29 @@ describe('a follower', () => {
   })
 })
 
-describe('a stream ends', () => {
+describe('a stream', () => {
   async function endingOf({ next }: FeedSubscription): Promise<unknown> {
     for (;;) await next()
   }
 
-  it('for a reader that is too slow, and goes on for others', async () => {
+  it('ends for a reader that is too slow, and continues for others', async () => {
     const [slow, quick] = [
       await gateway.feed.subscribe(renter, everyEvent),
       await gateway.feed.subscribe(renter, everyEvent),
     ]
-    const told: Event[] = []
+    const received: Event[] = []
     for (const _ of [1, 2, 3]) {
       await writeMany(400)
       await readOnce()
-      told.push(...((await quick.next())?.events ?? []))
+      received.push(...((await quick.next())?.events ?? []))
     }
     await expect(slow.next()).rejects.toMatchObject(ended('TOO_SLOW'))
-    expect(told.map(({ id }) => id)).toEqual(await expected())
+    expect(received.map(({ id }) => id)).toEqual(await expected())
     expect(gateway.feed.streamCount()).toBe(1)
     quick.close()
   })
 
-  it('for no reader that is merely to look again, however much happens', async () => {
+  it('does not end for a reader that is only woken, however much happens', async () => {
     const following = await gateway.feed.subscribe(renter, { wakesOn: ({ type }) => type === 'CREDIT_GRANTED' })
     for (const _ of [1, 2, 3]) {
       await writeMany(400)
@@ -239,7 +239,7 @@ describe('a stream ends', () => {
     expect(await waiting).toBeUndefined()
   })
 
-  it('with its key, and nothing is told that happened after that', async () => {
+  it('ends with its key, and delivers nothing that happened after that', async () => {
     const stream = await watch()
     await write()
     await revoke(renter)
@@ -249,7 +249,7 @@ describe('a stream ends', () => {
     await expect(watch()).rejects.toMatchObject(ended('KEY_ENDED'))
   })
 
-  it('with its key, also when that ends between the reading and the telling', async () => {
+  it('ends with its key, also when the key ends between the read and the delivery', async () => {
     const outbox = outboxServices({ database: gateway.database })
     const feed = feedOf({
       async readAfter(...args) {
@@ -264,7 +264,7 @@ describe('a stream ends', () => {
     await expect(following.next()).rejects.toMatchObject(ended('KEY_ENDED'))
   })
 
-  it('with its key, also amid what was missed', async () => {
+  it('ends with its key, also while it delivers missed events', async () => {
     await write()
     await readOnce()
     const { endCursor } = await gateway.services.events.page(renter, {}, {})
@@ -277,7 +277,7 @@ describe('a stream ends', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
 
-  it('with a key that expires or gets another secret, and after a day', async () => {
+  it('ends when its key expires or gets another secret, and after a day', async () => {
     const end = new Date(clock.now().getTime() + 3_600_000)
     await gateway.sql('UPDATE api_keys SET expires_at = $2 WHERE public_id = $1', [renter.publicId, end])
     const [expiring, reset] = [
@@ -294,7 +294,7 @@ describe('a stream ends', () => {
     await expect(endingOf(long)).rejects.toMatchObject(ended('TOO_LONG'))
   })
 
-  it('when the database went back to before what was told, with all cursors', async () => {
+  it('ends, and all cursors expire, when the database lost events that it delivered', async () => {
     const outbox = outboxServices({ database: gateway.database })
     let lost = 0n
     const feeds = [1, 2].map(() =>
@@ -321,7 +321,7 @@ describe('a stream ends', () => {
     expect((await later.next())?.events).toHaveLength(1)
   })
 
-  it('when another gateway found that the cursors have expired', async () => {
+  it('ends when another gateway expired all cursors', async () => {
     const stream = await watch()
     await gateway.sql('UPDATE outbox SET epoch = epoch + 1')
     await write()
@@ -335,7 +335,7 @@ describe('a stream ends', () => {
     await next.return?.()
   })
 
-  it('when its gateway stops, and none begins there', async () => {
+  it('ends when its gateway stops, which then refuses new streams', async () => {
     const [stream, reading] = [await watch(), await watch()]
     const waiting = reading.next()
     gateway.feed.stop()
@@ -346,7 +346,7 @@ describe('a stream ends', () => {
 })
 
 describe('streams', () => {
-  it('are so many of an account, however many keys it has', async () => {
+  it('are limited per account, over all its keys', async () => {
     const feed = feedOf({}, { perKey: 2, perAccount: 3, total: 5 })
     const another = { ...renter, apiKeyId: 99 }
     for (const actor of [renter, renter, another]) await feed.subscribe(actor, everyEvent)
@@ -355,7 +355,7 @@ describe('streams', () => {
     expect(feed.streamCount()).toBe(4)
   })
 
-  it('are so many of a key, and so many in all', async () => {
+  it('are limited per key and in total', async () => {
     const feed = feedOf({}, { perKey: 2, perAccount: 9, total: 3 })
     const [first] = [await feed.subscribe(renter, everyEvent), await feed.subscribe(renter, everyEvent)]
     await expect(feed.subscribe(renter, everyEvent)).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
@@ -368,17 +368,17 @@ describe('streams', () => {
     expect(feed.streamCount()).toBe(3)
   })
 
-  it('count also while they are let in', async () => {
+  it('count toward the limits while they wait to be admitted', async () => {
     const feed = feedOf({}, { perKey: 2, perAccount: 9, total: 3 })
-    const asked = await Promise.allSettled([1, 2, 3].map(() => feed.subscribe(renter, everyEvent)))
-    expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+    const results = await Promise.allSettled([1, 2, 3].map(() => feed.subscribe(renter, everyEvent)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
   })
 
-  it('outlive an outage of the database, with nothing lost and one line in the log', async () => {
+  it('survive an outage of the database with no event lost and one line in the log', async () => {
     const proxy = await startFaultyProxy(testDatabase.url)
     const behind = openGateway({ url: proxy.url, now: clock.now })
     const stream = await behind.services.events.watch(renter, {})
-    const told = takeEvents(stream, 3)
+    const received = takeEvents(stream, 3)
     await write()
     await behind.feed.subscribe(rival, {}).then(({ close }) => close())
     proxy.cut()
@@ -388,9 +388,9 @@ describe('streams', () => {
     }
     expect(behind.feed.streamCount()).toBe(1)
     proxy.heal()
-    // The safety net, which nobody wakes.
+    // The poll timer, without a wake-up.
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(idsOf(await told)).toEqual(await expected())
+    expect(idsOf(await received)).toEqual(await expected())
     expect(behind.lines.map(({ msg }) => msg)).toEqual(['Events cannot be read. Retrying.'])
     await stream.return?.()
     await behind.close()
@@ -409,7 +409,7 @@ describe('two gateways', () => {
   }
   const happen = (on: Gateway) => on.operations.accounts.grantCredit('renter-0@example.com', { amountNanos: 1n })
 
-  it('tell each other what happens', async () => {
+  it('wake each other on new events', async () => {
     const listening = Promise.withResolvers<void>()
     let telling: WakeUps | undefined
     const tellOthers = () => telling?.notify()
@@ -430,13 +430,13 @@ describe('two gateways', () => {
     }, tellOthers)
   })
 
-  it('find it by themselves where they are not told', async () =>
+  it('find new events by polling when no wake-up comes', async () =>
     await withOtherGateway(async other => {
       const stream = await watch()
       await happen(other)
-      const told = stream.next()
+      const received = stream.next()
       vi.advanceTimersByTime(1_000)
-      expect((await told).value.node).toMatchObject({ type: 'CREDIT_GRANTED' })
+      expect((await received).value.node).toMatchObject({ type: 'CREDIT_GRANTED' })
       await stream.return?.()
     }))
 })

@@ -1,4 +1,4 @@
-// What happened, as it is read afterwards: of an account, and of an instance.
+// The history of events: of an account and of an instance.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
@@ -15,7 +15,7 @@ let stranger: string
 beforeAll(async () => {
   app = await startApp()
   rentals = rentalsOf(app)
-  // Ids that are nothing else.
+  // Instance ids that no other type uses.
   await app.sql('ALTER SEQUENCE instances_id_seq RESTART 5000001')
   owner = await app.newKey(null, someCredit)
   stranger = await app.newKey(null, someCredit)
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+// biome-ignore lint/suspicious/noExplicitAny: any field of the query
 async function ask(key: string, query: string): Promise<any> {
   const { data, errors } = await app.graphql(key, query)
   expect(errors).toBeUndefined()
@@ -39,7 +39,7 @@ const page = async (key: string, args = ''): Promise<Page> =>
   (await ask(key, `{ events${args} { ${pageFields} } }`)).events
 const idsOf = ({ nodes }: Page) => nodes.map(({ id }) => id)
 const idOf = async (key: string) => (await ask(key, '{ viewer { id } }')).viewer.id.slice('acc_'.length) as string
-/** A key of an account to which nothing happened yet. */
+/** A key of an account without events. */
 async function newKey(account = {}): Promise<string> {
   const key = await app.newKey(null, account)
   await app.sql(`DELETE FROM events WHERE account_id = ${await idOf(key)}`)
@@ -51,7 +51,7 @@ const write = async (key: string, count = 1) =>
 const refusal = (code: string) => [{ extensions: { code } }]
 
 describe('an event', () => {
-  it('says what happened, when, why, by whom, and what changed, as this schema writes it', async () => {
+  it('says what happened, when, why, by which key, and what changed, in names of the schema', async () => {
     const id = await rentals.rent(owner, { label: 'first', disk: 20, price: 0.25, runtype: 'ssh_direct' })
     const offerId = (await ask(owner, `{ instance(id: ${id}) { offer { id } machine { id } } }`)).instance
     await rentals.converge()
@@ -63,7 +63,7 @@ describe('an event', () => {
     const by = (await ask(owner, '{ viewer { apiKeys { id current } } }')).viewer.apiKeys[0].id
     const common = { id: expect.stringMatching(/^evt_\d+$/), instanceId: `ins_${id}`, instance: { label: 'second' } }
     const at = expect.any(String)
-    const asked = {
+    const byOwner = {
       ...common,
       at,
       reason: 'USER_REQUEST',
@@ -89,7 +89,7 @@ describe('an event', () => {
     const added = (field: string, after: string) => ({ field, before: null, after })
     expect(instance.events.nodes).toEqual([
       {
-        ...{ ...asked, type: 'INSTANCE_CREATED', message: 'Instance rented.' },
+        ...{ ...byOwner, type: 'INSTANCE_CREATED', message: 'Instance rented.' },
         changes: expect.arrayContaining([
           added('image', 'ubuntu'),
           added('mode', 'SSH_DIRECT'),
@@ -102,7 +102,7 @@ describe('an event', () => {
         ]),
       },
       {
-        ...asked,
+        ...byOwner,
         reason: 'GPUS_FREE',
         apiKeyId: null,
         apiKey: null,
@@ -114,20 +114,20 @@ describe('an event', () => {
       became('LOADING', 'LOADING', 'The container is starting.'),
       became('LOADING', 'RUNNING', 'Instance is now running. The container is up.'),
       {
-        ...{ ...asked, type: 'INSTANCE_LABEL_CHANGED', message: 'Instance label changed to "second".' },
+        ...{ ...byOwner, type: 'INSTANCE_LABEL_CHANGED', message: 'Instance label changed to "second".' },
         changes: [{ field: 'label', before: 'first', after: 'second' }],
       },
       {
-        ...{ ...asked, type: 'INSTANCE_TARGET_CHANGED', message: 'Instance stop requested.' },
+        ...{ ...byOwner, type: 'INSTANCE_TARGET_CHANGED', message: 'Instance stop requested.' },
         changes: [{ field: 'targetState', before: 'RUNNING', after: 'STOPPED' }],
       },
     ])
   })
 
-  it('of any type is told in a sentence, with what it is about and without what only the operator knows', async () => {
+  it('of any type has a sentence, its subject, and no facts for operators only', async () => {
     const key = await newKey()
     const facts: Partial<Record<EventType, [object | null, object]>> = {
-      CREDIT_GRANTED: [{ creditNanos: '0' }, { creditNanos: '12500000000', idempotencyKey: 'told to nobody' }],
+      CREDIT_GRANTED: [{ creditNanos: '0' }, { creditNanos: '12500000000', idempotencyKey: 'a hidden key' }],
       VOLUME_CREATED: [null, { volumeId: '7', name: 'data', sizeMb: 10_500, machineId: 3, diskNanos: '42' }],
       API_KEY_CREATED: [null, { apiKeyId: 9, name: '', permissions: { api: { misc: {} } }, expiresAt: null }],
     }
@@ -139,10 +139,10 @@ describe('an event', () => {
       key,
       '{ events(first: 100) { nodes { type message changes { field before after } } } }',
     )
-    type Told = { type: string; message: string; changes: object[] }
-    expect(events.nodes.map(({ type }: Told) => type)).toEqual(types)
-    expect(events.nodes.every(({ message }: Told) => /^[A-Z].*\.$/.test(message))).toBe(true)
-    const of = (type: EventType) => events.nodes.find((node: Told) => node.type === type)
+    type EventNode = { type: string; message: string; changes: object[] }
+    expect(events.nodes.map(({ type }: EventNode) => type)).toEqual(types)
+    expect(events.nodes.every(({ message }: EventNode) => /^[A-Z].*\.$/.test(message))).toBe(true)
+    const of = (type: EventType) => events.nodes.find((node: EventNode) => node.type === type)
     expect(of('CREDIT_GRANTED').changes).toEqual([{ field: 'credit', before: '0', after: '12.5' }])
     const shown = Object.entries({
       volumeId: 'vol_7',
@@ -158,7 +158,7 @@ describe('an event', () => {
     expect(of('API_KEY_CREATED').changes).toContainEqual({ field: 'apiKeyId', before: null, after: 'key_9' })
   })
 
-  it('is found by its id, by nobody else, and not by a key that may not read what it is about', async () => {
+  it('is found by its id only within its account and by a key that may read its subject', async () => {
     await write(owner)
     const id = idsOf(await page(owner)).at(-1) as string
     const find = async (key: string) => (await ask(key, `{ node(id: "${id}") { id } }`)).node
@@ -170,7 +170,7 @@ describe('an event', () => {
 })
 
 describe('the history of an account', () => {
-  it('is the newest when nothing is said, and is read whole from either end', async () => {
+  it('starts with the newest events by default, and can be read whole from either end', async () => {
     const key = await newKey()
     await write(key, 57)
     const whole = idsOf(await page(key, '(first: 100)'))
@@ -192,7 +192,7 @@ describe('the history of an account', () => {
     expect(read).toEqual([whole, whole])
   })
 
-  it('goes on after its last cursor, also of a page that is empty', async () => {
+  it('continues after the last cursor of a page, also of an empty page', async () => {
     const key = await newKey()
     const { pageInfo } = await page(key)
     expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false, startCursor: null })
@@ -234,7 +234,7 @@ describe('the history of an account', () => {
     expect([data, errors]).toMatchObject([null, refusal(code)])
   })
 
-  it('shows a key what it may read otherwise, in pages that are full', async () => {
+  it('shows a key the events whose subjects it may read, in full pages', async () => {
     const key = await newKey(someCredit)
     const [one, other] = [await rentals.rent(key), await rentals.rent(key)]
     const read = async (permissions: Permissions['api']) => {
@@ -274,7 +274,7 @@ describe('the history of an instance', () => {
     expect(await count(20, 20)).toBe(await count(1, 1))
   })
 
-  it('is read in pages of their own where several are asked for', async () => {
+  it('has pages of its own when a request reads several instances', async () => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const { a, b } = await ask(
       owner,
@@ -288,7 +288,7 @@ describe('the history of an instance', () => {
     expect(b.oldest.nodes).toEqual([{ type: 'INSTANCE_CREATED', instanceId: `ins_${other}` }])
   })
 
-  it('needs the permission for it, of this instance', async () => {
+  it('needs the permission for this instance', async () => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const read = async (instance_read: NonNullable<Permissions['api']['instance_read']>) => {
       const key = await app.newScopedKey(owner, { api: { instance_read } })

@@ -1,4 +1,4 @@
-// How long events are kept, and how long a cursor is good: until something after it is missing.
+// How long events are kept. A cursor is valid until an event after it was deleted.
 
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ beforeEach(async () => {
   testDatabase = await createDatabase()
   gateway = openGateway({ url: testDatabase.url, now: clock.now })
   renter = await gateway.newActor()
-  // What was told of its account.
+  // Removes the events of creating the account.
   await gateway.sql('DELETE FROM events')
 })
 
@@ -41,10 +41,10 @@ const readFrom = (after: string) => gateway.services.events.page(renter, {}, { f
 const idsOf = (edges: { node: { id: bigint } }[]) => edges.map(({ node }) => node.id)
 const expired = { code: 'CURSOR_EXPIRED' }
 
-describe('events', () => {
+describe('old events', () => {
   const purge = (limit: number) => retentionServices({ database: gateway.database }, 90).purge(limit)
 
-  it('go after 90 days, from the front of the order and so many at a time', async () => {
+  it('are deleted after 90 days, from the front of the order and in batches', async () => {
     for (const _ of [1, 2, 3, 4, 5]) await write()
     clock.advance(90 * day)
     await write()
@@ -55,14 +55,14 @@ describe('events', () => {
     expect(await idsInOrder(gateway.sql, renter)).toEqual(before.slice(-1))
   })
 
-  it('stay behind one that is to stay, whatever they say of their time', async () => {
+  it('are kept as long as a newer event precedes them in the order', async () => {
     await write({}, new Date(clock.now().getTime() + day))
     await write()
     clock.advance(90 * day + 1)
     expect(await purge(100)).toBe(0)
   })
 
-  it('are not gone before they could be read', async () => {
+  it('are not deleted before they could be read', async () => {
     const old = new Date(0)
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
@@ -74,7 +74,7 @@ describe('events', () => {
     expect(await purge(100)).toBe(2)
   })
 
-  it('take with them what webhooks did with them', async () => {
+  it('are deleted with their webhook deliveries', async () => {
     await write()
     await gateway.sql(`INSERT INTO webhooks (account_id, url, types, secret, created_at)
       VALUES (${renter.accountId}, 'https://example.com', '{}', '', now())`)
@@ -86,7 +86,7 @@ describe('events', () => {
     expect(await gateway.sql('SELECT id FROM webhook_deliveries')).toEqual([])
   })
 
-  it('of a grant with a key go, and yet nothing is granted again when that is repeated', async () => {
+  it('of a grant are deleted, yet its idempotency key still prevents a second grant', async () => {
     const { accounts } = gateway.operations
     const email = 'kept@example.com'
     await accounts.create({ email })
@@ -99,7 +99,7 @@ describe('events', () => {
     expect(await gateway.sql('SELECT type, after FROM events')).toEqual([])
   })
 
-  it('are left to another gateway that deletes them now', async () => {
+  it('are left to another gateway that is deleting them', async () => {
     await write()
     clock.advance(90 * day + 1)
     await withSession(testDatabase.url, async session => {
@@ -112,7 +112,7 @@ describe('events', () => {
     expect(both.toSorted()).toEqual([0, 1])
   })
 
-  it('leave cursors before which nothing is missing, and no others', async () => {
+  it('leave a cursor valid only if no event after it is missing', async () => {
     for (const _ of [1, 2, 3]) await write()
     const { edges } = await all()
     const [first, second, third] = edges.map(({ cursor }) => cursor) as [string, string, string]
@@ -124,7 +124,7 @@ describe('events', () => {
     expect((await readFrom(third)).edges).toEqual([])
   })
 
-  it('that go while a stream reads what it missed end it', async () => {
+  it('that are deleted while a stream reads missed events end the stream', async () => {
     for (const _ of [1, 2, 3]) await write()
     const { edges } = await all()
     const stream = await gateway.services.events.watch(renter, {}, edges[0]?.cursor)
@@ -137,7 +137,7 @@ describe('events', () => {
 describe('a database', () => {
   const read = async () => (await gateway.sql('SELECT * FROM outbox'))[0] as { epoch: number; cluster: string }
 
-  it('keeps its cursors for as long as it is where it was', async () => {
+  it('keeps its cursors valid while it stays in its cluster', async () => {
     expect(await updateEpoch(testDatabase.url)).toBe(false)
     const first = await read()
     await write()
@@ -148,7 +148,7 @@ describe('a database', () => {
     expect((await readFrom(edges[0]?.cursor as string)).edges).toEqual([])
   })
 
-  it('that is in another cluster has other cursors, and the same events', async () => {
+  it('in another cluster has new cursors and the same events', async () => {
     await updateEpoch(testDatabase.url)
     const { cluster } = await read()
     await write()
@@ -164,11 +164,11 @@ describe('a database', () => {
     expect((await readFrom(after.edges[0]?.cursor as string)).edges).toEqual([])
   })
 
-  it('is looked at by each gateway that starts', async () => {
+  it('is checked for a new cluster by each gateway that starts', async () => {
     const first = await startApp()
     await first.sql("UPDATE outbox SET cluster = '7123/1/5'")
     const second = await startApp({ sharedApp: first })
-    // Whichever has the first new connection tells it, and none after that.
+    // Only the gateway with the first new connection logs it.
     const warnings = [...first.logLines, ...second.logLines].filter(({ msg }) =>
       /cursors of events have expired/.test(String(msg)),
     )
@@ -178,10 +178,10 @@ describe('a database', () => {
     await first.close()
   })
 
-  it('that was restored from a dump has its old events first, and tells the new ones', async () => {
+  it('restored from a dump has its old events first, and delivers new ones', async () => {
     await listMachines(gateway.operations, [{}])
     for (const _ of [1, 2, 3]) await write()
-    // As a cluster wrote them that had made many more transactions, out of the order of ids.
+    // As if a cluster with many more transactions had written them, out of the order of ids.
     await gateway.sql("UPDATE events SET xid = (9000000000 - id)::text::xid8 WHERE type = 'CREDIT_GRANTED'")
     await gateway.sql("UPDATE outbox SET purged_xid = '8000000000'")
     await withSession(testDatabase.url, async session => {
@@ -190,7 +190,7 @@ describe('a database', () => {
     })
     expect(idsOf((await all()).edges)).toEqual([])
     expect(await updateEpoch(testDatabase.url)).toBe(true)
-    // No machine is told as changed when this cluster comes to those transactions.
+    // No machine counts as changed when this cluster reaches those transaction ids.
     const { findChangedMachines } = outboxServices({ database: gateway.database })
     expect(await findChangedMachines(7_000_000_000n, 9_000_000_000n)).toEqual([])
     const old = await idsInOrder(gateway.sql, renter)
@@ -199,15 +199,15 @@ describe('a database', () => {
     expect(idsOf(edges)).toEqual(old)
     const stream = await gateway.services.events.watch(renter, {}, edges[0]?.cursor)
     await write()
-    const told: bigint[] = []
-    while (told.length < old.length) told.push((await stream.next()).value.node.id)
-    expect(told).toEqual((await idsInOrder(gateway.sql, renter)).slice(1))
+    const received: bigint[] = []
+    while (received.length < old.length) received.push((await stream.next()).value.node.id)
+    expect(received).toEqual((await idsInOrder(gateway.sql, renter)).slice(1))
     await stream.return?.()
     expect(await updateEpoch(testDatabase.url)).toBe(false)
   })
 
   it.each([true, false])(
-    'knows its timeline through a role that is no superuser, and its server if the role may ask (%s)',
+    'knows its timeline through a role without superuser rights, and its server if the role may read that (%s)',
     async mayAsk => {
       const role = `berth_test_${randomBytes(6).toString('hex')}`
       await gateway.sql(`CREATE ROLE ${role} LOGIN PASSWORD 'ordinary'`)

@@ -1,4 +1,4 @@
-// Why streams end that their readers would go on with, over both transports, and that nothing stays open behind them.
+// Why Berth ends streams, over both transports, and that nothing stays open after them.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -52,7 +52,7 @@ async function open(transport: Transport, { server }: Gateway, key: string, quer
   if (transport === 'SSE') return await subscribeSse(fetch, key, query, { url: `${server.url}/graphql` })
   const url = `${server.url.replace('http', 'ws')}/graphql`
   const connectionParams = { authorization: `Bearer ${key}` }
-  // All of a key go over one socket.
+  // All streams of a key share one socket.
   const name = `${url} ${key}`
   const client =
     clients.get(name) ?? createClient({ url, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0 })
@@ -79,7 +79,7 @@ describe.each(transports)('a stream over %s', transport => {
     return `key_${(row as { id: number }).id}`
   }
 
-  it.each(['revokeApiKey', 'resetApiKey'])('ends on every gateway, soon after %s', async mutation => {
+  it.each(['revokeApiKey', 'resetApiKey'])('ends on every gateway soon after %s', async mutation => {
     const key = await first.app.newScopedKey(renter, { api: { instance_read: {} } })
     const streams = [await opened(first, key), await opened(second, key)]
     const other = await opened(second, renter)
@@ -108,7 +108,7 @@ describe.each(transports)('a stream over %s', transport => {
     expect(await stream.readToEnd()).toEqual(ended('KEY_ENDED'))
   })
 
-  it('ends when its gateway stops, and goes on at another where it was', async () => {
+  it('ends when its gateway stops, and resumes at another from its cursor', async () => {
     const third = await startGateway()
     const id = await rentals.rent(renter)
     const query = (after: string) =>
@@ -117,20 +117,22 @@ describe.each(transports)('a stream over %s', transport => {
     const stream = await open(transport, third, renter, query(''))
     await expect.poll(() => third.app.countStreams()).toBe(1)
     await label('one')
-    const told = await stream.next()
+    const received = await stream.next()
     third.app.drain()
     expect(await stream.readToEnd()).toEqual(ended('GATEWAY_STOPS'))
     await label('two')
-    const resumed = await open(transport, second, renter, query(`after: "${told?.data.events.cursor}"`))
+    const resumed = await open(transport, second, renter, query(`after: "${received?.data.events.cursor}"`))
     await label('three')
-    const labels = [told, await resumed.next(), await resumed.next()].map(result => result?.data.events.node.changes)
+    const labels = [received, await resumed.next(), await resumed.next()].map(
+      result => result?.data.events.node.changes,
+    )
     expect(labels).toEqual(['one', 'two', 'three'].map(label => [{ after: label }]))
     await resumed.close()
     await third.server.close()
     await third.app.close()
   })
 
-  it('is refused to a key that has as many as it may', async () => {
+  it('is refused to a key that has reached its limit of streams', async () => {
     const id = await rentals.rent(renter)
     const key = await first.app.newScopedKey(renter, { api: { instance_read: {} } })
     const many = Array.from({ length: streamLimits.perKey }, () => open(transport, first, key, watchQuery(id)))
@@ -143,7 +145,7 @@ describe.each(transports)('a stream over %s', transport => {
 })
 
 describe('a reader that does not read', () => {
-  /** Nearly a megabyte each time, so that 80 of them, if they were kept, would be twice what is allowed. */
+  /** Nearly a megabyte per change. If 80 of them were kept, they would take twice the allowed memory. */
   const large = `label ${Array.from({ length: 29 }, (_, index) => `l${index}: launch { env { value } }`).join(' ')}`
   let id: number
   let hasty: Gateway['server']
@@ -155,7 +157,7 @@ describe('a reader that does not read', () => {
 
   afterAll(() => hasty.close())
 
-  /** Changes it 80 times, each time when the one before was told; returns what this process holds more of then. */
+  /** Changes the instance 80 times, one change after the other. Returns the growth of memory in bytes. */
   async function change(): Promise<number> {
     const before = measureMemory()
     for (let n = 1; n <= 80; n += 1) {
@@ -165,14 +167,14 @@ describe('a reader that does not read', () => {
     return measureMemory() - before
   }
 
-  /** More changes than anybody may be behind. */
+  /** Writes more events than a reader may be behind. */
   async function flood(): Promise<void> {
     await first.app.sql(`INSERT INTO events (type, account_id, instance_id, at)
       SELECT 'INSTANCE_LABEL_CHANGED', account_id, id, created_at FROM instances, generate_series(1, ${maxBufferedEvents + 1})
       WHERE id = ${id}`)
   }
 
-  it('is cut off over SSE, and little is kept for it', async () => {
+  it('is cut off over SSE, and takes little memory', async () => {
     const socket = connect(hasty.port, '127.0.0.1')
     const body = JSON.stringify({ query: watchQuery(id, large) })
     socket.write(
@@ -183,14 +185,14 @@ describe('a reader that does not read', () => {
     await expect.poll(() => first.app.countStreams(), { timeout: 5_000 }).toBe(1)
     expect(await change()).toBeLessThan(40_000_000)
     await expect.poll(() => first.app.countStreams(), { timeout: 10_000 }).toBe(0)
-    // The server has closed; what is on the way still comes.
+    // The server has closed the connection; data in transit still arrives.
     const cut = once(socket, 'close')
     await expect.poll(() => hasty.countConnections(), { timeout: 10_000 }).toBe(0)
     socket.resume()
     await cut
   })
 
-  it('is told of an instance in the outcome over a WebSocket, and little is kept for it', async () => {
+  it('gets the latest state of an instance over a WebSocket, and takes little memory', async () => {
     const { socket, say, heard } = await openRawSocket(hasty.url, { headers: { authorization: `Bearer ${renter}` } })
     say({ type: 'connection_init' })
     await expect.poll(() => heard).toHaveLength(1)
@@ -204,7 +206,7 @@ describe('a reader that does not read', () => {
     await expect.poll(() => first.app.countStreams(), { timeout: 5_000 }).toBe(2)
     expect(await change()).toBeLessThan(40_000_000)
     await flood()
-    // Events must all be told, and these are too many.
+    // A stream of events cannot skip any, and these are too many.
     await expect.poll(() => first.app.countStreams(), { timeout: 5_000 }).toBe(1)
     socket.resume()
     const isLast = () => JSON.stringify(heard.at(-1)).includes('"label":"80"')

@@ -24,7 +24,7 @@ const watchQuery = (id: number, fields: string) => `subscription { instanceChang
 const setLabel = (id: number, label: string) => app.rest(renter, 'PUT', `/instances/${id}/`, { label })
 const allClosed = () => expect.poll(() => app.countStreams(), { timeout: 5_000 }).toBe(0)
 
-/** What an instance is until something holds of it. */
+/** The states of an instance until a condition holds. */
 async function until(stream: Subscription, holds: (instance: Record<string, unknown>) => boolean) {
   const seen: Record<string, unknown>[] = []
   for (let result = await stream.next(); result; result = await stream.next()) {
@@ -36,7 +36,7 @@ async function until(stream: Subscription, holds: (instance: Record<string, unkn
 }
 
 describe('a watched instance', () => {
-  it('is seen on its way from renting to running', async () => {
+  it('is streamed on its way from renting to running', async () => {
     const offerId = await rentals.newOffer()
     const { data } = await app.graphql(
       renter,
@@ -59,7 +59,7 @@ describe('a watched instance', () => {
     await allClosed()
   })
 
-  it('is seen as it is after each event, with everything about it read anew', async () => {
+  it('is streamed after each event, with all its fields read again', async () => {
     const id = await rentals.rent(renter, { label: 'first' })
     const stream = await subscribe(watchQuery(id, 'label sshKeys { name }'))
     expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first', sshKeys: [] } } })
@@ -75,12 +75,12 @@ describe('a watched instance', () => {
     await stream.close()
   })
 
-  it('is seen to its end, where the stream completes', async () => {
+  it('is streamed until it is destroyed, when the stream completes', async () => {
     const id = await rentals.rentToStatus(renter, 'running')
     const stream = await subscribe(watchQuery(id, 'status'))
     const destroyed = await subscribe(watchQuery(id, 'destroyedAt'))
     await app.rest(renter, 'DELETE', `/instances/${id}/`)
-    // Its container is yet to go, which is told too.
+    // The removal of its container is yet to come, and is streamed, too.
     await until(destroyed, ({ destroyedAt }) => destroyedAt !== null)
     await rentals.converge()
     expect((await destroyed.readToEnd()).length).toBeGreaterThan(0)
@@ -93,7 +93,7 @@ describe('a watched instance', () => {
 })
 
 describe('a stream', () => {
-  it('is opened by GET too, and by a client that takes something else beside', async () => {
+  it('is opened also by GET, and by a client that accepts other types, too', async () => {
     const id = await rentals.rent(renter)
     const both = { accept: 'application/json, text/event-stream' }
     for (const options of [{ method: 'GET' }, { headers: both }] as SseOptions[]) {
@@ -135,7 +135,7 @@ describe('a stream', () => {
     })
   })
 
-  it('tells proxies to pass on each event at once, and to keep none', async () => {
+  it('tells proxies to forward each event at once and to cache none', async () => {
     const id = await rentals.rent(renter)
     const url = `http://berth.test/graphql?query=${encodeURIComponent(watchQuery(id, 'id'))}`
     const headers = { accept: 'text/event-stream', authorization: `Bearer ${renter}` }
@@ -157,7 +157,7 @@ describe('a stream', () => {
     await allClosed()
   })
 
-  it('is not left open by a client that went before it was answered', async () => {
+  it('is not left open by a client that disconnected before the answer', async () => {
     const id = await rentals.rent(renter)
     const closing = new AbortController()
     const init = {
@@ -174,8 +174,8 @@ describe('a stream', () => {
   })
 
   it.each([
-    ['no such instance', watchQuery(987_654_321, 'id'), 'NOT_FOUND', 200],
-    ['an id of something else', 'subscription { instanceChanged(id: "off_1") { id } }', 'BAD_USER_INPUT', 200],
+    ['an unknown instance', watchQuery(987_654_321, 'id'), 'NOT_FOUND', 200],
+    ['an id of another type', 'subscription { instanceChanged(id: "off_1") { id } }', 'BAD_USER_INPUT', 200],
     [
       'two root fields',
       'subscription { a: instanceChanged(id: 1) { id } b: instanceChanged(id: 1) { id } }',
@@ -188,7 +188,7 @@ describe('a stream', () => {
       'GRAPHQL_VALIDATION_FAILED',
       200,
     ],
-  ])('is refused over %s', async (_name, query, code, status) => {
+  ])('is refused for %s', async (_name, query, code, status) => {
     const stream = await subscribe(query)
     expect(stream.status).toBe(status)
     expect(await stream.readToEnd()).toEqual([
@@ -206,7 +206,7 @@ describe('a stream', () => {
   })
 })
 
-describe('a subscription whose field is left out', () => {
+describe('a subscription without its field', () => {
   it.each([
     'subscription { instanceChanged(id: 1) @skip(if: true) { id } }',
     'subscription { ... @include(if: false) { instanceChanged(id: 1) { id } } }',

@@ -1,4 +1,4 @@
-// Events as they happen: nothing left out, nothing twice, and nothing of others.
+// Streams of events: none missing, none twice, and none of other accounts.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
@@ -37,26 +37,26 @@ async function rent(actor: Actor): Promise<bigint> {
   return (await gateway.rent(actor, BigInt(offer?.['id'] as string))).id
 }
 
-it('nobody reads what happened to the instance of another', async () => {
-  const asked = { instanceId: await rent(renter), page: {} }
-  const read = async (actor: Actor) => (await gateway.services.events.instancePages(actor, [asked])).get(asked)?.edges
+it('an account cannot read the events of instances of another', async () => {
+  const query = { instanceId: await rent(renter), page: {} }
+  const read = async (actor: Actor) => (await gateway.services.events.instancePages(actor, [query])).get(query)?.edges
   expect([await read(renter), await read(rival)]).toMatchObject([[{}, {}], []])
 })
 
 describe('a stream of events', () => {
-  it('tells what happens from then on, to the account that it happens to', async () => {
+  it('delivers later events of its own account', async () => {
     const stream = await gateway.services.events.watch(renter, {})
     await rent(rival)
     const id = await rent(renter)
-    const told = await takeEvents(stream, 2)
-    expect(told.map(({ node }) => [node.type, node.instanceId])).toEqual([
+    const received = await takeEvents(stream, 2)
+    expect(received.map(({ node }) => [node.type, node.instanceId])).toEqual([
       ['INSTANCE_CREATED', id],
       ['INSTANCE_GRANTED', id],
     ])
     await stream.return?.()
   })
 
-  it('goes on after a cursor with what happened since', async () => {
+  it('continues after a cursor with the events since then', async () => {
     const stream = await gateway.services.events.watch(renter, {})
     await rent(renter)
     const [first] = await takeEvents(stream, 1)
@@ -64,17 +64,17 @@ describe('a stream of events', () => {
     const id = await rent(renter)
     const resumed = await gateway.services.events.watch(renter, {}, first?.cursor)
     const later = await rent(renter)
-    const told = await takeEvents(resumed, 5)
-    expect(told.map(({ node }) => node.type)).toEqual([
+    const received = await takeEvents(resumed, 5)
+    expect(received.map(({ node }) => node.type)).toEqual([
       'INSTANCE_GRANTED',
       ...['INSTANCE_CREATED', 'INSTANCE_GRANTED'],
       ...['INSTANCE_CREATED', 'INSTANCE_GRANTED'],
     ])
-    expect(told.map(({ node }) => node.instanceId).slice(1)).toEqual([id, id, later, later])
+    expect(received.map(({ node }) => node.instanceId).slice(1)).toEqual([id, id, later, later])
     await resumed.return?.()
   })
 
-  it('tells a key what it may read and no more, as it happens and after a cursor', async () => {
+  it('delivers only events that the key may read, both live and after a cursor', async () => {
     const [mine, other] = [await rent(renter), await rent(renter)]
     const permissions = {
       api: {
@@ -92,7 +92,7 @@ describe('a stream of events', () => {
           after: { label: name },
         })
     }
-    const told = async (stream: Parameters<typeof takeEvents>[0], count: number) => {
+    const takeOwn = async (stream: Parameters<typeof takeEvents>[0], count: number) => {
       const edges = await takeEvents(stream, count)
       expect(edges.map(({ node }) => node.instanceId)).toEqual(edges.map(() => mine))
       return edges
@@ -100,15 +100,15 @@ describe('a stream of events', () => {
     const live = await gateway.services.events.watch(scoped, {})
     await label('one')
     await label('two')
-    const [first] = await told(live, 2)
+    const [first] = await takeOwn(live, 2)
     await live.return?.()
     const resumed = await gateway.services.events.watch(scoped, {}, first?.cursor)
     await label('three')
-    expect((await told(resumed, 2)).map(({ node }) => node.after)).toEqual([{ label: 'two' }, { label: 'three' }])
+    expect((await takeOwn(resumed, 2)).map(({ node }) => node.after)).toEqual([{ label: 'two' }, { label: 'three' }])
     await resumed.return?.()
   })
 
-  it('goes on after a cursor without reading what is not asked for', async () => {
+  it('continues after a cursor without reading events outside the filter', async () => {
     const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
     await gateway.sql(
       `INSERT INTO events (type, account_id, at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, 1000)`,
@@ -123,7 +123,7 @@ describe('a stream of events', () => {
     await stream.return?.()
   })
 
-  it('ends for a reader that waits, when it goes', async () => {
+  it('ends for a waiting reader that leaves', async () => {
     const stream = await gateway.services.events.watch(renter, {})
     const waiting = stream.next()
     await stream.return?.()

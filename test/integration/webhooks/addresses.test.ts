@@ -1,4 +1,4 @@
-// Nothing is sent into the network that Berth stands in, whatever a URL or a name server says.
+// No webhook reaches Berth's own network, whatever a URL or a name server says.
 
 import { readFileSync } from 'node:fs'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
@@ -20,7 +20,7 @@ let app: TestApp
 let webhooks: ReturnType<typeof webhooksOf>
 let receiver: Receiver
 let key: string
-/** What name servers say, and what they were asked. */
+/** The answers of the name servers, and the names that were looked up. */
 let dnsAnswers: { address: string; family: number }[] = []
 let dnsQuestions: string[] = []
 
@@ -42,7 +42,7 @@ afterAll(async () => {
 beforeEach(async () => {
   key = await app.newKey()
   dnsQuestions = []
-  // What an earlier test left is not tried again.
+  // Deliveries of earlier tests are not retried.
   await app.sql('UPDATE webhook_deliveries SET due_at = NULL')
 })
 
@@ -64,17 +64,17 @@ describe('a webhook', () => {
     'https://[2002:7f00:1::]/',
     'https://[fd00::1]/',
     'https://[fe80::1]/',
-  ])('does not lead to %s', async url => {
+  ])('is refused with the URL %s', async url => {
     const answer = await webhooks.mutate(key, 'create', { url, types: ['CREDIT_GRANTED'] })
     expect(answer).toMatchObject({ __typename: 'InvalidInputError', issues: [{ path: 'url' }] })
     expect(await app.sql(`SELECT id FROM webhooks WHERE url = '${url}'`)).toEqual([])
   })
 
   it.each([
-    ['to this machine', [local]],
-    ['to it beside another', [far, local]],
-    ['to it in IPv6', [{ address: '::1', family: 6 }]],
-  ])('is sent nothing while the name of its host leads %s', async (_where, addresses) => {
+    ['this machine', [local]],
+    ['this machine and another', [far, local]],
+    ['this machine over IPv6', [{ address: '::1', family: 6 }]],
+  ])('is sent nothing while its host name resolves to %s', async (_where, addresses) => {
     dnsAnswers = addresses
     const before = receiver.received.length
     const { id } = await webhooks.create(key, `https://hooks.example.com:${portOf(receiver)}/`)
@@ -85,7 +85,7 @@ describe('a webhook', () => {
     expect([dnsQuestions, receiver.received.length]).toEqual([['hooks.example.com'], before])
   })
 
-  it('is looked up anew at every attempt', async () => {
+  it('has its host name resolved again for every attempt', async () => {
     dnsAnswers = []
     const { id } = await webhooks.create(key, 'https://hooks.example.com/')
     await webhooks.test(key, id)
@@ -101,7 +101,7 @@ describe('a webhook', () => {
   })
 
   it.each(['http://hooks.example.com/', 'https://127.0.0.1/'])(
-    'that was made when the operator allowed more is sent nothing: %s',
+    'is sent nothing if only an earlier setting allowed its URL: %s',
     async url => {
       dnsAnswers = [far]
       const { id } = await webhooks.create(key, 'https://hooks.example.com/')
@@ -115,10 +115,10 @@ describe('a webhook', () => {
   )
 })
 
-describe('sending', () => {
+describe('the webhook sender', () => {
   const post = (url: string) => ({ url, headers: { 'content-type': 'application/json' }, body: '{}' })
 
-  it('connects to the address that was found, and to none that the name has then', async () => {
+  it('connects only to the address that it resolved and checked', async () => {
     const plain = await openReceiver()
     const finds: string[] = []
     const resolve = async (host: string) => {
@@ -131,7 +131,7 @@ describe('sending', () => {
     await plain.close()
   })
 
-  it('tries the other addresses where nobody is at the first', async () => {
+  it('tries the other addresses when the first does not answer', async () => {
     const plain = await openReceiver()
     const nobody = { address: '127.0.0.2', family: 4 }
     const send = createWebhookSender({ privateWebhooks: true, resolve: async () => [nobody, local] })
@@ -139,7 +139,7 @@ describe('sending', () => {
     await plain.close()
   })
 
-  it('trusts a certificate that is by somebody known, for this name, and no other', async () => {
+  it('accepts only certificates of a known authority for the host name', async () => {
     const send = createWebhookSender({ privateWebhooks: true, resolve: async () => [local] })
     const sendTo = (host: string) => send(post(`https://${host}:${portOf(receiver)}/`), never)
     const before = receiver.received.length
@@ -160,7 +160,7 @@ describe('sending', () => {
     }
   })
 
-  it('ends at its time limit, wherever it hangs', async () => {
+  it('stops at its timeout, in the lookup or in the request', async () => {
     const plain = await openReceiver()
     plain.answer(() => {})
     const late = { error: 'The endpoint did not answer within 0.05 seconds.' }
@@ -171,7 +171,7 @@ describe('sending', () => {
     await plain.close()
   })
 
-  it('reads little of an answer, and waits for no end of it', async () => {
+  it('reads little of a response, and does not wait for its end', async () => {
     const plain = await openReceiver()
     let written = 0
     plain.answer(response => {
@@ -192,7 +192,7 @@ describe('sending', () => {
     await plain.close()
   })
 
-  it('says no more than that of whoever hangs up or speaks another language', async () => {
+  it('reports only an error code when an endpoint hangs up or does not speak HTTP', async () => {
     const plain = await openReceiver()
     const send = createWebhookSender({ privateWebhooks: true })
     plain.answer(response => response.destroy())

@@ -1,4 +1,4 @@
-// Events arrive at a real server: signed, at least once, again when they did not arrive, and not where they must not.
+// Delivery of events to a real server: signed, at least once, with retries, and only where they belong.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
@@ -26,7 +26,7 @@ beforeEach(async () => {
   return () => receiver.close()
 })
 
-/** Something that happens, and its event. */
+/** Registers an SSH key, which causes an event. */
 async function causeEvent(name: string, by = key): Promise<void> {
   const { data } = await app.graphql(
     by,
@@ -40,7 +40,7 @@ const receivedNames = () => receiver.received.map(({ event }) => event.after.nam
 const [seconds, minutes, hours] = [1_000, 60_000, 3_600_000]
 
 describe('an event', () => {
-  it('arrives signed, once, in the words of the GraphQL face', async () => {
+  it('arrives once, signed, with the names of the GraphQL face', async () => {
     const { id, secret } = await webhooks.create(key, `${receiver.url}/hooks?of=mine`)
     await causeEvent('first')
     await app.runUntilIdle()
@@ -74,7 +74,7 @@ describe('an event', () => {
     })
   })
 
-  it('arrives where its type was asked for, and nowhere else', async () => {
+  it('arrives only at webhooks for its type', async () => {
     const stranger = await app.newKey(null, someCredit)
     await webhooks.create(key, `${receiver.url}/keys`)
     await webhooks.create(key, `${receiver.url}/both`, ['INSTANCE_CREATED', 'SSH_KEY_REGISTERED'])
@@ -101,7 +101,7 @@ describe('an event', () => {
     expect(Object.keys(loading)).not.toContain('apiKeyId')
   })
 
-  it('of a test arrives at the webhook that is tested alone, whatever it was made for', async () => {
+  it('of a test arrives only at the tested webhook, whatever its types are', async () => {
     const tested = await webhooks.create(key, `${receiver.url}/tested`)
     await webhooks.create(key, `${receiver.url}/other`, ['WEBHOOK_TESTED'])
     const made = await webhooks.test(key, tested.id)
@@ -119,8 +119,8 @@ describe('an event', () => {
   })
 })
 
-describe('what does not arrive', () => {
-  it('is tried again, ever later, and not before; then it is given up', async () => {
+describe('a delivery that fails', () => {
+  it('is retried after growing delays, not earlier, and is given up in the end', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     receiver.answer(503)
     await causeEvent('refused')
@@ -157,7 +157,7 @@ describe('what does not arrive', () => {
     expect([new Set(ids).size, new Set(times).size]).toEqual([1, 9])
   })
 
-  it('arrives once the receiver takes it', async () => {
+  it('arrives once the receiver accepts it', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     receiver.answer(500)
     await causeEvent('late')
@@ -170,7 +170,7 @@ describe('what does not arrive', () => {
     ])
   })
 
-  it('is given up at once where the receiver is gone for good', async () => {
+  it('is given up at once when the receiver answers 410', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     receiver.answer(410)
     await causeEvent('gone')
@@ -180,8 +180,8 @@ describe('what does not arrive', () => {
 
   it.each([
     ['a server that does not run', 'http://127.0.0.1:1/', 'The connection failed: ECONNREFUSED.'],
-    ['a host that is none', 'http://nowhere.invalid/', 'The host was not found.'],
-  ])('at %s is told so', async (_where, url, error) => {
+    ['an unknown host', 'http://nowhere.invalid/', 'The host was not found.'],
+  ])('at %s shows the error', async (_where, url, error) => {
     const { id } = await webhooks.create(key, url)
     await causeEvent('nowhere')
     await app.runUntilIdle()
@@ -190,7 +190,7 @@ describe('what does not arrive', () => {
     ])
   })
 
-  it('is not carried after the receiver by a redirect', async () => {
+  it('is not sent to the target of a redirect', async () => {
     const { id } = await webhooks.create(key, `${receiver.url}/old`)
     receiver.answer(response => response.writeHead(307, { location: `${receiver.url}/new` }).end())
     await causeEvent('redirected')
@@ -203,14 +203,14 @@ describe('what does not arrive', () => {
 describe('docs/events.md', () => {
   const page = readPage('docs/events.md')
 
-  it('makes and reads webhooks', async () => {
+  it('has examples that create and read webhooks', async () => {
     const operations = [...page.matchAll(/^gql '(.*?)'$/gms)].map(([, operation]) => operation as string)
     expect(operations).toHaveLength(2)
     for (const operation of operations) expect((await app.graphql(key, operation)).errors).toBeUndefined()
     expect(await webhooks.list(key)).toMatchObject([{ url: 'https://example.com/berth' }])
   })
 
-  it('shows how to check that a request is from Berth, and recent', async () => {
+  it('shows how to check that a request is recent and from Berth', async () => {
     const [code = ''] = blocksOf(page, 'js')
     const { isFromBerth } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
     const { secret } = await webhooks.create(key, receiver.url)
@@ -240,8 +240,8 @@ describe('docs/events.md', () => {
   })
 })
 
-describe('a secret that is changed', () => {
-  it('signs beside the one before for 24 hours, and alone from then on', async () => {
+describe('a rotated secret', () => {
+  it('signs together with the old one for 24 hours, and alone after that', async () => {
     const { id, secret: old } = await webhooks.create(key, receiver.url)
     const rotated = await webhooks.mutate(key, 'rotate', { id })
     const all = [old, rotated.secret]
@@ -262,8 +262,8 @@ describe('a secret that is changed', () => {
   })
 })
 
-describe('a webhook that is deleted', () => {
-  it('is sent nothing more, neither what waits nor what happens then', async () => {
+describe('a deleted webhook', () => {
+  it('is sent nothing more, neither pending nor later events', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     receiver.answer(500)
     await causeEvent('waits')
@@ -284,10 +284,10 @@ describe('a webhook that is deleted', () => {
     ])
   })
 
-  it('is not sent what was written while it was deleted either', async () => {
+  it('is not sent events written during its deletion', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvent('between')
-    // As a transaction leaves it that began before the deletion and ends after it.
+    // The state after a transaction that begins before the deletion and ends after it.
     await app.sql(`UPDATE webhooks SET deleted_at = created_at, secret = '' WHERE id = ${id.slice(4)}`)
     await app.runUntilIdle()
     expect(receiver.received).toEqual([])
@@ -299,7 +299,7 @@ describe('a webhook that is deleted', () => {
   })
 })
 
-it('what cannot be opened fails as an attempt, and keeps nothing else from being sent', async () => {
+it('a webhook secret that cannot be opened fails the attempt, and does not hold up other deliveries', async () => {
   const sick = await webhooks.create(key, receiver.url)
   await app.sql(`UPDATE webhooks SET secret = 'nonsense' WHERE id = ${sick.id.slice(4)}`)
   const well = await webhooks.create(key, receiver.url)

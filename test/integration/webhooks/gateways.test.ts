@@ -1,4 +1,4 @@
-// Several gateways send the same events, and endpoints that hang, crash or lie keep nobody else waiting.
+// Several gateways share the deliveries. Endpoints that hang, crash or lie delay no others.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  // What an earlier test left is not due any more.
+  // Deliveries of earlier tests are not due any more.
   await app.sql('UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL')
   key = await app.newKey()
   receiver = await openReceiver()
@@ -51,7 +51,7 @@ async function causeEvents(count: number, by = key): Promise<string[]> {
 const receivedNames = (path: string) =>
   receiver.received.filter(one => one.path === path).map(({ event }) => event.after.name as string)
 
-/** What happens elsewhere between the choice of webhooks and the leasing of what they have. */
+/** Runs `act` between the choice of webhooks and the leasing of their deliveries. */
 function hookBeforeLease(pool: pg.Pool, act: () => Promise<void>): pg.Pool {
   const connect = async () => {
     const client = await pool.connect()
@@ -65,7 +65,7 @@ function hookBeforeLease(pool: pg.Pool, act: () => Promise<void>): pg.Pool {
   return { connect, emit: () => true } as unknown as pg.Pool
 }
 
-/** The database's side of a gateway, which does nothing by itself. */
+/** The delivery services of a gateway without its workers. */
 async function withDeliveries<T>(
   work: (deliveries: ReturnType<typeof deliveryServices>) => Promise<T>,
   between = async () => {},
@@ -81,7 +81,7 @@ async function withDeliveries<T>(
 }
 
 describe('two gateways', () => {
-  it('send every event once, and no more than two to a webhook at a time', async () => {
+  it('send every event once, and at most two to a webhook at a time', async () => {
     await webhooks.create(key, `${receiver.url}/a`)
     await webhooks.create(key, `${receiver.url}/b`)
     const [open, most] = [
@@ -92,7 +92,7 @@ describe('two gateways', () => {
       if (!open || !most) return
       open[path] = (open[path] ?? 0) + 1
       most[path] = Math.max(most[path] ?? 0, open[path])
-      // However slow the machine is, two get the chance to meet.
+      // Wait, so that two deliveries overlap even on a slow machine.
       const giveUpAt = performance.now() + 1_000
       do await sleep(5)
       while ((most[path] ?? 0) < 2 && performance.now() < giveUpAt)
@@ -106,7 +106,7 @@ describe('two gateways', () => {
     expect(Math.max(...Object.values(most ?? {}))).toBe(2)
   })
 
-  it('never lease more than two of a webhook, however they meet', async () => {
+  it('never lease more than two deliveries of a webhook, also when they claim at once', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(8)
     const claim = () => withDeliveries(deliveries => deliveries.claim(10))
@@ -117,10 +117,10 @@ describe('two gateways', () => {
     expect(await webhooks.deliveries(key, id)).toHaveLength(8)
   })
 
-  it('count again what is on its way once they have the webhook', async () => {
+  it('count the deliveries in progress again once they have locked the webhook', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(8)
-    // As another leaves it that took its turn after this one counted, and was done before this one had the lock.
+    // The state after another gateway claimed between the count and the lock of this one.
     const another = async () => {
       const until = new Date(app.clock.now().getTime() + 30_000).toISOString()
       const two = `SELECT id FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} ORDER BY id LIMIT 2`
@@ -130,8 +130,8 @@ describe('two gateways', () => {
   })
 })
 
-describe('a gateway that dies after it sent', () => {
-  it('leaves the event to another, which sends it again as the same', async () => {
+describe('a gateway that dies after sending an event', () => {
+  it('leaves the event to another, which sends it again with the same id', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(1)
     await withDeliveries(async deliveries => {
@@ -150,7 +150,7 @@ describe('a gateway that dies after it sent', () => {
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'DELIVERED', attempts: 1 }])
   })
 
-  it('writes nothing, should it come back when another has sent it', async () => {
+  it('records nothing if it comes back after another sent the event', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(1)
     await withDeliveries(async deliveries => {
@@ -167,21 +167,21 @@ describe('a gateway that dies after it sent', () => {
 })
 
 describe('an endpoint that hangs', () => {
-  it('is asked twice at a time, and keeps no other waiting', async () => {
+  it('gets two deliveries at a time, and delays no other endpoint', async () => {
     const hanging: (() => void)[] = []
     receiver.answer((response, { path }) => {
       if (path === '/hangs') hanging.push(() => response.writeHead(200).end())
       else response.writeHead(200).end()
     })
     const { id } = await webhooks.create(key, `${receiver.url}/hangs`)
-    const neighbour = await app.newKey()
+    const neighbor = await app.newKey()
     await webhooks.create(key, `${receiver.url}/own`)
-    await webhooks.create(neighbour, `${receiver.url}/neighbour`)
+    await webhooks.create(neighbor, `${receiver.url}/neighbor`)
     const all = await causeEvents(6)
-    await causeEvents(6, neighbour)
+    await causeEvents(6, neighbor)
     const done = app.runUntilIdle()
     await expect
-      .poll(() => [receivedNames('/own').length, receivedNames('/neighbour').length, hanging.length])
+      .poll(() => [receivedNames('/own').length, receivedNames('/neighbor').length, hanging.length])
       .toEqual([6, 6, 2])
     expect((await webhooks.deliveries(key, id)).map(({ status }) => status)).toEqual(Array(6).fill('PENDING'))
     receiver.answer(200)
@@ -190,7 +190,7 @@ describe('an endpoint that hangs', () => {
     expect(receivedNames('/hangs').toSorted()).toEqual(all)
   })
 
-  it('is called off when the gateway stops, and asked by another', async () => {
+  it('has its delivery aborted when the gateway stops, and another gateway sends it', async () => {
     receiver.answer(() => {})
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(1)
@@ -207,22 +207,22 @@ describe('an endpoint that hangs', () => {
 })
 
 describe('accounts', () => {
-  it('take turns, whoever has more webhooks and has waited longer', async () => {
+  it('take turns, even when one has more webhooks and has waited longer', async () => {
     for (let count = 1; count <= 6; count += 1) await webhooks.create(key, `${receiver.url}/${count}`)
     await causeEvents(4)
     app.clock.advance(1_000)
-    const neighbour = await app.newKey()
-    await webhooks.create(neighbour, `${receiver.url}/neighbour`)
-    await causeEvents(4, neighbour)
+    const neighbor = await app.newKey()
+    await webhooks.create(neighbor, `${receiver.url}/neighbor`)
+    await causeEvents(4, neighbor)
     await withDeliveries(async deliveries => {
       const urls = async (limit: number) =>
-        (await deliveries.claim(limit)).map(({ url }) => (url.endsWith('/neighbour') ? 'neighbour' : 'mine'))
-      expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbour'])
-      // Each has one on its way, so each has one more.
-      expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbour'])
-      // Of the neighbour's webhook two are on their way, so that is passed over.
+        (await deliveries.claim(limit)).map(({ url }) => (url.endsWith('/neighbor') ? 'neighbor' : 'mine'))
+      expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbor'])
+      // Each has one in progress, so each gets one more.
+      expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbor'])
+      // The neighbor's webhook has two in progress, so it is skipped.
       expect([await urls(1), await urls(1)]).toEqual([['mine'], ['mine']])
-      // An account has eight at most.
+      // An account has at most eight in progress.
       expect(await urls(10)).toEqual(Array(4).fill('mine'))
       expect(await urls(10)).toEqual([])
     })

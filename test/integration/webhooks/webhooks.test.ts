@@ -1,4 +1,4 @@
-// What can be asked of webhooks, by whom, and what of them nobody is told.
+// Webhooks: management, permissions, and secrets that stay hidden.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
@@ -28,7 +28,7 @@ const url = 'https://hooks.example.com/berth'
 const types = ['INSTANCE_CREATED']
 
 describe('a webhook', () => {
-  it('is made, shown and deleted', async () => {
+  it('is created, shown and deleted', async () => {
     const key = await app.newKey()
     const made = await webhooks.mutate(key, 'create', { url, types: ['SSH_KEY_DELETED', 'INSTANCE_CREATED', ...types] })
     expect(made).toEqual({
@@ -53,7 +53,7 @@ describe('a webhook', () => {
     expect((await app.graphql(key, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: null })
   })
 
-  it('is told of, with who did it, and without what its URL says beside its host', async () => {
+  it('has events with their author, and with only the host of its URL', async () => {
     const key = await app.newKey()
     const hidden = `${url}/T0KEN-in-the-path`
     const { id } = await webhooks.create(key, hidden, types)
@@ -73,7 +73,7 @@ describe('a webhook', () => {
     ])
   })
 
-  it('is refused with everything that is wrong with it', async () => {
+  it('is refused with every issue at once', async () => {
     const key = await app.newKey()
     const answer = await webhooks.mutate(key, 'create', { url: 'https://me:hush@example.com/', types: [] })
     expect(answer.issues).toEqual([
@@ -83,7 +83,7 @@ describe('a webhook', () => {
     expect(JSON.stringify(answer)).not.toContain('hush')
   })
 
-  it('is made once for an idempotency key, and another with it is refused', async () => {
+  it('is created once per idempotency key, which refuses another input', async () => {
     const key = await app.newKey()
     const input = { url, types, idempotencyKey: 'one' }
     const [first, second] = [await webhooks.mutate(key, 'create', input), await webhooks.mutate(key, 'create', input)]
@@ -97,7 +97,7 @@ describe('a webhook', () => {
     expect(fourth).toEqual({ ...third, replayed: true })
   })
 
-  it('is one of eight at most, also when they are made at once', async () => {
+  it('is one of at most eight, also when several are created at once', async () => {
     const key = await app.newKey()
     const answers = await Promise.all(
       Array.from({ length: 11 }, (_, index) => webhooks.mutate(key, 'create', { url: `${url}/${index}`, types })),
@@ -118,13 +118,13 @@ describe('a key', () => {
 
   it.each([
     ['that may not read instances', { user_read: {} }, 'instance_read for instances.get'],
-    ['that may list them only', { instance_read: { 'instances.list': {} } }, 'instance_read for instances.get'],
+    ['that may only list instances', { instance_read: { 'instances.list': {} } }, 'instance_read for instances.get'],
     [
-      'that may read one of them',
+      'that may read one instance',
       { instance_read: { 'instances.get': { constraints: { id: { eq: 5 } } } } },
       'instance_read for instances.get without its constraint on id',
     ],
-  ])('%s is told nothing of them by a webhook either', async (_who, permissions, lack) => {
+  ])('%s cannot create a webhook for their events', async (_who, permissions, lack) => {
     const { owner, narrow } = await scoped(permissions)
     const create = (types: string[]) => webhooks.mutate(narrow, 'create', { url, types })
     for (const types of [['INSTANCE_CREATED'], ['INSTANCE_OUTBID', 'INSTANCE_CREATED']]) {
@@ -133,19 +133,19 @@ describe('a key', () => {
       expect(errors[0].message.endsWith(`it lacks ${lack}.`)).toBe(true)
     }
     expect(await webhooks.list(owner)).toEqual([])
-    // Nor is it given the secret of one that tells.
+    // The key cannot get the secret of such a webhook, either.
     const { id } = await webhooks.create(owner, url, types)
     const { errors } = await webhooks.mutate(narrow, 'rotate', { id })
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
   })
 
-  it('that may read everything of a type has it sent', async () => {
+  it('that may read all events of a type can create a webhook for it', async () => {
     const { narrow } = await scoped({ instance_read: { 'instances.get': {} }, user_read: { 'sshKeys.list': {} } })
     const answer = await webhooks.mutate(narrow, 'create', { url, types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] })
     expect(answer).toMatchObject({ webhook: { types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] } })
   })
 
-  it('sees of deliveries those of events that it may read', async () => {
+  it('sees only deliveries of events that it may read', async () => {
     const { owner, narrow } = await scoped({ user_read: { 'webhooks.list': {} } })
     const { id } = await webhooks.create(owner, receiver.url, ['API_KEY_CREATED', 'WEBHOOK_CREATED'])
     await webhooks.create(owner, url)
@@ -156,7 +156,7 @@ describe('a key', () => {
     expect(await typesOf(narrow)).toEqual(['WEBHOOK_CREATED', 'WEBHOOK_CREATED'])
   })
 
-  it('of another account has none of them', async () => {
+  it('of another account sees none of the webhooks', async () => {
     const { id } = await webhooks.create(await app.newKey(), url)
     const stranger = await app.newKey()
     expect(await webhooks.list(stranger)).toEqual([])
@@ -164,7 +164,7 @@ describe('a key', () => {
   })
 })
 
-it('secrets are in the one answer, and in no other, no table, no log and no event', async () => {
+it('the secret of a webhook is in one answer, and in no other answer, table, log or event', async () => {
   const key = await app.newKey()
   const input = { url: receiver.url, types: Object.keys(eventReadOperations), idempotencyKey: 'secret' }
   const { secret, webhook } = await webhooks.mutate(key, 'create', input)
@@ -183,7 +183,7 @@ it('secrets are in the one answer, and in no other, no table, no log and no even
 })
 
 describe('a page of webhooks', () => {
-  it('costs as many statements as one of them, however much was sent', async () => {
+  it('costs as many statements as a single webhook, however many deliveries there are', async () => {
     const [few, many] = [await app.newKey(), await app.newKey()]
     await webhooks.create(few, url)
     for (let count = 1; count <= 8; count += 1) {
@@ -202,14 +202,14 @@ describe('a page of webhooks', () => {
     expect(await count(many, 8)).toBe(await count(few, 1))
   })
 
-  it.each([0, 51, -1])('has no %d deliveries', async first => {
+  it.each([0, 51, -1])('cannot have %d deliveries per webhook', async first => {
     const key = await app.newKey()
     await webhooks.create(key, url)
     const { errors } = await app.graphql(key, `{ viewer { webhooks { recentDeliveries(first: ${first}) { id } } } }`)
     expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
   })
 
-  it('has the newest 50 deliveries of each at most, the newest first', async () => {
+  it('has at most the newest 50 deliveries per webhook, newest first', async () => {
     const key = await app.newKey()
     const { id } = await webhooks.create(key, url)
     const ids: string[] = []
@@ -219,7 +219,7 @@ describe('a page of webhooks', () => {
   })
 })
 
-it('an event costs an account without webhooks no statement more', async () => {
+it('an event costs as many statements without webhooks as with one', async () => {
   const [none, some] = [await app.newKey(), await app.newKey()]
   await webhooks.create(some, url, ['API_KEY_CREATED'])
   const statements = async (key: string) => {

@@ -19,7 +19,7 @@ const timeout = 20_000 + 100 * numRuns
 const everything = Object.keys(operationCategories) as Operation[]
 const namesOf = (operation: Operation) => Object.keys((operationParameters as Record<string, object>)[operation] ?? {})
 
-// Few values and few operations, so that one is often within another.
+// Few values and few operations, so that one set of permissions often covers another.
 const bound = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: 0, max: 3 }) },
   { weight: 1, arbitrary: fc.constantFrom<string | boolean>('0', '2', true, false) },
@@ -44,7 +44,7 @@ const permissions = fc.option(
   fc.record({ api }).map(written => written as Permissions),
   { freq: 20 },
 )
-const asked = fc.record(
+const parameterValues = fc.record(
   { id: bound, relabels: bound, offerId: bound, machineId: bound, other: bound },
   { requiredKeys: [] },
 )
@@ -52,13 +52,13 @@ const covers = (granted: Permissions | null, wanted: Permissions | null) =>
   missingPermissions(granted, wanted).length === 0
 
 it(
-  'what a key may pass on may do nothing that the key may not',
+  'a key that creates another never grants an operation that it lacks',
   () => {
     let passed = 0
     const property = fc.property(
       permissions,
       permissions,
-      fc.array(asked, { minLength: 10 }),
+      fc.array(parameterValues, { minLength: 10 }),
       (granted, wanted, all) => {
         if (!covers(granted, wanted)) return
         passed += wanted && Object.keys(wanted.api).length > 0 ? 1 : 0
@@ -74,7 +74,7 @@ it(
 )
 
 it(
-  'what is refused may do something that the key may not, where nothing has more than one bound',
+  'a key is refused only permissions that exceed its own, when each parameter has one bound',
   () => {
     const simple = fc.oneof(
       ...['eq', 'lte', 'gte'].map(name => fc.integer({ min: 0, max: 3 }).map(to => ({ [name]: to }))),
@@ -95,7 +95,7 @@ it(
 )
 
 it(
-  'passing on is an order: everything passes on itself and nothing, full access everything, and what passes on what passes on',
+  'the covering of permissions is reflexive and transitive, with full access at the top and no permissions at the bottom',
   () => {
     const property = fc.property(permissions, permissions, permissions, (a, b, c) => {
       expect([covers(a, a), covers(null, a), covers(a, { api: {} })]).toEqual([true, true, true])
@@ -108,7 +108,7 @@ it(
 )
 
 it(
-  'whatever is sent is read or refused, and what is read without complaint is within the categories that there are',
+  'parsePermissions accepts or refuses any JSON, and accepts only existing categories',
   () => {
     const key = fc.oneof(
       fc.constantFrom('api', '__proto__', 'constraints', ...permissionCategories, ...everything),

@@ -1,4 +1,4 @@
-// Laws of events: whoever reads them, in whatever pieces, reads all of them once and in order; and no more than he may.
+// Properties of events: every reader gets each event once, in order and in pieces of any size, and only those it may read.
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -26,7 +26,7 @@ let other: Gateway
 beforeAll(async () => {
   testDatabase = await createDatabase()
   gateway = openGateway({ url: testDatabase.url, now: clock.now })
-  // It often stands amid what happened, behind those who come from the first.
+  // Small batches: this gateway is often behind, when readers come from the first one.
   other = openGateway({ url: testDatabase.url, now: clock.now, eventBatch: 2 })
 })
 
@@ -36,14 +36,14 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** A transaction: whose events it writes, how long it stays open between them, and whether it comes to pass. */
+/** A transaction: the owners of its events, the pauses between them, and whether it commits. */
 const written = fc.record({
   events: fc.array(fc.record({ mine: fc.boolean(), pauseMs: fc.nat(8) }), { minLength: 1, maxLength: 4 }),
   commits: fc.boolean(),
 })
 type Written = { events: { mine: boolean; pauseMs: number }[]; commits: boolean }
 const writers = fc.array(fc.array(written, { minLength: 5, maxLength: 15 }), { minLength: 4, maxLength: 4 })
-/** How many events a reader takes before it goes and comes back, and on which of the gateways. */
+/** How many events a reader takes before it leaves and resumes, and at which gateway. */
 const maxPerVisit = 9
 type Visit = { count: number; elsewhere: boolean }
 const visit = fc.record({ count: fc.integer({ min: 1, max: maxPerVisit }), elsewhere: fc.boolean() })
@@ -65,7 +65,7 @@ async function write(transactions: Written[], mine: Actor, theirs: Actor) {
 }
 
 it(
-  'streams that are left and resumed at will, and pages, have every event once and in order, whoever writes at the same time',
+  'a reader of resumed streams or of pages gets every event once and in order, while others write',
   async () => {
     const property = fc.asyncProperty(
       writers,
@@ -73,10 +73,10 @@ it(
       fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
       async (work, readers, sizes) => {
         const [mine, theirs] = [await gateway.newActor(), await gateway.newActor()]
-        // Something happened before.
+        // Start after the events of the setup.
         const { endCursor: start } = await gateway.services.events.page(mine, {}, { last: 1 })
         const before = (await idsInOrder(gateway.sql, mine)).length
-        // Known once all is written but the last events, which nobody who takes some at a time waits for in vain.
+        // Set once all but the last events are written. A reader that takes several at a time must not wait in vain for the end.
         let total = Number.POSITIVE_INFINITY
 
         const follow = async (plan: Visit[]) => {
@@ -134,7 +134,7 @@ const grantOf = (...operations: string[]) =>
 const user_read = grantOf('templates.get', 'sshKeys.list', 'apiKeys.list', 'accounts.viewer', 'webhooks.list')
 const api = fc.record(
   {
-    // Whoever has not the whole category may list events nevertheless.
+    // A key with a part of the category may list events, too.
     user_read: user_read.map(grant => (Object.keys(grant).length === 0 ? grant : { ...grant, 'events.list': {} })),
     instance_read: grantOf('instances.get', 'volumes.get', 'instances.list'),
   },
@@ -142,11 +142,11 @@ const api = fc.record(
 )
 
 it(
-  'a history shows what a stream would tell, whatever a key may do',
+  'a history shows a key the same events as a stream, for any permissions',
   async () => {
     const [mine, theirs] = [await gateway.newActor(), await gateway.newActor()]
     await withSession(testDatabase.url, async session => {
-      // Of instances that nobody rented.
+      // Allows events of instances that do not exist.
       await session.query('SET session_replication_role = replica')
       const sql = (text: string, values?: unknown[]) => session.query(text, values)
       for (const type of Object.keys(eventReadOperations) as EventType[])
@@ -165,10 +165,10 @@ it(
     let some = 0
     const property = fc.asyncProperty(fc.option(api), async api => {
       const actor = { ...mine, permissions: api && ({ api } as Permissions) }
-      const told = all.filter(event => canReadEvent(actor, event)).map(({ id }) => id)
+      const readable = all.filter(event => canReadEvent(actor, event)).map(({ id }) => id)
       const { edges } = await gateway.services.events.page(actor, {}, { first: 100 })
-      expect(edges.map(({ node }) => node.id)).toEqual(told)
-      some += told.length > 0 && told.length < 70 ? 1 : 0
+      expect(edges.map(({ node }) => node.id)).toEqual(readable)
+      some += readable.length > 0 && readable.length < 70 ? 1 : 0
     })
     await fc.assert(property, { seed, numRuns: numRuns * 40 })
     expect(some).toBeGreaterThan(0)

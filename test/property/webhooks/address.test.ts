@@ -1,4 +1,4 @@
-// Which addresses are sent to, against a reading of the registries in numbers.
+// Checks which addresses are public against the IANA registries, compared as numbers.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { isPublicAddress } from '../../../src/services/webhooks/address.ts'
 
 type Net = { first: bigint; prefix: number }
 
-/** As IANA lists what is not reachable from everywhere. */
+/** The networks that IANA lists as not globally reachable. */
 const specialIpv4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
@@ -47,7 +47,7 @@ function printIpv6(value: bigint): string {
   return (digits.match(/.{4}/g) as string[]).join(':')
 }
 
-/** Anywhere in a net, and more often at its ends. */
+/** An address in a network, more often at its ends. */
 function within({ first, prefix }: Net, bits: number): fc.Arbitrary<bigint> {
   const size = 1n << BigInt(bits - prefix)
   const ends = [0n, size - 1n]
@@ -55,7 +55,7 @@ function within({ first, prefix }: Net, bits: number): fc.Arbitrary<bigint> {
 }
 
 describe('an IPv4 address', () => {
-  it('is public where no registry says otherwise', () => {
+  it('is public unless a registry lists it as special', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }), value => {
         const special = specialIpv4.some(net => includes(net, value, 32))
@@ -65,7 +65,7 @@ describe('an IPv4 address', () => {
     )
   })
 
-  it.each(specialIpv4)('is not anywhere in $first/$prefix, and is beside it unless that is special too', net => {
+  it.each(specialIpv4)('is not public in $first/$prefix, and is public next to it unless that is special, too', net => {
     const last = net.first + (1n << BigInt(32 - net.prefix))
     fc.assert(fc.property(within(net, 32), value => !isPublicAddress(printIpv4(value))))
     for (const value of [net.first - 1n, last].filter(value => value >= 0n && value < 2n ** 32n)) {
@@ -73,7 +73,7 @@ describe('an IPv4 address', () => {
     }
   })
 
-  it('is not in any form of IPv6 that carries a special one', () => {
+  it('is not public in any IPv6 form that embeds it', () => {
     const carriers = [
       (value: bigint) => (0xffffn << 32n) | value,
       (value: bigint) => value,
@@ -90,7 +90,7 @@ describe('an IPv4 address', () => {
 })
 
 describe('an IPv6 address', () => {
-  it('is public in what is given out to the world, where no registry says otherwise', () => {
+  it('is public when it is global unicast, unless a registry lists it as special', () => {
     const global = { first: 0x2000n << 112n, prefix: 3 }
     const anywhere = fc.bigInt({ min: 0n, max: 2n ** 128n - 1n })
     fc.assert(
@@ -102,7 +102,7 @@ describe('an IPv6 address', () => {
     )
   })
 
-  it.each(specialIpv6)('is not anywhere in $first/$prefix', net => {
+  it.each(specialIpv6)('is not public in $first/$prefix', net => {
     fc.assert(fc.property(within(net, 128), value => !isPublicAddress(printIpv6(value))))
   })
 
@@ -121,6 +121,6 @@ it.each([
   'fe80::1%eth0',
   '2606:4700::1%lo',
   ' 8.8.8.8',
-])('%j is no public address', address => {
+])('the text %j is not a public address', address => {
   expect(isPublicAddress(address)).toBe(false)
 })

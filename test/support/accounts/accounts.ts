@@ -20,7 +20,7 @@ export type TestEvent = {
   at: Date
 }
 
-/** An account of a test's own, as the database has it. */
+/** An account for one test, with readers of its rows. */
 export type TestAccount = Awaited<ReturnType<typeof newAccount>>
 
 export async function newAccount(app: TestApp, creditNanos: bigint) {
@@ -39,7 +39,7 @@ export async function newAccount(app: TestApp, creditNanos: bigint) {
     id,
     key,
     email,
-    /** Rents, and waits until it runs: from when on its GPUs cost something. */
+    /** Rents, waits until the instance runs, and returns when its GPUs began to cost money. */
     async rentRunning(body: object = {}, machine = {}) {
       const instance = await rentals.rent(key, body, machine)
       await rentals.converge()
@@ -71,7 +71,7 @@ export async function newAccount(app: TestApp, creditNanos: bigint) {
     async grant(amountNanos: bigint) {
       await app.operations.accounts.grantCredit(email, { amountNanos })
     },
-    /** What is in the ledger is what the account has, and each entry goes on from the one before. */
+    /** The ledger adds up to the account's credit, and each entry continues from the previous one. */
     async expectLedgerAddsUp() {
       let sum = 0n
       for (const { amount, after } of await this.entries()) {

@@ -5,17 +5,17 @@ import { someCredit } from '../instances/rentals.ts'
 import { makeHostOfMachine } from '../rest/examples.ts'
 import { aPublicKey } from './ssh-keys.ts'
 
-/** What an account of its own has, for requests that come far. */
+/** An account with many objects, so that generated requests get past validation. */
 export type FullAccount = {
   keys: { whole: string; scoped: string }
   idsByKind: Record<IsolationCase['of'], number[]>
-  /** All of those. */
+  /** All ids of `idsByKind`. */
   ids: number[]
-  /** Texts that are something somewhere. */
+  /** Texts that some request accepts. */
   texts: string[]
 }
 
-/** Two of everything that has an id. */
+/** Creates an account with two objects of each kind that has an id. */
 export async function createFullAccount(app: TestApp, rentals: Rentals): Promise<FullAccount> {
   const whole = await app.newKey(null, someCredit)
   const { runningInstance, ...makers } = makersOf(app, rentals)

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 
-/** A part of a key on the wire: its length, and itself. */
+/** A part of a key on the wire: its length and its bytes. */
 export function wirePart(bytes: Uint8Array | string): Buffer {
   const content = Buffer.from(bytes as string)
   const length = Buffer.alloc(4)
@@ -12,12 +12,12 @@ export function keyLine(type: string, ...parts: (Uint8Array | string)[]): string
   return `${type} ${Buffer.concat([type, ...parts].map(wirePart)).toString('base64')}`
 }
 
-/** A key that nobody has, and another for each text. */
+/** A public key without a private key; another key for each text. */
 export function aPublicKey(text: string): string {
   return keyLine('ssh-ed25519', createHash('sha256').update(text).digest())
 }
 
-/** What renters paste by mistake, as several programs write it. */
+/** Private keys in the formats of several programs, which renters may paste by mistake. */
 export function privateKeys(): Record<string, string> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const body = `b3BlbnNzaC1rZXktdjE${'QUJD'.repeat(40)}`

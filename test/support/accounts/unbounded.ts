@@ -1,14 +1,14 @@
 import { creditSql } from '../billing/credit-sql.ts'
 
 /**
- * Lets an account rent whatever a test makes up, as many accounts together would: with much credit, without quotas, and
- * without a wait after starts that were given up.
+ * Lets one account rent as much as many accounts would: with much credit, without quotas, and without a wait after failed
+ * starts.
  */
 export function unboundedSql(accountId: number): string {
   return `${creditSql(100_000_000_000_000_000n, `id = ${accountId}`)}; ${withoutQuotasSql(accountId)}`
 }
 
-/** The same, with the credit that it has. */
+/** Like `unboundedSql`, but leaves the credit as it is. */
 export function withoutQuotasSql(accountId: number): string {
   return `
     UPDATE accounts SET max_instances = 1000000000, max_loading = 1000000000, max_disk_gb = 1000000000,

@@ -6,7 +6,7 @@ type Sql = (text: string, values?: unknown[]) => Promise<unknown>
 
 export type WrittenEvent = { type?: EventType; accountId: number; instanceId?: bigint; after?: object; at?: Date }
 
-/** Writes an event as services do, in a transaction of its own or in that of the session. */
+/** Writes an event like the services do, in its own transaction or in the session's. */
 export async function writeEvent(sql: Sql, { type = 'CREDIT_GRANTED', accountId, ...rest }: WrittenEvent) {
   await sql('INSERT INTO events (type, account_id, instance_id, after, at) VALUES ($1, $2, $3, $4, $5)', [
     type,
@@ -17,7 +17,7 @@ export async function writeEvent(sql: Sql, { type = 'CREDIT_GRANTED', accountId,
   ])
 }
 
-/** So many of a stream, or as many as there are before it ends. */
+/** Takes this many events of a stream, or fewer if the stream ends. */
 export async function takeEvents(stream: AsyncIterator<EventEdge>, count: number): Promise<EventEdge[]> {
   const taken: EventEdge[] = []
   while (taken.length < count) {
@@ -28,7 +28,7 @@ export async function takeEvents(stream: AsyncIterator<EventEdge>, count: number
   return taken
 }
 
-/** The ids of all events of an account, in the order in which they are told. */
+/** The ids of all events of an account, in event order. */
 export async function idsInOrder(
   sql: (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>,
   { accountId }: Pick<Actor, 'accountId'>,

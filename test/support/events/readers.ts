@@ -1,4 +1,4 @@
-// Those who follow the events of an account, over one gateway after the other.
+// Readers that follow the events of an account, at one gateway after the other.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
@@ -12,15 +12,15 @@ type Open = Omit<Subscription, 'status'>
 export type Reader = {
   accountId: number
   transport: Transport
-  /** After which event it began. */
+  /** The id of the event after which the reader began. */
   after: bigint
-  /** What it was told, in that order. */
+  /** Ids of the received events, in order. */
   ids: bigint[]
-  /** How often it went on where it had been. */
+  /** How often the reader resumed. */
   resumed: number
-  /** Ends when it was told of this type of event. */
+  /** Resolves when the reader received an event of this type. */
   waitForEvent: (type: string) => Promise<void>
-  /** Goes, at the latest when its gateway does. Throws what it was told and should not have been. */
+  /** Stops the reader. Throws the first unexpected error that it received. */
   close: () => Promise<void>
 }
 
@@ -31,7 +31,7 @@ export type ReaderOptions = {
   pick: (chance: SeededRandom) => Promise<string>
 }
 
-/** Begins after the newest event. */
+/** Starts a reader after the newest event. */
 export async function startReader({ renter, transport, chance, pick }: ReaderOptions): Promise<Reader> {
   const { accountId, apiKey } = renter
   const find = async () => await newestEvent(await pick(chance), apiKey).catch(() => undefined)
@@ -50,7 +50,7 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
     const query = `subscription { events(after: "${cursor}") { cursor node { id type } } }`
     const stream = await open[transport](await pick(chance), apiKey, query)
     current = stream
-    // It also leaves gateways that live.
+    // The reader also leaves gateways that still run.
     const most = chance.between(5, 60)
     for (let count = 0; count < most && !over; count += 1) {
       const result = await stream.next()
@@ -74,7 +74,7 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
   async function run(): Promise<void> {
     while (!over && !fault) {
       await follow().catch(() => {})
-      // What broke off is closed, too.
+      // Close a stream that broke off, too.
       await current?.close().catch(() => {})
       reader.resumed += 1
       await sleep(chance.between(5, 50))

@@ -1,4 +1,4 @@
-// Where webhooks lead to in tests: a server on this machine that keeps what it is sent, and answers as it is told.
+// An endpoint for webhooks in tests: a local server that keeps the requests, and answers as a test says.
 
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -7,17 +7,17 @@ import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the event says
+// biome-ignore lint/suspicious/noExplicitAny: any event
 export type Received = { path: string; headers: IncomingHttpHeaders; body: string; event: any }
 
 export type Receiver = {
   url: string
   received: Received[]
-  /** How it answers from now on. */
+  /** Sets the answer to later requests. */
   answer: (how: number | ((response: ServerResponse, request: Received) => void)) => void
-  /** Those that wait for an answer. */
+  /** The number of open requests. */
   openCount: () => number
-  /** The most that it was asked at once. */
+  /** The highest number of open requests so far. */
   maxOpenCount: () => number
   close: () => Promise<void>
 }
@@ -58,7 +58,7 @@ export async function openReceiver(tls?: { key: string; cert: string }): Promise
   }
 }
 
-/** Which of these secrets a request is signed with, found out as docs/events.md tells receivers to. */
+/** The secrets that signed a request, checked in the way that docs/events.md describes. */
 export function signersOf({ headers, body }: Received, secrets: string[]): string[] {
   const [time = '', ...proofs] = String(headers['berth-signature']).split(',')
   const expected = (secret: string) =>

@@ -28,7 +28,7 @@ const mutations = {
     ${errorFields} ... on DeleteSuccess { deletedId } } }`,
 }
 
-/** Webhooks as clients of the GraphQL face have them. */
+/** Manages webhooks over GraphQL. */
 export function webhooksOf(app: TestApp) {
   async function mutate(key: string, name: keyof typeof mutations, input: object) {
     const { data, errors } = await app.graphql(key, mutations[name], { input })

@@ -14,11 +14,11 @@ describe('an API key', () => {
     'berth_a_b',
     `berth_${'a'.repeat(12)}_${'s'.repeat(39)}`,
     `xerth_${'a'.repeat(12)}_${'s'.repeat(40)}`,
-  ])('is not "%s"', key => {
+  ])('does not have the form "%s"', key => {
     expect(parseApiKey(key)).toBeUndefined()
   })
 
-  it('is new every time, and stored without its secret', () => {
+  it('is new each time and stored without its secret', () => {
     const [one, other] = [generateApiKey({ permissions: null }), generateApiKey({ permissions: null })]
     expect(one.key).not.toBe(other.key)
     const secret = parseApiKey(one.key)?.secret ?? ''

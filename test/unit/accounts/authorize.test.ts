@@ -4,10 +4,10 @@ import { createSecrets } from '../../../src/services/secrets.ts'
 import { createServices, type Services } from '../../../src/services/services.ts'
 import { defaultAdmission } from '../../support/billing/admission.ts'
 
-/** Asking is what makes a key known; the names of GPU models are for anybody, and results for who has their link. */
+/** `identify` runs before a key is known. GPU model names are public. A result needs only its link. */
 const withoutPermission = ['apiKeys.identify', 'gpuModels.names', 'results.read']
 
-// Whoever reaches for the database before the permission finds none.
+// Without a database: an operation that reads it before the permission check fails.
 const services: Services = createServices({
   database: undefined as never,
   log: pino({ enabled: false }),
@@ -26,12 +26,12 @@ const operations = Object.entries(services).flatMap(([name, service]) =>
 describe('a key without permissions', () => {
   const actor = { accountId: 1, apiKeyId: 1, permissions: { api: {} } }
 
-  it.each(operations.filter(([name]) => !withoutPermission.includes(name)))('may not ask %s', async (_name, ask) => {
+  it.each(operations.filter(([name]) => !withoutPermission.includes(name)))('may not call %s', async (_name, ask) => {
     await expect(ask(actor, [], {})).rejects.toMatchObject({ code: 'FORBIDDEN' })
   })
 })
 
-it('only these are open to anybody', () => {
+it('the services require a permission for all but three operations', () => {
   const names = operations.map(([name]) => name)
   expect(names).toEqual(expect.arrayContaining(withoutPermission))
   expect(names.length).toBeGreaterThan(withoutPermission.length + 5)

@@ -9,26 +9,31 @@ const update = (constraints: Record<string, Constraint>): Permissions => ({
 })
 const whole: Permissions = { api: { instance_write: {} } }
 
-describe('what is wanted beyond what is granted', () => {
+describe('missing permissions', () => {
   it.each<[what: string, granted: Permissions | null, wanted: Permissions | null, lacks: string[]]>([
-    ['full access, of full access', null, null, []],
-    ['anything, of full access', null, whole, []],
-    ['full access, of a category', whole, null, ['full access']],
-    ['nothing, of nothing', { api: {} }, { api: {} }, []],
-    ['a category, of nothing', { api: {} }, whole, ['instance_write']],
-    ['a category, of one of its operations', update({}), whole, ['instance_write']],
-    ['an operation, of its category', whole, update({}), []],
-    ['an operation, of itself', update({}), update({}), []],
-    ['an operation, of another category', { api: { misc: {} } }, update({}), ['instance_write for instances.update']],
+    ['are none when full access is granted and wanted', null, null, []],
+    ['are none when full access is granted and a category wanted', null, whole, []],
+    ['are full access when only a category is granted', whole, null, ['full access']],
+    ['are none when nothing is granted and nothing wanted', { api: {} }, { api: {} }, []],
+    ['are the category when nothing is granted', { api: {} }, whole, ['instance_write']],
+    ['are the whole category when one of its operations is granted', update({}), whole, ['instance_write']],
+    ['are none for an operation of a granted category', whole, update({}), []],
+    ['are none for a granted operation', update({}), update({}), []],
     [
-      'an operation, of itself with a constraint',
+      'are the operation when another category is granted',
+      { api: { misc: {} } },
+      update({}),
+      ['instance_write for instances.update'],
+    ],
+    [
+      'are the constraint when the operation is granted only with it',
       update({ id: { eq: 5 } }),
       update({}),
       ['instance_write for instances.update without its constraint on id'],
     ],
-    ['one with a constraint, of itself without', update({}), update({ id: { eq: 5 } }), []],
+    ['are none for a constraint on an operation granted without', update({}), update({ id: { eq: 5 } }), []],
     [
-      'several things, which are all named',
+      'are all named when there are several',
       update({ relabels: { eq: false } }),
       { api: { misc: {}, instance_write: { 'instances.update': {}, 'instances.rent': {} } } },
       [
@@ -47,7 +52,7 @@ describe('what is wanted beyond what is granted', () => {
     [{ gte: 5 }, [{ gte: 5 }, { gte: 6 }, { eq: 5 }], [{ gte: 4 }, { eq: 4 }, { lte: 9 }]],
     [{ gte: 2, lte: 5 }, [{ eq: 3 }, { gte: 2, lte: 5 }, { gte: 3, lte: 4 }], [{ gte: 3 }, { lte: 4 }, { eq: 6 }]],
     [{ lte: 5 }, [], [{ lte: '4' }, { eq: true }, { eq: '3' }]],
-  ])('a constraint of %o is passed on by no wider one', (granted, narrower, wider) => {
+  ])('include an operation constrained by %o exactly when a wider constraint is wanted', (granted, narrower, wider) => {
     const passes = (constraint: Constraint) =>
       missingPermissions(update({ id: granted }), update({ id: constraint })).length === 0
     expect(narrower.filter(passes)).toEqual(narrower)

@@ -12,23 +12,23 @@ const granted = (api: object) => parsePermissions({ api }).permissions
 describe('a key', () => {
   const everything = Object.keys(operationCategories) as Operation[]
 
-  it('without permissions may do everything, and with none nothing', () => {
+  it('may do everything when its permissions are null, and nothing when they are empty', () => {
     expect(everything.every(operation => isAllowed(null, operation))).toBe(true)
     expect(everything.some(operation => isAllowed({ api: {} }, operation))).toBe(false)
   })
 
-  it.each(permissionCategories)('with %s alone may do what needs that, and no more', category => {
+  it.each(permissionCategories)('with only %s may perform the operations of that category and no others', category => {
     const allowed = everything.filter(operation => isAllowed({ api: { [category]: {} } }, operation))
     expect(allowed).toEqual(everything.filter(operation => operationCategories[operation] === category))
   })
 
-  it('with some operations of a category may do those', () => {
+  it('with some operations of a category may perform only those', () => {
     const permissions = granted({ misc: { 'offers.get': {} } })
     expect(isAllowed(permissions, 'offers.get')).toBe(true)
     expect(isAllowed(permissions, 'offers.search')).toBe(false)
   })
 
-  it('is held to the constraints of an operation', () => {
+  it('may perform an operation only within its constraints', () => {
     const permissions = granted({
       misc: { 'offers.get': { constraints: { id: { gte: 5, lte: 7 }, kind: { eq: 'a' } } } },
     })
@@ -44,7 +44,7 @@ describe('a key', () => {
     [{ gte: 5 }, [5, 10], ['5', '10', true, null, undefined, [5], 4]],
     [{ eq: 5 }, [5], ['5', true, null, undefined, [5], 4]],
     [{ lte: 'b' }, ['a', 'b'], [1, false, null, undefined, ['a'], 'c']],
-  ])('is held to %o by values of the same type alone', (constraint, inside, outside) => {
+  ])('constrained by %o is allowed only values of the same type within it', (constraint, inside, outside) => {
     const permissions = granted({ misc: { 'offers.get': { constraints: { id: constraint } } } })
     const allowed = (id: unknown) => isAllowed(permissions, 'offers.get', { id })
     expect(inside.filter(allowed)).toEqual(inside)
@@ -57,12 +57,12 @@ const bounded = (parameter: string, bounds: unknown) => {
   return { api: { instance_write: { 'instances.update': { constraints } } } }
 }
 
-describe('permissions that somebody wrote', () => {
-  it.each([null, undefined])('are full access when %s', input => {
+describe('permissions in a request', () => {
+  it.each([null, undefined])('mean full access when %s', input => {
     expect(parsePermissions(input)).toEqual({ permissions: null, issues: [] })
   })
 
-  it('are kept when they are right', () => {
+  it('are kept unchanged when they are valid', () => {
     const input = { api: { misc: {}, user_write: { 'apiKeys.reset': { constraints: { id: { eq: 1 } } } } } }
     expect(parsePermissions(input)).toEqual({ permissions: input, issues: [] })
   })
@@ -85,7 +85,7 @@ describe('permissions that somebody wrote', () => {
     [bounded('label', { eq: 1 }), 'constraints.label: is not a parameter of this operation, which has id, relabels.'],
     [bounded('id', JSON.parse('{"__proto__": 1}')), 'constraints.id: has the unknown comparison "__proto__"'],
     [bounded('id', { eq: '5' }), 'constraints.id.eq: must be a finite number.'],
-    // Read as infinity, and written as null.
+    // JSON.parse reads this as Infinity, and JSON.stringify writes Infinity as null.
     [
       JSON.parse('{"api": {"instance_write": {"instances.update": {"constraints": {"id": {"lte": 1e400}}}}}}'),
       'constraints.id.lte: must be a finite number.',
@@ -112,16 +112,16 @@ describe('permissions that somebody wrote', () => {
     [bounded('id', {}), 'must have at least one of eq, lte, gte.'],
     [bounded('id', { ne: 1 }), 'unknown comparison "ne"; use one of eq, lte, gte.'],
     [bounded('id', { eq: [] }), 'must be a finite number.'],
-  ])('%o are refused', (input, message) => {
+  ])('are refused as %o', (input, message) => {
     const messages = parsePermissions(input).issues.map(({ path, message }) => `${path}: ${message}`)
     expect(messages.join('\n')).toContain(message)
   })
 
-  it('are told everything that is wrong at once', () => {
+  it('are refused with every issue at once', () => {
     expect(parsePermissions({ api: { mist: {}, misc: { rent: {} } } }).issues).toHaveLength(2)
   })
 
-  it('are refused in few words, however much is wrong', () => {
+  it('are refused with a short message, however many issues there are', () => {
     const deep = JSON.parse(`${'{"api":'.repeat(5_000)}1${'}'.repeat(5_000)}`)
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, {}]))
     const long = { ['x'.repeat(50_000)]: {} }

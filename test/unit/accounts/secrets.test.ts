@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSecrets, loadOrCreateSecret } from '../../../src/services/secrets.ts'
 
-describe('what is sealed', () => {
+describe('a sealed secret', () => {
   const secrets = createSecrets('a secret of tests')
 
-  it('is opened by the same secret alone, and never looks the same', () => {
+  it('opens only with the same key, and differs each time it is sealed', () => {
     const sealed = secrets.seal('pass wörd')
     expect(secrets.open(sealed)).toBe('pass wörd')
     expect(sealed.equals(secrets.seal('pass wörd'))).toBe(false)
@@ -15,7 +15,7 @@ describe('what is sealed', () => {
     expect(() => createSecrets('another').open(sealed)).toThrow()
   })
 
-  it('is not opened once a bit of it has changed', () => {
+  it('does not open after one bit changed', () => {
     const sealed = secrets.seal('password')
     sealed[sealed.length - 1] = (sealed.at(-1) ?? 0) ^ 1
     expect(() => secrets.open(sealed)).toThrow()
@@ -29,7 +29,7 @@ describe('the secret of a data folder', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  it('is made once, for its owner alone', async () => {
+  it('is created once, readable only by its owner', async () => {
     const file = join(folder, 'secret')
     const made = await loadOrCreateSecret(file)
     expect(made).toMatch(/^[0-9a-f]{64}$/)
@@ -37,7 +37,7 @@ describe('the secret of a data folder', () => {
     expect([(await stat(file)).mode & 0o777, await readdir(folder)]).toEqual([0o600, ['secret']])
   })
 
-  it('is never replaced, though it cannot be read', async () => {
+  it('is never replaced, even when it cannot be read', async () => {
     await expect(loadOrCreateSecret(folder)).rejects.toThrow('EISDIR')
     const file = join(folder, 'secret')
     await writeFile(file, '')

@@ -3,7 +3,7 @@ import { parsePermissions } from '../../../src/domain/accounts/permissions/parse
 import { type Operation, operationCategories } from '../../../src/domain/accounts/permissions/permissions.ts'
 import { canReadEvent, type Event, type EventType, eventReadOperations } from '../../../src/domain/events/events.ts'
 
-/** What lets somebody see the things that an event is about. */
+/** The operation that reads the subject of an event. */
 const readers: [RegExp, Operation][] = [
   [/^INSTANCE_/, 'instances.get'],
   [/^TEMPLATE_/, 'templates.get'],
@@ -26,7 +26,7 @@ const actorWith = (operation: Operation) => ({
 })
 
 it.each(Object.keys(eventReadOperations) as EventType[])(
-  '%s is told to who may see what it is about, and to nobody else',
+  '%s events are readable only with the operation that reads their subject',
   type => {
     const expected = readers.filter(([types]) => types.test(type)).map(([, operation]) => operation)
     expect(expected).toHaveLength(1)

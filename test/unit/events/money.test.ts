@@ -11,27 +11,27 @@ const event = (type: Event['type'], after: object, reason: string | null = null)
 const credit = { credit: '-1.5', burnPerHour: '0.004' }
 
 describe('an event about money', () => {
-  it('says when credit ends', () => {
+  it('says when credit runs out', () => {
     const endsAt = '2026-11-22T12:00:00.000Z'
     const low = event('ACCOUNT_LOW_CREDIT', { endsAt })
     expect(payloadOf(low).after).toEqual({ ...credit, endsAt })
     expect(messageOf(low)).toBe(`Credit runs out at ${endsAt} at the current rate.`)
   })
 
-  it('says whether credit was granted or taken, to the nano-dollar', () => {
+  it('says whether credit was granted or deducted, to the nano-dollar', () => {
     const changed = (before: string, after: string) =>
       messageOf({ ...event('CREDIT_GRANTED', { creditNanos: after }, 'a mistake'), before: { creditNanos: before } })
     expect(changed('-9007199254740993', '-9007199254740992')).toBe('Credit granted.')
     expect(changed('9007199254740993', '9007199254740992')).toBe('Credit deducted.')
   })
 
-  it('says that it has ended', () => {
+  it('says that credit ran out', () => {
     const ended = event('ACCOUNT_CREDIT_ENDED', { endedAt: at.toISOString() })
     expect(payloadOf(ended).after).toEqual({ ...credit, endedAt: at.toISOString() })
     expect(messageOf(ended)).toBe('Credit ran out: running instances were stopped.')
   })
 
-  it('says what debt destroys, and when', () => {
+  it('says what debt destroys and when', () => {
     const destroysAt = '2026-11-23T12:00:00.000Z'
     const ids = { instanceIds: ['5', '6'], volumeIds: ['8'], instances: 2, volumes: 1 }
     const debt = event('ACCOUNT_DEBT', { since: at.toISOString(), destroysAt, ...ids })
@@ -40,7 +40,7 @@ describe('an event about money', () => {
     expect(messageOf(debt)).toContain(destroysAt)
   })
 
-  it('says why an instance is stopped or destroyed that nobody asked to', () => {
+  it('says why Berth stopped or destroyed an instance', () => {
     const stopped = { ...event('INSTANCE_TARGET_CHANGED', { targetState: 'stopped' }, 'NO_CREDIT'), instanceId: 5n }
     expect(messageOf(stopped)).toBe('Instance stop requested. The account ran out of credit.')
     const destroyed = { ...event('INSTANCE_DESTROYED', {}, 'DEBT'), instanceId: 5n }

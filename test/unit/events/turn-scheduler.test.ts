@@ -7,7 +7,7 @@ function workFor(ms: number): void {
   while (performance.now() < end);
 }
 
-it('leaves most of the event loop to others, however much is to be done', async () => {
+it('the turn scheduler leaves most of the event loop to requests, however busy the streams are', async () => {
   const pace = createTurnScheduler()
   let worked = 0
   let over = false
@@ -27,7 +27,7 @@ it('leaves most of the event loop to others, however much is to be done', async 
   expect(share).toBeLessThan(0.45)
 })
 
-it('counts what others do beside as no work of streams', async () => {
+it('the turn scheduler does not count the work of requests as work of streams', async () => {
   const pace = createTurnScheduler()
   let worked = 0
   let over = false
@@ -51,7 +51,7 @@ it('counts what others do beside as no work of streams', async () => {
   expect(share).toBeGreaterThan(0.1)
 })
 
-it('serves owners in turn, so that one with many streams delays no other', async () => {
+it('the turn scheduler serves owners in turn, so that one with many streams delays no other', async () => {
   const pace = createTurnScheduler()
   const served: number[] = []
   const turn = async (owner: number) => {
@@ -63,7 +63,7 @@ it('serves owners in turn, so that one with many streams delays no other', async
   expect(served).toHaveLength(13)
 })
 
-it('grants at once where nobody works', async () => {
+it('the turn scheduler grants a turn at once when no stream works', async () => {
   const pace = createTurnScheduler()
   const start = performance.now()
   await pace(1)

@@ -6,7 +6,7 @@ import { maxAttempts, maxRetryDays, parseWebhookInput, retryDelayMs } from '../.
 import { signBody } from '../../../src/services/webhooks/signature.ts'
 
 describe('a signature', () => {
-  it('is the one that anybody computes with the same secret', () => {
+  it('equals the one that a receiver computes with the same secret', () => {
     const at = new Date('2026-11-21T12:00:00.999Z')
     // printf '1795262400.{"a":1}' | openssl dgst -sha256 -hmac whsec_one
     const one = '6572fe57c040680d4bc3cadb8f3d909010d081fa5a2b9b3c9f95df814196f0be'
@@ -16,12 +16,12 @@ describe('a signature', () => {
   })
 })
 
-describe('what failed', () => {
+describe('a failed delivery', () => {
   const failed = { error: 'It failed.' }
   const attempts = fc.integer({ min: 1, max: 20 })
   const id = fc.bigInt({ min: 1n, max: 2n ** 62n })
 
-  it('is tried again later and later, a bit spread, and the same for the same attempt', () => {
+  it('is retried after growing delays with jitter that is the same for the same attempt', () => {
     const pauses = [10, 60, 300, 1_800, 7_200, 21_600, 43_200, 86_400]
     fc.assert(
       fc.property(id, attempts, (delivery, count) => {
@@ -38,7 +38,7 @@ describe('what failed', () => {
     expect(maxAttempts).toBe(pauses.length + 1)
   })
 
-  it('is tried for the last time before its event is purged', () => {
+  it('has its last attempt before its event is purged', () => {
     fc.assert(
       fc.property(id, delivery => {
         let last = 0
@@ -48,13 +48,13 @@ describe('what failed', () => {
     )
   })
 
-  it('together is not tried again together', () => {
+  it('is not retried at the same time as others that failed with it', () => {
     const due = Array.from({ length: 100 }, (_, index) => retryDelayMs(BigInt(index), 3, failed))
     expect(new Set(due).size).toBeGreaterThan(90)
     expect(Math.max(...(due as number[])) - Math.min(...(due as number[]))).toBeGreaterThan(50_000)
   })
 
-  it('is told by the status: 2xx arrived, 410 is given up, anything else is tried again', () => {
+  it('is retried after any status but 2xx, which is success, and 410, which gives up', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), responseStatus => {
         const ends = (responseStatus >= 200 && responseStatus < 300) || responseStatus === 410
@@ -64,7 +64,7 @@ describe('what failed', () => {
   })
 })
 
-describe('a URL', () => {
+describe('the URL of a webhook', () => {
   const types = ['CREDIT_GRANTED'] as const
   const read = (url: string, allowsHttp = false) => parseWebhookInput({ url, types }, allowsHttp).url
 
@@ -72,7 +72,7 @@ describe('a URL', () => {
     ['https://example.com', 'https://example.com/'],
     ['https://EXAMPLE.com:8443/a?b=c', 'https://example.com:8443/a?b=c'],
     ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
-  ])('%s is kept as %s', (url, kept) => {
+  ])('%s is stored as %s', (url, kept) => {
     expect(read(url)).toBe(kept)
   })
 
@@ -94,19 +94,19 @@ describe('a URL', () => {
     expect(() => read(url)).toThrow(`url: ${message}`)
   })
 
-  it('needs no TLS where the operator says so', () => {
+  it('needs no TLS when the operator allows that', () => {
     expect(read('http://example.com/', true)).toBe('http://example.com/')
   })
 })
 
-describe('what is sent of an event', () => {
+describe('the payload of an event', () => {
   const event: Event = {
     ...{ xid: 1n, id: 7n, type: 'INSTANCE_BID_CHANGED', accountId: 2, instanceId: 3n, apiKeyId: 4 },
     ...{ before: { computeNanos: '200000000' }, after: { computeNanos: '250000001' }, reason: 'USER_REQUEST' },
     at: new Date('2026-11-21T12:00:00.000Z'),
   }
 
-  it('is in the words of the GraphQL face', () => {
+  it('has the names of the GraphQL face', () => {
     expect(payloadOf(event)).toEqual({
       ...{ id: 'evt_7', type: 'INSTANCE_BID_CHANGED', createdAt: '2026-11-21T12:00:00.000Z', accountId: 'acc_2' },
       ...{ instanceId: 'ins_3', apiKeyId: 'key_4', reason: 'USER_REQUEST' },
@@ -129,16 +129,16 @@ describe('what is sent of an event', () => {
     ['CREDIT_GRANTED', { creditNanos: '-1' }, { credit: '-0.000000001' }],
     ['API_KEY_RESET', { apiKeyId: 5, permissions: null }, { apiKeyId: 'key_5', permissions: null }],
     ['WEBHOOK_TESTED', { webhookId: 6 }, { webhookId: 'whk_6' }],
-  ] as const)('of %s says so', (type, after, shown) => {
+  ] as const)('of %s has its facts in GraphQL names and units', (type, after, shown) => {
     expect(payloadOf({ ...event, type, before: null, after }).after).toEqual(shown)
   })
 
-  it('leaves out what there is nothing of', () => {
+  it('omits parts that the event lacks', () => {
     const bare = { ...event, instanceId: null, apiKeyId: null, before: null, after: null, reason: null }
     expect(Object.keys(payloadOf(bare))).toEqual(['id', 'type', 'createdAt', 'accountId'])
   })
 
-  it('has no amount in nano-dollars, of whatever type', () => {
+  it('of any type has no amount in nano-dollars', () => {
     for (const type of Object.keys(eventReadOperations) as (keyof typeof eventReadOperations)[]) {
       const { after } = payloadOf({ ...event, type, after: { computeNanos: '1', otherNanos: '1', diskMb: 1 } })
       expect(Object.values(after as object)).toEqual(['0.000000001', '0.000000001', 0.001])
