@@ -36,7 +36,7 @@ export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnect
     }),
     sshUser: t.string({
       nullable: true,
-      description: `User name to log in with: \`root\` on the machine. The SSH proxy takes the instance id and routes by it. ${noSsh}`,
+      description: `User name to log in with: \`root\` on the machine. The SSH proxy takes the instance ID and routes by it. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.user,
     }),
     sshCommand: t.string({

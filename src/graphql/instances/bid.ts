@@ -9,7 +9,7 @@ import { InstanceSuccess } from './update.ts'
 const ChangeBidInput = builder.inputType('ChangeBidInput', {
   description: 'An interruptible instance and its new bid.',
   fields: t => ({
-    instanceId: t.id({ required: true, description: 'Id of the instance: `ins_42`, or `42`.' }),
+    instanceId: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     bidPerHour: t.field({
       type: 'Usd',
       required: true,

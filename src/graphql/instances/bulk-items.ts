@@ -21,8 +21,8 @@ type BulkItem = ItemPlan & { index: number; instance: InstanceShape | null }
 const BulkInstanceItem = builder.objectRef<BulkItem>('BulkInstanceItem').implement({
   description: 'Outcome of a bulk command for one instance.',
   fields: t => ({
-    index: t.exposeInt('index', { description: 'Position of the instance id in the input list, starting at 0.' }),
-    id: t.id({ description: 'Id of the instance.', resolve: ({ id }) => printId('Instance', id) }),
+    index: t.exposeInt('index', { description: 'Position of the instance ID in the input list, starting at 0.' }),
+    id: t.id({ description: 'ID of the instance.', resolve: ({ id }) => printId('Instance', id) }),
     outcome: t.expose('outcome', {
       type: BulkItemOutcome,
       description: 'What the command did to the instance.',
@@ -30,7 +30,7 @@ const BulkInstanceItem = builder.objectRef<BulkItem>('BulkInstanceItem').impleme
     instance: t.expose('instance', {
       type: Instance,
       nullable: true,
-      description: 'Current state of the instance. Null when your account has no instance with this id.',
+      description: 'Current state of the instance. Null when your account has no instance with this ID.',
     }),
     error: t.field({
       type: Refusal,
@@ -46,7 +46,7 @@ export const BulkInstancesPayload = builder.objectRef<{ items: BulkItem[] }>('Bu
   fields: t => ({
     items: t.expose('items', {
       type: [BulkInstanceItem],
-      description: 'One outcome per id of the input, in the same order.',
+      description: 'One outcome per ID of the input, in the same order.',
       complexity: { multiplier: maxIdsPerCommand },
     }),
     succeededCount: t.int({

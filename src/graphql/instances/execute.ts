@@ -8,7 +8,7 @@ import { permissionSentence } from '../permission.ts'
 const ExecuteCommandInput = builder.inputType('ExecuteCommandInput', {
   description: 'A command and the instance to run it in.',
   fields: t => ({
-    id: t.id({ required: true, description: 'Id of the instance: `ins_42`, or `42`.' }),
+    id: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     command: t.string({
       required: true,
       description: `Command line for the shell of the container, at most ${maxCommandLength} characters.`,

@@ -21,7 +21,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
   interfaces: [Node],
   fields: t => ({
     id: t.id({
-      description: 'Id of the instance, such as `ins_42`.',
+      description: 'ID of the instance, such as `ins_42`.',
       resolve: ({ id }) => printId('Instance', id),
     }),
     label: t.exposeString('label', {
@@ -190,8 +190,8 @@ builder.queryField('instance', t =>
   t.field({
     type: Instance,
     nullable: true,
-    description: `An instance of your account by id, including a destroyed one. Null when your account has no such instance. ${permissionSentence('instances.get')}`,
-    args: { id: t.arg.id({ required: true, description: 'Id of the instance: `ins_42`, or `42`.' }) },
+    description: `An instance of your account by ID, including a destroyed one. Null when your account has no such instance. ${permissionSentence('instances.get')}`,
+    args: { id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }) },
     resolve: (_root, { id }, context) => instanceById(context).load(parseId('Instance', id)),
   }),
 )

@@ -11,7 +11,7 @@ import { InstanceStatus, type StatusWithDestroyed, TargetState } from './status.
 const InstanceFilter = builder.inputType('InstanceFilter', {
   description: 'Conditions for instances. All given fields must match; null and absent fields match every instance.',
   fields: t => ({
-    ids: t.idList({ description: `Ids of the instances, at most ${maxIdsPerFilter}.` }),
+    ids: t.idList({ description: `IDs of the instances, at most ${maxIdsPerFilter}.` }),
     label: t.string({ description: 'Exact label of the instance, case-sensitive.' }),
     status: t.field({
       type: [InstanceStatus],

@@ -49,7 +49,7 @@ builder.subscriptionField('instanceLogs', t =>
     type: LogLine,
     description: `Streams the log of an instance: its last lines, then each new line once, until the instance is destroyed. ${permissionSentence('instances.logs')}`,
     args: {
-      id: t.arg.id({ required: true, description: 'Id of the instance: `ins_42`, or `42`.' }),
+      id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
       tail: t.arg.int({
         required: true,
         defaultValue: 100,

@@ -45,7 +45,7 @@ const RentalTermsInput = builder.inputType('RentalTermsInput', {
 export const RentInstanceInput = builder.inputType('RentInstanceInput', {
   description: 'The offer to rent, the rental terms, and the instance to start.',
   fields: t => ({
-    offerId: t.id({ required: true, description: 'Id of the offer to rent: `off_42`, or `42`.' }),
+    offerId: t.id({ required: true, description: 'ID of the offer to rent, such as `off_42` or `42`.' }),
     terms: t.field({
       type: RentalTermsInput,
       required: true,
@@ -104,7 +104,7 @@ export const rentIssuePaths = { ...specIssuePaths, bid: 'terms.interruptible.bid
 builder.mutationField('rentInstance', t =>
   t.field({
     type: RentInstanceResult,
-    description: `Rents an offer. An offer id can be rented only once, so a repeated request never rents twice. ${permissionSentence('instances.rent')}`,
+    description: `Rents an offer. An offer ID can be rented only once, so a repeated request never rents twice. ${permissionSentence('instances.rent')}`,
     complexity: { field: 20 },
     args: {
       input: t.arg({

@@ -9,7 +9,7 @@ import { Instance } from './instances.ts'
 const RestartInstanceInput = builder.inputType('RestartInstanceInput', {
   description: 'The instance to reboot or recycle.',
   fields: t => ({
-    id: t.id({ required: true, description: 'Id of the instance: `ins_42`, or `42`.' }),
+    id: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     idempotencyKey: t.string(idempotencyKey),
   }),
 })

@@ -8,7 +8,7 @@ import { InstanceSuccess } from './update.ts'
 const SetInstancePolicyInput = builder.inputType('SetInstancePolicyInput', {
   description: 'An instance and the changes to its policy. An absent field stays as it is; null removes it.',
   fields: t => ({
-    instanceId: t.id({ required: true, description: 'Id of the instance: `ins_42`, or `42`.' }),
+    instanceId: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     ...policyFields(t),
   }),
 })

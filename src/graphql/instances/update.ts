@@ -50,7 +50,7 @@ export const instanceResult = resultUnion(
 
 const idsField = {
   required: true,
-  description: `Ids of the instances, 1 to ${maxIdsPerCommand} including duplicates.`,
+  description: `IDs of the instances, 1 to ${maxIdsPerCommand} including duplicates.`,
 } as const
 const errorPolicyField = {
   type: BulkErrorPolicy,
@@ -82,7 +82,7 @@ const UpdateInstancesInput = builder.inputType('UpdateInstancesInput', {
 const UpdateInstanceInput = builder.inputType('UpdateInstanceInput', {
   description: 'A desired state, a label or both, for one instance.',
   fields: t => ({
-    id: t.id({ required: true, description: 'Id of the instance: `ins_42`, or `42`.' }),
+    id: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     targetState: t.field(targetStateField),
     label: t.string(labelField),
   }),

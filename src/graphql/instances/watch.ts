@@ -7,7 +7,7 @@ builder.subscriptionField('instanceChanged', t =>
   t.field({
     type: Instance,
     description: `Streams the current state of an instance, then its state after each change, until it is destroyed and removed from its machine. Rapid changes are coalesced: you receive the latest state. ${permissionSentence('instances.watch')}`,
-    args: { id: t.arg.id({ required: true, description: 'Id of the instance: `ins_42`, or `42`.' }) },
+    args: { id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }) },
     subscribe: (_root, { id }, { services, actor }) => services.instances.watch(actor, parseId('Instance', id)),
     resolve: instance => instance,
   }),

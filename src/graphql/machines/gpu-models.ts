@@ -10,7 +10,7 @@ export const GpuModel = builder.prismaObject('GpuModel', {
   interfaces: [Node],
   fields: t => ({
     id: t.id({
-      description: 'Id of the GPU model, such as `gpu_42`.',
+      description: 'ID of the GPU model, such as `gpu_42`.',
       resolve: ({ id }) => printId('GpuModel', id),
     }),
     name: t.exposeString('name', { description: 'Name of the model, such as "RTX 4090" or "H100 SXM".' }),

@@ -22,7 +22,7 @@ export const Machine = builder.prismaObject('Machine', {
   include: { gpuModel: true },
   fields: t => ({
     id: t.id({
-      description: 'Id of the machine, such as `mch_42`.',
+      description: 'ID of the machine, such as `mch_42`.',
       resolve: ({ id }) => printId('Machine', id),
     }),
     hostId: t.exposeInt('hostId', { description: 'Number of the host. All machines of one host share it.' }),

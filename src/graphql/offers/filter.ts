@@ -32,7 +32,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       type: [VerificationStatus],
       description: 'Verification status of the machine: one of these.',
     }),
-    machineId: t.id({ description: 'Id of the machine: `mch_42`, or `42`.' }),
+    machineId: t.id({ description: 'ID of the machine, such as `mch_42` or `42`.' }),
     hostId: t.int({ description: 'Number of the host: `Machine.hostId`.' }),
 
     gpuName: t.field({ type: StringFilter, description: 'Name of the GPU model, such as "RTX 4090".' }),
@@ -190,7 +190,7 @@ function comparisonsOf(input: unknown, path: string): Comparison[] {
     .map(([operator, operand]) => ({ operator: operator as Operator, operand, path: `${path}.${operator}` }))
 }
 
-/** Ids and versions are strings in GraphQL and numbers in the domain. */
+/** IDs and versions are strings in GraphQL and numbers in the domain. */
 function parseComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
   if (field === 'machineId') {
     const id = tryParseId('Machine', String(operand))

@@ -51,10 +51,10 @@ const PriceBreakdown = builder.objectRef<OfferShape>('PriceBreakdown').implement
 
 export const Offer = builder.objectRef<OfferShape>('Offer').implement({
   description:
-    "A block of a machine's GPUs with a price. Each offer id is rented at most once; afterwards the block is offered under a new id.",
+    "A block of a machine's GPUs with a price. Each offer ID is rented at most once; afterwards the block is offered under a new ID.",
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Id of the offer, such as `off_42`.', resolve: ({ id }) => printId('Offer', id) }),
+    id: t.id({ description: 'ID of the offer, such as `off_42`.', resolve: ({ id }) => printId('Offer', id) }),
     machine: t.field({
       type: Machine,
       description: 'Machine that contains the GPUs.',
@@ -133,7 +133,7 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
       description: 'Latest end of a rental: the machine leaves the market then.',
       resolve: ({ machine }) => machine.listedUntil,
     }),
-    listedAt: t.expose('listedAt', { type: 'DateTime', description: 'When the offer was listed under this id.' }),
+    listedAt: t.expose('listedAt', { type: 'DateTime', description: 'When the offer was listed under this ID.' }),
     asOf: t.expose('asOf', {
       type: 'DateTime',
       description: 'When the data of the offer was read. The market may have changed since.',
@@ -149,8 +149,8 @@ builder.queryField('offer', t =>
   t.field({
     type: Offer,
     nullable: true,
-    description: `An offer by id, priced on demand with a disk of 8 GB. Null when it is no longer on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
-    args: { id: t.arg.id({ required: true, description: 'Id of the offer: `off_42`, or `42`.' }) },
+    description: `An offer by ID, priced on demand with a disk of 8 GB. Null when it is no longer on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
+    args: { id: t.arg.id({ required: true, description: 'ID of the offer, such as `off_42` or `42`.' }) },
     resolve: (_root, { id }, context) => offerById(context).load(parseId('Offer', id)),
   }),
 )

@@ -22,7 +22,7 @@ const OfferChange = builder.objectRef<OfferChangeShape>('OfferChange').implement
   description: 'A change to an offer that matches, or matched before.',
   fields: t => ({
     kind: t.expose('kind', { type: OfferChangeKind, description: 'Whether the offer was added, updated or removed.' }),
-    offerId: t.id({ description: 'Id of the offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
+    offerId: t.id({ description: 'ID of the offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
     offer: t.expose('offer', {
       type: Offer,
       nullable: true,

@@ -34,7 +34,7 @@ export const Template = builder.objectRef<TemplateShape>('Template').implement({
   interfaces: [Node],
   fields: t => ({
     id: t.id({
-      description: 'Id of the template, such as `tpl_42`. It stays the same when the template changes.',
+      description: 'ID of the template, such as `tpl_42`. It stays the same when the template changes.',
       resolve: ({ id }) => printId('Template', id),
     }),
     hashId: t.exposeString('hashId', {
@@ -124,9 +124,9 @@ builder.queryField('template', t =>
   t.field({
     type: Template,
     nullable: true,
-    description: `A template by id or by hash: one of your account, or a public one. Null when no such template exists now. ${permissionSentence('templates.get')}`,
+    description: `A template by ID or by hash: one of your account, or a public one. Null when no such template exists now. ${permissionSentence('templates.get')}`,
     args: {
-      id: t.arg.id({ description: 'Id of the template: `tpl_42`, or `42`. Give either this or `hashId`.' }),
+      id: t.arg.id({ description: 'ID of the template, such as `tpl_42` or `42`. Give either this or `hashId`.' }),
       hashId: t.arg.string({ description: 'Hash of the template. Give either this or `id`.' }),
     },
     resolve: async (_root, { id, hashId }, context) => {

@@ -21,7 +21,7 @@ const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
     'Settings of a new template or, with `id`, all settings of an existing one. Absent fields are then reset, but secrets only with `dropSecrets`. Settings that only REST can express stay.',
   fields: t => ({
     id: t.id({
-      description: 'Id of the template to change: `tpl_42`, or `42`. Without it a new template is created.',
+      description: 'ID of the template to change, such as `tpl_42` or `42`. Without it a new template is created.',
     }),
     name: t.string({ required: true, description: 'Name of the template, 1 to 256 characters.' }),
     public: t.boolean({
@@ -96,12 +96,12 @@ function aboutOf(texts: { description?: string | null | undefined; readme?: stri
 
 const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
   description: 'The template to delete.',
-  fields: t => ({ id: t.id({ required: true, description: 'Id of the template: `tpl_42`, or `42`.' }) }),
+  fields: t => ({ id: t.id({ required: true, description: 'ID of the template, such as `tpl_42` or `42`.' }) }),
 })
 
 const deleteResult = resultUnion(
   'DeleteTemplateResult',
-  'The id of the deleted template, or the error that prevented the deletion.',
+  'The ID of the deleted template, or the error that prevented the deletion.',
   DeleteSuccess,
   ['INVALID_INPUT', 'NOT_FOUND'],
 )

@@ -18,7 +18,8 @@ const VolumeSourceInput = builder.inputType('VolumeSourceInput', {
   isOneOf: true,
   fields: t => ({
     volumeId: t.id({
-      description: 'Id of a volume of your account: `vol_42`, or `42`. It must not be attached to another instance.',
+      description:
+        'ID of a volume of your account, such as `vol_42` or `42`. It must not be attached to another instance.',
     }),
     create: t.field({ type: NewVolumeInput, description: 'A new volume. It is kept when the instance is destroyed.' }),
   }),

@@ -16,11 +16,11 @@ import { parseConditions } from '../offers/filter.ts'
 import { permissionSentence } from '../permission.ts'
 
 export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').implement({
-  description: 'Free disk space of a machine on the market. Its id has the number of the machine and never changes.',
+  description: 'Free disk space of a machine on the market. Its ID has the number of the machine and never changes.',
   interfaces: [Node],
   fields: t => ({
     id: t.id({
-      description: 'Id of the volume offer, such as `vof_42`.',
+      description: 'ID of the volume offer, such as `vof_42`.',
       resolve: ({ id }) => printId('VolumeOffer', id),
     }),
     machine: t.field({
@@ -61,7 +61,7 @@ type Filter = { [Field in VolumeOfferField]?: unknown }
 const VolumeOfferFilter = builder.inputRef<Filter>('VolumeOfferFilter').implement({
   description: 'Conditions for volume offers. All given fields must match; null and absent fields match every offer.',
   fields: t => ({
-    machineId: t.id({ description: 'Id of the machine: `mch_42`, or `42`.' }),
+    machineId: t.id({ description: 'ID of the machine, such as `mch_42` or `42`.' }),
     gpuName: t.field({ type: StringFilter, description: 'Name of the GPU model in the machine, such as "RTX 4090".' }),
     country: t.field({ type: StringFilter, description: 'Country of the machine: two letters, ISO 3166.' }),
     verified: t.boolean({ description: 'Whether the machine is verified.' }),

@@ -10,7 +10,7 @@ import { Volume } from './volumes.ts'
 const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
   description: 'A volume to create, and the volume offer to take the disk space from.',
   fields: t => ({
-    offerId: t.id({ required: true, description: 'Id of the volume offer: `vof_42`, or `42`.' }),
+    offerId: t.id({ required: true, description: 'ID of the volume offer, such as `vof_42` or `42`.' }),
     sizeGb: t.float({ required: true, description: `Size of the volume in GB, at least ${volumeSizeGb.least}.` }),
     name: t.string({ description: 'Name of the volume: at most 64 letters, digits, _ and -. Defaults to `volume`.' }),
     maxPricePerHour: t.field({
@@ -49,12 +49,12 @@ const createResult = resultUnion(
 
 const DeleteVolumeInput = builder.inputType('DeleteVolumeInput', {
   description: 'The volume to delete.',
-  fields: t => ({ id: t.id({ required: true, description: 'Id of the volume: `vol_42`, or `42`.' }) }),
+  fields: t => ({ id: t.id({ required: true, description: 'ID of the volume, such as `vol_42` or `42`.' }) }),
 })
 
 const deleteResult = resultUnion(
   'DeleteVolumeResult',
-  'The id of the deleted volume, or the error that prevented the deletion.',
+  'The ID of the deleted volume, or the error that prevented the deletion.',
   DeleteSuccess,
   ['INVALID_INPUT', 'NOT_FOUND', 'VOLUME_UNAVAILABLE'],
 )

@@ -11,7 +11,7 @@ export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
   interfaces: [Node],
   fields: t => ({
     id: t.id({
-      description: 'Id of the volume, such as `vol_42`.',
+      description: 'ID of the volume, such as `vol_42`.',
       resolve: ({ id }) => printId('Volume', id),
     }),
     name: t.exposeString('name', { description: 'Name that the owner gave the volume.' }),
@@ -38,8 +38,8 @@ builder.queryField('volume', t =>
   t.field({
     type: Volume,
     nullable: true,
-    description: `A volume of your account by id. Null when it is deleted or your account has no such volume. ${permissionSentence('volumes.get')}`,
-    args: { id: t.arg.id({ required: true, description: 'Id of the volume: `vol_42`, or `42`.' }) },
+    description: `A volume of your account by ID. Null when it is deleted or your account has no such volume. ${permissionSentence('volumes.get')}`,
+    args: { id: t.arg.id({ required: true, description: 'ID of the volume, such as `vol_42` or `42`.' }) },
     resolve: (_root, { id }, context) => volumeById(context).load(parseId('Volume', id)),
   }),
 )
