@@ -24,7 +24,7 @@ export function logRequests(log: Logger, handler: Handler, observe: ObserveReque
       return jsonResponse(500, {
         success: false,
         error: 'internal_error',
-        msg: `Something went wrong. Report the request id ${requestId} to the operator.`,
+        msg: `The gateway failed to process the request. Report the request id ${requestId} to its operator.`,
       })
     })
     response.headers.set('x-request-id', requestId)

@@ -35,7 +35,7 @@ export function createRouter(
     const page = pageAt(path)
     if (!page) return jsonResponse(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
     if (request.method === 'GET') return await page(request, context)
-    const msg = `${path} does not accept ${request.method}. Use GET or HEAD.`
+    const msg = `${request.method} is not allowed on ${path}. Allowed: GET, HEAD.`
     return jsonResponse(405, { success: false, error: 'method_not_allowed', msg }, { allow: 'GET, HEAD' })
   })
 }

@@ -60,7 +60,11 @@ function isSocketUpgrade({ method, url, headers }: IncomingMessage): boolean {
 }
 
 function internalError(): Response {
-  return jsonResponse(500, { success: false, error: 'internal_error', msg: 'Something went wrong.' })
+  return jsonResponse(500, {
+    success: false,
+    error: 'internal_error',
+    msg: 'The gateway failed to process the request.',
+  })
 }
 
 function sendRefusal(response: ServerResponse, status: number, error: string, msg: string): void {

@@ -30,8 +30,8 @@ export function createShutdown(server: Server): Shutdown {
     async close(graceMs) {
       if (!server.listening) return
       const closed = once(server, 'close')
-      // Node's HTTP server treats a connection as idle while a fully written answer is still being sent. Its own `close`
-      // and `closeIdleConnections` would cut that answer off.
+      // Node's HTTP server treats a connection as idle while a fully written answer is still being sent. Its own
+      // `close` and `closeIdleConnections` would cut that answer off.
       NetServer.prototype.close.call(server)
       const isSending = () => [...unanswered].some(({ writableEnded }) => writableEnded)
       // Older connections are idle, and a client may keep the connection of an ended stream.

@@ -1,7 +1,7 @@
 // Limits on what one account has at a time.
 
 export const quotaNames = ['instances', 'loading', 'diskGb', 'volumes'] as const
-/** `loading`: instances that hold GPUs or are about to, and do not run yet. `diskGb`: disks of instances plus volumes. */
+/** `loading`: instances that hold GPUs or are about to, and do not run yet. `diskGb`: instance disks plus volumes. */
 export type Quota = (typeof quotaNames)[number]
 export type Quotas = Record<Quota, number>
 /** An operator's limits for one account; null means that the gateway's setting applies. */

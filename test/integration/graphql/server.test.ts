@@ -302,7 +302,7 @@ describe('the pages besides the faces', () => {
     expect([refused.status, refused.headers.get('allow'), await refused.json()]).toEqual([
       405,
       'GET, HEAD',
-      { success: false, error: 'method_not_allowed', msg: `${path} does not accept DELETE. Use GET or HEAD.` },
+      { success: false, error: 'method_not_allowed', msg: `DELETE is not allowed on ${path}. Allowed: GET, HEAD.` },
     ])
     expect((await ask('HEAD')).status).toBe((await ask('GET')).status)
     await other.close()

@@ -163,7 +163,9 @@ it('shows nothing of a bug', async () => {
   const { status, text } = await sendBytes('GET /bug HTTP/1.1\r\nHost: a\r\n\r\n')
   expect(status).toBe(500)
   expect(text).toContain('content-type: application/json')
-  expect(text).toContain('{"success":false,"error":"internal_error","msg":"Something went wrong."}')
+  expect(text).toContain(
+    '{"success":false,"error":"internal_error","msg":"The gateway failed to process the request."}',
+  )
   expect(text).not.toContain('secret')
 })
 

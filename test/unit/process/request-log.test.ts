@@ -38,7 +38,7 @@ describe('a request that fails', () => {
     expect(await response.json()).toEqual({
       success: false,
       error: 'internal_error',
-      msg: `Something went wrong. Report the request id ${requestId} to the operator.`,
+      msg: `The gateway failed to process the request. Report the request id ${requestId} to its operator.`,
     })
     expect(lines).toMatchObject([
       { level: 50, requestId, err: { message: 'a secret' } },

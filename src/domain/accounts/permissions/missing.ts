@@ -9,7 +9,7 @@ import {
   type Permissions,
 } from './permissions.ts'
 
-/** A wanted permission that is not granted: full access, a category, an operation, or an operation without a constraint. */
+/** A permission that is not granted: full access, a category, an operation, or an operation without a constraint. */
 type MissingPermission = { category: PermissionCategory | 'full access'; operation?: Operation; parameter?: string }
 
 /**
