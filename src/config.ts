@@ -90,7 +90,7 @@ type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[N
 export function parseConfig(env: Record<string, string | undefined>): Config {
   const { HOST = '127.0.0.1', PORT = 4000, ...rest } = readSettings(env)
   const dataDir = resolve(rest.BERTH_DATA_DIR ?? defaultDataDir(env))
-  // Berth never adds simulated machines to an operator's own database without being told to.
+  // An operator's own database gets simulated machines only if DEMO_MARKET is true.
   const demoMarket = rest.DEMO_MARKET ?? rest.DATABASE_URL === undefined
   return {
     host: HOST,

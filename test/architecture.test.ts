@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 
-/** Which folders the files of a folder may import from, beside their own. */
+/** The folders that the files of a folder may import from, besides their own. */
 const allowedImports: Record<string, string[]> = {
   domain: [],
   database: [],
@@ -20,25 +20,25 @@ const allowedImports: Record<string, string[]> = {
   prisma: ['domain', 'services', 'database', 'config.ts'],
 }
 
-/** What is started by somebody, beside what builds it: these read the environment and know everything. */
+/** Programs that people start. Only they may read the environment and import anything. */
 const entryPoints = ['cli.ts', 'main.ts', 'prisma/new-migration.ts']
 
 const layerReasons: Record<string, string> = {
-  domain: 'Rules are pure: they know nothing of databases, faces or packages.',
-  database: 'The database knows no rule and no use case: move this into a service.',
-  services: 'Services know no face: whoever asks gets the same answer.',
-  http: 'What surrounds both faces knows neither of them.',
-  auth: 'Authentication turns a request into an actor, by asking a service.',
-  graphql: 'A face asks services. It has no rule and no query of its own, and knows no other face.',
-  providers: 'A driver is told what to run in the words of the domain, and knows nothing of who wants it.',
-  reconciler: 'It moves what is towards what is wished: through services on one side and a driver on the other.',
-  events: 'It carries events from the database to whoever follows them, and asks services for both.',
-  rest: 'A face asks services. It has no rule and no query of its own, and knows no other face.',
-  operator: 'A command asks operations, as a face asks services. It has no rule and no query of its own.',
-  prisma: 'What fills a database asks operations, as an operator does, and knows no face.',
+  domain: 'Rules are pure: they import no database, face or package.',
+  database: 'The database layer has no rules and no use cases: move this into a service.',
+  services: 'Services know no face: every face gets the same answer.',
+  http: 'The HTTP layer serves both faces, and imports neither of them.',
+  auth: 'Authentication turns a request into an actor, by calling a service.',
+  graphql: 'A face calls services. It has no rules or queries of its own, and imports no other face.',
+  providers: 'A driver gets its orders in the terms of the domain, and does not know the caller.',
+  reconciler: 'The reconciler moves the observed state to the desired state, through services and a driver.',
+  events: 'The feed carries events from the database to streams and webhooks, through services.',
+  rest: 'A face calls services. It has no rules or queries of its own, and imports no other face.',
+  operator: 'A command calls operations, as a face calls services. It has no rules or queries of its own.',
+  prisma: 'The seed calls operations, as a command does, and imports no face.',
 }
 
-/** What a layer is divided into. A noun is named alike in every layer, so a feature is found whole in folders of one name. */
+/** The folders of a layer. A noun has the same name in every layer, so the folders of one name hold a whole feature. */
 const featureFolders = [
   ...['accounts', 'billing', 'events', 'instances', 'launch'],
   ...['machines', 'offers', 'templates', 'volumes', 'webhooks'],
@@ -62,7 +62,7 @@ type SourceFile = {
   folder: string
   text: string
   imports: string[]
-  /** Its imports without those of types alone. */
+  /** Its imports without `import type`. */
   runs: string[]
 }
 
@@ -88,18 +88,18 @@ function withoutSrc(location: string): string {
   return location.replace(/^src\//, '')
 }
 
-/** Where a relative import leads: "database/client.ts". */
+/** The target of a relative import, such as "database/client.ts". */
 function importTarget(file: SourceFile, name: string): string {
   return withoutSrc(join(dirname(file.location), name))
 }
 
-describe('the arrows', () => {
-  it('is read from the files that there are', () => {
+describe('the layers', () => {
+  it('are exactly the folders that exist', () => {
     expect(new Set(files.map(({ folder }) => folder))).toEqual(new Set(['', ...Object.keys(allowedImports)]))
     expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(150)
   })
 
-  it.each(Object.keys(allowedImports))('of %s point towards the domain', folder => {
+  it.each(Object.keys(allowedImports))('let %s import only from the layers below it', folder => {
     const broken = files
       .filter(file => file.folder === folder)
       .flatMap(file =>
@@ -115,12 +115,12 @@ describe('the arrows', () => {
     expect(broken).toEqual([])
   })
 
-  it('only app.ts and the processes know everything', () => {
+  it('do not import app.ts, config.ts or a program', () => {
     const broken = files
       .filter(({ folder, path }) => folder !== '' && !entryPoints.includes(path))
       .flatMap(file => file.imports.map(name => ({ file, target: importTarget(file, name) })))
       .filter(({ target }) => /^(app|main|cli|config).ts$/.test(target))
-      .map(({ file, target }) => `${file.location} imports ${target}: what it needs is passed to it.`)
+      .map(({ file, target }) => `${file.location} imports ${target}. Pass it what it needs instead.`)
     expect(broken).toEqual([])
   })
 })
@@ -133,7 +133,7 @@ describe('imports', () => {
     ]),
   )
 
-  /** The shortest way from a file through others back to itself; undefined when there is none. */
+  /** The shortest import cycle through a file; undefined if there is none. */
   function cycleOf(path: string): string[] | undefined {
     const ways = [[path]]
     const seen = new Set<string>()
@@ -148,20 +148,20 @@ describe('imports', () => {
     return undefined
   }
 
-  it('lead from no file through others back to itself', () => {
+  it('have no cycles', () => {
     const cycles = new Map<string, string>()
     for (const path of targets.keys()) {
       const way = cycleOf(path)
       if (!way) continue
       const names = way.slice(0, -1).toSorted().join()
-      const advice = 'Move what both need to a third file, or to the file that owns it.'
+      const advice = 'Move the shared code to a third file, or to the file that owns it.'
       if (!cycles.has(names)) cycles.set(names, `${way.join(' imports ')}. ${advice}`)
     }
     expect([...cycles.values()]).toEqual([])
   })
 })
 
-/** Files that name the nouns of a layer, a line each, and the file in which a noun lists what it has there. */
+/** Files that list the nouns of a layer, one per line, and the name of the file in which each noun lists its parts. */
 const lists: Record<string, string> = {
   'src/services/services.ts': 'services.ts',
   'src/services/operations.ts': 'operations.ts',
@@ -169,7 +169,7 @@ const lists: Record<string, string> = {
   'src/rest/routes.ts': 'routes.ts',
 }
 
-/** Where a file that nothing imports is to be listed. */
+/** Where to list a file that no other file imports. */
 const listOf: Record<string, string> = {
   services: 'the services.ts of its noun, which src/services/services.ts imports, or in src/services/background.ts',
   graphql: 'the schema.ts of its noun, which src/graphql/schema.ts imports',
@@ -177,10 +177,10 @@ const listOf: Record<string, string> = {
   operator: 'src/operator/commands.ts',
 }
 
-/** What is run as it is: processes, what they start by path, and what tools read. */
+/** Files that run directly: programs, and files that programs or tools load by path. */
 const started = [...entryPoints, 'graphql/print-schema.ts', 'prisma/prisma.config.ts']
 
-/** The files that run when these do. An `import type` runs nothing. */
+/** The files that these files import, directly or through others. An `import type` counts only with `types`. */
 function reached(from: string[], { types }: { types: boolean }): Set<string> {
   const found = new Set<string>()
   const visit = (path: string) => {
@@ -194,12 +194,12 @@ function reached(from: string[], { types }: { types: boolean }): Set<string> {
 }
 
 describe('the lists of nouns', () => {
-  it.each(Object.entries(lists))('%s takes one file of each noun', (location, name) => {
+  it.each(Object.entries(lists))('import one file of each noun in %s', (location, name) => {
     const imports = files.find(file => file.location === location)?.imports ?? []
     const ofNouns = imports.filter(target => /^\.\/[^/]+\//.test(target))
     expect(ofNouns).not.toEqual([])
     const crowded = [...Map.groupBy(ofNouns, target => dirname(target))].filter(([, targets]) => targets.length > 1)
-    const wrong = crowded.map(([noun]) => `${location}: list what it imports of ${noun} in ${noun}/${name} instead.`)
+    const wrong = crowded.map(([noun]) => `${location}: list the imports from ${noun} in ${noun}/${name} instead.`)
     expect(wrong).toEqual([])
   })
 
@@ -207,7 +207,7 @@ describe('the lists of nouns', () => {
     const used = reached(started, { types: true })
     const forgotten = files.filter(({ path }) => !used.has(path))
     const sentences = forgotten.map(({ location, folder }) => {
-      return `${location}: nothing imports it. Delete it, or list it${listOf[folder] ? ` in ${listOf[folder]}` : ''}.`
+      return `${location}: no file imports it. Delete it, or list it${listOf[folder] ? ` in ${listOf[folder]}` : ''}.`
     })
     expect(sentences).toEqual([])
   })
@@ -231,26 +231,26 @@ describe('the domain', () => {
     expect(broken).toEqual([])
   })
 
-  it('does not wait, and has no clock and no dice of its own', () => {
+  it('is synchronous and deterministic: it reads no clock and no random numbers', () => {
     const impure = /\basync\b|\bawait\b|Date\.now|new Date\(\)|Math\.random|\bprocess\./
     expect(domain.filter(({ text }) => impure.test(text)).map(({ path }) => path)).toEqual([])
   })
 })
 
-it('ids are spelt with what they are of in one place', () => {
+it('builds prefixed ids in one place', () => {
   const spelt = files.filter(({ text }) => /(?<!\w)[a-z]{3}_\$\{/.test(text))
   expect(spelt.map(({ path }) => path)).toEqual([])
 })
 
-it('only config.ts and the processes read the environment', () => {
+it('reads the environment only in the programs and the embedded engine', () => {
   const readers = files.filter(({ text }) => /process\.env/.test(text)).map(({ path }) => path)
   expect(readers.toSorted()).toEqual(
     ['database/embedded/engine.ts', ...entryPoints, 'prisma/prisma.config.ts'].toSorted(),
   )
 })
 
-describe('the rooms', () => {
-  it.each(Object.keys(allowedFolders))('of %s are the ones that it is divided into', layer => {
+describe('the folders', () => {
+  it.each(Object.keys(allowedFolders))('of %s are on the list of allowed folders', layer => {
     const wrong = filePaths
       .filter(location => location.startsWith(`${layer}/`))
       .map(location => ({
@@ -263,38 +263,36 @@ describe('the rooms', () => {
       .filter(({ room }) => room !== undefined && !allowedFolders[layer]?.includes(room))
       .map(
         ({ location, room }) =>
-          `${location}: ${layer} has no room "${room}". Use one of ${allowedFolders[layer]?.join(', ')}.`,
+          `${location}: "${room}" is not a folder of ${layer}. Use one of ${allowedFolders[layer]?.join(', ')}.`,
       )
     expect(wrong).toEqual([])
   })
 
-  it('have files that do not repeat the name of their room', () => {
+  it('have files that do not repeat the name of their folder', () => {
     const repeating = filePaths.filter(location => {
       const [file = '', folder = ''] = location.split('/').toReversed()
       return file.startsWith(`${folder}-`)
     })
-    expect(repeating.map(location => `${location}: its folder says the first word already.`)).toEqual([])
+    expect(repeating.map(location => `${location}: the folder's name is the first word already.`)).toEqual([])
   })
 
   it(`have at most ${maxFilesPerFolder} files`, () => {
     const crowded = Map.groupBy(filePaths, location => dirname(location))
     const wrong = [...crowded].filter(([, inside]) => inside.length > maxFilesPerFolder).map(([folder]) => folder)
-    expect(
-      wrong.map(folder => `${folder}: more than ${maxFilesPerFolder} files. Divide it by what is done there.`),
-    ).toEqual([])
+    expect(wrong.map(folder => `${folder}: more than ${maxFilesPerFolder} files. Divide it by task.`)).toEqual([])
   })
 })
 
-it('no value in src is named like a global that other code uses', () => {
+it('shadows no global in src', () => {
   const shadow = /(?:const|let|function)\s+(?:\{[^}=]*\b)?(console|crypto|fetch|performance|process)\b/
   const shadowing = files.flatMap(({ location, text }) => {
     const name = shadow.exec(text)?.[1]
-    return name ? [`${location}: "${name}" hides the global. Say which one it is, as in containerConsole.`] : []
+    return name ? [`${location}: "${name}" shadows the global. Name it more precisely, as in containerConsole.`] : []
   })
   expect(shadowing).toEqual([])
 })
 
-it('no file is a place where everything goes', () => {
+it('has no catch-all files and no long files', () => {
   const vague = /(^|\/)(utils?|helpers?|common|shared|misc|index)(\.ts|\/)/
   expect(files.filter(({ path }) => vague.test(path)).map(({ path }) => path)).toEqual([])
   const lengths = files.map(({ text }) => text.split('\n').length - 1).toSorted((a, b) => a - b)

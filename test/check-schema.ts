@@ -1,5 +1,6 @@
-// Compares schema.graphql with the one of the newest release tag. A change that breaks clients fails, unless what is
-// gone was deprecated before. Before the first release, changes since the last commit are only listed.
+// Compares schema.graphql with the schema of the newest release tag. A change that breaks clients fails, unless the
+// removed part was deprecated in that release. Before the first release, the script only lists changes since the last
+// commit.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -14,12 +15,12 @@ if (baseline !== undefined) {
   const since = tag ?? 'the last commit'
   for (const change of changes) process.stdout.write(`Breaks clients of ${since}: ${change}\n`)
   if (tag && changes.length > 0) {
-    process.stdout.write('Deprecate it first, and remove it in a later release.\n')
+    process.stdout.write('Deprecate these parts first, and remove them in a later release.\n')
     process.exitCode = 1
   }
 }
 
-/** Undefined where there is no git, no tag or no such file. */
+/** Undefined if there is no git, no tag or no such file. */
 function tryGit(...args: string[]): string | undefined {
   try {
     return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })

@@ -15,11 +15,11 @@ import { generateClient } from './client/generate.ts'
 import { findBreakingChanges } from './support/faces/schema-diff.ts'
 
 describe('the schema', () => {
-  it('is the committed one; npm run schema writes it anew', async () => {
+  it('matches the committed schema.graphql (npm run schema prints it again)', async () => {
     await expect(printSortedSchema()).toMatchFileSnapshot('../schema.graphql')
   })
 
-  it('is the one that the typed client was generated from; npm run schema does it anew', async () => {
+  it('matches the committed typed client (npm run schema generates it again)', async () => {
     await expect(await generateClient(printSortedSchema())).toMatchFileSnapshot('client/generated.ts')
   })
 
@@ -36,8 +36,8 @@ describe('the schema', () => {
 describe('the members of a union', () => {
   const unions = Object.values(schema.getTypeMap()).filter(isUnionType)
 
-  // GraphQL refuses a query that selects both under one name.
-  it.each(unions)('of %s have fields of one name in one type', union => {
+  // GraphQL refuses a query that selects fields of one name and different types.
+  it.each(unions)('of %s give fields of the same name the same type', union => {
     const fields = union.getTypes().flatMap(member => Object.values(member.getFields()))
     const types = Map.groupBy(fields, ({ name }) => name)
     const several = [...types].filter(([, same]) => new Set(same.map(({ type }) => String(type))).size > 1)
@@ -73,14 +73,14 @@ function describedElementsOf(type: GraphQLNamedType): DescribedElement[] {
 describe('the check for breaking changes', () => {
   const before = 'type Query { a: Int b: Int @deprecated(reason: "Use a.") c(x: Int): Int }'
 
-  it('finds what clients lose', async () => {
+  it('finds removed fields and changed types', async () => {
     expect(
       await findBreakingChanges(before, 'type Query { b: Int @deprecated(reason: "Use a.") c(x: Int): Int }'),
     ).toHaveLength(1)
     expect(await findBreakingChanges(before, 'type Query { a: String b: Int c(x: Int!): Int }')).toHaveLength(2)
   })
 
-  it('lets go of what was deprecated, and of what is new', async () => {
+  it('allows additions, and the removal of deprecated fields', async () => {
     expect(await findBreakingChanges(before, 'type Query { a: Int c(x: Int): Int d: Int }')).toEqual([])
   })
 })

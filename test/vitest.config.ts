@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-/** Tests that no other may share a process with: one replaces modules for all that follow, one measures memory. */
+/** Tests that need a process of their own: one replaces modules for all later tests, one measures memory. */
 const isolatedTests = ['test/unit/offers/watch.test.ts', 'test/integration/events/streams-ending.test.ts']
 
 const projectDefaults = {
@@ -9,7 +9,7 @@ const projectDefaults = {
   pool: 'forks',
   testTimeout: 20_000,
   hookTimeout: 30_000,
-  // Node runs the tests as it runs the program: without a transform in between.
+  // Node runs the tests like the program, without a transform in between.
   experimental: { viteModuleRunner: false },
 } as const
 
@@ -17,7 +17,7 @@ export default defineConfig({
   root: projectDefaults.root,
   test: {
     globalSetup: 'test/support/global-setup.ts',
-    // Much of a test is waiting for the database, so three get on even where there are few cores.
+    // Tests mostly wait for the database, so three workers pay off even on few cores.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       {
@@ -26,8 +26,8 @@ export default defineConfig({
           name: 'together',
           include: ['test/**/*.test.ts'],
           exclude: ['test/long/**', ...isolatedTests],
-          // The program keeps nothing outside of an app, and reading it takes longer than most tests: a process reads
-          // it once, for all the files that it runs.
+          // The program keeps no state outside an app, and loading it takes longer than most tests. So a process loads
+          // it once for all of its test files.
           isolate: false,
         },
       },

@@ -98,7 +98,7 @@ export type DetailsOf = {
   NO_OFFER_RENTED: { attempts: Attempt[] }
   IDEMPOTENCY_KEY_REUSED: undefined
   IDEMPOTENCY_IN_PROGRESS: undefined
-  /** `subject`: the existing one in the way; null if there is none, as when the account has reached a maximum. */
+  /** `subject`: the existing subject that conflicts; null if there is none, as when the account is at a maximum. */
   CONFLICT: { subject: Subject | null }
   CURSOR_EXPIRED: undefined
   TOO_MANY_STREAMS: undefined

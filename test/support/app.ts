@@ -9,24 +9,23 @@ import { requireDocumented } from './rest/require-documented.ts'
 
 export type GraphqlAnswer = {
   status: number
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+  // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the test's query
   data: any
   errors: { message: string; path?: unknown[]; extensions: Record<string, unknown> }[] | undefined
 }
-// biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+// biome-ignore lint/suspicious/noExplicitAny: the shape depends on the test's request
 export type RestAnswer = { status: number; headers: Headers; body: any }
 
 export type TestApp = App & {
   clock: ManualClock
   database: TestDatabase
-  /** Every line that was logged. */
   logLines: Record<string, unknown>[]
-  /** A key of a new account. */
+  /** Creates an account and returns an API key of it. */
   newKey: (permissions?: Permissions | null, account?: { creditNanos?: bigint }) => Promise<string>
-  /** Another key of the account that a key belongs to. */
+  /** Creates another API key for the account of `key`. */
   newScopedKey: (key: string, permissions: Permissions) => Promise<string>
   graphql: (key: string | undefined, query: string, variables?: object) => Promise<GraphqlAnswer>
-  /** A path without its version is one of v0. */
+  /** A path without a version means v0. */
   rest: (
     key: string | undefined,
     method: string,
@@ -34,15 +33,15 @@ export type TestApp = App & {
     body?: unknown,
     headers?: Record<string, string>,
   ) => Promise<RestAnswer>
-  /** Does to the database what no service does. */
+  /** Runs SQL on the database, past all services. */
   sql: (text: string, values?: unknown[]) => Promise<unknown[]>
   close: () => Promise<void>
 }
 
-/** What the app is made with, and another whose database and clock it shares. */
+/** With `sharedApp`, the app uses the database and the clock of that app. */
 export type TestAppOptions = Partial<AppOptions> & { sharedApp?: TestApp }
 
-/** The real app on a database of its own, asked through `fetch`. */
+/** Starts the real app on a database of its own. Tests call it through `fetch`. */
 export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): Promise<TestApp> {
   const database = sharedApp?.database ?? (await createDatabase())
   const clock = sharedApp?.clock ?? manualClock()
@@ -67,7 +66,7 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
   })
   await app.start()
   const pool = new pg.Pool({ connectionString: database.url, application_name: 'test' })
-  // One that a test ends is replaced.
+  // The pool replaces a connection that a test ends.
   pool.on('error', () => {})
   const fetch = requireDocumented(app.fetch)
   const emails = new Map<string, string>()

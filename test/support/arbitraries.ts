@@ -12,7 +12,7 @@ const gpuModels = [
   { name: 'RX 7900 XTX', ramMb: 24_560, tflops: 61.4, computeCapability: 0, architecture: 'amd' },
 ]
 
-/** Machines that often agree in something, so that ties, bundles and boundaries come up. */
+/** Machines that often have equal values, so that ties, bundles and boundaries come up. */
 export const listingArbitrary: fc.Arbitrary<MachineListing> = fc.record({
   model: fc.constantFrom(...gpuModels),
   machine: fc.record({
@@ -42,7 +42,7 @@ export const pricingArbitrary: fc.Arbitrary<Pricing> = fc.record({
 
 const fields = Object.keys(offerFields) as OfferField[]
 
-/** Conditions whose operands are values that some offer has: the boundaries of every comparison. */
+/** Conditions whose operands are values of existing offers: the boundaries of every comparison. */
 export function conditionArbitrary(offers: Offer[]): fc.Arbitrary<Condition> {
   const value = (field: OfferField) => fc.constantFrom(...offers).map(offer => fieldValueOf(offer, field))
   return fc.constantFrom(...fields).chain(field =>
@@ -54,7 +54,7 @@ export function conditionArbitrary(offers: Offer[]): fc.Arbitrary<Condition> {
 }
 
 export function filterArbitrary(offers: Offer[]): fc.Arbitrary<OfferFilter> {
-  // Short filters are common, since each condition leaves fewer offers to be ordered and cut.
+  // Short filters are common, since each condition leaves fewer offers to order and page.
   const conditionList = fc.oneof(fc.constant<Condition[]>([]), fc.array(conditionArbitrary(offers), { maxLength: 3 }))
   const { filter } = fc.letrec<{ filter: OfferFilter }>(tie => ({
     filter: fc.record({
@@ -73,7 +73,8 @@ const orderableFields = fields.filter(field => fieldKindOf(field) !== 'boolean')
 
 export const orderArbitrary: fc.Arbitrary<OrderKey[]> = fc.array(
   fc.record({
-    // Prices and what is equal for a whole kind are ordered in ways of their own, so they come up more often.
+    // Prices, and fields that are equal for a whole offer kind, have their own ways of ordering, so they come up more
+    // often.
     field: fc.oneof(
       fc.constantFrom(...orderableFields),
       fc.constantFrom<OfferField>('pricePerHour', 'pricePerGpuHour', 'tflopsPerDollar', 'numGpus', 'gpuRamMb', 'score'),

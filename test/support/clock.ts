@@ -1,6 +1,6 @@
 export type ManualClock = { now: () => Date; advance: (ms: number) => void }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only when a test advances it. */
 export function manualClock(start = '2026-11-21T12:00:00.000Z'): ManualClock {
   let time = new Date(start).getTime()
   return {

@@ -1,7 +1,7 @@
 import type { NewGpuModel, NewMachine } from '../../src/services/machines/machines.ts'
 import type { Operations } from '../../src/services/operations.ts'
 
-/** A GPU model that is valid as it is. */
+/** A valid GPU model. */
 export function aGpuModel(overrides: Partial<NewGpuModel> = {}): NewGpuModel {
   return {
     name: 'RTX 4090',
@@ -17,7 +17,7 @@ export function aGpuModel(overrides: Partial<NewGpuModel> = {}): NewGpuModel {
 
 export type MachineAttributes = Omit<NewMachine, 'hostId' | 'gpuModelId'>
 
-/** A machine that is valid as it is: one GPU at 0.4 $ an hour, with disk at 0.36 $ a GB and month. */
+/** A valid machine: one GPU at $0.40 per hour, and disk at $0.36 per GB and month. */
 export function aMachine(overrides: Partial<MachineAttributes> = {}): MachineAttributes {
   return {
     numGpus: 1,
@@ -65,7 +65,7 @@ export function aMachine(overrides: Partial<MachineAttributes> = {}): MachineAtt
 
 export type MachineListing = { model?: Partial<NewGpuModel>; machine?: Partial<MachineAttributes> }
 
-/** Puts machines on the market, each of a model of its own choice. Ids are given in this order. */
+/** Puts machines on the market, each with its GPU model. Machines get their ids in this order. */
 export async function listMachines({ machines, accounts }: Operations, listed: MachineListing[]): Promise<void> {
   const models = listed.map(({ model }) => aGpuModel(model))
   const ids = await machines.saveGpuModels([...new Map(models.map(model => [model.name, model])).values()])

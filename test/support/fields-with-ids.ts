@@ -9,13 +9,15 @@ import {
 import { schema } from '../../src/graphql/schema.ts'
 import { routes } from '../../src/rest/routes.ts'
 
-/** The fields that are given an id, however deep in their input. Those that are not at the root have their type in front. */
+/**
+ * The fields that take an id, at any depth of their input. Fields outside the root types have their type as a prefix.
+ */
 export function fieldsWithIds(): string[] {
-  const asked = [schema.getQueryType(), schema.getMutationType()].flatMap(fieldsTakingId)
+  const rootFields = [schema.getQueryType(), schema.getMutationType()].flatMap(fieldsTakingId)
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]
   const others = Object.values(schema.getTypeMap()).filter(type => isObjectType(type) && !roots.includes(type))
   const within = others.flatMap(type => fieldsTakingId(type as GraphQLObjectType).map(name => `${type.name}.${name}`))
-  return [...asked, ...within, ...fieldsTakingId(schema.getSubscriptionType()).map(name => `subscription ${name}`)]
+  return [...rootFields, ...within, ...fieldsTakingId(schema.getSubscriptionType()).map(name => `subscription ${name}`)]
 }
 
 function fieldsTakingId(root: GraphQLObjectType | null | undefined): string[] {
@@ -30,7 +32,7 @@ function isIdInput(type: GraphQLInputType, above: string[] = []): boolean {
   return Object.values(named.getFields()).some(field => isIdInput(field.type, [...above, named.name]))
 }
 
-/** The routes that are given an id, in the path or as a list in the body. */
+/** The routes that take an id in the path, or a list of ids in the body. */
 export function routesWithIds(): string[] {
   return routes
     .filter(({ path, body }) => path.includes('{') || (body !== undefined && 'shape' in body && hasIds(body.shape)))

@@ -20,24 +20,23 @@ import { unlimitedAdmission } from './billing/admission.ts'
 
 export type GatewayOptions = {
   url: string
-  /** The clock that is given in place of the database's. */
+  /** Replaces the database's clock. */
   now?: () => Date
-  /** Puts something between the reconciler and the simulated driver. */
+  /** Wraps the simulated driver. */
   wrapProvider?: (provider: Provider) => Provider
   poolSize?: number
-  /** How slow the simulated machines are. */
+  /** Factor on the delays of simulated machines. */
   delayFactor?: number
-  /** How many events its feed reads at a time. */
+  /** How many events the feed reads at a time. */
   eventBatch?: number
-  /** What an account may have. */
   admission?: AdmissionRules
-  /** Called after its feed was woken by a commit of its own. */
+  /** Called after a commit of this gateway woke its feed. */
   notify?: () => void
 }
 
 export type Gateway = ReturnType<typeof openGateway>
 
-/** What a process has between its faces and its database, so that several of them can share one. */
+/** A gateway without its faces. Several can share one database. */
 export function openGateway({
   url,
   now: fixedNow,
@@ -80,9 +79,9 @@ export function openGateway({
     operations,
     reconciliation,
     provider,
-    /** Every line that was logged. */
+    /** Every line of the log. */
     lines: logLines,
-    /** How often somebody was told that there is something to do. */
+    /** How often a commit of this gateway woke its feed. */
     wakeCount: () => wakeCount,
     idle: () => reconciler.idle(),
     reconcile: (lease: Parameters<typeof reconcile>[1]) => reconcile(reconcileDeps, lease),

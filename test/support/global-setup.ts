@@ -9,16 +9,16 @@ import { migrate } from '../../src/database/migrations.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The servers that tests make their databases on: one for each worker, or one for all. */
+    /** The servers for the tests' databases: one for each worker, or one for all. */
     serverUrls: string[]
-    /** A migrated database to clone, on each of them. */
+    /** The name of the migrated database to clone, which each server has. */
     templateName: string
   }
 }
 
 /**
- * Tests run on the server that DATABASE_URL names, or on servers of their own that are gone afterwards: one for each
- * worker, since whoever reads events waits for every open transaction of a server.
+ * Tests run on the server that DATABASE_URL names, or on temporary servers. There is one temporary server per worker: a
+ * reader of events waits for every open transaction of its server.
  */
 export default async function setup({ provide, config }: TestProject): Promise<() => Promise<void>> {
   const given = process.env['DATABASE_URL']
@@ -61,7 +61,7 @@ function externalServer(url: string): Server {
 
 async function startServer(): Promise<Server> {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-test-'))
-  // As root, PostgreSQL runs as another user, who must be able to enter.
+  // Under root, PostgreSQL runs as another user, who must be able to enter the folder.
   await chmod(dataDir, 0o711)
   const onLost = (error: Error) => {
     throw error
@@ -69,7 +69,7 @@ async function startServer(): Promise<Server> {
   const { url, release } = await openEmbedded({ dataDir, role: 'command', onLost })
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  // Nothing here outlives the run, so nothing need reach the disk.
+  // The data does not outlive the run, so it need not reach the disk.
   await client.query('ALTER SYSTEM SET fsync = off')
   await client.query('SELECT pg_reload_conf()')
   await client.end()

@@ -1,11 +1,11 @@
-/** What may lie ahead: what is planned, promised or leased, and what a simulated machine is going to do. */
+/** Columns whose times may lie in the future: plans, expiries, leases, and the next steps of simulated machines. */
 const plannedColumns = [
   ...['listed_until', 'ends_at', 'expires_at', 'leased_until', 'billing_leased_until', 'policy_leased_until'],
   ...['due_at', 'billing_due_at', 'policy_due_at', 'stop_at', 'destroy_at', 'old_secret_until'],
   ...['prepared_at', 'up_at', 'down_at'],
 ]
 
-/** Columns with instants that lie ahead of the database's clock, with how many there are and how far the last one is. */
+/** Other columns with times ahead of the database's clock. Each row has the count and the largest lead. */
 export async function findInstantsAhead<Row>(sql: (text: string) => Promise<Row[]>): Promise<Row[]> {
   const columns = (await sql(`
     SELECT table_name, column_name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)

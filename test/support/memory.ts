@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** What this process holds on to, in bytes. */
+/** The memory that this process uses after a garbage collection, in bytes. */
 export function measureMemory(): number {
   collectGarbage()
   const { heapUsed, arrayBuffers } = process.memoryUsage()

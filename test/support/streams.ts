@@ -1,4 +1,4 @@
-// Subscriptions as clients read them.
+// Reads subscriptions as clients do.
 
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
@@ -9,16 +9,16 @@ import type { App } from '../../src/app.ts'
 import { createHttpServer, type ServerOptions } from '../../src/http/server.ts'
 
 export type Result = {
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+  // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the test's query
   data?: any
   errors?: { message: string; extensions: Record<string, unknown> }[]
 }
 
 export type Subscription = {
   status: number
-  /** The next result; undefined when the stream is complete. Throws when it breaks off. */
+  /** The next result; undefined once the stream is complete. Throws if the stream breaks off. */
   next(): Promise<Result | undefined>
-  /** All that still come. */
+  /** All remaining results. */
   readToEnd(): Promise<Result[]>
   close(): Promise<void>
 }
@@ -47,7 +47,7 @@ export async function subscribeSse(
       ? new Request(`${url}?query=${encodeURIComponent(query)}`, { headers: all, signal })
       : new Request(url, { method, headers: all, signal, body: JSON.stringify({ query }) }),
   )
-  // From now on somebody reads: of an answer that nobody reads, the client closes the connection.
+  // Start to read at once: the client closes the connection of a response that no code reads.
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const messages = readMessages(reader)
   const next = async () => {
@@ -63,19 +63,19 @@ export async function subscribeSse(
       return results
     },
     async close() {
-      // Either may be all that the client hears.
+      // Depending on the client, either of the two closes the connection.
       closing.abort()
       void reader.cancel().catch(() => {})
     },
   }
 }
 
-/** Asks without a pool: with its collections forced, the one of `fetch` loses track of streams. */
-export async function fetchWithoutPool(asked: Request): Promise<Response> {
-  const { method, signal } = asked
-  const headers = Object.fromEntries(asked.headers)
-  const outgoing = request(asked.url, { method, headers, agent: false })
-  outgoing.end(await asked.text())
+/** Like `fetch`, but without its connection pool: the pool loses streams when a test forces garbage collections. */
+export async function fetchWithoutPool(original: Request): Promise<Response> {
+  const { method, signal } = original
+  const headers = Object.fromEntries(original.headers)
+  const outgoing = request(original.url, { method, headers, agent: false })
+  outgoing.end(await original.text())
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -89,7 +89,7 @@ export async function fetchWithoutPool(asked: Request): Promise<Response> {
   return new Response(body, { status: incoming.statusCode ?? 0 })
 }
 
-/** The data of every `next`, until `complete`. */
+/** The data of every `next` message, until `complete`. */
 async function* readMessages(body: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string, undefined> {
   let text = ''
   const decoder = new TextDecoder()
@@ -106,7 +106,7 @@ async function* readMessages(body: ReadableStreamDefaultReader<Uint8Array>): Asy
   throw new Error('The stream broke off.')
 }
 
-/** Subscribes over a WebSocket, with a client that has one. */
+/** Subscribes over the client's WebSocket. */
 export function subscribeWebSocket(client: Client, query: string): Omit<Subscription, 'status'> {
   const results = client.iterate({ query })
   const next = async () => (await results.next()).value as Result | undefined
@@ -121,7 +121,7 @@ export function subscribeWebSocket(client: Client, query: string): Omit<Subscrip
   }
 }
 
-/** A WebSocket of its own, that says just what a test wants. */
+/** Opens a WebSocket on which a test sends any message. */
 export async function openRawSocket(
   url: string,
   options: { protocol?: string; headers?: Record<string, string> } = {},
@@ -135,13 +135,13 @@ export async function openRawSocket(
   return {
     socket,
     heard,
-    /** The code and the reason that it was closed with. */
+    /** The close code and reason. */
     closed,
     say: (message: unknown) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
   }
 }
 
-/** Listens for an app as its process does. */
+/** Serves an app over HTTP, as the gateway's process does. */
 export async function serveApp(app: Pick<App, 'fetch' | 'upgrade'>, options: ServerOptions = {}) {
   const server = createHttpServer(app.fetch, { upgrade: app.upgrade, ...options }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -149,7 +149,6 @@ export async function serveApp(app: Pick<App, 'fetch' | 'upgrade'>, options: Ser
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    /** How many connections there are. */
     countConnections: () => new Promise<number>(resolve => server.getConnections((_error, count) => resolve(count))),
     async close() {
       server.close()

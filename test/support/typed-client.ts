@@ -2,7 +2,7 @@ import type { TypedDocumentString } from '../client/generated.ts'
 
 type Answer<Data> = { data?: Data | null; errors?: { message: string; extensions: { code: string } }[] }
 
-/** Asks a gateway with a key. Refusals are typed answers; what stands under `errors` instead is thrown with its code. */
+/** A client with an API key. Typed errors are answers. Entries under `errors` are thrown, with their codes. */
 export function createTypedClient(url: string, key: string) {
   return async function ask<Data, Variables>(
     operation: TypedDocumentString<Data, Variables>,
@@ -21,7 +21,7 @@ export function createTypedClient(url: string, key: string) {
   }
 }
 
-/** An answer that must be of this type. Any other is thrown as it came, so that it says why. */
+/** Returns an answer that must be of this type. Throws any other answer as JSON, which says why. */
 export function expectTypename<Answer extends { __typename: string }, Name extends Answer['__typename']>(
   name: Name,
   answer: Answer,

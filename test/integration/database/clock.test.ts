@@ -1,4 +1,4 @@
-// Gateways whose own clocks are wrong, on a database whose clock is right. The clock of this process is theirs.
+// Gateways with wrong clocks, on a database with the right clock. The gateways use the clock of this process.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -16,7 +16,7 @@ import { rentalsOf } from '../../support/instances/rentals.ts'
 import { findInstantsAhead } from '../../support/instants-ahead.ts'
 
 const minuteMs = 60_000
-/** 10 $. */
+/** $10. */
 const creditNanos = 10_000_000_000n
 
 let app: TestApp
@@ -50,7 +50,7 @@ describe.each([
 ])('a gateway that is %s', (_, offMs) => {
   const stop = (key: string, id: number) => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
 
-  it('charges a stop up to the instant at which it was asked', async () => {
+  it('charges an instance until the time of the stop request', async () => {
     const account = await newAccount(app, creditNanos)
     const { id, since } = await account.rentRunning()
     await sleep(300)
@@ -65,7 +65,7 @@ describe.each([
     await expectNothingAhead()
   })
 
-  it('has the rentals after a stop cost what they should', async () => {
+  it('charges a later rental correctly after a stop', async () => {
     const account = await newAccount(app, creditNanos)
     const first = await account.rentRunning()
     jumpClock(offMs)
@@ -83,7 +83,7 @@ describe.each([
     await expectNothingAhead()
   })
 
-  it('says what an account has by the time of the database', async () => {
+  it("shows an account's balance and runway by the time of the database", async () => {
     const account = await newAccount(app, creditNanos)
     const { id } = await account.rentRunning()
     jumpClock(offMs)
@@ -101,7 +101,7 @@ describe.each([
     expect(Math.abs(viewer.runwaySeconds - runwaySeconds)).toBeLessThan(minuteMs / 1_000)
   })
 
-  it('is ready, does due work and writes nothing ahead of the database', async () => {
+  it('is ready, does due work and writes no time ahead of the database', async () => {
     const account = await newAccount(app, creditNanos)
     const rentals = rentalsOf(app)
     jumpClock(offMs)
@@ -115,7 +115,7 @@ describe.each([
     await expectNothingAhead()
   })
 
-  it('lets a key in until it expires by the clock of the database', async () => {
+  it('accepts a key until it expires by the clock of the database', async () => {
     const account = await newAccount(app, 0n)
     const createExpiringKey = async (interval: string) => {
       await app.sql(
@@ -128,7 +128,7 @@ describe.each([
   })
 })
 
-describe('leases', () => {
+describe('a lease', () => {
   let [right, wrong]: Gateway[] = []
   const open = () => openGateway({ url: app.database.url, delayFactor: 0 })
 
@@ -140,7 +140,7 @@ describe('leases', () => {
     await wrong?.close()
   })
 
-  it('that live are taken by nobody, however far a gateway is ahead', async () => {
+  it('holds against a gateway whose clock is ahead', async () => {
     const account = await newAccount(app, creditNanos)
     const id = BigInt(await rentalsOf(app).rent(account.key))
     const claimBy = (gateway: Gateway | undefined) => gateway?.reconciliation.claim(100)
@@ -156,7 +156,7 @@ describe('leases', () => {
     await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
   })
 
-  it('that ran out hold nothing, also while nobody else has taken the instance', async () => {
+  it('holds nothing after it expired, even if no other gateway has claimed the instance', async () => {
     const account = await newAccount(app, creditNanos)
     const id = await rentalsOf(app).rent(account.key)
     const leases = (await right?.reconciliation.claim(100)) ?? []
@@ -171,12 +171,12 @@ describe('leases', () => {
 })
 
 describe('a gateway whose machine was suspended', () => {
-  it('looks at instances at the instant of the database, from the first look on', async () => {
+  it('records observations at the time of the database, from the first pass on', async () => {
     const gateway = openGateway({ url: app.database.url, delayFactor: 0 })
     const account = await newAccount(app, creditNanos)
     const { id } = await account.rentRunning()
     await transaction(gateway.database, () => Promise.resolve())
-    // Neither clock of the process went on while it was suspended.
+    // During a suspension, neither clock of the process advances.
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.now() })
     await sleep(1_000)
     const resumedAt = await readDatabaseTime()
@@ -193,13 +193,13 @@ describe('a gateway whose machine was suspended', () => {
 
 describe('a transaction', () => {
   it('reads the clock of the database without another round trip', async () => {
-    // A new connection asks for more.
+    // A new connection sends further statements.
     await transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`))
     const statements = await captureQueries(() => transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`)))
     expect(statements).toEqual(['BEGIN; SELECT clock_timestamp()', 'SELECT 1', 'COMMIT'])
   })
 
-  it('that is done again has another instant', async () => {
+  it('has a new time for each attempt', async () => {
     const instants: number[] = []
     await transaction(database, async tx => {
       instants.push(tx.at.getTime())
@@ -210,7 +210,7 @@ describe('a transaction', () => {
     expect(instants).toEqual([...new Set(instants)].toSorted((a, b) => a - b))
   })
 
-  it('never goes back to an earlier instant, not even where the clock of the database does', async () => {
+  it('never goes back in time, even if the clock of the database does', async () => {
     const [began, at] = await transaction(database, async tx => {
       const began = tx.at
       tx.advanceTo(new Date(began.getTime() - 2 * minuteMs))
@@ -219,7 +219,7 @@ describe('a transaction', () => {
     expect(at).toEqual(began)
   })
 
-  it('that waited for a machine writes after whoever had it before', async () => {
+  it('that waited for a machine has a later time than the transaction that held the machine', async () => {
     await rentalsOf(app).newOffer()
     const { id } = await queryRow<{ id: number }>('SELECT max(id) AS id FROM machines')
     const lockAndRead = async (tx: Transaction) => {
@@ -278,7 +278,7 @@ describe('a transaction', () => {
     await expectNothingAhead()
   })
 
-  it('finds what is due by an index, since its clock stands still within a statement', async () => {
+  it('finds due work by an index, since its clock is constant within a statement', async () => {
     const plan = await transaction(database, async tx => {
       await tx.rows(Prisma.sql`SET LOCAL enable_seqscan = off`)
       return await tx.rows(Prisma.sql`EXPLAIN SELECT id FROM instances WHERE due_at <= ${tx.now}`)

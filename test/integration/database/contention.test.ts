@@ -25,7 +25,7 @@ async function sql(text: string) {
   return (await (first as TestApp).sql(text)) as Record<string, unknown>[]
 }
 
-/** The id of a machine of its own, and of its offers by block. */
+/** Lists a new machine. Returns its id, and the ids of its offers. */
 async function listMachineWithGpus(numGpus: number) {
   await listMachines((first as TestApp).operations, [{ machine: { numGpus } }])
   machines += 1
@@ -33,7 +33,7 @@ async function listMachineWithGpus(numGpus: number) {
   return { id: machines, offers: offers.map(({ id }) => Number(id)) }
 }
 
-/** Each request to one of the two apps, all of them at once. */
+/** Sends all requests at once, alternating between the two apps. */
 function sendConcurrently(requests: ((app: TestApp) => Promise<RestAnswer>)[]): Promise<RestAnswer[]> {
   return Promise.all(requests.map((request, index) => request(apps[index % 2] as TestApp)))
 }
@@ -54,14 +54,14 @@ const countOutcomes = (answers: RestAnswer[]) => {
 }
 
 describe('two apps on one database', () => {
-  it('rent an offer once, however many want it at once', async () => {
+  it('rent an offer only once when 200 requests compete for it', async () => {
     const { id, offers } = await listMachineWithGpus(1)
     const answers = await sendConcurrently(Array.from({ length: 200 }, () => rent(offers[0] as number)))
     expect(countOutcomes(answers)).toEqual({ '200 ok': 1, '404 no_such_ask': 199 })
     expect(await sql(`SELECT count(*)::int FROM instances WHERE machine_id = ${id}`)).toEqual([{ count: 1 }])
   })
 
-  it('never rent a GPU twice through blocks that overlap', async () => {
+  it('never rent a GPU twice through overlapping offers', async () => {
     const { id, offers } = await listMachineWithGpus(8)
     const answers = await sendConcurrently([...offers, ...offers.toReversed(), ...offers].map(rent))
     const { '200 ok': rented = 0, '404 no_such_ask': refused = 0 } = countOutcomes(answers)
@@ -74,7 +74,7 @@ describe('two apps on one database', () => {
     expect(row).toMatchObject({ instances: rented, held: row?.['gpus'] })
   })
 
-  it('start, stop and destroy one instance in any order, and it ends destroyed', async () => {
+  it('start, stop and destroy one instance in any order, and leave it destroyed', async () => {
     const { id, offers } = await listMachineWithGpus(2)
     const rented = await rent(offers[0] as number)(first as TestApp)
     const path = `/instances/${rented.body.new_contract}/`
@@ -106,7 +106,7 @@ describe('two apps on one database', () => {
     }
   })
 
-  it('answered nothing with a failure of their own', () => {
+  it('log no failure in all of this', () => {
     for (const app of apps) expect(app.logLines.filter(({ level }) => (level as number) >= 40)).toEqual([])
   })
 })

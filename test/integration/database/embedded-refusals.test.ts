@@ -1,4 +1,4 @@
-// A data folder that PostgreSQL cannot use is told within seconds, with the cause and the paths to look at.
+// Berth reports a data folder that PostgreSQL cannot use within seconds, with the cause and the paths.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => intactFolder.remove())
 
-/** What is said of a data folder after something was done to it, and after how many seconds. */
+/** Damages a copy of a data folder and opens it. Returns the error message, and the seconds until it came. */
 async function openDamaged(damage: (folder: string, dataDir: string) => Promise<unknown>) {
   const { dataDir, remove } = await makeDataDir()
   await promisify(execFile)('cp', ['-a', `${intactFolder.dataDir}/.`, dataDir])
@@ -43,14 +43,14 @@ async function openDamaged(damage: (folder: string, dataDir: string) => Promise<
 const expectedMessage = (cause: string) =>
   `PostgreSQL cannot run in DIR/postgres. ${cause} PostgreSQL's log is DIR/postgres/server.log.`
 
-/** A process of the user that the server runs as. */
+/** Starts a process of the user that the server runs as. */
 function spawnSleep() {
   const child = spawn('sleep', ['60'], { ...user, stdio: 'ignore' })
   return { pid: child.pid as number, end: () => child.kill() }
 }
 
 describe('a data folder', () => {
-  it.runIf(isRoot)('of the wrong owner is named, with the owner that it needs', async () => {
+  it.runIf(isRoot)('of the wrong owner is refused, with the right owner in the message', async () => {
     const { message, seconds } = await openDamaged(folder => chown(folder, 0, 0))
     expect(message).toBe(
       expectedMessage(
@@ -60,7 +60,7 @@ describe('a data folder', () => {
     expect(seconds).toBeLessThan(5)
   })
 
-  it('that others may read is named, with the mode that it needs', async () => {
+  it('that other users may read is refused, with the right mode in the message', async () => {
     const { message, seconds } = await openDamaged(folder => chmod(folder, 0o755))
     expect(message).toBe(
       expectedMessage("The folder's mode is 0755, but PostgreSQL accepts only 0700 or 0750. Change it: chmod 0700."),
@@ -68,7 +68,7 @@ describe('a data folder', () => {
     expect(seconds).toBeLessThan(5)
   })
 
-  it('of another major version is named, with both versions', async () => {
+  it('of another major version is refused, with both versions in the message', async () => {
     const { message, seconds } = await openDamaged(folder => writeFile(join(folder, 'PG_VERSION'), '17\n'))
     const advice = 'Start the version of Berth that made the folder, or set BERTH_DATA_DIR to another folder.'
     expect(message).toBe(
@@ -77,7 +77,7 @@ describe('a data folder', () => {
     expect(seconds).toBeLessThan(5)
   })
 
-  it('with the pid file of a crash is named when another process has that id', async () => {
+  it("with a crashed server's pid file is refused if another process has that id", async () => {
     const { pid, end } = spawnSleep()
     const pidFile = (folder: string) => `${pid}\n${folder}\n1\n1\n\n127.0.0.1\n0\nready\n`
     const { message, seconds } = await openDamaged(folder => writeFile(join(folder, 'postmaster.pid'), pidFile(folder)))
@@ -87,7 +87,7 @@ describe('a data folder', () => {
     expect(seconds).toBeLessThan(5)
   })
 
-  it('with the pid file of a crash is used when no process has that id', async () => {
+  it("with a crashed server's pid file opens if no process has that id", async () => {
     const { pid, end } = spawnSleep()
     end()
     await expect.poll(() => stat(`/proc/${pid}`).catch(() => 'gone')).toBe('gone')
@@ -97,8 +97,8 @@ describe('a data folder', () => {
     expect(message).toBeUndefined()
   })
 
-  it('with the pid file of a server that was just killed is used when its parent has taken notice', async () => {
-    // The second `sleep` takes the place of the shell, and never asks how the first one ended.
+  it("with a killed server's pid file opens once the parent process has reaped the server", async () => {
+    // The second `sleep` replaces the shell and never reaps the first one.
     const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
       ...user,
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -109,7 +109,7 @@ describe('a data folder', () => {
     await expect.poll(() => readProcessStat(parent.pid), { timeout: 5_000 }).toContain('(sleep)')
     process.kill(pid)
     await expect.poll(() => readProcessStat(pid), { timeout: 5_000 }).toContain(') Z ')
-    // Longer than a server may end at each start.
+    // Longer than the retry limit for a server that ends at each start.
     setTimeout(() => parent.kill(), 3_000)
     const { message } = await openDamaged(folder =>
       writeFile(join(folder, 'postmaster.pid'), `${pid}\n${folder}\n1\n1\n`),
@@ -117,13 +117,13 @@ describe('a data folder', () => {
     expect(message).toBeUndefined()
   })
 
-  it('whose server was killed under a query is used when the query has ended', async () => {
+  it('whose server was killed during a query opens once the query has ended', async () => {
     const { message } = await openDamaged(async (folder, dataDir) => {
       const { url } = await openEmbedded({ dataDir, role: 'command', onLost: () => {} })
       const client = new pg.Client({ connectionString: url })
       client.on('error', () => {})
       await client.connect()
-      // Busy for longer than a server may end at each start.
+      // Busy for longer than the retry limit for a server that ends at each start.
       const busy = "DO $$ BEGIN WHILE clock_timestamp() < now() + '5 s' LOOP END LOOP; END $$"
       client.query(busy).catch(() => {})
       await sleep(500)
@@ -135,7 +135,7 @@ describe('a data folder', () => {
 
   it.each([
     [
-      'a control file that is damaged',
+      'a damaged control file',
       (folder: string) => writeFile(join(folder, 'global/pg_control'), Buffer.alloc(8_192, 1)),
       /The database cluster was initialized with PG_CONTROL_VERSION|control file/,
     ],
@@ -145,12 +145,12 @@ describe('a data folder', () => {
       /Could not open file ".*pg_control"/,
     ],
     [
-      'a setting that is wrong',
+      'a wrong setting',
       (folder: string) => writeFile(join(folder, 'postgresql.auto.conf'), "shared_buffers = 'much'\n"),
       /postgresql\.auto\.conf" contains errors/,
     ],
-  ])('with %s is named, with what PostgreSQL says of it', async (_what, spoil, cause) => {
-    const { message, seconds } = await openDamaged(spoil)
+  ])("with %s is refused, with PostgreSQL's reason in the message", async (_what, damage, cause) => {
+    const { message, seconds } = await openDamaged(damage)
     expect(message).toMatch(
       /^PostgreSQL cannot run in DIR\/postgres\. .*\. PostgreSQL's log is DIR\/postgres\/server\.log\.$/,
     )
@@ -158,7 +158,7 @@ describe('a data folder', () => {
     expect(seconds).toBeLessThan(5)
   })
 
-  it.runIf(isRoot)('whose log cannot be written is named', async () => {
+  it.runIf(isRoot)('whose log cannot be written is refused', async () => {
     const { message, seconds } = await openDamaged(async folder => {
       await writeFile(join(folder, 'server.log'), '', { mode: 0o600 })
       await chown(join(folder, 'server.log'), 0, 0)
@@ -167,7 +167,7 @@ describe('a data folder', () => {
     expect(seconds).toBeLessThan(5)
   })
 
-  it('whose password file was replaced is named', async () => {
+  it('whose password file was replaced is refused', async () => {
     const { dataDir } = intactFolder
     const opened = await openEmbedded({ dataDir, role: 'command', onLost: () => {} })
     const file = join(dataDir, 'postgres-password')
@@ -183,7 +183,7 @@ describe('a data folder', () => {
     await opened.release()
   })
 
-  it('that is full is named, with what PostgreSQL says of it', async ({ skip }) => {
+  it("on a full disk is refused, with PostgreSQL's reason in the message", async ({ skip }) => {
     const { dataDir, remove } = await makeDataDir()
     const run = promisify(execFile)
     const small = ['-t', 'tmpfs', '-o', 'size=4m,mode=711', 'tmpfs', dataDir]
@@ -191,7 +191,7 @@ describe('a data folder', () => {
       () => false,
       () => true,
     )
-    // Not everybody may mount.
+    // Mounting needs root, so the test is skipped for other users.
     if (failed) await remove().then(() => skip())
     const start = performance.now()
     const cause = /^PostgreSQL cannot create its files in .*\. .*No space left on device/
@@ -201,7 +201,7 @@ describe('a data folder', () => {
     await remove()
   })
 
-  it('is entered by its owner and its group, where others may not', async () => {
+  it('lets its owner, its group or others enter, as its mode says', async () => {
     const { dataDir, remove } = await makeDataDir()
     const { uid, gid } = await stat(dataDir)
     const canEnter = async (mode: number, as: { uid: number; gid: number }) => {

@@ -31,8 +31,8 @@ afterAll(async () => {
   await remove()
 })
 
-describe('a gateway that comes second', () => {
-  it('says so when its connection is cut while it waits', async () => {
+describe('a second gateway on a data folder', () => {
+  it('reports a connection that is cut while it waits for the lock', async () => {
     const second = openEmbedded({ dataDir, role: 'gateway', onLost }).catch((error: unknown) => error)
     const cut = async () => {
       const { rowCount } = await admin.query(
@@ -47,16 +47,16 @@ describe('a gateway that comes second', () => {
   })
 })
 
-it('gets over what starts that were killed have left, and sweeps it', async () => {
+it('starts despite leftovers of killed starts, and removes them', async () => {
   const other = await makeDataDir()
   const leftovers = ['postgres.unfinished-a1B2c3', 'postgres.unfinished-a1B2c3.password']
-  // In a container, every start has the same process id.
+  // In a container, every start has the same process id, so a name with it may be from another start.
   const unrelatedFiles = [`postgres.${process.pid}`, 'postgres.backup']
   for (const name of [...leftovers, ...unrelatedFiles]) {
     await mkdir(join(other.dataDir, name))
     await writeFile(join(other.dataDir, name, 'file'), '')
   }
-  // Two at once: one is first, and sweeps what the other is still at.
+  // Two at once: the first to finish removes the folder that the other is still filling.
   await Promise.all([prepareCluster(other.dataDir), prepareCluster(other.dataDir)])
   await prepareCluster(other.dataDir)
   const names = (await readdir(other.dataDir)).filter(name => !name.startsWith('postgres-programs'))
@@ -64,7 +64,7 @@ it('gets over what starts that were killed have left, and sweeps it', async () =
   await other.remove()
 })
 
-it.each([0o027, 0o077])('makes folders that the database can enter under umask %i', async umask => {
+it.each([0o027, 0o077])('creates folders that the database can enter under umask %i', async umask => {
   const other = await makeDataDir()
   const before = process.umask(umask)
   try {
@@ -75,19 +75,22 @@ it.each([0o027, 0o077])('makes folders that the database can enter under umask %
   }
 })
 
-describe('a data folder that cannot be one', () => {
+describe('an unusable path for the data folder', () => {
   const advice = 'Set BERTH_DATA_DIR to another folder.'
 
-  it.each(['/proc/berth', '/proc/berth/data', '/dev/null', '/dev/null/berth'])('is named at once: %s', async folder => {
-    const message = new RegExp(`^The data folder ${folder} cannot be used: .*\\. ${advice}$`)
-    await expect(prepareCluster(folder)).rejects.toThrow(message)
-  })
+  it.each(['/proc/berth', '/proc/berth/data', '/dev/null', '/dev/null/berth'])(
+    'is refused at once: %s',
+    async folder => {
+      const message = new RegExp(`^The data folder ${folder} cannot be used: .*\\. ${advice}$`)
+      await expect(prepareCluster(folder)).rejects.toThrow(message)
+    },
+  )
 })
 
 it.each([
   ['a file', (path: string) => writeFile(path, '')],
-  ['a folder of something else', (path: string) => mkdir(join(path, 'x'), { recursive: true })],
-])('names %s that is where the database should be, and leaves it', async (_what, put) => {
+  ['a foreign folder', (path: string) => mkdir(join(path, 'x'), { recursive: true })],
+])('refuses %s in the place of the database, and keeps it', async (_what, put) => {
   const other = await makeDataDir()
   const folder = join(other.dataDir, 'postgres')
   await put(folder)
@@ -98,7 +101,7 @@ it.each([
   await other.remove()
 })
 
-it('copies programs that only root may read so that the database can run them', async () => {
+it('copies programs that only root may read, so that the database user can run them', async () => {
   const other = await makeDataDir()
   const installed = join(other.dataDir, 'installed')
   await mkdir(join(installed, 'bin'), { recursive: true })

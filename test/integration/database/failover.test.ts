@@ -1,4 +1,4 @@
-// A standby is promoted without the last transactions of its primary. Two gateways reach either through one address.
+// A standby is promoted without the last transactions of its primary. Two gateways reach both servers through a proxy.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openServer } from '../../../src/database/embedded/server.ts'
@@ -47,7 +47,7 @@ describe('a gateway', () => {
     )
   })
 
-  it('serves nothing from a standby, and says why it is not ready', async () => {
+  it('serves nothing from a standby, and reports why it is not ready', async () => {
     await pair.waitUntilCaughtUp()
     proxy.switchTo(pair.standbyUrl)
     for (const gateway of gateways) {
@@ -67,7 +67,7 @@ describe('a gateway', () => {
     expect(await readEpochs()).toEqual([{ epoch: 1 }])
   })
 
-  it('has cursors and streams of before a fail-over expire, at its first connection to the promoted standby', async () => {
+  it('expires older cursors and streams at its first connection to a promoted standby', async () => {
     const streams = await Promise.all(
       gateways.map(({ fetch }) => subscribeSse(fetch, key, 'subscription { events { cursor } }')),
     )
@@ -76,7 +76,7 @@ describe('a gateway', () => {
     for (const stream of streams) expect((await stream.next())?.data.events.cursor).toEqual(expect.any(String))
     await pair.waitUntilCaughtUp()
     await pair.disconnectStandby()
-    // These are read by everybody, and lost with the primary.
+    // Both gateways read these events, which are then lost with the primary.
     for (const _ of Array(20)) await grant(gateways[0])
     let cursor: string | undefined
     for (const _ of Array(20)) cursor = (await (streams[0] as Subscription).next())?.data.events.cursor
@@ -84,7 +84,7 @@ describe('a gateway', () => {
     expect(before.events.nodes).toEqual([])
 
     await pair.failOver()
-    // The ids of the lost transactions are used up before a gateway comes: nothing but the timeline tells.
+    // The standby uses up the lost transactions' ids before a gateway connects, so only the timeline differs.
     const [accountId] = await pair.runSql(pair.standbyUrl, "SELECT id FROM accounts WHERE email LIKE 'renter-1@%'")
     const event = `INSERT INTO events (type, account_id, after, at) VALUES ('CREDIT_GRANTED', ${accountId?.['id']}, '{}', now())`
     for (const _ of Array(100)) await pair.runSql(pair.standbyUrl, event)

@@ -22,22 +22,22 @@ afterAll(async () => {
 const minutesToMs = (count: number) => count * 60_000
 const timeAgo = (ms: number) => new Date(clock.now().getTime() - ms)
 
-/** Nothing of the tests before is due. */
+/** Clears the due instances of earlier tests. */
 const clearDue = () => gateway.sql('UPDATE instances SET due_at = NULL, leased_until = NULL')
 
-/** Claims as a loop does, whose work is done as soon as it has no hand free. */
+/** Claims like a loop that finishes all of its work before the next claim. */
 async function claimAll({
-  hands,
+  concurrency,
   until,
   by = gateway,
 }: {
-  hands: number
+  concurrency: number
   until: (lease: InstanceLease) => boolean
   by?: Gateway
 }) {
   const rounds: InstanceLease[][] = []
   for (;;) {
-    const leases = await by.reconciliation.claim(hands, [])
+    const leases = await by.reconciliation.claim(concurrency, [])
     rounds.push(leases)
     const ids = leases.map(({ instanceId }) => String(instanceId))
     await by.sql('UPDATE instances SET due_at = NULL, leased_until = NULL WHERE id = ANY($1::bigint[])', [ids])
@@ -45,17 +45,17 @@ async function claimAll({
   }
 }
 
-describe('an account of which much is due', () => {
-  it.each([1, 8])('does not hold up another with one instance that is due later, with %i hands', async hands => {
+describe('an account with many due instances', () => {
+  it.each([1, 8])('does not delay an account with one later instance, at concurrency %i', async concurrency => {
     await clearDue()
     const many = await createDueInstances(gateway, 2_000, timeAgo(minutesToMs(10)))
     const one = await createDueInstances(gateway, 1, timeAgo(1_000))
-    const rounds = await claimAll({ hands, until: ({ accountId }) => accountId === one.accountId })
+    const rounds = await claimAll({ concurrency, until: ({ accountId }) => accountId === one.accountId })
     expect(rounds.length).toBeLessThanOrEqual(2)
     expect(rounds.flat().filter(({ accountId }) => accountId === many.accountId).length).toBeGreaterThan(0)
   })
 
-  it('has every hand while nobody else has anything due', async () => {
+  it('may use the whole concurrency while no other account has due work', async () => {
     await clearDue()
     await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
     const busy: InstanceLease[] = []
@@ -67,7 +67,7 @@ describe('an account of which much is due', () => {
     expect(new Set(busy.map(({ instanceId }) => instanceId)).size).toBe(busy.length)
   })
 
-  it('gets the next hand that is free only when the other has nothing due, once it has half of them', async () => {
+  it('with half of the running work gets more only when the other account has none due', async () => {
     await clearDue()
     const many = await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
     const busy = await gateway.reconciliation.claim(7, [])
@@ -78,12 +78,12 @@ describe('an account of which much is due', () => {
     expect(last?.accountId).toBe(many.accountId)
   })
 
-  it('is passed over once it has half of them, also where it would be the next', async () => {
+  it('with half of the running work is passed over, even when it is its turn', async () => {
     await clearDue()
     const many = await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
     const few = await createDueInstances(gateway, 1, timeAgo(1_000))
     const fresh = openGateway({ url: database.url, now: clock.now, delayFactor: 0 })
-    // It begins with the account that was there first.
+    // A new gateway begins with the oldest account.
     expect(many.accountId).toBeLessThan(few.accountId)
     const busy = await gateway.reconciliation.claim(1, [])
     expect(busy[0]?.accountId).toBe(many.accountId)
@@ -92,7 +92,7 @@ describe('an account of which much is due', () => {
     await fresh.close()
   })
 
-  it('waits for its turn among few that are due, while it has more in hand', async () => {
+  it('waits for its turn while it has more running work than an account with few due instances', async () => {
     await clearDue()
     const some = await createDueInstances(gateway, 20, timeAgo(minutesToMs(10)))
     const busy = await gateway.reconciliation.claim(7, [])
@@ -104,22 +104,22 @@ describe('an account of which much is due', () => {
   })
 })
 
-it('serves each of many accounts in every round, and comes to everything', async () => {
+it('serves each of many accounts in every round, and claims all due work', async () => {
   await clearDue()
   const accountIds: number[] = []
   for (let index = 0; index < 12; index += 1) {
     const { accountId } = await createDueInstances(gateway, 20, timeAgo(minutesToMs(20 - index)))
     accountIds.push(accountId)
   }
-  const order = (await claimAll({ hands: 1, until: () => false })).flat().map(({ accountId }) => accountId)
+  const order = (await claimAll({ concurrency: 1, until: () => false })).flat().map(({ accountId }) => accountId)
   expect(order.length).toBe(12 * 20)
-  // As long as there are more than are compared with one another.
+  // Later rounds have fewer due instances than a claim compares.
   for (let round = 0; round < 14; round += 1) {
     expect(new Set(order.slice(round * 12, round * 12 + 12))).toEqual(new Set(accountIds))
   }
 })
 
-it('shares what is due between two gateways that ask at once', async () => {
+it('shares due work between two gateways that claim at once', async () => {
   await clearDue()
   const { ids } = await createDueInstances(gateway, 100, timeAgo(minutesToMs(10)))
   const other = openGateway({ url: database.url, now: clock.now, delayFactor: 0 })

@@ -25,7 +25,7 @@ async function runForMinute(): Promise<void> {
   await app.runUntilIdle()
 }
 
-/** Leaves idempotency keys of one age, as requests of then did. */
+/** Inserts idempotency keys of one age, as earlier requests left them. */
 async function insertKeys(age: number, prefix: string, count = 1): Promise<void> {
   const at = new Date(app.clock.now().getTime() - age).toISOString()
   await app.sql(`
@@ -36,14 +36,14 @@ const readKeys = async () =>
   (await app.sql('SELECT key FROM idempotency_keys ORDER BY key')).map(row => (row as { key: string }).key)
 
 describe('idempotency keys', () => {
-  it('go when they have expired, however many there are, and those that live stay', async () => {
+  it('are deleted after they expire, in any number, and not before', async () => {
     await insertKeys(dayMs, 'old', 2_500)
     await insertKeys(dayMs - 120_000, 'alive')
     await runForMinute()
     expect(await readKeys()).toEqual(['alive 1'])
   })
 
-  it('are left to a request that is taking one of them again', async () => {
+  it('are skipped while a request claims one of them again', async () => {
     await app.sql('DELETE FROM idempotency_keys')
     await insertKeys(dayMs, 'held')
     await insertKeys(dayMs, 'free')
@@ -56,7 +56,7 @@ describe('idempotency keys', () => {
     expect(await readKeys()).toEqual(['held 1'])
   })
 
-  it('are left to another gateway that is at it', async () => {
+  it('are left alone while another gateway deletes them', async () => {
     await insertKeys(dayMs, 'old')
     await withSession(app.database.url, async session => {
       await session.query('BEGIN')
@@ -70,20 +70,20 @@ describe('idempotency keys', () => {
   })
 })
 
-it('events go that are older than they are kept', async () => {
+it('deletes events that are older than the retention time', async () => {
   const readEventIds = async () => (await app.sql('SELECT id FROM events')).map(row => (row as { id: string }).id)
   await app.sql(`UPDATE events SET at = at - interval '91 days'`)
   const old = await readEventIds()
   await app.newKey(null, someCredit)
   const young = (await readEventIds()).filter(id => !old.includes(id))
-  // A transaction that is open elsewhere on the server holds them a while.
+  // An open transaction elsewhere on the server may hold them for a while.
   do await runForMinute()
   while ((await readEventIds()).some(id => old.includes(id)))
   expect([old.length, young.length]).toEqual([2, 2])
   expect(await readEventIds()).toEqual(young)
 })
 
-it('simulated containers go that belong to nothing, and those of instances stay', async () => {
+it('deletes simulated containers of removed or unknown instances, and keeps the others', async () => {
   const id = await rentals.rentToStatus(key, 'running')
   const gone = await rentals.rentToStatus(key, 'running')
   await app.rest(key, 'DELETE', `/instances/${gone}/`)
@@ -93,8 +93,8 @@ it('simulated containers go that belong to nothing, and those of instances stay'
   expect(await app.sql('SELECT instance_id FROM simulated_containers')).toEqual([{ instance_id: String(id) }])
 })
 
-describe('the chores', () => {
-  it('are done once a minute, also when one of them fails', async () => {
+describe('the housekeeping loop', () => {
+  it('runs every chore once a minute, even if one of them fails', async () => {
     const clock = manualClock()
     const done: string[] = []
     const chores = {
@@ -116,7 +116,7 @@ describe('the chores', () => {
     expect(await loop.idle()).toBe(true)
   })
 
-  it('go on where the clock of the database is put back', async () => {
+  it('continues after the clock of the database goes back', async () => {
     const clock = manualClock()
     const loop = createHousekeepingLoop({ chores: {}, now: clock.now, log: pino({ level: 'silent' }) })
     expect(await loop.idle()).toBe(true)
@@ -125,7 +125,7 @@ describe('the chores', () => {
     expect(await loop.idle()).toBe(false)
   })
 
-  it('end with the piece at hand when the gateway stops', async () => {
+  it('ends after the current batch when the gateway stops', async () => {
     let batches = 0
     const endless = async (limit: number) => {
       batches += 1

@@ -1,4 +1,4 @@
-// An answer is given again to the API key that asked, as long as that may ask, and to no other.
+// A stored answer goes only to the API key of the first request, and only while that key has the permission.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -34,7 +34,7 @@ const cases = Object.entries(repeatableCases)
 const updateApiKey = (key: string, what: string) =>
   app.sql(`UPDATE api_keys SET ${what} WHERE public_id = '${key.split('_')[1]}'`)
 
-/** A request, made once: how it is repeated, and by whom. */
+/** Sends a request once. `again` repeats it with any API key and idempotency key. */
 async function sendFirst(given: (typeof cases)[number]) {
   requests += 1
   const id = (await given[1].prepare?.(site)) ?? 0
@@ -42,14 +42,14 @@ async function sendFirst(given: (typeof cases)[number]) {
   return { first: await again(site.owner), again }
 }
 
-it('is asked of every field and every route that takes an idempotency key', () => {
+it('tests every field and every route that takes an idempotency key', () => {
   expect(Object.keys(repeatableCases).toSorted()).toEqual(
     [...listRepeatableFields(), ...listRepeatableRoutes()].toSorted(),
   )
 })
 
-describe('an answer of', () => {
-  it.each(cases)('%s is given again to the API key that asked', async (...given) => {
+describe('the answer of', () => {
+  it.each(cases)('%s is returned again to the API key of the first request', async (...given) => {
     const { first, again } = await sendFirst(given)
     expect(first.code).toBe('OK')
     const repeated = await again(site.owner)
@@ -58,25 +58,28 @@ describe('an answer of', () => {
     else if (given[1].hasSecret) expect(repeated).toEqual(first)
   })
 
-  it.each(cases)('%s is not given to another API key of the account, which is told nothing of it', async (...given) => {
-    const { first, again } = await sendFirst(given)
-    const countEvents = () =>
-      app.sql("SELECT count(*) FROM events WHERE reason = 'USER_REQUEST' OR type LIKE 'API_KEY%'")
-    const before = await countEvents()
-    const refused = await again(otherKey)
-    expect([refused.code, await countEvents()]).toEqual(['IDEMPOTENCY_KEY_REUSED', before])
-    // The same words as for an idempotency key that was used for something else.
-    const isTemplate = given[0].toLowerCase().includes('template')
-    const unrelated = isTemplate ? 'createWebhook' : 'saveTemplate'
-    const unrelatedCase = repeatableCases[unrelated] as (typeof cases)[number][1]
-    await sendRepeatable(site, [unrelated, unrelatedCase], { id: 0, by: otherKey, key: `unrelated ${requests}` })
-    const conflict = await again(otherKey, `unrelated ${requests}`)
-    expect(refused.text).toBe(conflict.text)
-    expect(refused.text).not.toContain('berth_')
-    expect(first.code).toBe('OK')
-  })
+  it.each(cases)(
+    '%s is not returned to another API key of the account, which learns nothing about it',
+    async (...given) => {
+      const { first, again } = await sendFirst(given)
+      const countEvents = () =>
+        app.sql("SELECT count(*) FROM events WHERE reason = 'USER_REQUEST' OR type LIKE 'API_KEY%'")
+      const before = await countEvents()
+      const refused = await again(otherKey)
+      expect([refused.code, await countEvents()]).toEqual(['IDEMPOTENCY_KEY_REUSED', before])
+      // The same text as for an idempotency key of a different request.
+      const isTemplate = given[0].toLowerCase().includes('template')
+      const unrelated = isTemplate ? 'createWebhook' : 'saveTemplate'
+      const unrelatedCase = repeatableCases[unrelated] as (typeof cases)[number][1]
+      await sendRepeatable(site, [unrelated, unrelatedCase], { id: 0, by: otherKey, key: `unrelated ${requests}` })
+      const conflict = await again(otherKey, `unrelated ${requests}`)
+      expect(refused.text).toBe(conflict.text)
+      expect(refused.text).not.toContain('berth_')
+      expect(first.code).toBe('OK')
+    },
+  )
 
-  it.each(cases)('%s is not given again to an API key that may not ask any more', async (...given) => {
+  it.each(cases)('%s is not returned to an API key that has lost the permission, or has ended', async (...given) => {
     const { again } = await sendFirst(given)
     await updateApiKey(site.owner, `permissions = '{"api": {"user_read": {}}}'`)
     expect((await again(site.owner)).code).toBe('FORBIDDEN')
@@ -87,7 +90,7 @@ describe('an answer of', () => {
   })
 
   it.each(cases.filter(([, { refusesLimited }]) => refusesLimited))(
-    '%s is not given again to an API key that has a spend limit since',
+    '%s is not returned to an API key that got a spend limit meanwhile',
     async (...given) => {
       const { again } = await sendFirst(given)
       const limits = limitsOf(app)
@@ -99,7 +102,7 @@ describe('an answer of', () => {
 })
 
 describe('a record from before records belonged to API keys', () => {
-  it('is given to nobody, and nothing is done twice', async () => {
+  it('is returned to no key, and its request does not run twice', async () => {
     const { again } = await sendFirst(['rentInstance', repeatableCases['rentInstance'] as (typeof cases)[number][1]])
     await app.sql('UPDATE idempotency_keys SET api_key_id = NULL')
     const before = await app.sql('SELECT count(*) FROM instances')

@@ -1,4 +1,4 @@
-// A request that its sender repeats, because the answer was lost or a program could not know, happens once.
+// A client may repeat a request because it lost the answer. The request takes effect once.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -55,7 +55,7 @@ const countInstances = async (offer: number) =>
   (await app.sql(`SELECT id FROM instances WHERE offer_id = ${offer}`)).length
 
 describe('the same request with one idempotency key', () => {
-  it('twenty times at once from both faces of two gateways makes one instance, and all are told so alike', async () => {
+  it('creates one instance when 20 requests arrive at once at both faces of two gateways', async () => {
     const offer = await rentals.newOffer()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -71,7 +71,7 @@ describe('the same request with one idempotency key', () => {
     expect(answers.filter(({ replayed }) => replayed === false).length).toBeLessThanOrEqual(1)
   })
 
-  it('is answered again when the answer was lost, and can be found by the key', async () => {
+  it('gets the same answer after a lost one, and its key finds the instance', async () => {
     const offer = await rentals.newOffer()
     const first = await rentOverGraphql(app, key, offer, 'lost')
     expect(first).toMatchObject({ code: 'OK', replayed: false })
@@ -84,7 +84,7 @@ describe('the same request with one idempotency key', () => {
     expect(data.instances.nodes).toEqual([{ id: `ins_${first.instance}`, idempotencyKey: 'lost' }])
   })
 
-  it('is forgotten after a day, and no sooner', async () => {
+  it('is forgotten after 24 hours, and not before', async () => {
     const offer = await rentals.newOffer()
     const { instance } = await rentOverRest(app, key, offer, 'a day')
     app.clock.advance(24 * 3_600_000 - 1)
@@ -94,7 +94,7 @@ describe('the same request with one idempotency key', () => {
     expect(await rentOverRest(app, key, await rentals.newOffer(), 'a day')).toMatchObject({ code: 'OK' })
   })
 
-  it('belongs to the account: another one that uses it is not told of the first', async () => {
+  it('is separate in another account', async () => {
     const stranger = await app.newKey(null, someCredit)
     const mine = await rentOverGraphql(app, key, await rentals.newOffer(), 'shared word')
     const theirs = await rentOverGraphql(app, stranger, await rentals.newOffer(), 'shared word')
@@ -104,7 +104,7 @@ describe('the same request with one idempotency key', () => {
 })
 
 describe('an idempotency key', () => {
-  it('is refused for a request that asks for something else, on both faces', async () => {
+  it('is refused for a different request, on both faces', async () => {
     const offer = await rentals.newOffer()
     expect(await rentOverRest(app, key, offer, 'reused')).toMatchObject({ code: 'OK' })
     const next = await rentals.newOffer()
@@ -114,7 +114,7 @@ describe('an idempotency key', () => {
     expect(await countInstances(next)).toBe(0)
   })
 
-  it('keeps nothing of what failed', async () => {
+  it('stores no failure', async () => {
     const poor = await app.newKey()
     const offer = await rentals.newOffer()
     expect(await rentOverGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
@@ -122,7 +122,7 @@ describe('an idempotency key', () => {
     expect(await rentOverGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'OK', replayed: false })
   })
 
-  it('says so when the first request has not ended yet', async () => {
+  it('reports that the first request has not ended yet', async () => {
     const offer = await rentals.newOffer()
     await withSession(app.database.url, async session => {
       await session.query('BEGIN')
@@ -142,7 +142,7 @@ describe('an idempotency key', () => {
     expect(await rentOverRest(app, key, offer, 'k'.repeat(255))).toMatchObject({ code: 'OK' })
   })
 
-  it('does not let a key through that may not rent', async () => {
+  it('does not admit an API key without the permission to rent', async () => {
     const offer = await rentals.newOffer()
     expect(await rentOverRest(app, key, offer, 'permitted')).toMatchObject({ code: 'OK' })
     const reader = await app.newScopedKey(key, { api: { instance_read: {} } })

@@ -26,7 +26,7 @@ const measure = () => measureServices({ database: gateway.database }).measure()
 const get = (at: TestApp, path: string, method = 'GET') => at.fetch(new Request(`http://berth.test${path}`, { method }))
 
 describe('/metrics', () => {
-  it('tells everything, also what went through the faces', async () => {
+  it('reports all metrics, including requests through the faces', async () => {
     await app.rest(key, 'GET', '/instances/987654/')
     const response = await get(app, '/metrics')
     expect(response.status).toBe(200)
@@ -41,13 +41,13 @@ describe('/metrics', () => {
     expect(text).not.toContain('987654')
   })
 
-  it('is not there unless it is wanted', async () => {
+  it('answers 404 unless metrics are enabled', async () => {
     const silent = await startApp({ sharedApp: app })
     expect((await get(silent, '/metrics')).status).toBe(404)
     await silent.close()
   })
 
-  it('is only read', async () => {
+  it('refuses POST', async () => {
     expect((await get(app, '/metrics', 'POST')).status).toBe(405)
   })
 })
@@ -57,7 +57,7 @@ describe('due work', () => {
 
   const readDue = async (kind: string) => (await measure()).due.find(due => due.kind === kind)
 
-  it('of instances is counted, with how long the first has waited, until it is in hand', async () => {
+  it('on instances is counted, with the wait of the oldest, until a gateway claims it', async () => {
     expect(await readDue('instances')).toEqual({ kind: 'instances', count: 0, lagSeconds: 0 })
     await rentals.rent(key)
     app.clock.advance(20_000)
@@ -71,7 +71,7 @@ describe('due work', () => {
     expect(await readDue('instances')).toMatchObject({ count: 0 })
   })
 
-  it('of policies is', async () => {
+  it('on policies is counted', async () => {
     await rentals.rent(key, {}, { listedUntil: new Date(app.clock.now().getTime() + 3_600_000) })
     app.clock.advance(7_000)
     expect(await readDue('policies')).toEqual({ kind: 'policies', count: 1, lagSeconds: 7 })
@@ -79,7 +79,7 @@ describe('due work', () => {
     expect(await readDue('policies')).toMatchObject({ count: 0 })
   })
 
-  it('of accounts is', async () => {
+  it('on accounts is counted', async () => {
     await app.operations.accounts.grantCredit('renter-1@example.com', { amountNanos: 1n })
     app.clock.advance(9_000)
     expect(await readDue('billing')).toEqual({ kind: 'billing', count: 1, lagSeconds: 9 })
@@ -88,7 +88,7 @@ describe('due work', () => {
   })
 })
 
-it('a transaction that stays open holds events back, which is told', async () => {
+it('reports events that wait for an open transaction', async () => {
   await withSession(app.database.url, async session => {
     await session.query('BEGIN')
     await session.query('SELECT pg_current_xact_id()')

@@ -15,13 +15,13 @@ import { createDatabase, serverUrl, type TestDatabase } from '../../support/data
 import { listMachines } from '../../support/factories.ts'
 
 describe('the migrations', () => {
-  it('arrive at the schema', async () => {
+  it('produce the Prisma schema', async () => {
     const database = await createDatabase({ empty: true })
     expect(await findSchemaDrift(database.url)).toBeUndefined()
     await database.drop()
   })
 
-  it('are applied once, and recorded as Prisma does', async () => {
+  it('are applied once, and recorded in the way of Prisma', async () => {
     const database = await createDatabase({ empty: true })
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
@@ -36,7 +36,7 @@ describe('the migrations', () => {
     await database.drop()
   })
 
-  it('do not meet when several gateways start at once', async () => {
+  it('run in one gateway only when several start at once', async () => {
     const database = await createDatabase({ empty: true })
     const applied = await Promise.all([1, 2, 3, 4].map(() => withLock(database.url, 1, () => migrate(database.url))))
     expect(applied.filter(names => names.length > 0)).toHaveLength(1)
@@ -53,7 +53,7 @@ describe('the database of DATABASE_URL', () => {
   const expectedRefusal = (why: string) =>
     `The database that DATABASE_URL names cannot be used: ${why}. Check that the database runs and that the URL is right.`
 
-  it('is tried before anything else', async () => {
+  it('is checked at the start', async () => {
     expect(await openMessage(serverUrl())).toBeUndefined()
   })
 
@@ -62,20 +62,20 @@ describe('the database of DATABASE_URL', () => {
     ['does not run under any address of its host', 'postgresql://u:secret@localhost:1/x', /.*ECONNREFUSED.*/],
     ['is on no host', 'postgresql://u:secret@nowhere.invalid/x', /getaddrinfo \w+ nowhere\.invalid/],
     ['has no URL', 'postgresql://u:secret@:x:/', /Invalid URL/],
-  ])('is named when it %s, and its password is not', async (_what, url, why) => {
+  ])('is reported without its password when it %s', async (_what, url, why) => {
     const message = await openMessage(url)
     expect(message).toMatch(new RegExp(`^${expectedRefusal(why.source).replaceAll('. ', '\\. ')}$`))
     expect(message).not.toContain('secret')
   })
 
-  it('is named when the server has none of that name', async () => {
+  it('is reported when it does not exist on the server', async () => {
     const message = await openMessage(withDatabase(serverUrl(), 'nothing'))
     expect(message).toBe(expectedRefusal('database "nothing" does not exist'))
   })
 })
 
 describe('a gateway that starts', () => {
-  it('is not ready while another migrates the database, and is when that is done', async () => {
+  it('becomes ready only after another gateway has migrated the database', async () => {
     const { url, drop } = await createDatabase()
     const log = createLog('silent', process.stderr)
     const limits = {
@@ -122,7 +122,7 @@ describe('a gateway that starts', () => {
   })
 })
 
-describe('work that must run alone', () => {
+describe('work under a lock', () => {
   it('fails when the connection that holds its lock is lost', async () => {
     const { url, drop } = await createDatabase({ empty: true })
     const work = Promise.withResolvers<void>()
@@ -134,7 +134,7 @@ describe('work that must run alone', () => {
         WHERE locktype = 'advisory' AND objid = 2 AND granted AND datname = current_database()`)
       await admin.end()
       await work.promise
-      throw new Error('It went on without the lock, and failed.')
+      throw new Error('The work continued without the lock, and failed.')
     }).catch((error: unknown) => error)
     expect(await outcome).toMatchObject({ code: '57P01' })
     work.resolve()
@@ -173,12 +173,12 @@ describe('the database', () => {
       'INSERT INTO offers SELECT (json_populate_record(o, \'{"id": 99}\')).* FROM offers o WHERE id = 1',
       '23505',
     ],
-    ['less disk than none', 'UPDATE machines SET free_disk_mb = -1', '23514'],
-    ['more disk than there is', 'UPDATE machines SET free_disk_mb = disk_mb + 1', '23514'],
-    ['fewer ports than none', 'UPDATE machines SET free_ports = -1', '23514'],
-    ['a price that does not follow from its parts', 'UPDATE offers SET price_nanos = price_nanos + 1', '23514'],
+    ['a negative free disk', 'UPDATE machines SET free_disk_mb = -1', '23514'],
+    ['more free disk than the machine has', 'UPDATE machines SET free_disk_mb = disk_mb + 1', '23514'],
+    ['a negative number of free ports', 'UPDATE machines SET free_ports = -1', '23514'],
+    ['a price that is not the sum of its parts', 'UPDATE offers SET price_nanos = price_nanos + 1', '23514'],
     [
-      'a bid price that does not follow from its parts',
+      'a bid price that is not the sum of its parts',
       'UPDATE offers SET bid_price_nanos = bid_price_nanos + 1',
       '23514',
     ],
@@ -198,38 +198,38 @@ describe('the database', () => {
       [`a download of ${value}`, `UPDATE machines SET download_mbps = '${value}'`, '23514'],
       [`a CPU of ${value} GHz`, `UPDATE machines SET cpu_ghz = '${value}'`, '23514'],
     ]),
-    ['a disk slower than none', 'UPDATE machines SET disk_mbps = -1', '23514'],
-    ['an offer that performs nothing', 'UPDATE offers SET dlperf = 0', '23514'],
-    ['traffic that costs a fortune', 'UPDATE machines SET upload_nanos = 9223372036854775807', '23514'],
-    ['traffic that costs more than 10 $', 'UPDATE machines SET download_nanos = 10000000001', '23514'],
+    ['a negative disk speed', 'UPDATE machines SET disk_mbps = -1', '23514'],
+    ['an offer without performance', 'UPDATE offers SET dlperf = 0', '23514'],
+    ['traffic at the largest integer', 'UPDATE machines SET upload_nanos = 9223372036854775807', '23514'],
+    ['traffic at more than $10 per GB', 'UPDATE machines SET download_nanos = 10000000001', '23514'],
     [
-      'GPUs that cost a fortune',
+      'GPUs above the maximum price',
       'UPDATE offers SET compute_nanos = 16000000000001, price_nanos = price_nanos - compute_nanos + 16000000000001',
       '23514',
     ],
     [
-      'a bid of a fortune',
+      'a minimum bid above the maximum',
       'UPDATE offers SET min_bid_nanos = 1000000000000001, bid_price_nanos = bid_price_nanos - min_bid_nanos + 1000000000000001',
       '23514',
     ],
-    ['a free GPU', 'UPDATE machines SET gpu_nanos = 0', '23514'],
-    ['a floor above the price', 'UPDATE machines SET min_bid_gpu_nanos = gpu_nanos + 1', '23514'],
-    ['a reliability of two', 'UPDATE machines SET reliability = 2', '23514'],
-    ['a country in words', "UPDATE machines SET country = 'Sweden'", '23514'],
-    ['what is withdrawn and can be rented', 'UPDATE offers SET withdrawn_at = now()', '23514'],
+    ['a GPU without a price', 'UPDATE machines SET gpu_nanos = 0', '23514'],
+    ['a minimum bid above the price', 'UPDATE machines SET min_bid_gpu_nanos = gpu_nanos + 1', '23514'],
+    ['a reliability above 1', 'UPDATE machines SET reliability = 2', '23514'],
+    ['the name of a country instead of its code', "UPDATE machines SET country = 'Sweden'", '23514'],
+    ['a withdrawn offer that can be rented', 'UPDATE offers SET withdrawn_at = now()', '23514'],
     ['an email address in upper case', "INSERT INTO accounts (email) VALUES ('A@b.c')", '23514'],
     ['an email address twice', "INSERT INTO accounts (email) VALUES ('host@example.com')", '23505'],
     ['a key without a hash', "INSERT INTO api_keys (account_id, public_id, secret_hash) VALUES (1, 'x', '')", '23514'],
     [
-      'a key of nobody',
+      'a key without an account',
       "INSERT INTO api_keys (account_id, public_id, secret_hash) VALUES (99, 'x', sha256('x'))",
       '23503',
     ],
-  ])('cannot hold %s', async (_what, sql, code) => {
+  ])('refuses %s', async (_what, sql, code) => {
     await expect(database.pool.query(sql)).rejects.toMatchObject({ code })
   })
 
-  it('copies to offers what their machines say', async () => {
+  it("copies a machine's values to its offers", async () => {
     const { rows } = await database.pool.query(`
       SELECT count(*)::int AS wrong FROM offers o JOIN machines m ON m.id = o.machine_id
       WHERE (o.gpu_model_id, o.country, o.verified, o.reliability, o.listed_until, o.storage_nanos)
@@ -237,7 +237,7 @@ describe('the database', () => {
     expect(rows).toEqual([{ wrong: 0 }])
   })
 
-  it('does a transaction again when it conflicts, and undoes it when it fails', async () => {
+  it('retries a transaction that conflicts, and rolls back one that fails', async () => {
     let attempts = 0
     const conflict = Object.assign(new Error('conflict'), { code: '40001' })
     const email = (name: string) => Prisma.sql`INSERT INTO accounts (email) VALUES (${name})`
@@ -258,7 +258,7 @@ describe('the database', () => {
     expect(rows).toEqual([{ email: 'again@example.com' }])
   })
 
-  it('notifies once after the commit, when others can read what it wrote', async () => {
+  it('notifies once, after the commit', async () => {
     const written: Promise<unknown>[] = []
     const read = "SELECT count(*)::int AS count FROM accounts WHERE email = 'notified@example.com'"
     const notify = () => void written.push(database.pool.query(read).then(({ rows }) => rows))
@@ -273,7 +273,7 @@ describe('the database', () => {
     expect([attempts, await Promise.all(written)]).toEqual([3, [[{ count: 1 }]]])
   })
 
-  it('notifies of no transaction that was undone, and of none that did not ask for it', async () => {
+  it('does not notify after a rollback, or without a request to notify', async () => {
     const notify = vi.fn()
     const failed = transaction({ ...database, notify }, async tx => {
       tx.notifyAfterCommit()
@@ -290,10 +290,10 @@ describe('the database', () => {
     expect(notify).not.toHaveBeenCalled()
   })
 
-  it('has committed a transaction even when notifying fails', async () => {
+  it('commits a transaction even if notifying fails', async () => {
     const failure = new Error('A listener failed.')
     const failed = Promise.withResolvers<unknown>()
-    // The runner of the tests would take it for a failure of this one.
+    // Otherwise the test runner would report the exception as a failure of this test.
     const others = process.listeners('uncaughtException')
     process.removeAllListeners('uncaughtException').once('uncaughtException', failed.resolve)
     const notify = () => {
@@ -311,7 +311,7 @@ describe('the database', () => {
     expect(database.pool.totalCount - database.pool.idleCount).toBe(0)
   })
 
-  it('waits a random while before it does a transaction again, and holds no connection meanwhile', async () => {
+  it('waits a random time before it retries a transaction, without holding a connection', async () => {
     const held: number[] = []
     const random = vi.spyOn(Math, 'random').mockImplementation(() => {
       held.push(database.pool.totalCount - database.pool.idleCount)

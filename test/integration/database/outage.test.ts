@@ -32,8 +32,8 @@ async function timed<T>(ask: () => Promise<T>): Promise<{ answer: T; ms: number 
   return { answer: await ask(), ms: performance.now() - start }
 }
 
-describe.each(['cut', 'freeze'] as const)('while the way to the database is %s', failure => {
-  it('answers on both faces in bounded time, and recovers by itself', async () => {
+describe.each(['cut', 'freeze'] as const)('when the connection to the database fails (%s), a gateway', failure => {
+  it('answers on both faces in bounded time, and recovers without help', async () => {
     expect((await app.rest(key, 'GET', '/users/current/')).status).toBe(200)
     proxy[failure]()
     const message = 'The database did not answer in time. Try again in a moment.'
@@ -64,7 +64,7 @@ describe.each(['cut', 'freeze'] as const)('while the way to the database is %s',
 })
 
 describe('a connection', () => {
-  it('has a time limit for everything that can last', async () => {
+  it('has timeouts for statements, locks and idle transactions', async () => {
     const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
     const [limits] = await opened.rows(Prisma.sql`
       SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),
@@ -73,7 +73,7 @@ describe('a connection', () => {
     await opened.close()
   })
 
-  it('that is lost between two statements of a transaction fails that transaction, and nothing else', async () => {
+  it('that is lost between two statements of a transaction fails only that transaction', async () => {
     const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
     const { pool, close } = opened
     const isConnected = async (pid: unknown) =>
@@ -89,7 +89,7 @@ describe('a connection', () => {
     await close()
   })
 
-  it('that is not to be had is not waited for without end', async () => {
+  it('is awaited only for a limited time while all are busy', async () => {
     const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
     const busy = [opened.pool.query('SELECT pg_sleep(3)'), opened.pool.query('SELECT pg_sleep(3)')]
     const { answer, ms } = await timed(() => opened.rows(Prisma.sql`SELECT 1`).catch(translateDatabaseError))

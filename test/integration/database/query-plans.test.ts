@@ -1,5 +1,5 @@
-// What statements read in a database with much history: those that run while a machine or an account is locked must not
-// take longer the more was rented before.
+// The rows that statements read in a database with a long history. Statements that run while a machine or an account is
+// locked must not become slower with the number of past rentals.
 
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -15,7 +15,7 @@ let app: TestApp
 let renter: string
 let machineId: number
 let sent: Statement[]
-/** Each text once. */
+/** The sent statements, each text once. */
 let statements: Statement[]
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** All that two renters and the gateway do to the instances, volumes and money of one machine. */
+/** Everything that two renters and the gateway do with the instances, volumes and charges of one machine. */
 async function runWorkload(): Promise<void> {
   const { converge, exit } = rentalsOf(app)
   const volumes = volumesOf(app)
@@ -51,7 +51,7 @@ async function runWorkload(): Promise<void> {
   await limitsOf(app).set(renter, { window: 'DAY', action: 'STOP_RUNNING', amount: '90' })
   const bid = await rent(renter, { price: 1.7 })
   const volume = await volumes.make(renter, machineId)
-  // It takes the GPUs of the bid, which waits, wins them again, and is stopped and started.
+  // The taker gets the GPUs of the bid. The bid waits, wins them back, and is stopped and started.
   const taker = await rent(rival)
   await set(rival, taker, { state: 'stopped' })
   await converge()
@@ -61,7 +61,7 @@ async function runWorkload(): Promise<void> {
   await converge()
   await set(renter, bid, { state: 'running' })
   await converge()
-  // Its machine does not answer when it is told to stop it.
+  // The machine does not answer while the renter stops the instance.
   await app.operations.machines.unplug(machineId)
   await set(renter, bid, { state: 'stopped' })
   for (let count = 0; count < 10; count += 1) await converge()
@@ -73,7 +73,7 @@ async function runWorkload(): Promise<void> {
   await exit(exiting)
   await destroy(renter, exiting)
   await volumes.remove(renter, volume)
-  // The credit ends: what runs is stopped, and what is left is destroyed for its debt.
+  // The credit ends: running instances are stopped, and later destroyed because of the debt.
   await limitsOf(app).set(renter, { window: 'HOUR', action: 'NOTIFY', amount: '90' })
   await rent(renter)
   for (let days = 0; days < 6; days += 1) {
@@ -82,7 +82,7 @@ async function runWorkload(): Promise<void> {
   }
 }
 
-/** Rows of large tables that a plan has read, whether they were asked for or not. */
+/** Rows of large tables that a plan has read, including rows that a filter removed. */
 function countRowsRead(plan: Plan): number {
   const below = (plan.Plans ?? []).reduce((sum, one) => sum + countRowsRead(one), 0)
   if (!largeTables.includes(plan['Relation Name'] ?? '') || !/ Scan$/.test(plan['Node Type'])) return below
@@ -102,12 +102,12 @@ type Plan = {
   Plans?: Plan[]
 }
 
-/** Turns between accounts walk along it from its beginning, until they find an instance that is due. */
+/** A claim walks this index from its beginning, until it finds the next account with a due instance. */
 const fairTurnIndex = 'instances_due_of_account'
 
 const largeTables = ['instances', 'meters', 'ledger_entries', 'events', 'gpus', 'machines', 'offers', 'accounts']
 
-/** The nodes that read all of a large table or of one of its indexes. `firstColumns` are of the indexes of large tables. */
+/** The plan nodes that read a whole large table or index. `firstColumns` maps each index to its first column. */
 function findFullScans(plan: Plan, firstColumns: Map<string, string>): string[] {
   const {
     'Node Type': type,
@@ -134,8 +134,8 @@ async function explainFullScans(
   return plans.flatMap(({ Plan }) => findFullScans(Plan, firstColumns))
 }
 
-describe('with thousands of instances running and destroyed', () => {
-  it('runs the statements of outbidding, outages, limits, ends of credit and debt', () => {
+describe('with thousands of running and destroyed instances, the gateway', () => {
+  it('runs the statements for outbidding, outages, limits, the end of credit, and debt', () => {
     const parts = [
       /UPDATE gpus SET occupant_id = NULL/,
       /min\(unconfirmed_at\)/,
@@ -150,7 +150,7 @@ describe('with thousands of instances running and destroyed', () => {
   })
 
   it.each([
-    ['values that are known', false],
+    ['known values', false],
     ['any values', true],
   ])('plans no scan of a large table or index for %s', async (_, generic) => {
     const rows = (await app.sql(
@@ -168,19 +168,19 @@ describe('with thousands of instances running and destroyed', () => {
     expect(scans).toEqual([])
   })
 
-  it('reads few rows with each statement, whatever the account and the machine had before', async () => {
+  it('reads few rows with each statement, whatever the history of the account and the machine', async () => {
     const wide: string[] = []
     await withSession(app.database.url, async session => {
       for (const { text, values } of statements) {
         await session.query('BEGIN')
         const options = 'ANALYZE, TIMING OFF, FORMAT JSON'
         const answer = await session.query(`EXPLAIN (${options}) ${text}`, values).catch((error: pg.DatabaseError) => {
-          // What was inserted is there already.
+          // The workload has already inserted this row.
           if (!['23505', '23514'].includes(error.code ?? '')) throw error
         })
         const plans = (answer?.rows[0]['QUERY PLAN'] ?? []) as { Plan: Plan }[]
         const read = plans.reduce((sum, { Plan }) => sum + countRowsRead(Plan), 0)
-        // What is purged is purged in batches of 1,000.
+        // Housekeeping deletes in batches of 1,000.
         if (read > 1_000) wide.push(`${read} rows: ${text}`)
         await session.query('ROLLBACK')
       }

@@ -26,7 +26,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** The gateway that does not die. */
+/** The gateway that never crashes. */
 function liveGateway(): Gateway {
   if (!gateway) throw new Error('There is no gateway yet.')
   return gateway
@@ -76,7 +76,7 @@ const runningFinding: Finding = {
 }
 
 describe('a lease', () => {
-  it('is had by one gateway, until it runs out', async () => {
+  it('belongs to one gateway until it expires', async () => {
     await listMachineWithGpus(8)
     const ids = []
     for (let index = 0; index < 8; index += 1) ids.push(await rentGpu(index))
@@ -93,11 +93,11 @@ describe('a lease', () => {
     expect(await other?.reconciliation.claim(100)).toHaveLength(8)
   })
 
-  it('that another has taken over writes nothing any more', async () => {
+  it('that another gateway has taken over allows no more writes', async () => {
     await listMachineWithGpus(1)
     const id = await rentGpu(0)
     const [old] = (await liveGateway().reconciliation.claim(100)).filter(({ instanceId }) => instanceId === id)
-    if (!old) throw new Error('It is not due.')
+    if (!old) throw new Error('The instance is not due.')
     clock.advance(30_000)
     const taken = (await other?.reconciliation.claim(100))?.find(({ instanceId }) => instanceId === id)
     const before = await readInstance(id)
@@ -108,7 +108,7 @@ describe('a lease', () => {
     expect(before['leased_until']).toEqual(taken?.leasedUntil)
   })
 
-  it('that ran out during a slow look begins no further step', async () => {
+  it('that expires during a slow pass allows no further step', async () => {
     await listMachineWithGpus(1)
     const id = await rentGpu(0)
     await drainGateway()
@@ -141,7 +141,7 @@ describe('a lease', () => {
   })
 })
 
-it('a call of the driver ends before the lease does', async () => {
+it('ends a call of the driver before the lease expires', async () => {
   await listMachineWithGpus(1)
   const id = await rentGpu(0)
   await drainGateway()
@@ -167,7 +167,7 @@ it('a call of the driver ends before the lease does', async () => {
   const callTimeouts = limits.mock.calls.map(([ms]) => ms)
   limits.mockRestore()
   await slow.close()
-  // A look takes 25 of its 30 seconds: the stop and the look after it have what is left.
+  // The first observation takes 25 of the lease's 30 seconds. The stop and the next observation get the rest.
   expect(callTimeouts).toEqual([10_000, 5_000, 5_000])
   await drainGateway()
   expect(await readInstance(id)).toMatchObject({ status: 'stopped' })
@@ -175,23 +175,23 @@ it('a call of the driver ends before the lease does', async () => {
 
 describe('a gateway that', () => {
   it.each(Object.keys(crashModes))(
-    '%s is made good by another, whenever that was',
-    async death => {
+    '%s has its work completed by another gateway, whichever call it was',
+    async crashMode => {
       await listMachineWithGpus(1)
-      let fatal = 0
+      let crashes = 0
       for (let lastCall = 1, reached = true; reached; lastCall += 1) {
         reached = false
-        // One dies in each part of a life, at its n-th call.
+        // In each phase of the instance's life, a gateway crashes at its n-th call. The live gateway then continues.
         const both = async () => {
-          const mortal = openCrashingGateway(testDatabase.url, clock.now, lastCall, death)
-          await mortal.idle()
+          const crashing = openCrashingGateway(testDatabase.url, clock.now, lastCall, crashMode)
+          await crashing.idle()
           clock.advance(26_000)
-          await mortal.idle()
+          await crashing.idle()
           await drainGateway()
-          await mortal.close()
-          if (!mortal.hasReachedCall()) return
+          await crashing.close()
+          if (!crashing.hasReachedCall()) return
           reached = true
-          fatal += 1
+          crashes += 1
         }
         const id = await rentGpu(0)
         await both()
@@ -210,7 +210,7 @@ describe('a gateway that', () => {
         expect(await readInstance(id)).toMatchObject({ removed_at: expect.any(Date), leased_until: null, due_at: null })
         expect(await readFreeGpus()).toEqual([0])
       }
-      expect(fatal, 'how often one died').toBeGreaterThan(20)
+      expect(crashes, 'the number of crashes').toBeGreaterThan(20)
       expect(
         await liveGateway().sql(
           'SELECT FROM simulated_containers c JOIN instances i ON i.id = c.instance_id WHERE removed_at IS NOT NULL',
@@ -221,7 +221,7 @@ describe('a gateway that', () => {
   )
 })
 
-describe('a command that died before the market followed it', () => {
+describe('a command that crashed before it updated the market', () => {
   const writeDesired = async (id: bigint, change: string) => {
     await liveGateway().sql(`UPDATE instances SET ${change}, generation = generation + 1, due_at = $2 WHERE id = $1`, [
       id,
@@ -229,7 +229,7 @@ describe('a command that died before the market followed it', () => {
     ])
   }
 
-  it.each(["target_state = 'stopped'", 'destroyed_at = $2'])('(%s) lets go of its GPUs all the same', async change => {
+  it.each(["target_state = 'stopped'", 'destroyed_at = $2'])('(%s) still releases its GPUs', async change => {
     await listMachineWithGpus(1)
     const first = await rentGpu(0)
     await liveGateway().services.instances.update(actor, [first], { targetState: 'stopped' })
@@ -243,7 +243,7 @@ describe('a command that died before the market followed it', () => {
     expect(await readInstance(first)).toMatchObject({ status: 'running' })
   })
 
-  it('gets its GPUs all the same when it was a start', async () => {
+  it('still gets its GPUs if it was a start', async () => {
     await listMachineWithGpus(1)
     const id = await rentGpu(0)
     await drainGateway()
@@ -255,7 +255,7 @@ describe('a command that died before the market followed it', () => {
   })
 })
 
-it('keeps why an instance ended when it is looked at again', async () => {
+it('keeps the reason why an instance ended through later passes', async () => {
   await listMachineWithGpus(1)
   const id = await rentGpu(0)
   await drainGateway()

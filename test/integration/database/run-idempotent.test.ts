@@ -1,4 +1,4 @@
-// What makes two requests the same, and what a key that was used leaves behind.
+// When two requests count as the same, and how long a used idempotency key stays taken.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
@@ -35,7 +35,7 @@ afterAll(async () => {
 const deps = () => ({ database: gateway.database, now: clock.now, secrets })
 const noWork = async () => ({ done: true })
 
-/** Whether it was a repetition, or why it was refused. */
+/** Returns "first" or "again", or the code of the refusal. */
 async function runRequest(
   request: Partial<IdempotentRequest>,
   work: (tx: Transaction) => Promise<{ done: boolean }> = noWork,
@@ -45,29 +45,29 @@ async function runRequest(
   return await outcome.catch((error: { code?: string }) => error.code ?? error)
 }
 
-describe('a request is the same', () => {
+describe('two requests', () => {
   it.each<[what: string, first: unknown, second: unknown]>([
-    ['in whatever order its parts are named', { a: 1, b: { c: 2, d: 3 } }, { b: { d: 3, c: 2 }, a: 1 }],
-    ['in whatever order they are named inside of a list', [{ a: 1, b: 2 }], [{ b: 2, a: 1 }]],
-    ['whether something is left out or undefined', { a: 1 }, { a: 1, b: undefined }],
-  ])('%s', async (_what, first, second) => {
+    ['the order of the fields', { a: 1, b: { c: 2, d: 3 } }, { b: { d: 3, c: 2 }, a: 1 }],
+    ['the order of fields inside a list', [{ a: 1, b: 2 }], [{ b: 2, a: 1 }]],
+    ['a missing or an undefined field', { a: 1 }, { a: 1, b: undefined }],
+  ])('are the same if they differ only in %s', async (_what, first, second) => {
     expect([await runRequest({ input: first }), await runRequest({ input: second })]).toEqual(['first', 'again'])
   })
 
   it.each<[what: string, first: Partial<IdempotentRequest>, second: Partial<IdempotentRequest>]>([
-    ['another operation is asked for', { operation: 'volumes.create' }, { operation: 'templates.save' }],
-    ['a list has another order', { input: [1, 2] }, { input: [2, 1] }],
-    ['a large number is a text', { input: { id: 5n } }, { input: { id: '5' } }],
-    ['a part has another name', { input: { a: 1 } }, { input: { b: 1 } }],
-    ['a part is in another place', { input: { a: { c: 1 } } }, { input: { a: {}, c: 1 } }],
-  ])('no more when %s', async (_what, first, second) => {
+    ['the operation', { operation: 'volumes.create' }, { operation: 'templates.save' }],
+    ['the order of a list', { input: [1, 2] }, { input: [2, 1] }],
+    ['a large number instead of a text', { input: { id: 5n } }, { input: { id: '5' } }],
+    ['the name of a field', { input: { a: 1 } }, { input: { b: 1 } }],
+    ['the place of a field', { input: { a: { c: 1 } } }, { input: { a: {}, c: 1 } }],
+  ])('are not the same if they differ in %s', async (_what, first, second) => {
     expect([await runRequest(first), await runRequest(second)]).toEqual(['first', 'IDEMPOTENCY_KEY_REUSED'])
     expect(await runRequest(first)).toBe('again')
   })
 })
 
-describe('a key that was used', () => {
-  it('is free for anything after a day, also for who only asks what it came to', async () => {
+describe('a used idempotency key', () => {
+  it('is free for any request after a day, and its result is gone', async () => {
     const readReplay = () =>
       findReplay(deps(), actor, { operation: 'instances.rent', input: { a: 1 }, idempotencyKey: 'key' }).catch(
         (error: { code: string }) => error.code,
@@ -91,25 +91,25 @@ describe('a key that was used', () => {
     ['is revoked', 'revoked_at = $2'],
     ['has expired', 'expires_at = $2'],
     ['has another secret', `public_id = 'another' || $2::timestamptz::text`],
-  ])('gives nothing to an API key that %s while it asks again', async (_what, change) => {
+  ])('returns nothing to an API key that %s before the repetition', async (_what, change) => {
     expect(await runRequest({})).toBe('first')
     await gateway.sql(`UPDATE api_keys SET ${change} WHERE id = $1`, [actor.apiKeyId, clock.now()])
     expect(await runRequest({})).toBe('UNAUTHENTICATED')
   })
 
-  it('is free after a day, however many others have expired too', async () => {
+  it('is free after a day, however many other keys have expired', async () => {
     const { accountId } = actor
     await gateway.sql(
       `INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at)
       SELECT $1, 'old ' || lpad(n::text, 3, '0'), '', '', $2 FROM generate_series(1, 300) n`,
       [accountId, new Date(clock.now().getTime() - dayMs)],
     )
-    // Also the last, before any of them is used again.
+    // The last key first, before any of them is used again.
     for (const number of ['300', '001']) expect(await runRequest({ idempotencyKey: `old ${number}` })).toBe('first')
   })
 })
 
-it('what is done with a key waits for others as long as what is done without', async () => {
+it('gives work with an idempotency key the same lock timeout as work without one', async () => {
   const lockTimeouts: unknown[] = []
   const readLockTimeout = async (tx: Transaction) => {
     lockTimeouts.push((await tx.rows(sql`SHOW lock_timeout`))[0]?.[0])

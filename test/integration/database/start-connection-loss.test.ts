@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { startApp } from '../../support/app.ts'
 import { waitUntilBlocksOthers, withSession } from '../../support/database/sessions.ts'
 
-it('starts although the database ends its connections while it reads them', async () => {
+it('starts although the database closes its connections during the start', async () => {
   const first = await startApp()
   await withSession(first.database.url, async session => {
     await session.query('BEGIN; LOCK TABLE secret_check')

@@ -1,4 +1,4 @@
-// A gateway that does not fit its database says so at start, and writes nothing.
+// A gateway that does not fit its database refuses to start, and writes nothing.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { migrate } from '../../../src/database/migrations.ts'
@@ -23,7 +23,7 @@ afterAll(async () => {
   await folder.remove()
 })
 
-/** What another gateway on the database answers to being started; undefined when it starts. */
+/** Starts another gateway on the database. Returns its error, or undefined if it starts. */
 async function startError(secret: string): Promise<string | undefined> {
   const started = await startApp({ sharedApp: app, secret }).catch((error: Error) => error)
   if (started instanceof Error) return started.message
@@ -48,10 +48,10 @@ describe('a schema of a newer version', () => {
   beforeEach(() => app.sql("DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'"))
   afterAll(() => app.sql("DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'"))
 
-  it('is refused by gateways and commands, which name its newest migration', async () => {
+  it('is refused by gateways and commands, with its newest migration in the message', async () => {
     await recordMigration('20990101000000_a_first_one')
     await recordMigration(newer)
-    // Older migrations that the database lacks are not applied to it either.
+    // The gateway does not apply older missing migrations, either.
     await app.sql("UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name LIKE '%_statements'")
     const before = await dumpDatabase(app.database.url)
     const gateway = spawnGateway(rightSecret)
@@ -63,13 +63,13 @@ describe('a schema of a newer version', () => {
     await app.sql("UPDATE _prisma_migrations SET finished_at = now() WHERE migration_name LIKE '%_statements'")
   })
 
-  it('leaves a gateway running that runs already', async () => {
+  it('does not stop a running gateway', async () => {
     await recordMigration(newer)
     expect((await app.fetch(new Request('http://berth.test/ready'))).status).toBe(200)
     expect((await app.rest(await app.newKey(), 'GET', '/users/current/')).status).toBe(200)
   })
 
-  it('is no reason to refuse when its migration was rolled back', async () => {
+  it('is no obstacle if its migration was rolled back', async () => {
     await recordMigration(newer, 'now()')
     expect(await startError(rightSecret)).toBeUndefined()
   })
@@ -104,8 +104,11 @@ describe('another secret', () => {
       'a secret variable',
       'mutation { setSecretVariables(input: { variables: [{ name: "A", value: "b" }] }) { __typename } }',
     ],
-    ['a kept answer', 'mutation { createApiKey(input: { fullAccess: true, idempotencyKey: "once" }) { __typename } }'],
-  ])('is refused by what an older version sealed: %s', async (_what, mutation) => {
+    [
+      'a stored answer',
+      'mutation { createApiKey(input: { fullAccess: true, idempotencyKey: "once" }) { __typename } }',
+    ],
+  ])('is refused because of a value that an older version sealed: %s', async (_what, mutation) => {
     await deleteSealedRows()
     const { data } = await app.graphql(await app.newKey(), mutation)
     expect(Object.values(data)).toEqual([{ __typename: expect.stringMatching(/Success$/) }])
@@ -116,7 +119,7 @@ describe('another secret', () => {
     expect(await readSecretCheck()).toHaveLength(1)
   })
 
-  it('is told from the right one where gateways with two secrets sealed', async () => {
+  it('is refused, unlike the right one, if gateways with two secrets sealed values', async () => {
     await deleteSealedRows()
     const mutation =
       'mutation { setSecretVariables(input: { variables: [{ name: "A", value: "b" }, { name: "C", value: "d" }] }) { __typename } }'
@@ -128,7 +131,7 @@ describe('another secret', () => {
     expect(await startError(rightSecret)).toBeUndefined()
   })
 
-  it('is taken where nothing was ever sealed, and then is the only one', async () => {
+  it('is accepted if no value was ever sealed, and is then the only valid secret', async () => {
     await deleteSealedRows()
     await deleteSecretCheck()
     const [one, other] = await Promise.all([startError(rightSecret), startError(wrongSecret)])
@@ -140,7 +143,7 @@ describe('another secret', () => {
     await deleteSecretCheck()
   })
 
-  it('is looked for in every column that is sealed', async () => {
+  it('is checked against every sealed column', async () => {
     const columns = await app.sql(`SELECT table_name || '.' || column_name AS name FROM information_schema.columns
       WHERE table_schema = 'public' AND data_type = 'bytea' AND column_name NOT LIKE '%hash'`)
     const names = (columns as { name: string }[]).map(({ name }) => name)

@@ -1,4 +1,5 @@
-// Which statements are prepared. A connection keeps those until it closes, so there may only be so many.
+// Which statements have a name and are prepared. A connection keeps prepared statements until it closes, so their
+// number must be limited.
 
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -21,7 +22,7 @@ afterAll(() => app.close())
 
 const namesOf = (statements: Statement[]) => new Set(statements.flatMap(({ name }) => name ?? []))
 
-/** The parts of a filter whose bits are set in a number: each number makes another text. */
+/** Picks the parts of a filter whose bits are set in `number`. Each number gives another statement text. */
 function pickFilterParts(number: number, parts: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(parts).filter((_, bit) => (number & (1 << bit)) > 0))
 }
@@ -62,7 +63,7 @@ const queries = [
   },
 ]
 
-it('names no statement of a search, and every statement of a rental after 500 shapes of filters', async () => {
+it('names no statement of a search and, after 500 forms of filters, every statement of a rental', async () => {
   const searched = await captureStatements(async () => {
     for (let number = 0; number < 500; number += 1) {
       const body = { ...pickFilterParts(number, offerFilter), limit: 1 }
@@ -78,7 +79,7 @@ it('names no statement of a search, and every statement of a rental after 500 sh
       expect((await app.graphql(key, `{ gpuModels { ${fields} } }`)).errors).toBeUndefined()
   })
   expect(new Set(searched.map(({ text }) => text)).size).toBeGreaterThan(500)
-  // The key that asks, the instances of a page by their ids, and what opens a search.
+  // The lookup of the API key, of a page's instances by their ids, and the start of a search.
   expect([...namesOf(searched)].length).toBeLessThan(10)
 
   const offer = await rentals.newOffer()
@@ -91,7 +92,7 @@ it('names no statement of a search, and every statement of a rental after 500 sh
   expect(dataStatements.filter(({ name }) => name === undefined).map(({ text }) => text)).toEqual([])
 }, 120_000)
 
-it('gives a statement the same name in every process, whatever came before it', () => {
+it('gives a statement the same name in every process, whatever the earlier statements', () => {
   const program = (texts: string[]) => `
     import { queryRows } from './src/database/rows.ts'
     const named = []

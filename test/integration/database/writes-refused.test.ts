@@ -1,4 +1,4 @@
-// The database is there and refuses to write: its disk is full, it is a standby, or it fails below.
+// The database answers but refuses writes: its disk is full, it is a standby, or its storage fails.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
@@ -57,19 +57,19 @@ async function expectRefusals(offer: number): Promise<void> {
   expect(await graphql.json()).toMatchObject({ errors: [{ message: msg, extensions: { code: 'UNAVAILABLE' } }] })
 }
 
-/** While writes fail, and once they succeed again. */
-async function expectRecovery(offer: number, mend: () => Promise<unknown>): Promise<void> {
+/** Checks the gateway while writes fail, and after `repair`. */
+async function expectRecovery(offer: number, repair: () => Promise<unknown>): Promise<void> {
   app.startWork()
   await expectRefusals(offer)
   expect(await readReadiness()).toEqual([503, { status: 'the database takes no writes' }])
   expect((await app.rest(key, 'GET', '/users/current/')).status).toBe(200)
-  // What was begun ends; from then on due work waits, and nothing is logged.
+  // Running work ends. Then due work waits, and the gateway logs nothing.
   await sleep(1_000)
   const before = app.logLines.length
   await sleep(2_500)
   expect(app.logLines.slice(before)).toEqual([])
   expect((await readReadiness())[0]).toBe(503)
-  await mend()
+  await repair()
   await expect.poll(readReadiness, { timeout: 10_000 }).toEqual([200, { status: 'ready' }])
   expect((await rentOverRest(offer)).status).toBe(200)
   expect((await rentOverGraphql(offer)).status).toBe(200)
@@ -80,7 +80,7 @@ describe('a server that refuses to write', () => {
   afterAll(() => app.close())
 
   it.each(['53000', '53100', '53200', '53400', '58000', '58030'])(
-    'is unavailable on both faces with %s, and not in doubt',
+    'gives a certain refusal on both faces with %s',
     async code => {
       const raised = `BEGIN RAISE EXCEPTION 'it fails' USING ERRCODE = '${code}'; END`
       await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ ${raised} $$`)
@@ -91,7 +91,7 @@ describe('a server that refuses to write', () => {
     },
   )
 
-  it('is in no doubt about the offer of many at which it refused, nor about those after it', async () => {
+  it('gives certain refusals for the failed offer of a bulk request and the offers after it', async () => {
     const ids = [await rentals.newOffer(), await rentals.newOffer(), await rentals.newOffer()]
     const which = `IF NEW.offer_id = ${ids[1]} THEN RAISE EXCEPTION 'it fails' USING ERRCODE = '53100'; END IF`
     await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${which}; RETURN NEW; END $$`)
@@ -103,7 +103,7 @@ describe('a server that refuses to write', () => {
     expect(body.created).toHaveLength(1)
   })
 
-  it('is ready, and fills no log, where it refuses writes to one table alone', async () => {
+  it('stays ready, without flooding the log, if it refuses writes to one table only', async () => {
     const raised = `BEGIN RAISE EXCEPTION 'it fails' USING ERRCODE = '53100'; END`
     await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ ${raised} $$`)
     await app.sql('CREATE TRIGGER fail BEFORE INSERT ON instances FOR EACH ROW EXECUTE FUNCTION fail()')
@@ -118,7 +118,7 @@ describe('a server that refuses to write', () => {
     expect(logLines.length).toBeLessThan(2)
   })
 
-  it('writes nothing to find out while writes succeed', async () => {
+  it('gets no trial writes while writes succeed', async () => {
     const xid = async () =>
       ((await app.sql('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid')) as [{ xid: string }])[0].xid
     const before = await xid()
@@ -126,7 +126,7 @@ describe('a server that refuses to write', () => {
     expect(await xid()).toBe(before)
   })
 
-  it('is a standby after a failover: not ready, and written to again by new connections', async () => {
+  it('makes the gateway not ready as a standby, until new connections reach the new primary', async () => {
     const offer = await rentals.newOffer()
     const [{ name }] = (await app.sql('SELECT current_database() AS name')) as [{ name: string }]
     await app.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
@@ -143,7 +143,7 @@ const mount = () =>
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m,mode=711', 'tmpfs', folder], { stdio: 'ignore' })
 const unmount = () => execFileSync('umount', [folder])
 
-/** Only root may. It stays mounted only while the tests run, which may be none of these. */
+/** Whether this user may mount. Unmounts at once: the tests that need the disk may be filtered out. */
 function mayMount(): boolean {
   try {
     mount()
@@ -154,7 +154,7 @@ function mayMount(): boolean {
   }
 }
 
-describe.runIf(mayMount())('a disk that is full', () => {
+describe.runIf(mayMount())('a full disk', () => {
   const name = `berth_test_full_${process.pid}`
 
   beforeAll(async () => {
@@ -174,18 +174,18 @@ describe.runIf(mayMount())('a disk that is full', () => {
     unmount()
   })
 
-  it('is unavailable and told by /ready, and both pass once there is room', async () => {
+  it('makes requests and /ready answer 503 until it has space again', async () => {
     const offer = await rentals.newOffer()
     const filler = join(folder, 'filler')
     const { bavail, bsize } = statfsSync(folder)
     writeFileSync(filler, Buffer.alloc(bavail * bsize))
-    // What room the tables have left themselves is used up first.
+    // First use up the free space inside the tables.
     const url = withDatabase(serverUrl(), name)
     for (const table of ['instances', 'events', 'gpus']) await runOnServer(`VACUUM FULL ${table}`, url).catch(() => {})
     await expectRecovery(offer, async () => rmSync(filler))
   })
 
-  it('is noticed by a role that may make no temporary table', async () => {
+  it('is detected by a role that may not create temporary tables', async () => {
     const connectionString = withDatabase(serverUrl(), name)
     await runOnServer(`CREATE ROLE ${name}`)
     await runOnServer(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`)

@@ -1,20 +1,20 @@
-// A database that has been in use for long: much runs, and what was rented before is destroyed and stays.
+// A database after long use: many running instances, and many rows of destroyed instances.
 
 import type { TestApp } from '../app.ts'
 import { rentalsOf } from '../instances/rentals.ts'
 
 const [machines, running, destroyed] = [2_500, 5_000, 20_000]
-/** Copies get ids behind all that tests give. */
+/** Copies get ids above all ids that tests use. */
 const firstCopyId = 1_000_000
-/** Nothing is due for copies while a test runs. */
+/** Due times of copies: no copy is due while a test runs. */
 const laterSql = "'2027-11-21T00:00:00Z'::timestamptz"
 
-/** An account and a machine among the others. Both have a share of what was rented before. */
+/** One account and one machine among the others. Both have a share of the old rentals. */
 export type AgedData = { renter: string; machineId: number }
 
 /**
- * Copies one rental, first as it runs and then as it is destroyed, with its offer, machine, meters, entries and events.
- * Triggers and foreign keys are off meanwhile: they would take minutes.
+ * Copies one rental, first while it runs and then after it was destroyed. Copies its offer, machine, meters, ledger
+ * entries and events, too. Triggers and foreign keys are off meanwhile: they would take minutes.
  */
 export async function fillWithAgedData(app: TestApp): Promise<AgedData> {
   const { rent, converge } = rentalsOf(app)
@@ -28,7 +28,7 @@ export async function fillWithAgedData(app: TestApp): Promise<AgedData> {
   }[]
   const { machine_id: machineId, account_id: accountId, offer_id: offerId } = row as NonNullable<typeof row>
 
-  /** Copies the rows of a table for which the condition holds, for each `n` up to a count. */
+  /** Copies the matching rows of a table `count` times. `n` counts the copies. */
   const copy = (table: string, condition: string, count: number, changes: string) => `
     INSERT INTO ${table} SELECT c.* FROM (SELECT * FROM ${table} WHERE ${condition}) r
     CROSS JOIN generate_series(1, ${count}) n

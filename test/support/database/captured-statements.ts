@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** A statement as it was sent. One with a name is prepared once per connection. */
+/** A statement as it was sent. A named statement is prepared once per connection. */
 export type Statement = { text: string; name: string | undefined; values: unknown[] }
 
 const sentStatements: Statement[] = []
@@ -11,14 +11,14 @@ type Query = string | QueryConfig
 
 type QueryConfig = { text?: string; name?: string; values?: unknown[] }
 
-/** Every statement of this process goes through here, Prisma's and our own. */
+/** Every statement of this process goes through here, from Prisma and handwritten. */
 const { query } = pg.Client.prototype
 pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
-  const [statement, given] = args as [Query, unknown]
+  const [statement, separateValues] = args as [Query, unknown]
   const {
     text,
     name,
-    values = given,
+    values = separateValues,
   } = typeof statement === 'string' ? { text: statement } : (statement as QueryConfig)
   if (text) sentStatements.push({ text, name: name || undefined, values: Array.isArray(values) ? values : [] })
   const send = (...all: unknown[]) => (query as (...all: unknown[]) => unknown).apply(this, all)
@@ -43,7 +43,7 @@ export async function captureStatements(work: () => Promise<unknown>): Promise<S
   return sentStatements.slice(start)
 }
 
-/** What is asked, of which a statement is followed by other work before the next one is sent. */
+/** Runs `ask`, and runs `work` once: after the first statement that matches, before the next one is sent. */
 export async function interruptAfterStatement<T>(
   ask: () => Promise<T>,
   statement: RegExp,
@@ -58,6 +58,6 @@ export async function interruptAfterStatement<T>(
   const answer = await ask().finally(() => {
     interruption = undefined
   })
-  if (!done) throw new Error(`No statement was like ${statement}`)
+  if (!done) throw new Error(`No statement matches ${statement}.`)
   return answer
 }

@@ -5,7 +5,7 @@ import { withDatabase } from '../../../src/database/embedded/server.ts'
 
 export type TestDatabase = { url: string; drop: () => Promise<void> }
 
-/** A database of this test file: a clone of the migrated one, or an empty one. */
+/** Creates a database for this test file: a clone of the migrated template, or an empty one. */
 export async function createDatabase({ empty = false } = {}): Promise<TestDatabase> {
   const name = `berth_test_${randomBytes(6).toString('hex')}`
   await runOnServer(`CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${inject('templateName')}`}`)
@@ -15,7 +15,7 @@ export async function createDatabase({ empty = false } = {}): Promise<TestDataba
   }
 }
 
-/** The server of this worker. */
+/** The database server of this worker. */
 export function serverUrl(): string {
   const urls = inject('serverUrls')
   return urls[(Number(process.env['VITEST_POOL_ID']) - 1) % urls.length] as string

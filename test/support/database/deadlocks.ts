@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { withSession } from './sessions.ts'
 
-/** Nobody met a deadlock that PostgreSQL had to end; if somebody did, who waited for whom. */
+/** Fails if PostgreSQL had to end a deadlock. The message then shows which statements waited for each other. */
 export async function expectNoDeadlock(url: string): Promise<void> {
   const deadlocks = await countDeadlocks(url)
   expect(deadlocks, deadlocks > 0 ? await readDeadlockReports(url) : '').toBe(0)
 }
 
-/** A session tells its counts when it ends, or within a second. */
+/** A session reports its counts when it ends, or within a second. */
 async function countDeadlocks(url: string): Promise<number> {
   return await withSession(url, async session => {
     const reportedAt = Date.now() + 1_500
@@ -25,7 +25,7 @@ async function countDeadlocks(url: string): Promise<number> {
   })
 }
 
-/** What a server of ours logged of deadlocks: who waited for whom, in which statements. */
+/** The deadlock reports in the log of an embedded server: which statements waited for each other. */
 async function readDeadlockReports(url: string): Promise<string> {
   const [log] = await withSession(
     url,

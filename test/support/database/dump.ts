@@ -1,6 +1,8 @@
 import pg from 'pg'
 
-/** Every value of every table as one text: what a thief of the database would search. Bytes are also read as a text. */
+/**
+ * Every value of every table as one text, as a thief of the database would search it. Bytes are also decoded as text.
+ */
 export async function dumpDatabase(url: string): Promise<string> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

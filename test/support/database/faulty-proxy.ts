@@ -7,12 +7,12 @@ export type FaultyProxy = {
   cut: () => void
   freeze: () => void
   heal: () => void
-  /** From now on it leads to another server. Connections to the one before are cut. */
+  /** Leads new connections to another server, and cuts the existing ones. */
   switchTo: (databaseUrl: string) => void
   close: () => void
 }
 
-/** Stands between the app and its database, and fails on command. */
+/** A proxy between the app and its database that fails on command. */
 export async function startFaultyProxy(databaseUrl: string): Promise<FaultyProxy> {
   let target = new URL(databaseUrl)
   const sockets = new Set<Socket>()

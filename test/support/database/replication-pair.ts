@@ -1,4 +1,4 @@
-// A PostgreSQL server of a test's own, and a standby that follows it by streaming.
+// A PostgreSQL server for one test, and a standby that follows it by streaming replication.
 
 import { execFile } from 'node:child_process'
 import { appendFile, writeFile } from 'node:fs/promises'
@@ -18,13 +18,13 @@ import { makeDataDir } from '../processes/programs.ts'
 export type ReplicationPair = {
   primaryUrl: string
   standbyUrl: string
-  /** Runs on one of the two servers, past every gateway. */
+  /** Runs SQL on one of the two servers, past every gateway. */
   runSql(url: string, sql: string): Promise<Record<string, unknown>[]>
-  /** The standby has everything that the primary has. */
+  /** Resolves when the standby has everything that the primary has. */
   waitUntilCaughtUp(): Promise<void>
-  /** From now on the standby gets nothing more. */
+  /** Stops the replication to the standby. */
   disconnectStandby(): Promise<void>
-  /** The primary dies, and the standby takes its place on a timeline of its own. */
+  /** Kills the primary and promotes the standby, which starts a timeline of its own. */
   failOver(): Promise<void>
   close(): Promise<void>
 }

@@ -11,19 +11,19 @@ import {
 } from '../../../src/operator/options.ts'
 
 const optionTable = {
-  email: { required: true, meaning: 'whose' },
-  name: { meaning: 'for people' },
+  email: { required: true, meaning: 'email address' },
+  name: { meaning: 'display name' },
   'dry-run': { flag: true, meaning: 'change nothing' },
 } as const
 const parse = (...args: string[]) => parseOptions(optionTable, args)
 
 describe('options', () => {
-  it('are texts and flags', () => {
+  it('have a text, or are flags', () => {
     expect(parse('--email', 'a@b.c')).toEqual({ email: 'a@b.c', 'dry-run': false })
     expect(parse('--dry-run', '--name=Ada', '--email=')).toEqual({ email: '', name: 'Ada', 'dry-run': true })
   })
 
-  it('may begin with a dash, unless they are flags', () => {
+  it('accept values that begin with a dash, unless they are flags', () => {
     expect(parse('--email', '-5', '--name', '-x=y')).toEqual({ email: '-5', name: '-x=y', 'dry-run': false })
     expect(() => parse('--email', 'x', '--dry-run', '-y')).toThrow("Unknown option '-y'")
   })
@@ -34,11 +34,11 @@ describe('options', () => {
     [['--email', 'x', '--colour', 'red'], "Unknown option '--colour'"],
     [['--email', 'x', 'y'], "Unexpected argument 'y'"],
     [['--email', 'x', '--dry-run=yes'], "'--dry-run' does not take an argument"],
-  ])('%j are refused by name', (args, message) => {
+  ])('refuse %j by the name of the option', (args, message) => {
     expect(() => parse(...args)).toThrow(message)
   })
 
-  it('are read, or refused by name', () => {
+  it('parse each type, and name the option in errors', () => {
     expect(parseAmountOption('amount', '0.5')).toBe(500_000_000n)
     expect(() => parseAmountOption('amount', '-1')).toThrow('--amount must be an amount in US dollars')
     expect(parseSignedAmountOption('amount', '-0.5')).toBe(-500_000_000n)
@@ -58,7 +58,7 @@ describe('options', () => {
 })
 
 describe('help', () => {
-  it('is given of everything, of a noun, and of a command', () => {
+  it('covers all commands, a noun, and one command', () => {
     expect(helpFor(['account', 'list'])).toBeUndefined()
     expect(helpFor(['help'])).toMatch(
       /^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}account limit .*\n {2}key /,
@@ -72,7 +72,7 @@ describe('help', () => {
     expect(helpFor(['machine', 'import', '--help'])).toContain('\n  numGpus                 how many (a whole number')
   })
 
-  it('comes with what is no command, and with what is wrong with one', () => {
+  it('follows the error for an unknown command or a wrong option', () => {
     expect(() => findCommand(['machine', 'explode'])).toThrow(
       /^Unknown command "machine explode"\.\nThe commands are:\n {2}machine import/,
     )
@@ -84,7 +84,7 @@ describe('help', () => {
   })
 })
 
-it('a list is read to its end, page after page', async () => {
+it('reads a list to its end, page after page', async () => {
   const all = Array.from({ length: 2_000 }, (_, index) => ({ id: index + 1 }))
   const requestedAfter: number[] = []
   const readPage = async (after: number, limit: number) => {

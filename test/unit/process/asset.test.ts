@@ -22,7 +22,7 @@ describe('a file', () => {
   const ask = (headers: Record<string, string>) =>
     answerAsset(new Request('http://berth.test/', { headers }), asset, { 'cache-control': 'public' })
 
-  it('is sent whole', async () => {
+  it('arrives complete, with its headers', async () => {
     const response = await ask({})
     expect(Object.fromEntries(response.headers)).toEqual({
       'cache-control': 'public',
@@ -34,7 +34,7 @@ describe('a file', () => {
     expect(await response.text()).toBe('x'.repeat(200_000))
   })
 
-  it('lets others have their turn while it is sent', async () => {
+  it('yields to other work while the server sends it', async () => {
     const response = await ask({})
     let hadTurn = false
     setImmediate(() => (hadTurn = true))
@@ -42,7 +42,7 @@ describe('a file', () => {
     expect(hadTurn).toBe(true)
   })
 
-  it('is compressed once', async () => {
+  it('is compressed only once', async () => {
     expect(await asset.encode('gzip')).toBe(await asset.encode('gzip'))
   })
 
@@ -52,7 +52,7 @@ describe('a file', () => {
     [`"other", ${asset.etag}`, 304],
     ['*', 304],
     ['"other"', 200],
-  ])('for If-None-Match %s is answered with %i', async (known, status) => {
+  ])('answers If-None-Match %s with %i', async (known, status) => {
     const response = await ask({ 'if-none-match': known })
     expect([response.status, response.headers.get('etag')]).toEqual([status, asset.etag])
     expect(await response.text()).toHaveLength(status === 304 ? 0 : 200_000)

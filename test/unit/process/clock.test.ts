@@ -9,7 +9,7 @@ describe('the clock of the database', () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ['Date', 'performance'] }))
   afterEach(() => void vi.useRealTimers())
 
-  it('goes on from what was read last, whatever the clock of the process does', () => {
+  it('continues from the last reading, whatever the clock of the process does', () => {
     const clock = createClock()
     expect(clock.recordReading(readAt, performance.now())).toEqual(readAt)
     vi.advanceTimersByTime(1_500)
@@ -22,7 +22,7 @@ describe('the clock of the database', () => {
     expect(msSinceRead(clock.now())).toBe(-minuteMs)
   })
 
-  it('is estimated from both sides: never ahead, and never behind', () => {
+  it('has a lower and an upper estimate: never ahead, and never behind', () => {
     const clock = createClock()
     const askedMs = performance.now()
     vi.advanceTimersByTime(400)
@@ -32,7 +32,7 @@ describe('the clock of the database', () => {
     expect([msSinceRead(clock.now()), msSinceRead(clock.latest())]).toEqual([1_000, 1_401])
   })
 
-  it('is not estimated from an answer that waited for a lock', () => {
+  it('ignores, for its estimates, a reading that waited for a lock', () => {
     const clock = createClock()
     clock.recordReading(readAt, performance.now())
     const later = new Date(readAt.getTime() + 2_000)
@@ -40,7 +40,7 @@ describe('the clock of the database', () => {
     expect([msSinceRead(clock.now()), msSinceRead(clock.latest())]).toEqual([0, 1])
   })
 
-  it('says how far the clock of the process is ahead', () => {
+  it('tells how far the clock of the process is ahead', () => {
     const clock = createClock()
     vi.setSystemTime(readAt)
     clock.recordReading(readAt, performance.now())

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findOwnershipProblem, parseFailureCause } from '../../../src/database/embedded/cluster-check.ts'
 
-describe('a folder of PostgreSQL', () => {
+describe('a PostgreSQL folder', () => {
   it.each([
     [{ uid: 70, mode: 0o40700 }, 70, undefined],
     [{ uid: 70, mode: 0o40750 }, 70, undefined],
@@ -26,8 +26,8 @@ describe('a folder of PostgreSQL', () => {
       70,
       "The folder's mode is 0701, but PostgreSQL accepts only 0700 or 0750. Change it: chmod 0700.",
     ],
-  ])('with %j is usable by user %s, or says why not', (entry, user, complaint) => {
-    expect(findOwnershipProblem(entry, user)).toBe(complaint)
+  ])('with %j serves user %s, or reports the problem', (entry, user, problem) => {
+    expect(findOwnershipProblem(entry, user)).toBe(problem)
   })
 })
 
@@ -44,7 +44,7 @@ describe('the cause of a failed start', () => {
       'initdb failed: initdb: error: could not write file "x": No space left on device\ninitdb: removing contents',
       'Could not write file "x": No space left on device.',
     ],
-  ])('is the first fatal line, and what the next lines say of it: %j', (printed, cause) => {
+  ])('is the first fatal line, with its hints: %j', (printed, cause) => {
     expect(parseFailureCause(printed)).toBe(cause)
   })
 })

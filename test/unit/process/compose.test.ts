@@ -4,12 +4,12 @@ import { compose } from '../../../src/services/compose.ts'
 const reading = { find: () => 'found' }
 const writing = { save: (text: string) => text.length }
 
-it('puts the methods of all parts into one object', () => {
+it('merges the methods of all parts into one object', () => {
   const noun = compose(reading, writing)
   expect([noun.find(), noun.save('four')]).toEqual(['found', 4])
 })
 
-it('does not compile where a part repeats a method of an earlier one', () => {
+it('does not compile if a part repeats a method of an earlier part', () => {
   // @ts-expect-error: both have find.
   compose(reading, writing, { find: () => 'another' })
   // @ts-expect-error: noun has no such method.

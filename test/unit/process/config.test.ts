@@ -6,7 +6,7 @@ import { isLoopback } from '../../../src/http/loopback.ts'
 const DATABASE_URL = 'postgresql://u:secret@db.example.com/berth'
 
 describe('the settings', () => {
-  it('have a default each', () => {
+  it('all have a default', () => {
     const { dataDir, demoKeyFile, ...config } = parseConfig({})
     expect(dataDir).toMatch(/berth$/i)
     expect(demoKeyFile).toBe(join(dataDir, 'demo-key'))
@@ -33,11 +33,11 @@ describe('the settings', () => {
     })
   })
 
-  it('count as absent when they are empty', () => {
+  it('count as missing when they are empty', () => {
     expect(parseConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: undefined })
   })
 
-  it('are in minutes where they say so', () => {
+  it('are in minutes or hours if their name says so', () => {
     const waits = { START_TIMEOUT_MINUTES: '45', OFFLINE_GRACE_MINUTES: '1.5', DEBT_GRACE_HOURS: '72' }
     expect(parseConfig(waits)).toMatchObject({
       startTimeoutMs: 2_700_000,
@@ -46,19 +46,19 @@ describe('the settings', () => {
     })
   })
 
-  it('drain for a moment where other gateways can take over', () => {
+  it('give time to drain if other gateways can take over', () => {
     expect(parseConfig({ DATABASE_URL })).toMatchObject({ drainMs: 5_000 })
     expect(parseConfig({ DATABASE_URL, DRAIN_SECONDS: '0' })).toMatchObject({ drainMs: 0 })
     expect(parseConfig({ DRAIN_SECONDS: '12.5' })).toMatchObject({ drainMs: 12_500 })
   })
 
-  it('never fill a given database with a demo unless told to', () => {
+  it("create no demo in an operator's own database by default", () => {
     expect(parseConfig({ DATABASE_URL }).demoKeyFile).toBeUndefined()
     expect(parseConfig({ DATABASE_URL, DEMO_MARKET: 'true' }).demoKeyFile).toBeDefined()
     expect(parseConfig({ DEMO_MARKET: 'false' }).demoKeyFile).toBeUndefined()
   })
 
-  it('keep the demo key of each database in a file of its own, whoever opens the database', () => {
+  it('keep the demo key of each database in a separate file, whatever the user in the URL', () => {
     const fileFor = (url: string) =>
       parseConfig({ DATABASE_URL: url, DEMO_MARKET: 'true', BERTH_DATA_DIR: '/data' }).demoKeyFile
     const file = fileFor(DATABASE_URL)
@@ -68,7 +68,7 @@ describe('the settings', () => {
     expect(parseConfig({ BERTH_DATA_DIR: '/data' }).demoKeyFile).toBe('/data/demo-key')
   })
 
-  it('show GraphiQL and metrics on this machine only, unless told to', () => {
+  it('show GraphiQL and metrics only on this machine by default', () => {
     expect(parseConfig({ HOST: '0.0.0.0' })).toMatchObject({ graphiql: false, metrics: false })
     expect(parseConfig({ HOST: '::1' })).toMatchObject({ graphiql: true, metrics: true })
     expect(parseConfig({ HOST: '0.0.0.0', GRAPHIQL: 'true' })).toMatchObject({ graphiql: true, metrics: false })
@@ -76,7 +76,7 @@ describe('the settings', () => {
     expect(parseConfig({ METRICS: 'false' })).toMatchObject({ graphiql: true, metrics: false })
   })
 
-  it('may name an SSH proxy', () => {
+  it('name an SSH proxy by host and port', () => {
     expect(parseConfig({ SSH_PROXY: 'ssh.example.com:2222' }).sshProxy).toEqual({ host: 'ssh.example.com', port: 2222 })
   })
 
@@ -100,7 +100,7 @@ describe('the settings', () => {
     expect(() => parseConfig({ [name]: value })).toThrow(message)
   })
 
-  it('name everything that is wrong at once, and no secret', () => {
+  it('report all problems at once, without secrets', () => {
     const wrong = () => parseConfig({ PORT: 'x', LOG_LEVEL: 'y', DATABASE_URL: 'postgres:secret' })
     expect(wrong).toThrow(/PORT must be .*\nDATABASE_URL must be .*\nLOG_LEVEL must be /s)
     expect(wrong).not.toThrow('secret')
@@ -116,6 +116,6 @@ it.each([
   ['0.0.0.0', false],
   ['127.0.0.1.example.com', false],
   ['berth.example.com', false],
-])('%s is on this machine: %s', (host, expected) => {
+])('classifies %s as loopback: %s', (host, expected) => {
   expect(isLoopback(host)).toBe(expected)
 })

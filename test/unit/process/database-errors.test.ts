@@ -3,11 +3,11 @@ import { DomainError } from '../../../src/domain/errors.ts'
 import { isUniqueViolation, translateDatabaseError } from '../../../src/services/database-errors.ts'
 
 const errorWithCode = (code: string) => Object.assign(new Error('secret detail'), { code })
-/** As Prisma wraps the driver's error, and the driver PostgreSQL's. */
+/** Wrapped as Prisma wraps the driver's error, and the driver PostgreSQL's. */
 const wrappedError = (code: string) =>
   Object.assign(new Error('secret'), { code: 'P2010', meta: { driverAdapterError: { cause: { originalCode: code } } } })
 
-/** Every code that may pass, and what it means. */
+/** The codes of failures that may pass, with their kind. */
 const transientCodes: [code: string, when: string, meaning: 'unanswered' | 'refused'][] = [
   ['08000', 'the connection failed', 'unanswered'],
   ['08001', 'the client could not connect', 'unanswered'],
@@ -24,13 +24,13 @@ const transientCodes: [code: string, when: string, meaning: 'unanswered' | 'refu
   ['3D000', 'the database is being restored', 'unanswered'],
   ['40001', 'a transaction could not be serialized', 'unanswered'],
   ['40003', 'the outcome of a statement is unknown', 'unanswered'],
-  ['40P01', 'transactions waited for each other', 'unanswered'],
+  ['40P01', 'transactions deadlocked', 'unanswered'],
   ['53000', 'resources are exhausted', 'refused'],
   ['53100', 'the disk is full', 'refused'],
   ['53200', 'memory is exhausted', 'refused'],
   ['53300', 'no connection is free', 'unanswered'],
   ['53400', 'a configured limit is reached', 'refused'],
-  ['55P03', 'a lock was not to be had in time', 'unanswered'],
+  ['55P03', 'the lock timeout passed', 'unanswered'],
   ['57000', 'an operator intervened', 'unanswered'],
   ['57014', 'a statement was canceled', 'unanswered'],
   ['57P01', 'the server shuts down', 'unanswered'],
@@ -51,14 +51,14 @@ function socketError(code: string): (typeof transientCodes)[number] {
   return [code, 'the socket failed', 'unanswered']
 }
 
-/** Codes that no repetition mends: bugs, corruption, and what an operator must repair. */
+/** Codes that a retry cannot help: bugs, corruption, and faults that an operator must repair. */
 const permanentCodes = [
   ...['23503', '23505', '25P02', '40002', '42501', '42703', '42P01', '54000', '55000', '58P01', '58P02'],
   ...['0A000', '22012', 'P0001', 'XX000', 'XX001', 'XX002', 'P2010', 'ENOENT'],
 ]
 
 describe('a failure of the database', () => {
-  it.each(transientCodes)('with code %s (%s) means try again', (code, _when, meaning) => {
+  it.each(transientCodes)('with code %s (%s) asks the caller to try again', (code, _when, meaning) => {
     const message = {
       unanswered: 'The database did not answer in time. Try again in a moment.',
       refused: 'The database cannot do this now. Try again in a moment.',
@@ -67,7 +67,7 @@ describe('a failure of the database', () => {
       expect(translateDatabaseError(error)).toMatchObject({ code: 'UNAVAILABLE', message })
   })
 
-  it.each(permanentCodes)('with code %s does not pass by itself', code => {
+  it.each(permanentCodes)('with code %s stays a bug', code => {
     for (const error of [errorWithCode(code), wrappedError(code)]) expect(translateDatabaseError(error)).toBe(error)
   })
 
@@ -76,11 +76,11 @@ describe('a failure of the database', () => {
     'Connection terminated due to connection timeout',
     'timeout exceeded when trying to connect',
     'Query read timeout',
-  ])('without a code (%s) means the same', message => {
+  ])('without a code (%s) also asks the caller to try again', message => {
     expect(translateDatabaseError(new Error(message))).toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  it.each(['P2020', '22003', '22021'])('with code %s is about a value that cannot be stored', code => {
+  it.each(['P2020', '22003', '22021'])('with code %s reports a value that cannot be stored', code => {
     expect(translateDatabaseError(wrappedError(code))).toMatchObject({ code: 'INVALID_INPUT' })
   })
 
@@ -90,20 +90,20 @@ describe('a failure of the database', () => {
   })
 })
 
-describe('anything else', () => {
+describe('any other error', () => {
   it.each([new Error('a bug'), errorWithCode('42703'), 'a text', undefined])(
-    'is a bug and stays what it is: %s',
+    'is a bug and is returned unchanged: %s',
     error => {
       expect(translateDatabaseError(error)).toBe(error)
     },
   )
 
-  it('that was refused already stays refused', () => {
+  it('stays as it is if it is a domain error already', () => {
     const refusal = new DomainError('NOT_FOUND', 'Nothing here.', { subject: null })
     expect(translateDatabaseError(refusal)).toBe(refusal)
   })
 
-  it('with causes in a circle is not followed for ever', () => {
+  it('ends the search if its causes form a circle', () => {
     const error = new Error('round') as Error & { cause: unknown }
     error.cause = error
     expect(translateDatabaseError(error)).toBe(error)

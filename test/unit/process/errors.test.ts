@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { DomainError, retryable } from '../../../src/domain/errors.ts'
 
-it('calls an error retryable that a repetition alone can mend, and no other', () => {
+it('calls only those errors retryable for which repeating the identical request can succeed', () => {
   const codes = Object.entries(retryable).flatMap(([code, isRetryable]) => (isRetryable ? code : []))
   expect(codes).toEqual([
     'START_BACKOFF',
@@ -14,7 +14,7 @@ it('calls an error retryable that a repetition alone can mend, and no other', ()
   ])
 })
 
-it('is not made without the details of its code, and has them where the code is checked', () => {
+it('requires the details of an error code, and narrows them by the code', () => {
   // @ts-expect-error The least bid is missing.
   expect(new DomainError('BID_TOO_LOW', 'Too low.').details).toBeUndefined()
   // @ts-expect-error These are the details of another code.

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { createLog } from '../../../src/http/log.ts'
 
-/** What is written when this error is logged. */
+/** The log line of an error. */
 function logError(err: unknown): string {
   let text = ''
   const log = createLog('info', {
@@ -15,7 +15,7 @@ function logError(err: unknown): string {
 }
 
 describe('the log', () => {
-  it('has what happened and where', () => {
+  it('has the error and its stack', () => {
     const line = JSON.parse(logError(Object.assign(new Error('cannot connect'), { code: 'EPIPE' })))
     expect(line).toMatchObject({
       level: 50,
@@ -25,7 +25,7 @@ describe('the log', () => {
     expect(line.err.stack).toContain('log.test.ts')
   })
 
-  it('has nothing of the data: neither the arguments that Prisma quotes, nor the row that PostgreSQL details', () => {
+  it('omits data: the arguments that Prisma quotes, and the row that PostgreSQL details', () => {
     const prisma = new Prisma.PrismaClientKnownRequestError('Invalid invocation: data: { label: "CANARY" }', {
       code: 'P2002',
       clientVersion: '7',
@@ -43,7 +43,7 @@ describe('the log', () => {
     })
   })
 
-  it('has of an error of PostgreSQL what names no value: its messages quote them', () => {
+  it('omits the message of a PostgreSQL error, which may quote values', () => {
     const error = new Error('invalid input syntax for type integer: "CANARY\n    at CANARY"')
     const text = logError(Object.assign(error, { code: '22P02', table: 'offers', constraint: 'offers_check' }))
     expect(text).not.toContain('CANARY')
@@ -52,13 +52,13 @@ describe('the log', () => {
     expect(err.stack).toMatch(/^\s+at .*log\.test\.ts/)
   })
 
-  it('has nothing of the values in an error of the driver that Prisma uses', () => {
+  it("omits the values in an error of Prisma's driver", () => {
     const cause = { originalCode: '22P02', originalMessage: 'CANARY', message: 'CANARY' }
     const error = Object.assign(new Error('CANARY'), { name: 'DriverAdapterError', cause })
     expect(JSON.parse(logError(error)).err).toEqual({ type: 'DriverAdapterError', code: '22P02' })
   })
 
-  it('survives what is not an error', () => {
+  it('accepts values that are not errors', () => {
     expect(JSON.parse(logError('a text')).err).toEqual({ type: 'string' })
     expect(JSON.parse(logError(undefined)).msg).toBe('It failed.')
   })

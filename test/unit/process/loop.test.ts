@@ -5,7 +5,7 @@ import { createLoop, createLoops, type Loop, type LoopOptions } from '../../../s
 
 const log = pino({ level: 'silent' })
 
-/** A loop over a list of what is due. */
+/** A loop over a list of due items. */
 function createTestLoop(due: string[], options: Partial<LoopOptions<string>> = {}): { loop: Loop; done: string[] } {
   const done: string[] = []
   const loop = createLoop<string>({
@@ -19,14 +19,14 @@ function createTestLoop(due: string[], options: Partial<LoopOptions<string>> = {
 }
 
 describe('a loop', () => {
-  it('is idle when nothing is due any more, and says whether anything was', async () => {
+  it('is idle when no item is due any more, and tells whether any was', async () => {
     const { loop, done } = createTestLoop(['a', 'b', 'c', 'd', 'e'], { concurrency: 2 })
     expect(await loop.idle()).toBe(true)
     expect(done).toEqual(['a', 'b', 'c', 'd', 'e'])
     expect(await loop.idle()).toBe(false)
   })
 
-  it('takes nothing while it is held', async () => {
+  it('claims nothing while it is on hold', async () => {
     const { loop, done } = createTestLoop(['a'])
     loop.hold(true)
     expect(await loop.idle()).toBe(false)
@@ -36,7 +36,7 @@ describe('a loop', () => {
     expect(done).toEqual(['a'])
   })
 
-  it('never has more in hand than it has hands, and tells the claim what it has', async () => {
+  it('never exceeds its concurrency, and passes the running items to the claim', async () => {
     const due = ['a', 'b', 'c', 'd', 'e']
     const [inHand, busyItems] = [new Set<string>(), [] as string[][]]
     let most = 0
@@ -58,7 +58,7 @@ describe('a loop', () => {
     expect(busyItems).toContainEqual(['a'])
   })
 
-  it('never asks for more than it has hands free', async () => {
+  it('never claims more items than its concurrency leaves free', async () => {
     const due = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
     const requestedLimits = new Set<number>()
     const { loop, done } = createTestLoop(due, {
@@ -72,7 +72,7 @@ describe('a loop', () => {
     expect([done.length, [...requestedLimits]]).toEqual([7, [3]])
   })
 
-  it.each([0, 1, 2, 3, 4, 5, 6])('hears whoever wakes it %i moments after a look found nothing', async moments => {
+  it.each([0, 1, 2, 3, 4, 5, 6])('reacts to a wake-up %i microtasks after an empty poll', async moments => {
     const due: string[] = []
     let claims = 0
     const { loop, done } = createTestLoop(due, {
@@ -83,8 +83,8 @@ describe('a loop', () => {
         return due.splice(0, limit)
       },
     })
-    const waitTurns = async (left: number): Promise<void> => {
-      for (let moment = 0; moment < left; moment += 1) await undefined
+    const waitTurns = async (count: number): Promise<void> => {
+      for (let moment = 0; moment < count; moment += 1) await undefined
       due.push('late')
       loop.wake()
     }
@@ -94,7 +94,7 @@ describe('a loop', () => {
     expect(done).toEqual(['late'])
   })
 
-  it('goes on when one item cannot be done', async () => {
+  it('continues after an item fails', async () => {
     const { loop, done } = createTestLoop(['a', 'b'], {
       work: async item => {
         if (item === 'a') throw new Error('No.')
@@ -105,7 +105,7 @@ describe('a loop', () => {
     expect(done).toEqual(['b'])
   })
 
-  it('takes nothing more once it is stopped, and waits for what is in hand', async () => {
+  it('claims nothing more once it stops, and waits for running items', async () => {
     const due = ['a', 'b']
     const { loop, done } = createTestLoop(due, {
       concurrency: 1,
@@ -123,8 +123,8 @@ describe('a loop', () => {
   })
 })
 
-describe('a loop that finds no work', () => {
-  it('fails once that has been so for a minute, until it can again', async () => {
+describe('a loop whose claims fail', () => {
+  it('counts as failing after a minute, until a claim succeeds', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     let broken = true
     const { loop } = createTestLoop([], {
@@ -156,7 +156,7 @@ describe('a loop that finds no work', () => {
 })
 
 describe('several loops', () => {
-  it('are idle when none of them made anything due for another', async () => {
+  it('are idle when none of them makes work due for another', async () => {
     const [first, second]: [string[], string[]] = [['3'], []]
     const countdown = (from: string[], to: string[]) =>
       createTestLoop(from, { work: async item => void (item !== '0' && to.push(String(Number(item) - 1))) })
@@ -166,7 +166,7 @@ describe('several loops', () => {
     expect(await loops.idle()).toBe(false)
   })
 
-  it('do not wait for one that always has something to do', async () => {
+  it('do not wait for a loop that always has work', async () => {
     const greedy = createTestLoop([], { claim: async () => ['more'], work: async () => void (await turn()) })
     const rare = ['once']
     const other = createTestLoop(rare)

@@ -5,7 +5,7 @@ import { createRequestMetrics } from '../../../src/http/metrics-requests.ts'
 import { createWorkMetrics } from '../../../src/http/metrics-work.ts'
 
 describe('the text of metrics', () => {
-  it('is what Prometheus reads', () => {
+  it('escapes labels for Prometheus', () => {
     const samples = [
       { labels: { kind: 'a "b"\\\n' }, value: 1 },
       { suffix: '_sum', value: 0.25 },
@@ -15,7 +15,7 @@ describe('the text of metrics', () => {
     )
   })
 
-  it('has every part in the format', async () => {
+  it('follows the format in every line', async () => {
     const requests = createRequestMetrics()
     requests.observe('/graphql', 200, 12)
     const text = printMetrics([...requests.read(), ...(await createProcessMetrics(() => 1_500)())])
@@ -29,7 +29,7 @@ describe('metrics', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
   afterEach(() => void vi.useRealTimers())
 
-  it('are read once a second, however often and at once they are asked for', async () => {
+  it('are read at most once a second, for any number of requests', async () => {
     let reads = 0
     const answer = createMetrics([
       async () => {
@@ -48,7 +48,7 @@ describe('metrics', () => {
 })
 
 describe('requests', () => {
-  it('are counted by face and status, and nothing that a client chose', () => {
+  it('are counted by face and status, and by no text that a client chose', () => {
     const requests = createRequestMetrics()
     for (const path of ['/api/v0/instances/42/', '/api/secret', '/graphql', '/graphql/', '/graphqlx', undefined]) {
       requests.observe(path, 200, 1)
@@ -63,7 +63,7 @@ describe('requests', () => {
     ])
   })
 
-  it('are in every bucket that is as long as they were', () => {
+  it('count in every bucket whose bound is at least their duration', () => {
     const requests = createRequestMetrics()
     for (const ms of [5, 6, 60_000]) requests.observe('/graphql', 200, ms)
     const text = printMetrics(requests.read())
@@ -80,7 +80,7 @@ describe('requests', () => {
   })
 })
 
-it('without the database, that is said, with what the process knows', async () => {
+it('reports an unreachable database, with the metrics of the process', async () => {
   const source = createWorkMetrics({
     measure: () => Promise.reject(new Error('It is gone.')),
     pool: () => ({ totalCount: 5, idleCount: 2, waitingCount: 1 }),

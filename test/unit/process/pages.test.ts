@@ -17,8 +17,8 @@ describe('a page', () => {
       { first: null, last: null },
       { limit: 25, backward: false, cursor: undefined },
     ],
-  ])('%o is read', (given, page) => {
-    expect(parsePage(given)).toEqual(page)
+  ])('accepts %o', (pageArguments, page) => {
+    expect(parsePage(pageArguments)).toEqual(page)
   })
 
   it.each([
@@ -31,11 +31,11 @@ describe('a page', () => {
       'use "first" and "after" to page forward, or "last" and "before" to page backward, but not both',
     ],
     [{ first: 1, before: 'x' }, 'not both'],
-  ])('%o is refused', (given, message) => {
-    expect(() => parsePage(given)).toThrow(message)
+  ])('refuses %o', (pageArguments, message) => {
+    expect(() => parsePage(pageArguments)).toThrow(message)
   })
 
-  it('knows whether there is more', () => {
+  it('knows whether there are rows before and after it', () => {
     const page = { limit: 2, backward: false, cursor: undefined }
     const edges = (...nodes: number[]) => nodes.map(node => ({ node, cursor: String(node) }))
     expect(pageOf([1, 2, 3], page, String)).toEqual({ edges: edges(1, 2), hasNextPage: true, hasPreviousPage: false })
@@ -64,7 +64,7 @@ describe('a cursor', () => {
   const encodeCursor = (content: unknown) => Buffer.from(JSON.stringify(content)).toString('base64url')
   const scope = JSON.parse(Buffer.from(cursor, 'base64url').toString())[1]
 
-  it('brings back the position exactly', () => {
+  it('returns the exact position', () => {
     expect(parseOfferCursor(cursor, [...keys], defaultPricing)).toEqual(position)
   })
 
@@ -82,12 +82,12 @@ describe('a cursor', () => {
     ['another version', encodeCursor(['v0', scope, '1', 'a', 1, 1])],
     ['too few values', encodeCursor(['v1', scope, '1'])],
     ['too many values', encodeCursor(['v1', scope, '1', 'a', 1, 1, 1])],
-    ['a price that is not one', encodeCursor(['v1', scope, '1.5', 'a', 1, 1])],
+    ['a price that is no integer', encodeCursor(['v1', scope, '1.5', 'a', 1, 1])],
     ['a price that is too large', encodeCursor(['v1', scope, '9'.repeat(19), 'a', 1, 1])],
-    ['a number that is a text', encodeCursor(['v1', scope, '1', 'a', '1', 1])],
+    ['a number as a text', encodeCursor(['v1', scope, '1', 'a', '1', 1])],
     ['a text with NUL', encodeCursor(['v1', scope, '1', 'a\0', 1, 1])],
-    ['a number beyond all', Buffer.from(`["v1",${JSON.stringify(scope)},"1","a",1e999,1]`).toString('base64url')],
-  ])('that is %s is refused', (_what, forged) => {
+    ['an infinite number', Buffer.from(`["v1",${JSON.stringify(scope)},"1","a",1e999,1]`).toString('base64url')],
+  ])('is refused if its content is %s', (_content, forged) => {
     expect(() => parseOfferCursor(forged, [...keys], defaultPricing)).toThrow('This is not a cursor of this list.')
   })
 })

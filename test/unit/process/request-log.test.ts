@@ -11,25 +11,25 @@ async function ask(request: Request, handler: Handler = async () => new Response
   return { response: await logRequests(log, handler)(request), lines }
 }
 
-/** A request whose URL cannot be read, as a server may make it of what it was sent. */
+/** A request whose URL cannot be parsed, as a server may build it from a client's input. */
 const unparsableRequest = () => Object.defineProperty(new Request('http://a/'), 'url', { value: 'http://a:b:c/' })
 
 describe('the id of a request', () => {
-  it.each(['a', 'trace-1.2_3', 'x'.repeat(64)])('is the one that was sent: %s', async given => {
-    const { response, lines } = await ask(new Request('http://a/', { headers: { 'x-request-id': given } }))
-    expect(response.headers.get('x-request-id')).toBe(given)
-    expect(lines.map(({ requestId }) => requestId)).toEqual([given])
+  it.each(['a', 'trace-1.2_3', 'x'.repeat(64)])("is the client's own: %s", async sentId => {
+    const { response, lines } = await ask(new Request('http://a/', { headers: { 'x-request-id': sentId } }))
+    expect(response.headers.get('x-request-id')).toBe(sentId)
+    expect(lines.map(({ requestId }) => requestId)).toEqual([sentId])
   })
 
-  it.each(['', 'x'.repeat(65), 'a b', 'a"b', 'a/b', 'ä'])('is a new one instead of "%s"', async given => {
-    const { response, lines } = await ask(new Request('http://a/', { headers: { 'x-request-id': given } }))
+  it.each(['', 'x'.repeat(65), 'a b', 'a"b', 'a/b', 'ä'])('is a new one instead of the invalid "%s"', async sentId => {
+    const { response, lines } = await ask(new Request('http://a/', { headers: { 'x-request-id': sentId } }))
     expect(response.headers.get('x-request-id')).toMatch(uuid)
     expect(lines[0]?.['requestId']).toBe(response.headers.get('x-request-id'))
   })
 })
 
 describe('a request that fails', () => {
-  it('is answered with its id and nothing else of it', async () => {
+  it('gets an answer with the request id and no other detail', async () => {
     const { response, lines } = await ask(new Request('http://a/x?api_key=k', { method: 'PUT' }), () =>
       Promise.reject(new Error('a secret')),
     )
@@ -46,7 +46,7 @@ describe('a request that fails', () => {
     ])
   })
 
-  it('because its URL cannot be read is no exception', async () => {
+  it('gets the same answer if its URL cannot be parsed', async () => {
     const { response, lines } = await ask(unparsableRequest())
     expect(response.status).toBe(500)
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createShutdown } from '../../../src/http/shutdown.ts'
 
-/** More than the buffers of the network hold. */
+/** More than the network's buffers hold. */
 const bytes = 20_000_000
 
 async function startSlowRead() {
@@ -18,7 +18,7 @@ async function startSlowRead() {
   return { server, shutdown, client, write }
 }
 
-it('sends an answer to its end, to a client that reads slowly', async () => {
+it('sends the whole answer to a client that reads slowly', async () => {
   const { shutdown, client, write } = await startSlowRead()
   write()
   await once(client, 'readable')
@@ -34,7 +34,7 @@ it('sends an answer to its end, to a client that reads slowly', async () => {
   await closed
 })
 
-it('waits for a client that does not read only so long', async () => {
+it('waits only for the grace period for a client that does not read', async () => {
   const { shutdown, client, write } = await startSlowRead()
   write()
   await once(client, 'readable')
@@ -44,7 +44,7 @@ it('waits for a client that does not read only so long', async () => {
   client.destroy()
 })
 
-it('closes a connection that asks for nothing more', async () => {
+it('closes a connection that sends no further request', async () => {
   const { server, shutdown, client, write } = await startSlowRead()
   write()
   client.resume()
