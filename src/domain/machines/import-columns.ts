@@ -39,7 +39,7 @@ export const machineColumns = {
   minBidPerHour: {
     type: gpuPriceType,
     meaning: 'lowest accepted bid, $ per GPU and hour',
-    defaultNote: 'half of gpuPricePerHour when absent',
+    defaultNote: 'default: half of gpuPricePerHour',
   },
   storagePricePerGbMonth: { type: unitPriceType, meaning: '$ per GB of disk and 720 hours' },
   downloadPricePerGb: { type: unitPriceType, meaning: '$ per GB downloaded', defaultValue: 0n },
@@ -68,7 +68,7 @@ export const machineColumns = {
   dlperfPerGpu: {
     type: decimal(0.001, 1_000_000),
     meaning: 'deep learning performance of one GPU',
-    defaultNote: "the model's TFLOPS when absent",
+    defaultNote: "default: the model's TFLOPS",
   },
   gpuMaxTempCelsius: { type: decimal(-100, 200), meaning: 'temperature of the hottest GPU', defaultValue: 0 },
   gpuDisplayActive: { type: yesNo, meaning: 'whether a screen is attached to a GPU', defaultValue: false },
@@ -78,7 +78,7 @@ export const machineColumns = {
   pcieGbps: { type: decimal(0, 1_000_000), meaning: 'measured PCIe GB/s', defaultValue: 0 },
   cpuArch: { type: oneOf('amd64', 'arm64'), meaning: 'CPU instruction set', defaultValue: 'amd64' },
   cpuGhz: { type: decimal(0, 100), meaning: 'maximum CPU clock', defaultValue: 0 },
-  hasAvx: { type: yesNo, meaning: 'whether the CPU has AVX', defaultNote: 'true for amd64, else false, when absent' },
+  hasAvx: { type: yesNo, meaning: 'whether the CPU has AVX', defaultNote: 'default: true for amd64, else false' },
   motherboard: { type: text(128), meaning: 'motherboard model', defaultValue: '' },
   osVersion: { type: decimal(0, 10_000), meaning: 'Ubuntu version, such as 24.04', defaultValue: 0 },
   diskName: { type: text(128), meaning: 'disk model', defaultValue: '' },
