@@ -16,7 +16,7 @@ beforeAll(async () => {
   other = openGateway({ url: app.database.url, now: app.clock.now })
   key = await app.newKey(null, someCredit)
   await app.operations.accounts.create({ email: hostEmail })
-  // Somebody's machine, with a model that is known from then on.
+  // An earlier machine, so that its GPU model is known.
   await importFrom(app, { ...newModelColumns, gpuModel: 'RTX 4090', publicIp: '198.51.100.1' })
 })
 
@@ -36,7 +36,7 @@ const countAll = async () => {
 }
 
 describe('an import', () => {
-  it('puts machines on the market, beside a gateway that runs', async () => {
+  it('lists machines while a gateway runs', async () => {
     const before = await countAll()
     const lines = [
       newModelColumns,
@@ -71,7 +71,7 @@ describe('an import', () => {
     })
   })
 
-  it('refuses the same file again, and everything in a file of which one line is on the market', async () => {
+  it('refuses a whole file if one of its machines is already on the market', async () => {
     const before = await countAll()
     const lines = [
       { publicIp: '198.51.100.20', numGpus: 'x' },
@@ -88,7 +88,7 @@ describe('an import', () => {
     expect(await countAll()).toEqual(before)
   })
 
-  it('of the same file at once, on two gateways, is done once', async () => {
+  it('lists a file once when two gateways import it at once', async () => {
     const before = await countAll()
     const lines = Array.from({ length: 30 }, (_, index) => ({ publicIp: `192.0.2.${index}` }))
     const importing = await withSession(app.database.url, async session => {
@@ -110,7 +110,7 @@ describe('an import', () => {
     expect((await countAll())['machines']).toBe((before['machines'] as number) + 30)
   })
 
-  it('waits a moment for another that adds machines, and then says so', async () => {
+  it('fails if another command adds machines for too long', async () => {
     const importing = () => importFrom(app, { publicIp: '198.51.100.30' })
     await withLock(app.database.url, locks.market, async () => {
       await expect(importing()).rejects.toThrow('Another command is adding machines to the market.')
@@ -118,7 +118,7 @@ describe('an import', () => {
     expect(await importing()).toMatchObject({ machines: 1 })
   })
 
-  it('takes an address that an unlisted machine has left', async () => {
+  it('may reuse the address of an unlisted machine', async () => {
     const line = { publicIp: '198.51.100.40' }
     await importFrom(app, line)
     const [row] = await app.sql("SELECT id FROM machines WHERE public_ip = '198.51.100.40'")
@@ -126,7 +126,7 @@ describe('an import', () => {
     expect(await importFrom(app, line)).toMatchObject({ machines: 1 })
   })
 
-  it('that is only tried changes nothing, and finds the same', async () => {
+  it('reports the same issues in a dry run, and changes nothing', async () => {
     const before = await countAll()
     const attempt = (line: object) =>
       app.operations.machines.import({ hostEmail, rows: anImport({ ...newModelColumns, ...line }), dryRun: true })
@@ -136,14 +136,14 @@ describe('an import', () => {
     expect(await countAll()).toEqual(before)
   })
 
-  it('needs a host that there is', async () => {
+  it('needs a host that exists', async () => {
     const rows = anImport({ publicIp: '198.51.100.60' })
     await expect(app.operations.machines.import({ hostEmail: 'nobody@example.com', rows })).rejects.toThrow(
       'There is no account with the email address nobody@example.com.',
     )
   })
 
-  it('of a large file is done as a whole', async () => {
+  it('lists all machines of a large file or none', async () => {
     const lines = Array.from({ length: 1_100 }, (_, index) => ({ publicIp: `10.9.${index >> 8}.${index & 255}` }))
     const before = await countAll()
     await expect(importFrom(app, ...lines, { publicIp: '10.9.0.0' })).rejects.toThrow('overlap with those of line 1.')

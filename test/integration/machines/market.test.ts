@@ -10,7 +10,7 @@ const clock = manualClock()
 let testDatabase: TestDatabase
 let gateway: Gateway
 let actor: Actor
-/** The machine of the test that runs. */
+/** The machine of the current test. */
 let id = 0
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** Each with an address of its own. */
+/** Each machine has its own address. */
 async function newMachine(numGpus = 2): Promise<void> {
   id += 1
   await listMachines(gateway.operations, [{ machine: { numGpus, publicIp: `203.0.113.${id}` } }])
@@ -45,7 +45,7 @@ const update = (instanceId: bigint, targetState: 'running' | 'stopped') =>
 const destroy = (instanceId: bigint) => gateway.services.instances.destroy(actor, [instanceId])
 
 describe('a drained machine', () => {
-  it('has its offers, of which none can be rented, until it is resumed', async () => {
+  it('keeps its offers, but none is rentable until it is resumed', async () => {
     await newMachine()
     const before = await offers()
     await machines().drain(id)
@@ -58,7 +58,7 @@ describe('a drained machine', () => {
     await gateway.rent(actor, before[0]?.id as bigint)
   })
 
-  it('lists what is freed meanwhile only when it is resumed, behind what was there', async () => {
+  it('lists blocks that become free only after it is resumed, and behind its older offers', async () => {
     await newMachine()
     const offerId = await offerOf(0)
     const { id: instanceId } = await gateway.rent(actor, offerId)
@@ -79,11 +79,11 @@ describe('a drained machine', () => {
     expect(after[2]?.id).toBeGreaterThan(offerId)
   })
 
-  it('shows one offer of each bundle, as if none had ever been rented', async () => {
+  it('shows one offer of each bundle, rented or not', async () => {
     await newMachine(4)
     const leaders = async () => (await offers()).filter(({ leads, leadsBids }) => leads && leadsBids).length
     expect(await leaders()).toBe(3)
-    // What is rented is in a bundle of its own; drained, it is in one with the rest.
+    // Rented blocks have bundles of their own. On a drained machine, they share bundles with the rest.
     await gateway.rent(actor, await offerOf(1))
     const rented = (await offers()).filter(({ leads }) => leads).map(row => [row.firstGpu, row.numGpus, row.rentable])
     expect(rented).toEqual([
@@ -101,7 +101,7 @@ describe('a drained machine', () => {
     ])
   })
 
-  it('lets what is on it stop and start, and those who wait have their turn', async () => {
+  it('lets its instances stop and start, and grants its GPUs to waiting ones', async () => {
     await newMachine(1)
     const offerId = await offerOf(0)
     const { id: first } = await gateway.rent(actor, offerId)
@@ -122,7 +122,7 @@ describe('a drained machine', () => {
     expect([await statusOf(first), await statusOf(second)]).toEqual(['running', 'stopped'])
   })
 
-  it('is refused to who saw its offer before the drain, and comes after it', async () => {
+  it('refuses a rental that waits for the lock while the drain commits', async () => {
     await newMachine(1)
     const offerId = await offerOf(0)
     const refusal = (renting: Promise<unknown>) => renting.catch((error: unknown) => error)
@@ -145,8 +145,8 @@ describe('a drained machine', () => {
   })
 })
 
-describe('a machine that is unlisted', () => {
-  it('has no offers until it is resumed, and then new ones', async () => {
+describe('an unlisted machine', () => {
+  it('has no offers until it is resumed, and new offers then', async () => {
     await newMachine()
     const before = await offers()
     await machines().unlist(id)
@@ -161,7 +161,7 @@ describe('a machine that is unlisted', () => {
     expect(await machines().byId(id)).toMatchObject({ drainedAt: null, unlistedAt: null })
   })
 
-  it('must be empty', async () => {
+  it('had to be empty before', async () => {
     await newMachine()
     const { id: instanceId } = await gateway.rent(actor, await offerOf(0), { launch: { targetState: 'stopped' } })
     const volume = {
@@ -188,7 +188,7 @@ describe('a machine that is unlisted', () => {
     expect(await offers()).toEqual([])
   })
 
-  it('comes back only while nobody else has its address', async () => {
+  it('cannot resume while another machine uses its ports', async () => {
     await newMachine()
     const [left, address] = [id, { publicIp: `203.0.113.${id}` }]
     await machines().unlist(left)
@@ -203,7 +203,7 @@ describe('a machine that is unlisted', () => {
   })
 })
 
-it('each command may be repeated, and names a machine that there is not', async () => {
+it('makes each command idempotent, and names a machine that does not exist', async () => {
   await newMachine()
   for (const command of ['drain', 'drain', 'unlist', 'unlist', 'drain', 'resume', 'resume'] as const) {
     await machines()[command](id)
@@ -215,7 +215,7 @@ it('each command may be repeated, and names a machine that there is not', async 
   }
 })
 
-it('the list tells what is free, and what is on each', async () => {
+it('lists machines with their free capacity, instances and volumes', async () => {
   await newMachine(4)
   await gateway.rent(actor, await offerOf(0, 2))
   const [row] = await machines().page(id - 1, 10)

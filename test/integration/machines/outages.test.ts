@@ -1,4 +1,4 @@
-// What becomes of instances whose machine does not answer, does not stop them, or does not bring them up.
+// Instances whose machine does not answer, does not stop them, or does not start them.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
@@ -33,8 +33,8 @@ const minute = 60_000
 
 async function advanceTime(ms: number, { idle } = gateway): Promise<void> {
   await idle()
-  for (let left = ms; left > 0; left -= 10_000) {
-    clock.advance(Math.min(left, 10_000))
+  for (let remaining = ms; remaining > 0; remaining -= 10_000) {
+    clock.advance(Math.min(remaining, 10_000))
     await idle()
   }
 }
@@ -70,7 +70,7 @@ const unplug = () => gateway.operations.machines.unplug(machineId)
 const plug = () => gateway.operations.machines.plug(machineId)
 
 describe('a machine that does not answer', () => {
-  it('costs nobody his instance when it is back soon', async () => {
+  it('keeps its instance if it is back within the grace period', async () => {
     const id = await rent()
     await advanceTime(minute)
     expect(await read(id)).toMatchObject({ status: 'running', reason_code: 'STARTED' })
@@ -83,7 +83,7 @@ describe('a machine that does not answer', () => {
     expect(await machine()).toMatchObject({ suspended: false, occupant_id: String(id) })
   })
 
-  it('ends its instance after the grace, with the last heartbeat, and stops it when it is back', async () => {
+  it('makes its instance OFFLINE after the grace period, and stops the container when it is back', async () => {
     const id = await rent()
     await advanceTime(minute)
     await unplug()
@@ -109,7 +109,7 @@ describe('a machine that does not answer', () => {
     expect(await read(id)).toMatchObject({ status: 'offline', reason_code: 'HOST_OFFLINE', unconfirmed_at: null })
   })
 
-  it('counts from when that was noticed, not from when anybody last looked', async () => {
+  it('starts the grace period at the first missed answer, not at the last pass', async () => {
     const id = await rent()
     await update(id, 'stopped')
     await advanceTime(0)
@@ -123,7 +123,7 @@ describe('a machine that does not answer', () => {
     expect(await read(id)).toMatchObject({ status: 'running' })
   })
 
-  it('keeps what was destroyed on it until it answers, however long that takes', async () => {
+  it('keeps the resources of a destroyed instance until it answers', async () => {
     const id = await rent('ubuntu', 2)
     await advanceTime(minute)
     await unplug()
@@ -138,7 +138,7 @@ describe('a machine that does not answer', () => {
     expect(await read(id)).toMatchObject({ removed_at: expect.any(Date), unconfirmed_at: null, due_at: null })
   })
 
-  it('is one that takes too long to answer', async () => {
+  it('is also one that takes too long to answer', async () => {
     const id = await rent()
     const slow = openGateway({
       ...{ url: testDatabase.url, now: clock.now },
@@ -157,24 +157,24 @@ describe('a machine that does not answer', () => {
     expect(await read(id)).toMatchObject({ status: 'running', reason_code: 'STARTED' })
   })
 
-  it('is asked ever more rarely, and told once', async () => {
+  it('is retried with backoff, and logged once', async () => {
     const id = await rent()
     await advanceTime(minute)
     await unplug()
-    let asked = 0
+    let attempts = 0
     const counting = openGateway({
       ...{ url: testDatabase.url, now: clock.now },
       wrapProvider: provider => ({
         ...provider,
         async observe(instanceId, signal) {
-          asked += Number(instanceId === id)
+          attempts += Number(instanceId === id)
           return await provider.observe(instanceId, signal)
         },
       }),
     })
     await advanceTime(30 * minute, counting)
-    expect(asked).toBeGreaterThan(25)
-    expect(asked).toBeLessThan(45)
+    expect(attempts).toBeGreaterThan(25)
+    expect(attempts).toBeLessThan(45)
     const about = counting.lines.filter(line => line['instanceId'] === String(id)).map(({ msg }) => msg)
     expect(about).toEqual([
       'A machine does not answer.',
@@ -186,8 +186,8 @@ describe('a machine that does not answer', () => {
   })
 })
 
-describe('a stop that is not confirmed', () => {
-  it('takes its machine off the market after five minutes, until it is', async () => {
+describe('an unconfirmed stop', () => {
+  it('suspends its machine after five minutes, until it is confirmed', async () => {
     const id = await rent('simulated/slow-stop:600')
     await advanceTime(minute)
     await update(id, 'stopped')
@@ -201,7 +201,7 @@ describe('a stop that is not confirmed', () => {
     expect(await machine()).toMatchObject({ suspended: false, rentable: true, occupant_id: null })
   })
 
-  it('is owed by a machine until the last one on it is', async () => {
+  it('keeps its machine suspended until every stop is confirmed', async () => {
     machineId += 1
     await listMachines(gateway.operations, [{ machine: { numGpus: 2, publicIp: `203.0.113.${machineId}` } }])
     const [first, second] = [await rentGpu(0, 'simulated/slow-stop:420'), await rentGpu(1, 'simulated/slow-stop:720')]
@@ -227,7 +227,7 @@ describe('an instance that does not come up', () => {
   it.each([
     ['simulated/slow-pull', 'preparing'],
     ['simulated/slow-start', 'stopped'],
-  ])('in time (%s) has exited, and leaves its GPUs to others', async (image, end) => {
+  ])('in time (%s) becomes EXITED, and releases its GPUs', async (image, end) => {
     const id = await rent(image)
     await advanceTime(29 * minute)
     expect(await read(id)).toMatchObject({ status: 'loading' })
@@ -245,14 +245,14 @@ describe('an instance that does not come up', () => {
     ['simulated/no-start', 'START_FAILED', null],
     ['simulated/crash:30', 'EXITED', 1],
     ['simulated/exit:7', 'EXITED', 7],
-  ])('or does not stay up (%s) is told why: %s', async (image, code, exitCode) => {
+  ])('or does not stay up (%s) has the reason %s', async (image, code, exitCode) => {
     const id = await rent(image)
     await advanceTime(2 * minute)
     expect(await read(id)).toMatchObject({ status: 'exited', reason_code: code, exit_code: exitCode })
     expect(await machine()).toMatchObject({ holder_id: null, occupant_id: null, rentable: true })
   })
 
-  it('because its machine refuses is tried again, ever more rarely, and says so', async () => {
+  it('because its machine refuses is retried with backoff, with the reason MACHINE_ERROR', async () => {
     let refusals = 0
     const refusing = openGateway({
       ...{ url: testDatabase.url, now: clock.now },
@@ -278,7 +278,7 @@ describe('an instance that does not come up', () => {
   })
 })
 
-it('a removal that takes its time is begun once in a look, and waited for', async () => {
+it('calls remove once in a pass, and waits for a slow removal', async () => {
   const removals: string[] = []
   const slow = openGateway({
     ...{ url: testDatabase.url, now: clock.now },
@@ -301,7 +301,7 @@ it('a removal that takes its time is begun once in a look, and waited for', asyn
   await slow.close()
 })
 
-it('what a machine begins late, that was told before it was to stop, is stopped', async () => {
+it('stops a container that its machine starts late, after the instance was stopped', async () => {
   const id = await rent()
   await advanceTime(minute)
   await update(id, 'stopped')

@@ -1,4 +1,4 @@
-// What a host is shown of its machines.
+// The machines of a host over REST.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** A machine that belongs to the host; the id of its offer, and its own. */
+/** Makes a machine of the host. Returns the id of its offer and its own. */
 async function ownMachine(machine = {}) {
   const offer = await rentals.newOffer(machine)
   const { body } = await app.rest(host, 'GET', '/users/current')
@@ -27,7 +27,7 @@ async function ownMachine(machine = {}) {
   return { offer, id: (row as { id: number }).id }
 }
 
-it('a host sees its own machines, and what is rented of them', async () => {
+it('shows a host its own machines and their rentals', async () => {
   expect((await app.rest(host, 'GET', '/machines?owner=me')).body).toEqual({ machines: [] })
   const { id } = await ownMachine({ numGpus: 4 })
   const offersOf = async (count: number) =>
@@ -53,7 +53,7 @@ it('a host sees its own machines, and what is rented of them', async () => {
   expect((await app.rest(host, 'GET', `/machines/${id}`)).body).toEqual([row])
 })
 
-it('what was destroyed is on a machine no more', async () => {
+it('does not count destroyed instances of a machine', async () => {
   const { offer, id } = await ownMachine()
   const { body } = await app.rest(renter, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' })
   const shown = async () => (await app.rest(host, 'GET', `/machines/${id}/`)).body
@@ -66,7 +66,7 @@ it('what was destroyed is on a machine no more', async () => {
   expect(await shown()).toMatchObject([{ ...none, gpu_occupancy: 'x' }])
 })
 
-it('a machine that left the market is shown, as not listed', async () => {
+it('shows a machine that left the market as not listed', async () => {
   const { id } = await ownMachine()
   await app.sql(`UPDATE machines SET drained_at = listed_at, unlisted_at = listed_at WHERE id = ${id}`)
   const { body } = await app.rest(host, 'GET', `/machines/${id}/`)
@@ -76,7 +76,7 @@ it('a machine that left the market is shown, as not listed', async () => {
   expect((await app.rest(host, 'GET', `/machines/${other.id}/`)).body).toMatchObject([{ listed: false }])
 })
 
-it("another's machine looks like none", async () => {
+it('answers 404 for a machine of another host', async () => {
   const { id } = await ownMachine()
   for (const missing of [id, 987_654_321, '9'.repeat(18)]) {
     const { status, body } = await app.rest(renter, 'GET', `/machines/${missing}/`)
@@ -86,7 +86,7 @@ it("another's machine looks like none", async () => {
   expect((await app.rest(renter, 'GET', '/machines/')).body).toEqual({ machines: [] })
 })
 
-it('a machine that has no number is refused', async () => {
+it('refuses a machine id that is not a number', async () => {
   const { status, body } = await app.rest(host, 'GET', '/machines/mine/')
   expect([status, body.error]).toEqual([400, 'invalid_args'])
 })

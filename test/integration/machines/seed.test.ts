@@ -16,15 +16,15 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-describe('a market that is generated', () => {
+describe('a generated market', () => {
   const figures = 'count(*)::int AS machines, count(DISTINCT (host_id, public_ip))::int AS distinct'
 
-  it('goes on where the same seed ended', async () => {
+  it('continues after the last machine of the same seed', async () => {
     for (const machines of [40, 1, 25]) await seedMarket(app.operations, { machines, seed: 3 })
     expect(await app.sql(`SELECT ${figures} FROM machines`)).toEqual([{ machines: 66, distinct: 66 }])
   })
 
-  it('is the same as if it was generated at once', async () => {
+  it('is the same whether it is generated at once or in parts', async () => {
     const other = await startApp()
     await seedMarket(other.operations, { machines: 66, seed: 3 })
     const facts = `SELECT email, public_ip, cpu_name, gpu_nanos::text
@@ -59,12 +59,12 @@ describe('the demo key', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('is kept where only its owner reads it', async () => {
+  it('is in a file that only its owner can read', async () => {
     await keyIn('data/demo-key')
     expect((await stat(join(folder, 'data/demo-key'))).mode & 0o777).toBe(0o600)
   })
 
-  it('stays while its file is there, and ends when another takes its place', async () => {
+  it('stays valid while its file exists, and is revoked when a new one replaces it', async () => {
     const first = await keyIn('own')
     expect(await keyIn('own')).toEqual({ apiKey: first.apiKey, isNew: false })
     for (let time = 0; time < 2; time += 1) {
@@ -75,7 +75,7 @@ describe('the demo key', () => {
     }
   })
 
-  it('ends no other: those of other files, or of the account', async () => {
+  it('does not revoke keys of other files or other keys of the account', async () => {
     const elsewhere = await keyIn('elsewhere')
     const { apiKey } = await app.operations.accounts.createApiKey('demo@example.com', { permissions: null })
     await keyIn('lost')

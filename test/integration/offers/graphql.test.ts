@@ -39,7 +39,7 @@ const found = async (variables: object) => {
 }
 
 describe('a search', () => {
-  it('shows what can be rented, the cheapest first, and one of a bundle', async () => {
+  it('shows rentable offers, cheapest first, and one of each bundle', async () => {
     expect(await found({})).toEqual([
       '1 RTX 4090',
       '1 RTX 4090',
@@ -54,26 +54,26 @@ describe('a search', () => {
   it.each([
     ['a name in any case', { gpuName: { eq: 'rtx 4090' }, verified: true }, ['1 RTX 4090', '2 RTX 4090']],
     ['a part of a name', { gpuName: { contains: 'sxm' }, numGpus: { gt: 1, lte: 4 } }, ['2 H100 SXM', '4 H100 SXM']],
-    ['names that are not wanted', { gpuName: { nin: ['RTX 4090'] }, numGpus: { in: [8] } }, ['8 H100 SXM']],
+    ['excluded names', { gpuName: { nin: ['RTX 4090'] }, numGpus: { in: [8] } }, ['8 H100 SXM']],
     ['money', { pricePerHour: { lt: '0.404' } }, ['1 RTX 4090']],
-    ['money that is exact', { pricePerHour: { eq: '0.404' } }, ['1 RTX 4090']],
+    ['an exact amount', { pricePerHour: { eq: '0.404' } }, ['1 RTX 4090']],
     ['a price per GPU', { pricePerGpuHour: { lte: '0.402' }, verified: true }, ['2 RTX 4090']],
     ['reliability', { reliability: { lt: 0.95 } }, ['1 RTX 4090']],
     ['verification', { verification: ['UNVERIFIED', 'DEVERIFIED'] }, ['1 RTX 4090']],
     ['a driver', { driverVersion: { gte: '570.172.08', lt: '571' }, numGpus: { eq: 8 } }, ['8 H100 SXM']],
     ['a machine', { machineId: 'mch_3' }, ['1 RTX 4090']],
     [
-      'one of several things',
+      'alternatives',
       { or: [{ numGpus: { eq: 8 } }, { country: { eq: 'se' }, numGpus: { eq: 2 } }] },
       ['2 RTX 4090', '8 H100 SXM'],
     ],
-    ['nothing, when a field is null', { gpuName: null, numGpus: { eq: null, gte: 8 } }, ['8 H100 SXM']],
-    ['what cannot be rented now', { rentable: false }, ['1 RTX 3090']],
+    ['other fields than those that are null', { gpuName: null, numGpus: { eq: null, gte: 8 } }, ['8 H100 SXM']],
+    ['offers that are not rentable', { rentable: false }, ['1 RTX 3090']],
   ])('filters by %s', async (_what, filter, expected) => {
     expect(await found({ filter })).toEqual(expected)
   })
 
-  it('shows what can and what cannot be rented when rentable is null', async () => {
+  it('shows rentable and other offers when rentable is null', async () => {
     expect(await found({ filter: { rentable: null } })).toHaveLength(8)
   })
 
@@ -92,7 +92,7 @@ describe('a search', () => {
     expect((await found({ orderBy })).slice(0, front.length)).toEqual(front)
   })
 
-  it('prices the disk and the terms that are asked for', async () => {
+  it('prices the requested disk and rental type', async () => {
     const filter = { gpuName: { eq: 'RTX 4090' }, numGpus: { eq: 2 } }
     const fields =
       'nodes { rentalType pricePerHour pricePerGpuHour minimumBidPerHour priceBreakdown { compute disk diskGb } }'
@@ -110,7 +110,7 @@ describe('a search', () => {
     expect(bid.data.offers.nodes[0]).toMatchObject({ rentalType: 'INTERRUPTIBLE', pricePerHour: '0.404' })
   })
 
-  it('counts all pages, and only when asked', async () => {
+  it('counts all pages only if totalCount is selected', async () => {
     const counts = async (fields: string) =>
       (await captureQueries(() => search({ first: 1 }, fields))).filter(text => /count\(\*\)/.test(text))
     const { data } = await search({ first: 1 }, 'totalCount nodes { id }')
@@ -119,7 +119,7 @@ describe('a search', () => {
     expect(await counts('nodes { id }')).toHaveLength(0)
   })
 
-  it('is read page by page, forwards and backwards', async () => {
+  it('has pages forwards and backwards', async () => {
     const fields = 'edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
     const first = (await search({ first: 3 }, fields)).data.offers
     expect(first.pageInfo).toMatchObject({
@@ -133,7 +133,7 @@ describe('a search', () => {
     expect(back.edges).toEqual(first.edges)
   })
 
-  it('of nothing is an empty page', async () => {
+  it('without matches gives an empty page', async () => {
     const { data } = await search(
       { filter: { numGpus: { gt: 8 } } },
       'totalCount nodes { id } pageInfo { hasNextPage startCursor }',
@@ -141,17 +141,17 @@ describe('a search', () => {
     expect(data.offers).toEqual({ totalCount: 0, nodes: [], pageInfo: { hasNextPage: false, startCursor: null } })
   })
 
-  it('costs the same statements for a page of 50 as for a page of 1', async () => {
+  it('runs the same statements for a page of 50 as for a page of 1', async () => {
     const fields = 'nodes { id gpuName gpu { id name } machine { id country reliability gpu { name } } }'
     const one = await captureQueries(() => search({ first: 1 }, fields))
     const many = await captureQueries(() => search({ first: 50 }, fields))
     expect(many).toEqual(one)
-    // One to know the key, one to search.
+    // One statement for the key, and one for the search.
     expect(many).toHaveLength(2)
   })
 })
 
-describe('a search that cannot be answered', () => {
+describe('an invalid search', () => {
   const refused = async (variables: object, fields?: string) => {
     const { errors, data } = await search(variables, fields)
     expect(data).toBeFalsy()
@@ -182,10 +182,10 @@ describe('a search that cannot be answered', () => {
       'Value does not exist in "VerificationStatus" enum.',
     ],
     ['an unknown order', { orderBy: [{ field: 'BEAUTY' }] }, 'Value does not exist in "OfferOrderField" enum.'],
-  ])('says so of %s', async (_what, variables, message) => {
-    const [[code, said] = []] = (await refused(variables)) ?? []
+  ])('is refused with %s', async (_what, variables, message) => {
+    const [[code, actual] = []] = (await refused(variables)) ?? []
     expect(code).toBe('BAD_USER_INPUT')
-    expect(said).toContain(message)
+    expect(actual).toContain(message)
   })
 
   it.each([
@@ -197,7 +197,7 @@ describe('a search that cannot be answered', () => {
       'first: use "first" and "after" to page forward, or "last" and "before" to page backward, but not both.',
     ],
     [
-      'a driver version that is none',
+      'an invalid driver version',
       { filter: { driverVersion: { gte: 'new' } } },
       'filter.driverVersion.gte: "new" is not a version; versions look like 580.105.08.',
     ],
@@ -218,17 +218,17 @@ describe('a search that cannot be answered', () => {
       'filter: has 52 conditions; at most 50 are allowed.',
     ],
     ['too many keys', { orderBy: Array(5).fill({ field: 'SCORE' }) }, 'order: must have at most 4 keys, not 5.'],
-    ['a disk that does not exist', { pricing: { diskGb: -1 } }, 'pricing.diskGb: must be from 0 to 100000, not -1.'],
+    ['a negative disk size', { pricing: { diskGb: -1 } }, 'pricing.diskGb: must be from 0 to 100000, not -1.'],
     [
-      'the id of something else',
+      'an id of another type',
       { filter: { machineId: 'off_3' } },
       'filter.machineId: "off_3" is not an id of the expected type; send one like mch_42.',
     ],
-  ])('says so of %s', async (_what, variables, message) => {
+  ])('is refused with a message for %s', async (_what, variables, message) => {
     expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
   })
 
-  it('says so of variables that nest deeper than they can mean, however deep they are', async () => {
+  it('is refused if its variables have too many levels, even with thousands of them', async () => {
     const ask = async (levels: number) => {
       const filter = `${'{"or":['.repeat(levels)}${']}'.repeat(levels)}`
       const query = 'query ($filter: OfferFilter) { offers(filter: $filter) { totalCount } }'
@@ -243,7 +243,7 @@ describe('a search that cannot be answered', () => {
     expect(await ask(9)).not.toContainEqual([{ code: 'BAD_USER_INPUT' }, message])
   })
 
-  it('says everything that is wrong, and where', async () => {
+  it('is refused with all issues and their paths', async () => {
     const or = [{ driverVersion: { gte: 'a' } }, { driverVersion: { lt: 'x'.repeat(100) } }, { machineId: 'm' }]
     const filter = { or, machineId: 'off_3' }
     const { errors } = await search({ filter })
@@ -261,7 +261,7 @@ describe('a search that cannot be answered', () => {
     ])
   })
 
-  it('says so of a bad cursor, and of the cursor of another order or pricing', async () => {
+  it('is refused with an invalid cursor, or a cursor of another order or pricing', async () => {
     const { data } = await search({ first: 1 }, 'pageInfo { endCursor }')
     const after = data.offers.pageInfo.endCursor
     expect(await refused({ after: 'nonsense' })).toEqual([['INVALID_CURSOR', 'This is not a cursor of this list.']])
@@ -272,7 +272,7 @@ describe('a search that cannot be answered', () => {
 })
 
 describe('an offer', () => {
-  it('is found by its id, or by the integer that REST shows', async () => {
+  it('is found by its id or by its REST integer', async () => {
     const { data } = await app.graphql(
       key,
       '{ typed: offer(id: "off_3") { id } bare: offer(id: "3") { id machine { id } } }',
@@ -284,7 +284,7 @@ describe('an offer', () => {
     expect((await app.graphql(key, 'query ($id: ID!) { offer(id: $id) { id } }', { id })).data).toEqual({ offer: null })
   })
 
-  it('is as of one instant with all that were found together', async () => {
+  it('has the same asOf as the other offers of its request', async () => {
     let calls = 0
     const ticking = await startApp({ now: () => new Date(Date.UTC(2026, 10, 21, 12) + calls++) })
     const otherKey = await ticking.newKey()
@@ -295,7 +295,7 @@ describe('an offer', () => {
     await ticking.close()
   })
 
-  it('is not on the market any more when it was withdrawn', async () => {
+  it('is not on the market after it is withdrawn', async () => {
     const withdrawn = await startApp()
     const otherKey = await withdrawn.newKey()
     await listMachines(withdrawn.operations, [{}])
@@ -319,13 +319,13 @@ describe('a node', () => {
     ])
   })
 
-  it('that is not found, or belongs to somebody else, is null in its place', async () => {
+  it('that does not exist or belongs to another account is null in its place', async () => {
     const ids = ['mch_99', 'acc_2', 'acc_99', 'mch_9999999999', 'gpu_1']
     const { data } = await app.graphql(key, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })
     expect(data.nodes).toEqual([null, null, null, null, { id: 'gpu_1' }])
   })
 
-  it('is asked for together with its like in one statement', async () => {
+  it('is read in one statement with other nodes of its type', async () => {
     const ask = (ids: string[]) =>
       captureQueries(() => app.graphql(key, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }))
     expect(await ask(['off_1', 'off_2', 'off_3', 'off_1'])).toHaveLength((await ask(['off_1'])).length)

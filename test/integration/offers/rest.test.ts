@@ -42,7 +42,7 @@ const columnNames = (count: number) => Array.from({ length: count }, (_, index) 
 const namesOf = (rows: Row[]) => rows.map(row => `${row.num_gpus} ${row.gpu_name}`)
 
 describe('a search', () => {
-  it('without anything shows what can be rented, the best score first', async () => {
+  it('without a filter shows rentable offers, best score first', async () => {
     const rows = await search({})
     const scores = rows.map(row => row['score'] as number)
     expect(rows).toHaveLength(7)
@@ -75,32 +75,32 @@ describe('a search', () => {
     ['several operators of a field', { num_gpus: { gte: 2, gt: '2', lt: 8 } }, ['4 H100 SXM']],
     ['notin', { gpu_name: { notin: ['RTX 4090'] }, num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['a country', { geolocation: { eq: 'KR' }, num_gpus: { eq: 2 } }, ['2 RTX 4090']],
-    ['a country in a list that is none', { geolocation: { in: 'KR' }, num_gpus: { eq: 2 } }, ['2 RTX 4090']],
+    ['a single country for "in"', { geolocation: { in: 'KR' }, num_gpus: { eq: 2 } }, ['2 RTX 4090']],
     ['a place with its country', { geolocation: { eq: 'Seoul, KR' }, num_gpus: { eq: 2 } }, ['2 RTX 4090']],
     ['hosting_type as a number', { hosting_type: { gte: 1 }, num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['hosting_type 0', { hosting_type: { eq: '0' }, num_gpus: { eq: 2 } }, ['2 RTX 4090']],
     ['datacenter as a boolean', { datacenter: { eq: false }, num_gpus: { eq: 2 } }, ['2 RTX 4090']],
     ['has_avx as 0 and 1', { has_avx: { eq: 0 } }, ['1 RTX 4090']],
-    ['a driver version in words', { driver_version: { gte: '570.172.08' }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
+    ['a driver version as a text', { driver_version: { gte: '570.172.08' }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
     ['a driver version as a number', { driver_version: { gte: 570_172_008 }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
-    ['what cannot be rented', { rentable: { eq: false }, dph: { lt: 0.2 } }, ['1 RTX 3090']],
+    ['offers that are not rentable', { rentable: { eq: false }, dph: { lt: 0.2 } }, ['1 RTX 3090']],
     [
-      'null, which says nothing',
+      'null as no condition',
       { gpu_name: null, num_gpus: { eq: null, gte: 8 }, limit: null, type: null, order: null },
       ['8 H100 SXM'],
     ],
     [
-      'any, which says nothing',
+      '"any" as no condition',
       { gpu_name: { eq: 'any' }, verified: '?', num_gpus: { gte: 8, lte: '*' } },
       ['8 H100 SXM'],
     ],
     [
-      'fields that nobody knows',
+      'unknown fields, which it ignores',
       { chunked: { eq: true }, georegion: true, constructor: { x: 1 }, num_gpus: { gte: 8 } },
       ['8 H100 SXM'],
     ],
     [
-      'the names that clients use for one field',
+      'the alternative names of fields',
       {
         dph: { lt: 3 },
         cuda_vers: { gte: 12 },
@@ -115,28 +115,28 @@ describe('a search', () => {
     ['an offer by its id', { ask_contract_id: { eq: 3 } }, ['1 RTX 4090']],
     ['a search under q', { q: { num_gpus: { gte: 8 } } }, ['8 H100 SXM']],
     ['a search under q as JSON', { q: '{"num_gpus": {"gte": 8}}' }, ['8 H100 SXM']],
-    ['what is not rented', { rented: { eq: 'false' }, num_gpus: 8 }, ['8 H100 SXM']],
-    ['what is rented, which no offer is', { rented: { eq: true } }, []],
-    ['what is from this market', { external: { eq: false }, num_gpus: 8 }, ['8 H100 SXM']],
-    ['what is from another market, which no offer is', { external: 'true' }, []],
-    ['when a listing ends', { end_date: { gt: 1_795_262_400 }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['rented false', { rented: { eq: 'false' }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['rented true, which matches no offer', { rented: { eq: true } }, []],
+    ['external false', { external: { eq: false }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['external true, which matches no offer', { external: 'true' }, []],
+    ['the future end of a listing', { end_date: { gt: 1_795_262_400 }, num_gpus: 8 }, ['8 H100 SXM']],
     [
-      'when a listing ended',
+      'the past end of a listing',
       { end_date: { lte: '1795262400' }, rentable: false, order: [['end_date'], ['dph']] },
       ['1 RTX 3090', '1 RTX 4070S Ti'],
     ],
     ['booleans as Python prints them', { verified: { eq: 'True' }, datacenter: 'FALSE', num_gpus: 2 }, ['2 RTX 4090']],
     ['an order in capitals', { order: [['num_gpus', 'DESC']], limit: 1 }, ['8 H100 SXM']],
     ['an order in capitals, upwards', { order: [['dph_total', 'Asc']], limit: 1 }, ['1 RTX 4090']],
-    ['a q that is null as JSON', { q: 'null', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
-    ['a q that is empty as JSON', { q: '""', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
+    ['null as JSON under q', { q: 'null', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
+    ['an empty JSON text under q', { q: '""', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['an empty q', { q: '', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['conditions beside q', { q: { num_gpus: { lte: 2 } }, datacenter: false }, ['2 RTX 4090', '1 RTX 4090']],
-    ['what is under q before what is beside it', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
-    ['what is beside q where q is silent', { q: { num_gpus: null }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['a condition under q before the same one beside q', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
+    ['a condition beside q if it is null under q', { q: { num_gpus: null }, num_gpus: 8 }, ['8 H100 SXM']],
     ['terms beside q', { q: {}, limit: 1, order: [['num_gpus', 'desc']] }, ['8 H100 SXM']],
     [
-      'an empty text, which says nothing',
+      'an empty text as no condition',
       { gpu_name: '', num_gpus: { eq: ' ', gte: 8 }, limit: '', type: '', order: '', select_cols: '' },
       ['8 H100 SXM'],
     ],
@@ -145,7 +145,7 @@ describe('a search', () => {
     expect(namesOf(await search(body))).toEqual(expected)
   })
 
-  it('shows all of a bundle when bundling is disabled', async () => {
+  it('shows every offer of a bundle when bundling is disabled', async () => {
     expect(await search({ num_gpus: { eq: 1 }, disable_bundling: true })).toHaveLength(2 + 8 + 1)
     expect(await search({ num_gpus: { eq: 1 }, disable_bundling: 'true' })).toHaveLength(2 + 8 + 1)
     expect(await search({ q: { num_gpus: { eq: 1 } }, disable_bundling: true })).toHaveLength(2 + 8 + 1)
@@ -171,7 +171,7 @@ describe('a search', () => {
     expect((await search({ order })).slice(0, 2).map(row => row['dph_total'])).toEqual(front)
   })
 
-  it('prices the disk that is asked for, exactly', async () => {
+  it('prices the requested disk exactly', async () => {
     const price = async (terms: object) => (await search({ ask_contract_id: { eq: 1 }, ...terms }))[0]
     expect(await price({})).toMatchObject({ dph_base: 0.8, dph_total: 0.804, storage_total_cost: 0.004, is_bid: false })
     expect(await price({ allocated_storage: 5.0 })).toMatchObject({ dph_base: 0.8, dph_total: 0.8025 })
@@ -186,7 +186,7 @@ describe('a search', () => {
     expect(await price({ type: 'on-demand' })).toMatchObject({ is_bid: false })
   })
 
-  it('is asked in four ways that agree', async () => {
+  it('gives the same result through each of its four routes', async () => {
     const query = { num_gpus: { gte: '2' }, order: [['dph_total', 'asc']] }
     const expected = await search(query)
     const q = encodeURIComponent(JSON.stringify(query))
@@ -198,7 +198,7 @@ describe('a search', () => {
     for (const { body } of others) expect(body).toEqual({ offers: expected })
   })
 
-  it('is read from the URL beside q too', async () => {
+  it('also reads conditions from the URL beside q', async () => {
     const flat = `num_gpus=2&order=${encodeURIComponent('[["dph_total","desc"]]')}&limit=1`
     const { body } = await app.rest(key, 'GET', `/bundles?q={"verified":true}&${flat}&order_by=dph_total`)
     expect(namesOf(body.offers)).toEqual(['2 H100 SXM'])
@@ -217,13 +217,17 @@ describe('a search', () => {
   })
 
   it.each([
-    ['any order, each once', ['num_gpus', 'id', 'id'], ['num_gpus', 'id']],
-    ['names that every object has', ['constructor', 'toString', '__proto__'], ['constructor', 'toString', '__proto__']],
-    ['the longest unknown name', ['x'.repeat(64)], ['x'.repeat(64)]],
-    ['as many unknown ones as there may be', columnNames(maxUnknownColumns), columnNames(maxUnknownColumns)],
-    ['one name many times', Array(maxColumns + 1).fill('id'), ['id']],
-    ['none', [], []],
-  ])('selects columns: %s', async (_what, select_cols, expected) => {
+    ['in any order, each once', ['num_gpus', 'id', 'id'], ['num_gpus', 'id']],
+    [
+      'with names that every JavaScript object has',
+      ['constructor', 'toString', '__proto__'],
+      ['constructor', 'toString', '__proto__'],
+    ],
+    ['with an unknown name of the maximum length', ['x'.repeat(64)], ['x'.repeat(64)]],
+    ['with the maximum number of unknown names', columnNames(maxUnknownColumns), columnNames(maxUnknownColumns)],
+    ['with a name repeated many times', Array(maxColumns + 1).fill('id'), ['id']],
+    ['from an empty list', [], []],
+  ])('selects columns %s', async (_what, select_cols, expected) => {
     const [row] = await search({ select_cols, limit: 1 })
     expect(Object.keys(row ?? {})).toEqual(expected)
     for (const name of expected)
@@ -236,7 +240,7 @@ describe('a search', () => {
     expect(await search({ select_cols: null })).toEqual(all)
   })
 
-  it('gives 64 rows when no limit is given, and at most 5,000', async () => {
+  it('gives 64 rows without a limit, and at most 5,000', async () => {
     const many = await startApp()
     const manyKey = await many.newKey()
     await listMachines(
@@ -255,7 +259,7 @@ describe('a search', () => {
     await many.close()
   })
 
-  it('costs two statements, however many rows there are', async () => {
+  it('runs two statements for any number of rows', async () => {
     expect(await captureQueries(() => search({ limit: 1 }))).toHaveLength(2)
     expect(await captureQueries(() => search({ disable_bundling: true }))).toHaveLength(2)
   })
@@ -264,7 +268,7 @@ describe('a search', () => {
 describe('a row', () => {
   const recorded = JSON.parse(readFileSync(new URL('../../data/rest-rows.json', import.meta.url), 'utf8')).offer
 
-  it('has every field of a recorded one, with its type', async () => {
+  it('has every field of a recorded row, with its type', async () => {
     const [row] = await search({ limit: 1 })
     const typeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
     for (const [field, value] of Object.entries(recorded)) {
@@ -273,7 +277,7 @@ describe('a row', () => {
     }
   })
 
-  it('says what it is made of in units that clients expect', async () => {
+  it('has values in the units that clients expect', async () => {
     const [row] = await search({ gpu_name: { eq: 'RTX 4090' }, num_gpus: { eq: 2 } })
     expect(row).toMatchObject({
       id: 1,
@@ -317,7 +321,7 @@ describe('a row', () => {
   })
 })
 
-describe('a search that cannot be answered', () => {
+describe('an invalid search', () => {
   it.each([
     ['a text for a number', { num_gpus: { gte: 'many' } }, 'num_gpus.gte: "many" is not a number.'],
     [
@@ -328,7 +332,7 @@ describe('a search that cannot be answered', () => {
     ['an operator that does not apply', { gpu_name: { gte: 'A' } }, 'gpu_name.gte: does not apply to a text.'],
     ['a text for a boolean', { verified: { eq: 'perhaps' } }, 'verified.eq: "perhaps" is not a boolean.'],
     ['a number for a text', { gpu_name: { in: ['RTX 4090', 7] } }, 'gpu_name.in: 7 is not a text.'],
-    ['an amount that is none', { dph_total: { lt: 'cheap' } }, 'dph_total.lt: "cheap" is not an amount.'],
+    ['an invalid amount', { dph_total: { lt: 'cheap' } }, 'dph_total.lt: "cheap" is not an amount.'],
     ['an object for a value', { machine_id: { eq: { gte: 0 } } }, 'machine_id.eq: {"gte":0} is not a number.'],
     ['text that is not Unicode', { gpu_name: { eq: '\ud800' } }, 'gpu_name.eq: "\\ud800" is not a text.'],
     ['an unknown type', { type: 'gift' }, 'type: "gift" is not one of ondemand, bid, reserved.'],
@@ -339,22 +343,30 @@ describe('a search that cannot be answered', () => {
     ['a limit beside q', { q: {}, limit: 'all' }, 'limit: must be a whole number, at least 1.'],
     ['a disk that is a boolean', { allocated_storage: true }, 'allocated_storage: must be a number of GB from 0'],
     ['a disk in a list', { allocated_storage: [10] }, 'allocated_storage: must be a number of GB from 0 to 100000.'],
-    ['a limit that makes no number', { limit: { toString: 1 } }, 'limit: must be a whole number, at least 1.'],
     [
-      'a disk that makes no number',
+      'a limit that cannot be converted to a number',
+      { limit: { toString: 1 } },
+      'limit: must be a whole number, at least 1.',
+    ],
+    [
+      'a disk that cannot be converted to a number',
       { allocated_storage: { toString: 1 } },
       'allocated_storage: must be a number of GB',
     ],
-    ['a column that makes no text', { select_cols: [{ toString: 1 }] }, 'select_cols: must be a list of column names.'],
-    ['a type that makes no text', { type: { toString: 1 } }, 'type: {"toString":1} is not one of ondemand, bid'],
-    ['bundling in words', { disable_bundling: 'perhaps' }, 'disable_bundling: must be true or false.'],
-    ['a limit in words', { limit: 'all' }, 'limit: must be a whole number, at least 1.'],
     [
-      'a disk that does not exist',
-      { allocated_storage: -5 },
-      'allocated_storage: must be a number of GB from 0 to 100000.',
+      'a column that cannot be converted to a text',
+      { select_cols: [{ toString: 1 }] },
+      'select_cols: must be a list of column names.',
     ],
-    ['an order that is none', { order: 7 }, 'order: 7 is not a sortable column with "asc" or "desc".'],
+    [
+      'a type that cannot be converted to a text',
+      { type: { toString: 1 } },
+      'type: {"toString":1} is not one of ondemand, bid',
+    ],
+    ['disable_bundling with another word', { disable_bundling: 'perhaps' }, 'disable_bundling: must be true or false.'],
+    ['a limit with a word', { limit: 'all' }, 'limit: must be a whole number, at least 1.'],
+    ['a negative disk size', { allocated_storage: -5 }, 'allocated_storage: must be a number of GB from 0 to 100000.'],
+    ['an order that is not a list', { order: 7 }, 'order: 7 is not a sortable column with "asc" or "desc".'],
     [
       'an unknown field in an order',
       { order: [['beauty', 'asc']] },
@@ -369,7 +381,7 @@ describe('a search that cannot be answered', () => {
     ['too many keys', { order: Array(5).fill(['score']) }, 'order: must have at most 4 keys, not 5.'],
     ['too long a list', { num_gpus: { in: Array(201).fill(1) } }, 'num_gpus.in: takes at most 200 values, not 201.'],
     [
-      'several things',
+      'several issues',
       { limit: 0, type: 'gift' },
       'type: "gift" is not one of ondemand, bid, reserved. limit: must be a whole number, at least 1.',
     ],
@@ -378,8 +390,8 @@ describe('a search that cannot be answered', () => {
       { q: 'num_gpus>=2' },
       'q: is not JSON. Send an object of conditions, like {"num_gpus": {"gte": 2}}.',
     ],
-    ['JSON under q that is no search', { q: '"num_gpus"' }, 'Invalid query: must be dict of conditions'],
-    ['columns that are no list', { select_cols: { id: true } }, 'select_cols: must be a list of column names.'],
+    ['JSON under q that is not an object', { q: '"num_gpus"' }, 'Invalid query: must be dict of conditions'],
+    ['columns that are not a list', { select_cols: { id: true } }, 'select_cols: must be a list of column names.'],
     ['a column without a name', { select_cols: ['id', 7] }, 'select_cols: must be a list of column names.'],
     [
       'too many columns',
@@ -397,7 +409,7 @@ describe('a search that cannot be answered', () => {
       { select_cols: ['\u0001'] },
       'select_cols: "\\u0001" is not a valid column name.',
     ],
-  ])('says so of %s', async (_what, body, msg) => {
+  ])('is refused with %s', async (_what, body, msg) => {
     const answer = await app.rest(key, 'POST', '/bundles/', body)
     expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'invalid_args' } })
     expect(answer.body.msg).toContain(msg)
@@ -411,13 +423,13 @@ describe('a search that cannot be answered', () => {
     ['GET', '/bundles/?q={', undefined, 'q: is not JSON. Send an object of conditions, like {"num_gpus": {"gte": 2}}.'],
     ['GET', '/bundles/?select_cols=id', undefined, 'select_cols: must be a list of column names.'],
     ['PUT', '/search/asks/', '{"q":[]}', 'Invalid query: must be dict of conditions'],
-  ])('says so of %s %s with %s', async (method, path, body, msg) => {
+  ])('is refused with %s %s and the body %s', async (method, path, body, msg) => {
     const answer = await app.rest(key, method, path, body)
     expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'invalid_args', msg } })
   })
 })
 
-it('refuses a search with more levels than it can mean, however deep it is', async () => {
+it('refuses a search with too many levels, even with thousands of them', async () => {
   const lists = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
   const bodies = [
     `{"num_gpus": ${lists(20)}}`,
@@ -444,7 +456,7 @@ it('refuses a body that is not UTF-8', async () => {
   ])
 })
 
-it('names the GPU models to anybody', async () => {
+it('lists the names of GPU models without a key', async () => {
   const { status, body } = await app.rest(undefined, 'GET', '/gpu_names/unique/')
   expect([status, body]).toEqual([200, { gpu_names: ['H100 SXM', 'RTX 3090', 'RTX 4070S Ti', 'RTX 4090'] }])
 })

@@ -1,4 +1,4 @@
-// What changes on the market, told to those who follow it.
+// Subscriptions to the changes of offers.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -50,15 +50,15 @@ const describeChanges = (changes: Change[]) => changes.map(({ kind, offerId }) =
 const rent = (offerId: string, body = {}) =>
   app.rest(renter, 'PUT', `/asks/${offerId.slice('off_'.length)}/`, { image: 'ubuntu', ...body })
 
-describe('a followed part of the market', () => {
-  it('tells of what is rented, of all that it takes along, and of what is listed when it is free again', async () => {
+describe('a stream of offers', () => {
+  it('reports a rented offer, the offers that overlap it, and the new offers when the GPUs are free again', async () => {
     const { machineId, offerIds } = await newMachine({ numGpus: 2 })
     const [both, first, second] = offerIds as [string, string, string]
     const stream = await watch(ofMachine(machineId))
     const { body } = await rent(first)
     const gone = await takeChanges(stream, 3)
     expect(describeChanges(gone)).toEqual([`REMOVED ${both}`, `REMOVED ${first}`, `UPDATED ${second}`].toSorted())
-    // The other half has less disk to give.
+    // The other half of the machine has less disk left.
     expect(gone.find(({ offerId }) => offerId === second)?.offer).toMatchObject({ maxDiskGb: 892, rentable: true })
     await app.rest(renter, 'DELETE', `/instances/${body.new_contract}/`)
     const back = await takeChanges(stream, 2)
@@ -67,7 +67,7 @@ describe('a followed part of the market', () => {
     await stream.close()
   })
 
-  it('tells of a bid that is to be beaten now, at the price that was asked for', async () => {
+  it('reports a new minimum bid, priced with the requested disk', async () => {
     const { machineId, offerIds } = await newMachine({ numGpus: 2 })
     const terms = 'pricing: { type: INTERRUPTIBLE, diskGb: 80 }'
     const stream = await watch(`${ofMachine(machineId)} ${terms}`)
@@ -77,13 +77,13 @@ describe('a followed part of the market', () => {
     expect(describeChanges(changes)).toHaveLength(4)
     expect(changes.find(({ offerId }) => offerId === both)).toEqual({
       ...{ kind: 'UPDATED', offerId: both },
-      // Twice the bid and a step; with 80 GB at 0.36 $ a month of 720 hours.
+      // Twice the bid plus a step, and 80 GB at $0.36 per GB and month of 720 hours.
       offer: expect.objectContaining({ minimumBidPerHour: '0.601', pricePerHour: '0.641' }),
     })
     await stream.close()
   })
 
-  it('tells of a machine that is listed, drained, resumed and unlisted', async () => {
+  it('reports a machine that is listed, drained, resumed and unlisted', async () => {
     const model = 'GPU of the followed'
     const stream = await watch(`filter: { gpuName: { eq: "${model}" } }`)
     await listMachines(app.operations, [{ model: { name: model } }])
@@ -101,7 +101,7 @@ describe('a followed part of the market', () => {
     await stream.close()
   })
 
-  it('tells of what changes beside the rentals, and of what it means for the filter', async () => {
+  it('reports changes by volumes, and offers that stop or start to match the filter by them', async () => {
     const { machineId, offerIds } = await newMachine()
     const all = await watch(ofMachine(machineId))
     const large = await watch(ofMachine(machineId, 'diskGb: { gte: 700 }'))
@@ -116,7 +116,7 @@ describe('a followed part of the market', () => {
     await large.close()
   })
 
-  it('tells nothing of other offers, and nothing of what is as before', async () => {
+  it('reports no other offers, and no offers that stay the same', async () => {
     const [mine, other] = [await newMachine(), await newMachine()]
     const stream = await watch(ofMachine(mine.machineId))
     await rent(other.offerIds[0] as string)
@@ -126,7 +126,7 @@ describe('a followed part of the market', () => {
     await stream.close()
   })
 
-  it('tells what became of offers while it was not read, and that once', async () => {
+  it('reports merged changes after a pause of its reader', async () => {
     const { machineId, offerIds } = await newMachine()
     const stream = await watch(ofMachine(machineId, 'rentable: null'))
     const first = takeChanges(stream, 1)
@@ -142,7 +142,7 @@ describe('a followed part of the market', () => {
     await stream.close()
   })
 
-  it('tells that the time of an offer is over, when anything is told', async () => {
+  it('reports the end of an offer with the next change', async () => {
     const listedUntil = new Date(app.clock.now().getTime() + 3_600_000)
     const [short, long] = [await newMachine({ listedUntil }), await newMachine()]
     const stream = await watch(
@@ -156,8 +156,8 @@ describe('a followed part of the market', () => {
   })
 })
 
-describe('many followed parts of the market', () => {
-  it('are searched once each, and what changes is read and compared once for all of them', async () => {
+describe('many streams of offers', () => {
+  it('search once each, and share the reads of changes', async () => {
     const { machineId, offerIds } = await newMachine({ numGpus: 2 })
     const pricings = ['INTERRUPTIBLE', 'ON_DEMAND']
     const args = Array.from({ length: 20 }, (_, index) => {
@@ -169,7 +169,7 @@ describe('many followed parts of the market', () => {
     const opened = await captureQueries(async () => {
       for (const each of args) streams.push(await watch(each))
     })
-    // One for the machines, and one for what they offer.
+    // One search for the machines, and one for their offers.
     expect(opened.filter(isSearch)).toHaveLength(40)
     const sent = await captureQueries(async () => {
       await app.sql(`UPDATE machines SET city = 'Boden' WHERE id = ${machineId}`)
@@ -193,9 +193,9 @@ describe('32 wide streams of one key on a busy market', () => {
     const narrow = await watch(ofMachine(machineId), other)
     const wide = Array.from({ length: 32 }, (_, gb) => `filter: { gpuName: { eq: "${name}" }, diskGb: { gte: ${gb} } }`)
     const streams = await Promise.all(wide.map(args => watch(args)))
-    let told = 0
+    let changeCount = 0
     const reading = streams.map(async stream => {
-      while (await stream.next()) told += 1
+      while (await stream.next()) changeCount += 1
     })
     const waits: number[] = []
     for (let round = 0; round < 12; round += 1) {
@@ -210,31 +210,31 @@ describe('32 wide streams of one key on a busy market', () => {
     const seen: string[] = []
     while (!seen.includes(`REMOVED ${offerIds[0]}`))
       seen.push(...(await takeChanges(narrow, 1)).map(({ kind, offerId }) => `${kind} ${offerId}`))
-    const toldMs = performance.now() - start
+    const delayMs = performance.now() - start
     for (const stream of [narrow, ...streams]) await stream.close()
     await Promise.all(reading.map(each => each.catch(() => {})))
-    expect(told).toBeGreaterThan(100)
+    expect(changeCount).toBeGreaterThan(100)
     const [median = 0, worst = 0] = [waits.toSorted((a, b) => a - b)[6], Math.max(...waits)]
     process.stdout.write(
-      `a request waited ${Math.round(median)} ms, ${Math.round(worst)} at most; ${told} changes told\n`,
+      `a request waited ${Math.round(median)} ms, ${Math.round(worst)} at most; ${changeCount} changes reported\n`,
     )
     expect(median).toBeLessThan(500)
-    expect(toldMs).toBeLessThan(5_000)
+    expect(delayMs).toBeLessThan(5_000)
   })
 })
 
-describe('following the market is refused', () => {
-  it('with a filter that says nothing sensible', async () => {
+describe('a refused stream of offers', () => {
+  it('has an invalid filter', async () => {
     const stream = await watch('filter: { or: [] }')
     expect((await stream.readToEnd())[0]?.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
   })
 
-  it('to a key that may not', async () => {
+  it('has a key without the permission', async () => {
     const stream = await watch('filter: {}', await app.newScopedKey(renter, { api: { instance_read: {} } }))
     expect(stream.status).toBe(403)
   })
 
-  it('with a filter that too many offers match, and nothing is left open', async () => {
+  it('has a filter that matches too many offers, and leaves no stream open', async () => {
     const open = app.countStreams()
     const model = { name: 'GPU of the many' }
     const many = { model, machine: { numGpus: 16 } }

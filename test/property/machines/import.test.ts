@@ -11,7 +11,7 @@ import { aMachineLine, anImport, printCsv } from '../../support/machines/import-
 const now = new Date('2026-11-21T12:00:00.000Z')
 const known = new Map([['RTX 4090', aGpuModel()]])
 
-// What a line is trimmed of is not part of it.
+// The import trims values, so these have no space around them.
 const line = (unit: fc.Arbitrary<string>) => fc.string({ unit, maxLength: 60 }).map(text => text.trim())
 const text = line(
   fc.oneof(fc.constantFrom('"', ',', ';', ' ', '=', "'"), fc.string({ unit: 'grapheme', maxLength: 1 })),
@@ -50,7 +50,7 @@ const machine: fc.Arbitrary<MachineAttributes> = fc
     return aMachine({ ...facts, minBidGpuNanos, firstPort: Math.min(...ports), lastPort: Math.max(...ports) })
   })
 
-/** A machine as its host would write it down. */
+/** A machine as its host writes it in an import file. */
 function printMachine(facts: MachineAttributes): Record<string, unknown> {
   const { gpuNanos, minBidGpuNanos, storageNanos, downloadNanos, uploadNanos, cpuRamMb, diskMb, ...rest } = facts
   return {
@@ -73,15 +73,15 @@ const inCsv = (lines: Record<string, unknown>[], end: string, quoted: (text: str
 const inJson = (lines: Record<string, unknown>[]) => parseRows(new TextEncoder().encode(JSON.stringify(lines)), 'json')
 const ends = fc.constantFrom('\n', '\r\n')
 
-describe('a machine', () => {
-  it('that was written down is read as it was, from CSV and from JSON', () => {
+describe('an imported machine', () => {
+  it('survives printing and parsing, as CSV and as JSON', () => {
     fc.assert(
       fc.property(
         fc.array(machine, { minLength: 1, maxLength: 5 }),
         ends,
         fc.func(fc.boolean()),
         (all, end, quoted) => {
-          // Each where nobody else is.
+          // Each has an address of its own.
           const machines = all.map((facts, index) => ({ ...facts, publicIp: `10.0.0.${index}` }))
           const lines = machines.map(printMachine)
           expect(findColumnIssues(Object.keys(lines[0] as object))).toEqual([])
@@ -97,7 +97,7 @@ describe('a machine', () => {
 })
 
 describe('a CSV file', () => {
-  it('keeps every text, whatever is in it', () => {
+  it('preserves every text', () => {
     fc.assert(
       fc.property(
         fc.array(anything, { minLength: 1, maxLength: 5 }),

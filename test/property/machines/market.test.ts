@@ -13,7 +13,7 @@ import {
 } from '../../support/instances/claims.ts'
 import { aMarketModel, gpuCounts, marketHistories } from '../../support/machines/market-model.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 500)
 const timeout = 20_000 + 100 * numRuns
@@ -21,9 +21,9 @@ const machines = gpuCounts.chain(numGpus => arbitraryClaims(numGpus).map(claims 
 
 const idsOf = (claims: Claim[]) => claims.map(({ instanceId }) => instanceId).sort()
 
-describe('assign', () => {
+describe('the market', () => {
   it(
-    'grants what the rules say, whatever the order of the claims',
+    'grants claims by the rules, independent of their order',
     () => {
       const shuffled = machines.chain(({ claims }) =>
         fc.tuple(fc.constant(claims), fc.shuffledSubarray(claims, { minLength: claims.length })),
@@ -39,7 +39,7 @@ describe('assign', () => {
   )
 
   it(
-    'grants no GPU twice, leaves nobody out who could run, and takes nothing from whoever holds on demand',
+    'grants no GPU twice, grants every claim that fits, and never takes GPUs from an on-demand holder',
     () => {
       const property = fc.property(machines, ({ claims }) => {
         const granted = selectGranted(claims)
@@ -56,7 +56,7 @@ describe('assign', () => {
   )
 
   it(
-    'grants the same again once it was granted',
+    'grants the same claims again after it granted them',
     () => {
       const property = fc.property(machines, ({ claims }) => {
         const granted = selectGranted(claims)
@@ -69,17 +69,17 @@ describe('assign', () => {
   )
 })
 
-describe('whatever happens to a machine', () => {
+describe('a history of rentals', () => {
   it(
-    'its GPUs are whose the rules say, after every rental, start, stop, bid and end',
+    'leaves every GPU with its holder by the rules, after every rental, start, stop, bid and end',
     () => {
       const property = fc.property(marketHistories(40), ({ actions, numGpus }) => {
         const model = aMarketModel(numGpus)
         let holders = new Set<bigint>()
-        for (const [index, deed] of actions.entries()) {
-          if (deed.kind !== 'rent') model.apply(deed)
-          else if (model.isRentable(deed.block)) model.rent(BigInt(index), deed)
-          // Whether each holds is what was assigned last, and not what the model says of it.
+        for (const [index, action] of actions.entries()) {
+          if (action.kind !== 'rent') model.apply(action)
+          else if (model.isRentable(action.block)) model.rent(BigInt(index), action)
+          // The holders of the last grant, and not those of the model.
           const claims = model.claims().map(claim => ({ ...claim, holds: holders.has(claim.instanceId) }))
           const granted = selectGranted(claims)
           holders = new Set(granted.map(({ instanceId }) => instanceId))
@@ -92,7 +92,7 @@ describe('whatever happens to a machine', () => {
     timeout,
   )
 
-  /** The same claims in two orders, with those on demand in one: of these, who comes first has the GPUs. */
+  /** The same claims in two orders. On-demand claims keep their order, because the first of them gets the GPUs. */
   const arrivals = gpuCounts.chain(arbitraryClaims).chain(claims => {
     const orders = fc.shuffledSubarray(claims, { minLength: claims.length })
     const inTurn = orders.map(order => {
@@ -113,7 +113,7 @@ describe('whatever happens to a machine', () => {
   }
 
   it(
-    'the same bids have them in the end, in whatever order they came',
+    'ends with the same holders, independent of the order of the bids',
     () => {
       const property = fc.property(arrivals, ([one, other]) => {
         expect(arriving(one)).toEqual(arriving(other))
@@ -124,9 +124,9 @@ describe('whatever happens to a machine', () => {
   )
 })
 
-describe('the bid to win', () => {
+describe('the minimum bid', () => {
   it(
-    'wins, and where there is none no bid does',
+    'wins the GPUs, and if there is none, no bid wins them',
     () => {
       const property = fc.property(machines, fc.nat(), ({ claims }, pick) => {
         const own = claims.filter(({ interruptible }) => interruptible)
@@ -140,7 +140,7 @@ describe('the bid to win', () => {
           return expectedGrants([...others, claim]).includes(claim)
         }
         expect(wins(bid ?? 2n ** 60n)).toBe(bid !== undefined)
-        // What it must pass is a step below, or the floor is above all others.
+        // One nano-dollar more than a step lower, the bid loses, unless the host's minimum decides.
         if (bid !== undefined && bid > 200_000_000n * BigInt(mine.numGpus)) expect(wins(bid - 1_000_001n)).toBe(false)
       })
       fc.assert(property, { seed, numRuns })
@@ -149,7 +149,7 @@ describe('the bid to win', () => {
   )
 })
 
-/** What happens to a machine: claims come and go, and ids are used up. */
+/** The history of a machine: claims come and go, and offers are rented. */
 const histories = gpuCounts.chain(numGpus =>
   fc.record({
     numGpus: fc.constant(numGpus),
@@ -159,9 +159,9 @@ const histories = gpuCounts.chain(numGpus =>
   }),
 )
 
-describe('relisting', () => {
+describe('a plan of offers', () => {
   it(
-    'leaves one offer of every block that can be rented, as the rules say, and then changes nothing',
+    'leaves one offer for every rentable block, by the rules, and is empty when repeated',
     () => {
       const property = fc.property(histories, ({ numGpus, turns }) => {
         const market = createMarket(aListedMachine({ numGpus, storageNanos: 123_456_789n }))
@@ -184,12 +184,12 @@ type Offers = ReturnType<ReturnType<typeof createMarket>['offers']>
 
 function checkOffers(numGpus: number, offers: Offers, granted: Claim[]): void {
   for (const block of blocksOf(numGpus)) {
-    const of = offers.filter(offer => offer.firstGpu === block.firstGpu && offer.numGpus === block.numGpus)
+    const blockOffers = offers.filter(offer => offer.firstGpu === block.firstGpu && offer.numGpus === block.numGpus)
     const rivals = granted.filter(claim => sharesGpu(claim, block))
     const rentable = rivals.every(({ interruptible }) => interruptible)
-    expect(of.length).toBeLessThanOrEqual(1)
-    if (rentable) expect(of).toHaveLength(1)
-    for (const offer of of) {
+    expect(blockOffers.length).toBeLessThanOrEqual(1)
+    if (rentable) expect(blockOffers).toHaveLength(1)
+    for (const offer of blockOffers) {
       expect(offer.rentable).toBe(rentable)
       expect(offer.minBidNanos).toBe(leastBid(block.numGpus, rivals))
       expect(offer.bidPriceNanos).toBe(offer.minBidNanos + diskPricePerHour(123_456_789n, 8_000))
@@ -208,7 +208,7 @@ function checkOffers(numGpus: number, offers: Offers, granted: Claim[]): void {
   }
 }
 
-/** The floor, or a step above what all GPUs of the block cost at the highest bid for one of them, rounded up. */
+/** The minimum of the host, or a step above the highest rival bid per GPU for all GPUs of the block, rounded up. */
 function leastBid(numGpus: number, rivals: Claim[]): bigint {
   const count = BigInt(numGpus)
   let least = 200_000_000n * count

@@ -10,7 +10,7 @@ import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { makeMarket, searchInMemory } from '../../support/machines/market.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 200)
 const timeout = 20_000 + 100 * numRuns
@@ -46,7 +46,7 @@ function searches(): fc.Arbitrary<OfferSearch> {
 const idsOf = (offers: Offer[]) => offers.map(({ id }) => id)
 
 it(
-  'finds in SQL what filtering and sorting in memory finds',
+  'finds the same offers in SQL as by filtering and sorting in memory',
   async () => {
     const property = fc.asyncProperty(searches(), fc.constantFrom(1, 2, 5, 20, 300), async (search, limit) => {
       const expected = searchInMemory(market, search)

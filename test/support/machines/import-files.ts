@@ -1,6 +1,6 @@
 import type { ImportRow } from '../../../src/domain/machines/import-rows.ts'
 
-/** What a host must say of a machine, each as it stands in a file. */
+/** A row of an import file with the required columns, as texts. */
 export function aMachineLine(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     gpuModel: 'RTX 4090',
@@ -24,7 +24,7 @@ export function aMachineLine(overrides: Record<string, unknown> = {}): Record<st
   }
 }
 
-/** What must be said of a GPU model that is not known. */
+/** The columns that a row with a new GPU model must have. */
 export const newModelColumns = {
   gpuModel: 'RTX 9090',
   gpuArchitecture: 'nvidia',
@@ -39,7 +39,7 @@ export function anImport(...lines: Record<string, unknown>[]): ImportRow[] {
   return lines.map((line, index) => ({ place: `line ${index + 1}`, fields: aMachineLine(line) }))
 }
 
-/** As a spreadsheet writes it. */
+/** Prints rows as a spreadsheet does. */
 export function printCsv(lines: Record<string, unknown>[], end = '\n', quote = (_: string) => false): string {
   const names = Object.keys(lines[0] ?? {})
   const field = (value: unknown) => {

@@ -3,14 +3,14 @@ import { type Block, blocksOf } from '../../../src/domain/machines/machines.ts'
 import type { Claim } from '../../../src/domain/machines/market.ts'
 import { expectedGrants, gpusOf, sharesGpu } from '../instances/claims.ts'
 
-/** What happens to one machine. Picks are taken modulo what there is to pick from. */
+/** An action on one machine. `pick` selects a rental, modulo their number. */
 export type MarketAction =
   | { kind: 'rent'; block: Block; bidNanos: bigint | undefined; stopped: boolean }
   | { kind: 'start' | 'stop' | 'destroy' | 'end'; pick: number }
   | { kind: 'bid'; pick: number; gpuNanos: bigint; extraNanos: bigint }
   | { kind: 'wait' }
 
-// Most tie; thirds and sevenths of a price are equal per GPU only when they are not rounded.
+// Most bids tie. Bids on 3 or 7 GPUs tie per GPU only if nothing is rounded.
 const gpuNanos = fc.constantFrom(200_000_000n, 333_333_333n, 333_333_333n)
 const extraNanos = fc.constantFrom(0n, 0n, 0n, 1n)
 const pick = fc.nat(1_000)
@@ -39,22 +39,22 @@ function marketActions(numGpus: number): fc.Arbitrary<MarketAction> {
   )
 }
 
-/** Machines of every size, often so small that everybody is in everybody's way. */
+/** Machines of every size. Most are small, so that most claims overlap. */
 export const gpuCounts = fc.constantFrom(1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 12)
 
-/** A machine, and what happens to it one after another. */
-export function marketHistories(maxDeeds: number) {
+/** A machine and a sequence of actions on it. */
+export function marketHistories(maxActions: number) {
   return gpuCounts.chain(numGpus =>
     fc.record({
       numGpus: fc.constant(numGpus),
-      actions: fc.array(marketActions(numGpus), { minLength: 5, maxLength: maxDeeds, size: 'max' }),
+      actions: fc.array(marketActions(numGpus), { minLength: 5, maxLength: maxActions, size: 'max' }),
     }),
   )
 }
 
 type Contender = Claim & { wants: boolean; ended: boolean; destroyed: boolean }
 
-/** What the rules make of a machine: nothing is looked up, everything is known from what happened. */
+/** A model of a machine. It derives grants from the history alone, by the rules. */
 export function aMarketModel(numGpus: number) {
   const contenders: Contender[] = []
   let time = 0
@@ -66,13 +66,13 @@ export function aMarketModel(numGpus: number) {
   }
 
   return {
-    /** The rental that a deed is about, if there is one. */
+    /** The rental that an action applies to, if there is one. */
     pick: (number: number): Contender | undefined => contenders[number % Math.max(contenders.length, 1)],
     /** Whether a block is on the market. */
     isRentable: (block: Block) =>
       contenders.every(other => !other.hasGpus || other.interruptible || !sharesGpu(other, block)),
     claims: wanting,
-    /** Who has each GPU. */
+    /** The holder of each GPU. */
     holders(): (bigint | null)[] {
       return gpusOf({ firstGpu: 0, numGpus }).map(gpu => {
         const holder = contenders.find(contender => contender.hasGpus && gpusOf(contender).includes(gpu))
@@ -81,22 +81,22 @@ export function aMarketModel(numGpus: number) {
     },
     rent(instanceId: bigint, { block, bidNanos, stopped }: Extract<MarketAction, { kind: 'rent' }>): void {
       const price = { interruptible: bidNanos !== undefined, computeNanos: bidNanos ?? 400_000_000n }
-      const standing = { wants: !stopped, ended: false, destroyed: false, hasGpus: false }
-      contenders.push({ instanceId, ...block, ...price, ...standing, claimedAt: new Date(time) })
+      const state = { wants: !stopped, ended: false, destroyed: false, hasGpus: false }
+      contenders.push({ instanceId, ...block, ...price, ...state, claimedAt: new Date(time) })
       updateGrants()
     },
-    /** Whatever is not a rental. What the rules refuse changes nothing. */
-    apply(deed: Exclude<MarketAction, { kind: 'rent' }>): void {
-      if (deed.kind === 'wait') time += 1_000
-      const contender = deed.kind === 'wait' ? undefined : this.pick(deed.pick)
-      if (contender && !contender.destroyed) applyAction(contender, deed, new Date(time))
+    /** Applies any action but a rental. An action that the rules refuse changes nothing. */
+    apply(action: Exclude<MarketAction, { kind: 'rent' }>): void {
+      if (action.kind === 'wait') time += 1_000
+      const contender = action.kind === 'wait' ? undefined : this.pick(action.pick)
+      if (contender && !contender.destroyed) applyAction(contender, action, new Date(time))
       updateGrants()
     },
   }
 }
 
-function applyAction(contender: Contender, deed: Exclude<MarketAction, { kind: 'rent' }>, now: Date): void {
-  switch (deed.kind) {
+function applyAction(contender: Contender, action: Exclude<MarketAction, { kind: 'rent' }>, now: Date): void {
+  switch (action.kind) {
     case 'start':
       if (contender.ended || contender.wants) return
       Object.assign(contender, { wants: true, claimedAt: now })
@@ -111,7 +111,7 @@ function applyAction(contender: Contender, deed: Exclude<MarketAction, { kind: '
       contender.ended = true
       return
     case 'bid': {
-      const computeNanos = bidOf(deed, contender)
+      const computeNanos = bidOf(action, contender)
       if (contender.ended || !contender.interruptible || computeNanos === contender.computeNanos) return
       Object.assign(contender, { computeNanos, claimedAt: now })
     }

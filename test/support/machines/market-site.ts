@@ -12,7 +12,7 @@ import { aMarketModel, bidOf, type MarketAction } from './market-model.ts'
 
 type Model = ReturnType<typeof aMarketModel>
 
-/** A gateway and its database, beside a model that is told the same. No container ever runs. */
+/** A gateway with its database, and a model that gets the same actions. No container ever runs. */
 export async function openMarketSite() {
   const clock = manualClock()
   const database = await createDatabase()
@@ -22,13 +22,13 @@ export async function openMarketSite() {
   let machineId = 0
 
   return {
-    /** Lets all this happen to a machine of its own. After each deed the GPUs are whose the model says. */
+    /** Runs the actions on a new machine. Checks after each that its GPUs have the holders of the model. */
     async run({ numGpus, actions }: { numGpus: number; actions: MarketAction[] }): Promise<void> {
       await listMachines(gateway.operations, [{ machine: { numGpus } }])
       machineId += 1
       const model = aMarketModel(numGpus)
-      for (const deed of actions) {
-        await perform(model, deed)
+      for (const action of actions) {
+        await perform(model, action)
         const rows = await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1 ORDER BY index', [machineId])
         const holders = rows.map(({ holder_id: id }) => (id === null ? null : BigInt(id as string)))
         expect(holders).toEqual(model.holders())
@@ -40,15 +40,15 @@ export async function openMarketSite() {
     },
   }
 
-  async function perform(model: Model, deed: MarketAction): Promise<void> {
-    if (deed.kind === 'rent') return await rent(model, deed)
-    if (deed.kind === 'wait') clock.advance(1_000)
-    else await performOnRental(gateway, actor, model, deed)
-    model.apply(deed)
+  async function perform(model: Model, action: MarketAction): Promise<void> {
+    if (action.kind === 'rent') return await rent(model, action)
+    if (action.kind === 'wait') clock.advance(1_000)
+    else await performOnRental(gateway, actor, model, action)
+    model.apply(action)
   }
 
-  async function rent(model: Model, deed: Extract<MarketAction, { kind: 'rent' }>): Promise<void> {
-    const { block, bidNanos, stopped } = deed
+  async function rent(model: Model, action: Extract<MarketAction, { kind: 'rent' }>): Promise<void> {
+    const { block, bidNanos, stopped } = action
     const [offer] = await gateway.sql(
       `SELECT id FROM offers WHERE machine_id = $1 AND first_gpu = $2 AND num_gpus = $3
         AND withdrawn_at IS NULL AND rentable`,
@@ -60,22 +60,22 @@ export async function openMarketSite() {
     const terms =
       bidNanos === undefined ? { interruptible: false as const } : { interruptible: true as const, bidNanos }
     const { id } = await gateway.rent(actor, BigInt(offer['id'] as string), { launch, terms })
-    model.rent(id, deed)
+    model.rent(id, action)
   }
 
   async function performOnRental(
     { services }: Gateway,
     renter: Actor,
     model: Model,
-    deed: Exclude<MarketAction, { kind: 'rent' | 'wait' }>,
+    action: Exclude<MarketAction, { kind: 'rent' | 'wait' }>,
   ): Promise<void> {
-    const contender = model.pick(deed.pick)
+    const contender = model.pick(action.pick)
     if (!contender) return
     const { instanceId: id } = contender
-    switch (deed.kind) {
+    switch (action.kind) {
       case 'start':
       case 'stop':
-        await services.instances.update(renter, [id], { targetState: deed.kind === 'start' ? 'running' : 'stopped' })
+        await services.instances.update(renter, [id], { targetState: action.kind === 'start' ? 'running' : 'stopped' })
         return
       case 'destroy':
         await services.instances.destroy(renter, [id])
@@ -83,14 +83,14 @@ export async function openMarketSite() {
       case 'end':
         return await end(id)
       case 'bid':
-        await services.instances.changeBid(renter, id, bidOf(deed, contender)).catch((error: unknown) => {
+        await services.instances.changeBid(renter, id, bidOf(action, contender)).catch((error: unknown) => {
           const refusals = ['INVALID_STATE', 'NOT_FOUND']
           if (!(error instanceof DomainError && refusals.includes(error.code))) throw error
         })
     }
   }
 
-  /** Its container ends, and the next look at it gives its GPUs to others. */
+  /** Ends the container. The next pass grants its GPUs to others. */
   async function end(id: bigint): Promise<void> {
     const gone: Finding = {
       ...{ status: 'exited', reason: undefined, ran: false, inactive: true, gone: false, dueAt: null },
@@ -101,7 +101,7 @@ export async function openMarketSite() {
     await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [id])
   }
 
-  /** It is made due before all others, which nobody has looked at yet. */
+  /** Makes the instance due before all others, because no pass has run over those. */
   async function claimLease(id: bigint): Promise<InstanceLease> {
     await gateway.sql("UPDATE instances SET due_at = 'epoch', leased_until = NULL WHERE id = $1", [id])
     const [lease] = await gateway.reconciliation.claim(1)

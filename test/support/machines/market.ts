@@ -9,7 +9,7 @@ import { listingArbitrary } from '../arbitraries.ts'
 import type { ManualClock } from '../clock.ts'
 import { listMachines } from '../factories.ts'
 
-/** Fills a database with a market that follows from the seed, some of it rented and outbid, and reads it row by row. */
+/** Fills a database with a market that depends on the seed, with some rented and outbid offers. Returns all offers. */
 export async function makeMarket(database: Database, clock: ManualClock, seed: number, size: number): Promise<Offer[]> {
   const [machines = []] = fc.sample(fc.array(listingArbitrary, { minLength: size, maxLength: size }), {
     numRuns: 1,
@@ -33,7 +33,7 @@ export async function makeMarket(database: Database, clock: ManualClock, seed: n
   }))
 }
 
-/** What a search must find, worked out over all offers in memory. */
+/** The expected result of a search, computed from all offers in memory. */
 export function searchInMemory(market: Offer[], { filter, order, pricing, bundled }: OfferSearch): Offer[] {
   const keys = completeOrder(order)
   const priced = market.map(offer => ({
@@ -47,7 +47,7 @@ export function searchInMemory(market: Offer[], { filter, order, pricing, bundle
     .sort((a, b) => comparePositions(positionOf(a, keys), positionOf(b, keys), keys))
 }
 
-/** The oldest offer of a bundle: equal blocks of one machine, at one price, all rentable or all not. */
+/** The oldest offer of a bundle: blocks of one machine with the same size, price and rentable flag. */
 function leaderOf(offer: Offer, all: Offer[]): Offer | undefined {
   const bundle = all.filter(
     other =>

@@ -10,12 +10,12 @@ import { listMachines } from '../factories.ts'
 import { type Gateway, openGateway } from '../gateways.ts'
 import { expectConverged, expectInvariants } from '../instances/rental-invariants.ts'
 
-/** An account at a gateway of its own, with its rentals machine by machine, in the order in which it bids on them. */
+/** An account with a gateway of its own, and its rentals per machine, in the order of its bids. */
 type Side = { gateway: Gateway; actor: Actor; rentals: { id: bigint; numGpus: number }[][] }
 
 /**
- * Of machines with eight GPUs. When one of the first account's outbids the large one of the second, its other one is
- * granted too: who changes a bid moves instances before and after that one.
+ * Blocks of machines with eight GPUs. When a rental of the first account outbids the large one of the second, its other
+ * rental is granted too. So a change of one bid moves instances with lower and with higher ids.
  */
 const blocks: [Block[], Block[]] = [
   [
@@ -30,10 +30,10 @@ const blocks: [Block[], Block[]] = [
 const machineIds = [1, 2]
 
 /**
- * Two accounts outbid each other on two machines at the same instant, in opposite order, and command all of their
- * instances at once beside it, while both gateways reconcile.
+ * Lets two accounts outbid each other on two machines at once, in opposite order. At the same time, bulk commands
+ * change all of their instances, and both gateways reconcile.
  */
-export async function runOutbidding({ rounds, lawsEvery }: { rounds: number; lawsEvery: number }): Promise<void> {
+export async function runOutbidding({ rounds, checkEvery }: { rounds: number; checkEvery: number }): Promise<void> {
   const clock = manualClock()
   const database = await createDatabase()
   const gateways = [0, 1].map(() => openGateway({ url: database.url, now: clock.now, poolSize: 8 }))
@@ -50,7 +50,7 @@ export async function runOutbidding({ rounds, lawsEvery }: { rounds: number; law
     for (let round = 1; round <= rounds; round += 1) {
       await Promise.all(sides.map((side, index) => play(side, index, round)))
       clock.advance(700)
-      if (round % lawsEvery !== 0) continue
+      if (round % checkEvery !== 0) continue
       for (const machineId of machineIds) await expectInvariants(first, machineId, clock.now())
     }
   } finally {
@@ -65,7 +65,7 @@ export async function runOutbidding({ rounds, lawsEvery }: { rounds: number; law
   await first.idle()
   for (const machineId of machineIds) await expectConverged(first, machineId)
   const [row] = await first.sql("SELECT count(*)::int AS count FROM events WHERE type = 'INSTANCE_OUTBID'")
-  expect(row?.['count'], 'how often somebody was outbid').toBeGreaterThan(rounds)
+  expect(row?.['count'], 'number of outbid events').toBeGreaterThan(rounds)
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
   for (const gateway of gateways) await gateway.close()
   await expectNoDeadlock(database.url)
@@ -97,7 +97,7 @@ async function play({ gateway, actor, rentals }: Side, index: number, round: num
   const { instances } = gateway.services
   const all = rentals.flat()
   const ids = all.map(({ id }) => id)
-  // Who is higher changes from round to round, and from block to block.
+  // The higher bidder changes between rounds and between blocks.
   const milli = (place: number) => BigInt(200 + ((round * (7 + 4 * index) + 13 * place) % 50))
   const bids = all.map(({ id, numGpus }, place) =>
     instances.changeBid(actor, id, milli(place) * 1_000_000n * BigInt(numGpus)),
@@ -107,7 +107,7 @@ async function play({ gateway, actor, rentals }: Side, index: number, round: num
     instances.update(actor, ids, { targetState: round % 10 === 5 ? 'stopped' : 'running' }),
   ]
   for (const result of await Promise.allSettled([...bids, ...commands])) {
-    // What is refused is part of life, anything else is not.
+    // Refusals are expected; other errors are not.
     if (result.status === 'rejected' && !(result.reason instanceof DomainError)) throw result.reason
   }
 }

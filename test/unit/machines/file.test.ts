@@ -9,7 +9,7 @@ const header = printCsv([aMachineLine()]).split('\n')[0] as string
 const line = printCsv([aMachineLine()]).split('\n')[1] as string
 
 describe('a CSV file', () => {
-  it('is read with a byte order mark, ends of lines of Windows, quotes and blank lines', () => {
+  it('may have a byte order mark, Windows line ends, quotes and blank lines', () => {
     const named = line.replace('AMD EPYC 7713', '"AMD ""Milan"", 7713"')
     expect(csv(`\ufeff${header}\r\n${line}\r\n\r\n${named}`)).toEqual([
       { place: 'line 2', fields: aMachineLine() },
@@ -17,12 +17,12 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('counts lines as an editor does, also within quotes', () => {
+  it('counts lines as an editor does, even within quotes', () => {
     const long = line.replace('AMD EPYC 7713', '"two\r\nlines"')
     expect(csv(`${header}\r\n${long}\r\n${line}\r\n`).map(({ place }) => place)).toEqual(['line 2', 'line 4'])
   })
 
-  it('may have columns in any order, and be empty but for them', () => {
+  it('may have columns in any order, and may have only a header', () => {
     const reversed = Object.fromEntries(Object.entries(aMachineLine()).toReversed())
     expect(csv(printCsv([reversed]))).toEqual([{ place: 'line 2', fields: aMachineLine() }])
     expect(csv(header)).toEqual([])
@@ -42,7 +42,7 @@ describe('a CSV file', () => {
     expect(() => csv(text)).toThrow(message)
   })
 
-  it('may have lines that are too short or too long, beside others', () => {
+  it('reports lines that are too short or too long, and still reads the others', () => {
     expect(csv(`${header}\n${line},x\n${line}\na,b`)).toEqual([
       { place: 'line 2', problem: 'has 18 fields, and the header has 17.' },
       { place: 'line 3', fields: aMachineLine() },
@@ -56,7 +56,7 @@ describe('a CSV file', () => {
 })
 
 describe('a JSON file', () => {
-  it('is an array of machines, or a machine on each line', () => {
+  it('has an array of machines, or one machine on each line', () => {
     const [first, second] = [aMachineLine({ numGpus: 1 }), aMachineLine({ numGpus: 2 })]
     expect(json(`\ufeff ${JSON.stringify([first, second], null, 2)}`)).toEqual([
       { place: 'machine 1', fields: first },
@@ -68,7 +68,7 @@ describe('a JSON file', () => {
     ])
   })
 
-  it('may have machines that are none, beside others', () => {
+  it('reports values that are not machines, and still reads the others', () => {
     const none = { problem: 'must be an object with a field for each column.' }
     expect(json('[{}, 5, null, []]')).toEqual([
       { place: 'machine 1', fields: {} },
@@ -86,8 +86,8 @@ describe('a JSON file', () => {
   })
 })
 
-describe('the format', () => {
-  it('is what was asked for, or what the name ends in', () => {
+describe('the format of a file', () => {
+  it('follows the option, or else the end of the file name', () => {
     expect(['a.csv', 'a.CSV', 'a.json', 'a.jsonl', 'a.ndjson'].map(name => formatOf(name, undefined))).toEqual([
       ...['csv', 'csv', 'json', 'json', 'json'],
     ])

@@ -15,8 +15,8 @@ const read = (...lines: Record<string, unknown>[]) => parseMachines(anImport(...
 const problems = (...lines: Record<string, unknown>[]) =>
   sortIssues(read(...lines).issues).map(({ path, message }) => `${path}: ${message}`)
 
-describe('a file', () => {
-  it('is told everything that is wrong with it, also beside lines that cannot be read', () => {
+describe('an import file', () => {
+  it('reports the issues of all rows, including rows that cannot be parsed', () => {
     const [first, last] = anImport({ numGpus: '0' }, { country: 'Sweden' }) as [ImportRow, ImportRow]
     const rows = [first, { place: 'line 1½', problem: 'has 2 fields.' }, last]
     const { issues, machines } = parseMachines(rows, known, now)
@@ -30,8 +30,8 @@ describe('a file', () => {
   })
 })
 
-describe('a machine that is imported', () => {
-  it('is what its host says, and otherwise what the columns say', () => {
+describe('an imported machine', () => {
+  it('has the values of its host, and the defaults of the columns otherwise', () => {
     expect(read({})).toMatchObject({ issues: [], newModels: [] })
     expect(read({}).machines).toEqual([
       {
@@ -79,13 +79,13 @@ describe('a machine that is imported', () => {
     ])
   })
 
-  it('may be said in the numbers and truths of JSON', () => {
+  it('may use JSON numbers and booleans', () => {
     const { machines, issues } = read({ numGpus: 4, datacenter: true, gpuPricePerHour: 0.4, minBidPerHour: null })
     expect(issues).toEqual([])
     expect(machines).toMatchObject([{ numGpus: 4, datacenter: true, gpuNanos: 400_000_000n }])
   })
 
-  it('has no AVX by itself on ARM, and half of the least price is still a price', () => {
+  it('has no AVX by default on ARM, and a minimum bid above zero at the lowest price', () => {
     expect(read({ cpuArch: 'arm64', gpuPricePerHour: '0.000000001' }).machines).toMatchObject([
       { hasAvx: false, minBidGpuNanos: 1n },
     ])
@@ -117,7 +117,7 @@ describe('a machine that is imported', () => {
     expect(problems({ [column]: value })).toEqual([expect.stringContaining(`line 1: ${column}: ${message}`)])
   })
 
-  it('is told everything that is wrong, line by line', () => {
+  it('gets every issue reported, row by row', () => {
     expect(
       problems({ numGpus: '', cpuCores: 'x', colour: 'red' }, {}, { publicIp: '203.0.113.8', city: 5, country: '' }),
     ).toEqual([
@@ -130,8 +130,8 @@ describe('a machine that is imported', () => {
   })
 })
 
-describe('a GPU model that nobody knew', () => {
-  it('needs all of its facts once, and is then known', () => {
+describe('a new GPU model', () => {
+  it('needs all of its facts in one row only', () => {
     const { machines, newModels, issues } = read(newModelColumns, { gpuModel: 'RTX 9090', publicIp: '203.0.113.8' })
     expect(issues).toEqual([])
     const facts = { architecture: 'nvidia', ramMb: 65_536, memoryBandwidthGbps: 2_500, tflops: 150 }
@@ -142,14 +142,14 @@ describe('a GPU model that nobody knew', () => {
     ])
   })
 
-  it('takes the facts that its file leaves out from the catalogue of common models', () => {
+  it('takes the facts that its file omits from the catalog of common models', () => {
     const common = new Map([['RTX 3090', aGpuModel({ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 })]])
     const importOf = (line: object) => parseMachines(anImport({ gpuModel: 'RTX 3090', ...line }), known, now, common)
     expect(importOf({})).toMatchObject({ issues: [], newModels: [{ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 }] })
     expect(importOf({ gpuTflops: '40' })).toMatchObject({ issues: [], newModels: [{ ramMb: 24_576, tflops: 40 }] })
   })
 
-  it('is refused with facts missing, and when two lines differ', () => {
+  it('is refused if facts are missing, or if two rows differ', () => {
     const { gpuTflops: _, gpuRamMb: __, ...some } = newModelColumns
     const unknown = 'is required, because Berth does not know the GPU model "RTX 9090" yet.'
     expect(problems(some)).toEqual([`line 1: gpuRamMb: ${unknown}`, `line 1: gpuTflops: ${unknown}`])
@@ -159,14 +159,14 @@ describe('a GPU model that nobody knew', () => {
   })
 })
 
-describe('machines on one address', () => {
+describe('machines with the same IP address', () => {
   const ports = (firstPort: number, lastPort: number, publicIp = '203.0.113.7') => ({ firstPort, lastPort, publicIp })
 
-  it('may have ports beside each other', () => {
+  it('may have adjacent ports', () => {
     expect(problems(ports(200, 299), ports(300, 399), ports(100, 199), ports(150, 250, '203.0.113.8'))).toEqual([])
   })
 
-  it('may not share one, whatever lies between them', () => {
+  it('must not share a port, even if other machines are between them', () => {
     expect(problems(ports(100, 999), ports(200, 210), ports(300, 400), ports(999, 1000))).toEqual([
       expect.stringMatching(/^line 2: .* overlap with those of line 1\.$/),
       expect.stringMatching(/^line 3: .* overlap with those of line 1\.$/),
@@ -175,8 +175,8 @@ describe('machines on one address', () => {
   })
 })
 
-describe('the header', () => {
-  it('names columns, each of them once, and all that are required', () => {
+describe('a header', () => {
+  it('must name only columns, each once, and all required ones', () => {
     expect(findColumnIssues(Object.keys(aMachineLine()))).toEqual([])
     expect(requiredColumns).toEqual(Object.keys(aMachineLine()))
     const names = [...Object.keys(aMachineLine()).filter(name => name !== 'country'), 'colour', 'city', 'city']

@@ -5,18 +5,18 @@ import { blocksOf, parseDriverVersion, printDriverVersion } from '../../../src/d
 describe('the blocks of a machine', () => {
   const blocks = (numGpus: number) => blocksOf(numGpus).map(({ firstGpu, numGpus: count }) => `${firstGpu}+${count}`)
 
-  it('are the whole, and every aligned power of two', () => {
+  it('are the whole machine and every aligned power of two', () => {
     expect(blocks(1)).toEqual(['0+1'])
     expect(blocks(2)).toEqual(['0+2', '0+1', '1+1'])
     expect(blocks(4)).toEqual(['0+4', '0+1', '1+1', '2+1', '3+1', '0+2', '2+2'])
   })
 
-  it('leave out what does not fit', () => {
+  it('leave out blocks that do not fit', () => {
     expect(blocks(6)).toEqual(['0+6', '0+1', '1+1', '2+1', '3+1', '4+1', '5+1', '0+2', '2+2', '4+2', '0+4'])
     expect(blocks(3)).toEqual(['0+3', '0+1', '1+1', '2+1', '0+2'])
   })
 
-  it.each([1, 2, 3, 5, 6, 7, 8, 12, 16])('of %i GPUs differ, and stay inside', numGpus => {
+  it.each([1, 2, 3, 5, 6, 7, 8, 12, 16])('of %i GPUs are distinct and stay within the machine', numGpus => {
     const all = blocksOf(numGpus)
     expect(new Set(blocks(numGpus)).size).toBe(all.length)
     expect(all.every(block => block.firstGpu + block.numGpus <= numGpus)).toBe(true)
@@ -32,12 +32,12 @@ describe('a driver version', () => {
     ['6.3.1', 'amd', 6_003_001],
     ['6.10.0', 'amd', 6_010_000],
     ['6.3.42', 'amd', 6_003_042],
-  ])('%s of %s compares as a number, and is printed as its maker does', (text, architecture, version) => {
+  ])('of %s for %s is stored as a number, and printed in the form of its vendor', (text, architecture, version) => {
     expect(parseDriverVersion(text)).toBe(version)
     expect(printDriverVersion(version, architecture)).toBe(text)
   })
 
-  it('is the same after it was printed', () => {
+  it('survives printing and parsing', () => {
     const version = fc.integer({ min: 0, max: 2 ** 31 - 1 })
     fc.assert(
       fc.property(version, fc.constantFrom('nvidia', 'amd'), (number, architecture) => {
@@ -46,12 +46,12 @@ describe('a driver version', () => {
     )
   })
 
-  it('may be given in part', () => {
+  it('may omit its last parts', () => {
     expect(parseDriverVersion('535')).toBe(535_000_000)
     expect(parseDriverVersion('535.86')).toBe(535_086_000)
   })
 
-  it.each(['', 'latest', '535.x', '1.2.3.4', '-1'])('"%s" is none', text => {
+  it.each(['', 'latest', '535.x', '1.2.3.4', '-1'])('cannot be "%s"', text => {
     expect(parseDriverVersion(text)).toBeUndefined()
   })
 })

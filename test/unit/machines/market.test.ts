@@ -13,16 +13,12 @@ const [first, second] = [{ instanceId: 1n }, { instanceId: 2n }]
 const [early, late] = [new Date(1), new Date(2)]
 const bid = (computeNanos: bigint) => ({ interruptible: true, computeNanos })
 
-describe('assign', () => {
+describe('the market', () => {
   it.each<[string, Partial<Claim>, Partial<Claim>]>([
-    ['on demand before a bid, however high', { claimedAt: late }, { ...bid(9_000_000_000n), claimedAt: early }],
-    [
-      'on demand that holds before on demand that waits longer',
-      { claimedAt: late, hasGpus: true },
-      { claimedAt: early },
-    ],
-    ['on demand that waits before a bid that holds', {}, { ...bid(9_000_000_000n), hasGpus: true }],
-    ['the longer wait on demand', { claimedAt: early }, { claimedAt: late }],
+    ['on demand before any bid', { claimedAt: late }, { ...bid(9_000_000_000n), claimedAt: early }],
+    ['an on-demand holder before an older on-demand claim', { claimedAt: late, hasGpus: true }, { claimedAt: early }],
+    ['a waiting on-demand claim before a bid that holds the GPUs', {}, { ...bid(9_000_000_000n), hasGpus: true }],
+    ['the older of two on-demand claims', { claimedAt: early }, { claimedAt: late }],
     ['the higher bid', { ...bid(300n), claimedAt: late }, { ...bid(200n), claimedAt: early, hasGpus: true }],
     ['the higher bid per GPU', bid(300n), { ...bid(598n), numGpus: 2 }],
     [
@@ -30,21 +26,21 @@ describe('assign', () => {
       { ...bid(300n), claimedAt: early },
       { ...bid(600n), numGpus: 2, claimedAt: late },
     ],
-    ['the lower id of what is equal', bid(300n), bid(300n)],
+    ['the lower id of equal claims', bid(300n), bid(300n)],
   ])('grants %s', (_, winner, loser) => {
     const claims = [aClaim({ ...first, ...winner }), aClaim({ ...second, ...loser })]
     expect(idsOf(selectGranted(claims))).toEqual([1n])
     expect(idsOf(selectGranted(claims.toReversed()))).toEqual([1n])
   })
 
-  it('lets a smaller rental pass a larger one that waits', () => {
+  it('lets a smaller rental overtake a larger one that waits', () => {
     const holder = aClaim({ instanceId: 1n, firstGpu: 0, hasGpus: true })
     const large = aClaim({ instanceId: 2n, firstGpu: 0, numGpus: 4, claimedAt: early })
     const small = aClaim({ instanceId: 3n, firstGpu: 1, claimedAt: late })
     expect(idsOf(selectGranted([holder, large, small]))).toEqual([1n, 3n])
   })
 
-  it('grants a bid under another when the other is displaced elsewhere', () => {
+  it('grants a lower bid when the higher one is displaced on another GPU', () => {
     const onDemand = aClaim({ instanceId: 1n, firstGpu: 0 })
     const high = aClaim({ instanceId: 2n, firstGpu: 0, numGpus: 2, ...bid(900n) })
     const low = aClaim({ instanceId: 3n, firstGpu: 1, ...bid(100n) })
@@ -52,23 +48,23 @@ describe('assign', () => {
     expect(idsOf(selectGranted([onDemand, high, low]))).toEqual([1n, 3n])
   })
 
-  it('grants nothing to nobody', () => {
+  it('grants nothing without claims', () => {
     expect(selectGranted([])).toEqual([])
   })
 
-  it('knows blocks that touch from blocks that overlap', () => {
+  it('tells adjacent blocks from overlapping ones', () => {
     expect(overlaps({ firstGpu: 0, numGpus: 2 }, { firstGpu: 2, numGpus: 2 })).toBe(false)
     expect(overlaps({ firstGpu: 0, numGpus: 4 }, { firstGpu: 2, numGpus: 1 })).toBe(true)
   })
 })
 
-describe('the bid to win', () => {
+describe('the minimum bid', () => {
   const machine = { minBidGpuNanos: 200_000_000n }
   const own = { instanceId: 9n, firstGpu: 0, numGpus: 2 }
   const low = aClaim({ instanceId: 1n, firstGpu: 0, ...bid(250_000_000n) })
   const high = aClaim({ instanceId: 2n, firstGpu: 1, ...bid(300_000_000n) })
 
-  it('is the floor where nobody else wants the GPUs, whatever it bids itself', () => {
+  it('is the minimum of the host without rivals, independent of its own bid', () => {
     expect(calculateMinimumBid(own, machine, [])).toBe(400_000_000n)
     expect(calculateMinimumBid(own, machine, [aClaim({ ...own, ...bid(900_000_000n), hasGpus: true })])).toBe(
       400_000_000n,
@@ -76,27 +72,27 @@ describe('the bid to win', () => {
     expect(calculateMinimumBid(own, machine, [aClaim({ instanceId: 1n, firstGpu: 2 })])).toBe(400_000_000n)
   })
 
-  it('is a step above the highest per GPU of those who have them, or would without it', () => {
+  it('is a step above the highest rival bid per GPU, whether or not the rival holds the GPUs now', () => {
     expect(calculateMinimumBid(own, machine, [low, high])).toBe(601_000_000n)
     const mine = aClaim({ ...own, ...bid(900_000_000n), hasGpus: true })
     expect(calculateMinimumBid(own, machine, [mine, low, high])).toBe(601_000_000n)
   })
 
-  it('passes over who waits for others than itself', () => {
+  it('ignores a claim that waits for other instances', () => {
     const wide = aClaim({ instanceId: 3n, firstGpu: 0, numGpus: 4, ...bid(1_000_000_000n) })
     expect(calculateMinimumBid(own, machine, [low, high, wide])).toBe(601_000_000n)
   })
 
-  it('is none while one of the GPUs is rented on demand', () => {
+  it('does not exist while one of the GPUs is rented on demand', () => {
     expect(calculateMinimumBid(own, machine, [aClaim({ instanceId: 1n, firstGpu: 1 }), low])).toBeUndefined()
   })
 })
 
-describe('relisting', () => {
+describe('a plan of offers', () => {
   const machine = aListedMachine({ numGpus: 4 })
   const single = { firstGpu: 0, numGpus: 1 }
 
-  it('lists every block of an empty machine, one of each size in front', () => {
+  it('lists every block of an empty machine, one of each size as the leader', () => {
     const { changed, added } = planOffers(machine, [], [])
     expect(changed).toEqual([])
     expect(added.map(({ firstGpu, numGpus }) => [firstGpu, numGpus])).toEqual([
@@ -105,15 +101,15 @@ describe('relisting', () => {
       ...[0, 2].map(gpu => [gpu, 2]),
     ])
     expect(added.every(({ rentable }) => rentable)).toBe(true)
-    const inFront = added.filter(({ leads }) => leads).map(({ firstGpu, numGpus }) => [firstGpu, numGpus])
-    expect(inFront).toEqual([
+    const leaders = added.filter(({ leads }) => leads).map(({ firstGpu, numGpus }) => [firstGpu, numGpus])
+    expect(leaders).toEqual([
       [0, 4],
       [0, 1],
       [0, 2],
     ])
   })
 
-  it('takes what overlaps a rental on demand off the market, and leaves the rest', () => {
+  it('makes offers that overlap an on-demand rental not rentable, and no others', () => {
     const market = createMarket(machine)
     market.update([])
     market.update([aClaim({ firstGpu: 1 })])
@@ -125,7 +121,7 @@ describe('relisting', () => {
     ])
   })
 
-  it('lists a used block under a new id, once it is free', () => {
+  it('lists a block under a new id once it is free again', () => {
     const market = createMarket(machine)
     market.update([])
     const index = market.offers().findIndex(({ firstGpu, numGpus }) => firstGpu === 0 && numGpus === 1)
@@ -135,7 +131,7 @@ describe('relisting', () => {
     expect(added).toMatchObject([{ ...single, rentable: true, leads: false, leadsBids: false }])
   })
 
-  it('asks a bid for a step more per rental than the highest bid per GPU below it', () => {
+  it('sets the minimum bid a step above the highest rival bid per GPU', () => {
     const bids = [
       aClaim({ instanceId: 1n, firstGpu: 0, ...bid(250_000_000n) }),
       aClaim({ instanceId: 2n, firstGpu: 2, numGpus: 2, ...bid(700_000_001n) }),
@@ -144,14 +140,14 @@ describe('relisting', () => {
       planOffers(machine, [], bids).added.find(block => block.firstGpu === firstGpu && block.numGpus === numGpus)
         ?.minBidNanos
     expect(leastFor(0, 1)).toBe(251_000_000n)
-    // The floor, where nobody bids.
+    // The minimum of the host, without rivals.
     expect(leastFor(1, 1)).toBe(200_000_000n)
-    // Half of an odd sum is rounded up: a bid at the price to beat always beats it.
+    // Half of an odd sum is rounded up, so that the minimum bid always wins.
     expect(leastFor(2, 1)).toBe(351_000_001n)
     expect(leastFor(0, 4)).toBe(1_401_000_002n)
   })
 
-  it('changes nothing where nothing has changed', () => {
+  it('is empty when nothing has changed', () => {
     const market = createMarket(machine)
     const granted = [aClaim(single), aClaim({ instanceId: 2n, firstGpu: 2, numGpus: 2, ...bid(900_000_000n) })]
     market.update(granted)

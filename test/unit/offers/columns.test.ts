@@ -8,7 +8,7 @@ const now = Prisma.sql`now()`
 const fields = Object.keys(offerFields) as OfferField[]
 const pricings: Pricing[] = [defaultPricing, { type: 'interruptible', diskMb: 50_000 }]
 
-it.each(fields)('%s reads only the tables that its column names', field => {
+it.each(fields)('the scope of %s names exactly the tables that its column reads', field => {
   for (const pricing of pricings) {
     const { scope, sql } = columnOf(field, { pricing, now })
     const aliases = new Set([...sql.text.matchAll(/\b([a-z])\./g)].map(([, alias]) => alias))

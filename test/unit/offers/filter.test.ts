@@ -16,11 +16,11 @@ describe('a condition', () => {
     ['verified', 'eq', 'true', true],
     ['verified', 'neq', false, false],
     ['gpuName', 'contains', 'RTX', 'rtx'],
-  ] as const)('on %s %s takes %o', (field, operator, operand, value) => {
+  ] as const)('on %s with %s accepts %o', (field, operator, operand, value) => {
     expect(parseCondition(field, operator, operand)).toEqual({ field, operator, value })
   })
 
-  it('on a list takes one value too', () => {
+  it('with a list operator also accepts one value', () => {
     expect(parseCondition('country', 'in', 'US')).toEqual({ field: 'country', operator: 'in', values: ['us'] })
     expect(parseCondition('numGpus', 'nin', ['1', 2])).toEqual({ field: 'numGpus', operator: 'nin', values: [1, 2] })
     expect(parseCondition('numGpus', 'in', [])).toEqual({ field: 'numGpus', operator: 'in', values: [] })
@@ -43,11 +43,11 @@ describe('a condition', () => {
     ['verified', 'eq', 'yes', '"yes" is not a boolean'],
     ['verified', 'gte', true, 'does not apply to a boolean'],
     ['gpuName', 'eq', ['x'.repeat(100)], `["${'x'.repeat(58)}… is not a text`],
-  ] as const)('on %s %s refuses %o', (field, operator, operand, problem) => {
+  ] as const)('on %s with %s refuses %o', (field, operator, operand, problem) => {
     expect(parseCondition(field, operator, operand)).toBe(problem)
   })
 
-  it('of 200 values is taken', () => {
+  it('accepts 200 values', () => {
     expect(parseCondition('numGpus', 'in', Array(200).fill(1))).toBeTypeOf('object')
   })
 
@@ -60,12 +60,12 @@ describe('a condition', () => {
     ['lte', 2, [true, true, false]],
     ['in', [2, 3], [false, true, true]],
     ['nin', [2, 3], [true, false, false]],
-  ] as const)('with %s %o holds for what it says', (operator, operand, expected) => {
+  ] as const)('with %s %o matches the right values', (operator, operand, expected) => {
     const condition = parseCondition('numGpus', operator, operand) as Condition
     expect([1, 2, 3].map(value => meetsCondition(value, condition))).toEqual(expected)
   })
 
-  it('on texts has no regard to case', () => {
+  it('ignores the case of texts', () => {
     const condition = parseCondition('gpuName', 'contains', 'tx 40') as Condition
     expect(meetsCondition('RTX 4090', condition)).toBe(true)
     expect(meetsCondition('RTX 3090', condition)).toBe(false)
@@ -78,18 +78,18 @@ describe('a filter', () => {
   const nested = (levels: number): ReturnType<typeof flat> & { alternatives: never[] } =>
     ({ conditions: [], alternatives: levels === 0 ? [] : [nested(levels - 1)] }) as never
 
-  it('may have 50 conditions, and not 51', () => {
+  it('may have at most 50 conditions', () => {
     expect(() => checkFilter(flat(50), [])).not.toThrow()
     expect(() => checkFilter(flat(51), [])).toThrow('filter: has 51 conditions; at most 50 are allowed.')
     expect(() => checkFilter({ conditions: [], alternatives: [flat(25), flat(26)] }, [])).toThrow('51 conditions')
   })
 
-  it('may nest "or" three deep, and not four', () => {
+  it('may nest "or" at most three levels deep', () => {
     expect(() => checkFilter(nested(3), [])).not.toThrow()
     expect(() => checkFilter(nested(4), [])).toThrow('filter: nests "or" more than 3 levels deep.')
   })
 
-  it('is refused with everything that is wrong with it', () => {
+  it('is refused with all of its issues', () => {
     expect(() => checkFilter(flat(51), [{ path: 'a', message: 'First.' }])).toThrow(
       'a: First. filter: has 51 conditions',
     )
@@ -97,7 +97,7 @@ describe('a filter', () => {
 })
 
 describe('an order', () => {
-  it('is made total: the cheapest first, then the oldest', () => {
+  it('breaks ties by price, then by id', () => {
     expect(completeOrder([{ field: 'score', direction: 'desc' }])).toEqual([
       { field: 'score', direction: 'desc' },
       { field: 'pricePerHour', direction: 'asc' },
@@ -105,7 +105,7 @@ describe('an order', () => {
     ])
   })
 
-  it('counts a field once, as it was named first', () => {
+  it('keeps only the first key of a repeated field', () => {
     const keys = completeOrder([
       { field: 'id', direction: 'desc' },
       { field: 'id', direction: 'asc' },
@@ -116,7 +116,7 @@ describe('an order', () => {
     ])
   })
 
-  it('may have four keys, and not five', () => {
+  it('may have at most four keys', () => {
     const key = { field: 'score', direction: 'asc' } as const
     expect(() => completeOrder(Array(4).fill(key))).not.toThrow()
     expect(() => completeOrder(Array(5).fill(key))).toThrow('order: must have at most 4 keys, not 5.')

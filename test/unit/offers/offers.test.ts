@@ -6,7 +6,7 @@ import { aMachine } from '../../support/factories.ts'
 const offer = { computeNanos: 400_000_000n, minBidNanos: 200_000_000n, numGpus: 3 }
 
 describe('a price', () => {
-  it('is that of the GPUs and the disk that was asked for', () => {
+  it('is the sum of the GPUs and the requested disk', () => {
     expect(priceOf(offer, 360_000_000n, { type: 'onDemand', diskMb: 32_000 })).toEqual({
       computeNanos: 400_000_000n,
       diskNanos: 16_000_000n,
@@ -15,13 +15,13 @@ describe('a price', () => {
     })
   })
 
-  it('of a bid is that of the least bid that wins', () => {
+  it('of an interruptible rental uses the minimum bid', () => {
     expect(priceOf(offer, 360_000_000n, { type: 'interruptible', diskMb: 8_000 }).totalNanos).toBe(204_000_000n)
   })
 })
 
-describe('a disk', () => {
-  it('is counted in thousandths of a GB', () => {
+describe('a disk size', () => {
+  it('is converted to MB, at 1,000 a GB', () => {
     expect(diskMbOf(8)).toBe(8_000)
     expect(diskMbOf(10.5)).toBe(10_500)
     expect(diskMbOf(0)).toBe(0)
@@ -31,12 +31,12 @@ describe('a disk', () => {
     expect(diskMbOf(100_000)).toBe(100_000_000)
   })
 
-  it.each([-1, 100_001, Number.NaN, Number.POSITIVE_INFINITY])('of %d GB does not exist', gb => {
+  it.each([-1, 100_001, Number.NaN, Number.POSITIVE_INFINITY])('of %d GB is invalid', gb => {
     expect(diskMbOf(gb)).toBeUndefined()
   })
 })
 
-describe('a machine that is listed', () => {
+describe('a listed machine', () => {
   const machine = { ...aMachine({ numGpus: 4 }), id: 1 } as unknown as Machine
   const listings = listBlocks(machine)
 
@@ -47,7 +47,7 @@ describe('a machine that is listed', () => {
     expect(listings).toHaveLength(7)
   })
 
-  it('is scored by performance per dollar times reliability', () => {
+  it('scores a block by performance per dollar times reliability', () => {
     const [whole] = listings
     expect(whole?.score).toBeCloseTo((400 / 1.604) * 0.99, 10)
   })

@@ -5,7 +5,7 @@ import { createOfferReader, createView, limitConcurrency } from '../../../src/se
 
 const all: OfferFilter = { conditions: [], alternatives: [] }
 
-/** A reading that is answered by hand, with one offer for each machine. */
+/** A reader whose reads the test answers, with one offer for each machine. */
 function readingsOf() {
   const asked: number[][] = []
   const answers: PromiseWithResolvers<void>[] = []
@@ -22,8 +22,8 @@ function readingsOf() {
   return { asked, answers, readings, ask }
 }
 
-describe('the offers of machines that changed', () => {
-  it('are read once for all who ask at about the same time', async () => {
+describe('the offers of changed machines', () => {
+  it('are read once for all requests of the same moment', async () => {
     const { asked, answers, ask, readings } = readingsOf()
     const asking = [
       ask(1),
@@ -41,7 +41,7 @@ describe('the offers of machines that changed', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('are priced and filtered once for all streams that follow the same', async () => {
+  it('are priced and filtered once for all streams with the same view', async () => {
     const { answers, readings } = readingsOf()
     const filter: OfferFilter = { conditions: [{ field: 'machineId', operator: 'eq', value: 1 }], alternatives: [] }
     const views = [filter, filter, all].map(each => createView(each, defaultPricing))
@@ -53,7 +53,7 @@ describe('the offers of machines that changed', () => {
     expect(one[0]).toBe(same[0])
   })
 
-  it('are read anew for who asks during a reading, and when it is over', async () => {
+  it('are read again, after the current read, for a request that comes during it', async () => {
     const { asked, answers, ask } = readingsOf()
     const early = ask(1)
     await expect.poll(() => asked.length).toBe(1)
@@ -65,7 +65,7 @@ describe('the offers of machines that changed', () => {
     expect((await late)[0]?.offer.id).toBe(2n)
   })
 
-  it('are read of 200 machines at a time', async () => {
+  it('are read for at most 200 machines at a time', async () => {
     const { asked, answers, ask } = readingsOf()
     const all = ask(...Array.from({ length: 250 }, (_, index) => index))
     await expect.poll(() => asked.length).toBe(1)
@@ -75,7 +75,7 @@ describe('the offers of machines that changed', () => {
     expect(await all).toHaveLength(250)
   })
 
-  it('that cannot be read fail for those who asked, and for nobody later', async () => {
+  it('fail the waiting requests if they cannot be read, but no later ones', async () => {
     const { asked, answers, ask } = readingsOf()
     const failed = Promise.allSettled([ask(1), ask(1, 2)])
     await expect.poll(() => asked.length).toBe(1)
@@ -88,7 +88,7 @@ describe('the offers of machines that changed', () => {
   })
 })
 
-it('what is done in turn is done so much at once, also after a failure', async () => {
+it('limitConcurrency runs at most `limit` calls at once, even after a failure', async () => {
   const run = limitConcurrency(2)
   const ends: PromiseWithResolvers<void>[] = []
   const all = [0, 1, 2, 3, 4].map(index =>

@@ -44,7 +44,7 @@ beforeEach(() => {
   another = (by = actor) => watch(by, { conditions: [], alternatives: [] }, { type: 'onDemand', diskMb: 0 })
 })
 
-it('streams of an account that remember too many offers together are refused, until one is closed', async () => {
+it('refuses another stream while those of the account remember too many offers together', async () => {
   const [first] = [await another(), await another()]
   await expect(another()).rejects.toMatchObject(refused)
   expect(open).toBe(2)
@@ -53,25 +53,25 @@ it('streams of an account that remember too many offers together are refused, un
   await another()
 })
 
-it('streams of a gateway that remember too many offers together are refused', async () => {
+it('refuses another stream while those of the gateway remember too many offers together', async () => {
   for (const by of [actor, second, third]) await another(by)
   await expect(another(third)).rejects.toMatchObject({ ...refused, message: expect.stringContaining('gateway') })
   expect(open).toBe(3)
 })
 
-it('a stream that comes to remember too many beside the others ends', async () => {
+it('ends a stream that grows until all streams of the account remember too many offers', async () => {
   const [, growing] = [await another(), await another()]
   findOffers.mockResolvedValue(offers(16))
-  const told: unknown[] = []
+  const kinds: unknown[] = []
   const read = async () => {
-    for await (const { kind } of growing as AsyncIterable<{ kind: string }>) told.push(kind)
+    for await (const { kind } of growing as AsyncIterable<{ kind: string }>) kinds.push(kind)
   }
   await expect(read()).rejects.toMatchObject(refused)
-  expect(told).toEqual(Array(6).fill('added'))
+  expect(kinds).toEqual(Array(6).fill('added'))
   expect(open).toBe(1)
 })
 
-it('streams that are opened search two at a time', async () => {
+it('runs at most two searches of opening streams at once', async () => {
   const searches: PromiseWithResolvers<number[]>[] = []
   findMachinesOfOffers.mockImplementation(() => {
     const search = Promise.withResolvers<number[]>()
