@@ -28,22 +28,22 @@ afterAll(async () => {
   await dataFolder.remove()
 })
 
-/** The whole of a machine with one GPU, at a bid. Two who rent there want the same GPU. */
+/** Finds an offer of a whole machine with one GPU, for bids. Two rentals there compete for the same GPU. */
 async function findWholeMachine(ask: AskGateway, filter: client.OfferFilter) {
   const whole = { ...filter, numGpus: { eq: 1 }, gpuFraction: { eq: 1 } }
   const { offers } = await ask(client.FindOffersDocument, {
     filter: whole,
     pricing: { type: 'INTERRUPTIBLE', diskGb: 16 },
   })
-  return offers.nodes[0] ?? expect.fail('There is no such machine.')
+  return offers.nodes[0] ?? expect.fail('No machine matches.')
 }
 
 async function readInstance(ask: AskGateway, id: string) {
   const { instance } = await ask(client.ReadStatusDocument, { id })
-  return instance ?? expect.fail(`There is no ${id}.`)
+  return instance ?? expect.fail(`${id} does not exist.`)
 }
 
-/** Waits until an instance has a status, for a reason or for none. */
+/** Waits until an instance has a status, and the reason if one is given. */
 async function expectStatus(ask: AskGateway, id: string, status: client.InstanceStatus, reason?: string) {
   const seen = async () => {
     const instance = await readInstance(ask, id)
@@ -61,7 +61,7 @@ describe('a typed client', () => {
   let instanceId: string
   let rivalId: string
 
-  it('registers an SSH key, which its account has then', async () => {
+  it('registers an SSH key for its account', async () => {
     const input = { publicKey: `${aPublicKey('laptop')} ada@laptop` }
     const { registerSshKey } = await ask(client.RegisterSshKeyDocument, { input })
     const { sshKey } = expectTypename('RegisterSshKeySuccess', registerSshKey)
@@ -73,7 +73,7 @@ describe('a typed client', () => {
     expect(expectTypename('ConflictError', again.registerSshKey).id).toBe(sshKeyId)
   })
 
-  it('keeps a template', async () => {
+  it('saves a template', async () => {
     const { saveTemplate } = await ask(client.SaveTemplateDocument, {
       input: {
         name: 'notebook',
@@ -129,7 +129,7 @@ describe('a typed client', () => {
     }
   })
 
-  it('gets a quote that says what would be started, and from where', async () => {
+  it('gets a quote with the launch settings and their sources', async () => {
     const { rentQuote } = await ask(client.QuoteDocument, { input: rental })
     expect(rentQuote).toMatchObject({ rentable: true, waits: false, blockers: [], warnings: [] })
     expect(rentQuote.gpuPricePerHour).toBe(rental.terms?.interruptible?.bidPerHour)
@@ -143,7 +143,7 @@ describe('a typed client', () => {
     })
   })
 
-  it('is told what is wrong before and when it rents', async () => {
+  it('gets the same refusal from a quote and from a rental', async () => {
     const lowBid: RentInput = { ...rental, terms: { interruptible: { bidPerHour: '0.001' } } }
     const { rentQuote } = await ask(client.QuoteDocument, { input: lowBid })
     const { rentInstance } = await ask(client.RentDocument, { input: lowBid })
@@ -154,14 +154,14 @@ describe('a typed client', () => {
     ])
   })
 
-  it('cannot even write what contradicts itself', async () => {
-    // @ts-expect-error The gateway refuses it, and the compiler does before.
+  it('cannot compile a contradictory input', async () => {
+    // @ts-expect-error The compiler refuses it, as the gateway does.
     const source: client.LaunchSourceInput = { image: 'ubuntu', template: { hashId: template.hashId } }
     const input = { ...rental, spec: { ...rental.spec, source } }
     await expect(ask(client.RentDocument, { input })).rejects.toThrow('BAD_USER_INPUT')
   })
 
-  it('rents with a template, a volume and a bid, once', async () => {
+  it('rents once with a template, a volume and a bid', async () => {
     const first = expectTypename(
       'RentInstanceSuccess',
       (await ask(client.RentDocument, { input: rental })).rentInstance,
@@ -176,7 +176,7 @@ describe('a typed client', () => {
     await expectStatus(ask, instanceId, 'RUNNING', 'STARTED')
   })
 
-  it('cannot rent the offer again, and is told why', async () => {
+  it('gets its own instance and alternatives when it rents the offer again', async () => {
     const input = { offerId: rental.offerId, spec: { source: { image: 'ubuntu' } } }
     const { rentInstance } = await ask(client.RentDocument, { input })
     const { yourInstance, alternatives } = expectTypename('OfferUnavailableError', rentInstance)
@@ -184,7 +184,7 @@ describe('a typed client', () => {
     expect(alternatives.length).toBeGreaterThan(0)
   })
 
-  it('reads all that it rented', async () => {
+  it('reads the settings of its instance', async () => {
     const { instance } = await ask(client.ReadInstanceDocument, { id: instanceId })
     expect(instance).toMatchObject({
       ...{ label: 'training', rentalType: 'INTERRUPTIBLE', idempotencyKey: 'training-1' },
@@ -196,7 +196,7 @@ describe('a typed client', () => {
     expect(instance?.actions).toContainEqual({ action: 'CHANGE_BID', available: true, reason: null })
   })
 
-  it('is outbid by another account', async () => {
+  it('loses its GPU to a higher bid of another account', async () => {
     const { id: offerId, minimumBidPerHour } = await findWholeMachine(askAsRival, { machineId })
     const { rentInstance } = await askAsRival(client.RentDocument, {
       input: {
@@ -210,16 +210,16 @@ describe('a typed client', () => {
     await expectStatus(ask, instanceId, 'SCHEDULING', 'OUTBID')
   })
 
-  it('bids what wins, and runs again', async () => {
+  it('bids the minimum that wins, and runs again', async () => {
     const { minimumBidPerHour } = await readInstance(ask, instanceId)
-    const bidPerHour = minimumBidPerHour ?? expect.fail('No bid would win.')
+    const bidPerHour = minimumBidPerHour ?? expect.fail('No bid wins.')
     const { changeBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
     expect(expectTypename('InstanceSuccess', changeBid).instance.bidPerHour).toBe(bidPerHour)
     await expectStatus(ask, instanceId, 'RUNNING', 'STARTED')
     await expectStatus(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
   })
 
-  it('keeps the volume while the instance has it, and deletes it afterwards', async () => {
+  it('can delete the volume only after the instance is gone', async () => {
     const tryDeleteVolume = async () =>
       (await ask(client.DeleteVolumeDocument, { input: { id: volumeId } })).deleteVolume
     expect(expectTypename('VolumeUnavailableError', await tryDeleteVolume()).attachedTo?.id).toBe(instanceId)
@@ -227,14 +227,14 @@ describe('a typed client', () => {
     expect(expectTypename('BulkInstancesPayload', destroyInstances).items).toEqual([
       { id: instanceId, outcome: 'APPLIED', error: null },
     ])
-    // Its container has to be gone first.
+    // The container must be gone first.
     await expect
       .poll(tryDeleteVolume, { timeout: 10_000 })
       .toEqual({ __typename: 'DeleteSuccess', deletedId: volumeId })
   })
 })
 
-it('a typed client searches and rents in one request', async () => {
+it('lets a typed client search and rent in one request', async () => {
   const { rentBestOffer } = await ask(client.RentBestOfferDocument, {
     input: {
       filter: { gpuName: { in: ['RTX 3090', 'RTX 4090'] }, reliability: { gte: 0.9 } },
@@ -248,7 +248,7 @@ it('a typed client searches and rents in one request', async () => {
   expect(instance).toMatchObject({ gpuName: expect.stringMatching(/^RTX [34]090$/), rentalType: 'ON_DEMAND' })
 })
 
-it('a typed client makes a key for less than it may do itself, and ends it', async () => {
+it('lets a typed client create a key with fewer permissions, and revoke it', async () => {
   const { createApiKey } = await ask(client.CreateApiKeyDocument, {
     input: { name: 'reader', permissions: [{ category: 'USER_READ' }] },
   })

@@ -25,13 +25,13 @@ afterAll(async () => {
   await dataFolder.remove()
 })
 
-/** What a command says of a database before it works on it. */
+/** The line with which a command names its database before it works on it. */
 function databaseAddress(url: string): string {
   const { host, pathname } = new URL(url)
   return `Working on the database ${pathname.slice(1)} at ${host}.\n`
 }
 
-/** What a list prints. */
+/** Runs a list command, and returns its lines. */
 async function runJsonLines(...args: string[]): Promise<Record<string, unknown>[]> {
   const command = spawnProgram('src/cli.ts', args, env)
   expect([await command.exit, command.errors()]).toEqual([0, databaseAddress(database.url)])
@@ -47,7 +47,7 @@ async function writeDataFile(name: string, content: string): Promise<string> {
 }
 
 describe('an operator', () => {
-  it('lists accounts, a line of JSON each', async () => {
+  it('lists accounts as lines of JSON', async () => {
     const quotas = { instances: null, loading: null, diskGb: null, volumes: null }
     const emptyAccount = {
       name: '',
@@ -64,7 +64,7 @@ describe('an operator', () => {
     ])
   })
 
-  it('grants credit, and not again when the command is repeated', async () => {
+  it('grants credit once, even if the command is repeated', async () => {
     const grant = ['credit', 'grant', '--account', 'ADA@example.com', '--amount', '25.5', '--idempotency-key', 't-1']
     const result = { account: 'ada@example.com', amount: '25.5', before: '0', after: '25.5', replayed: false }
     expect(await runBerth(env, ...grant, '--reason', 'welcome')).toEqual({ code: 0, errors: '', result })
@@ -72,7 +72,7 @@ describe('an operator', () => {
     expect(await runJsonLines('account', 'list')).toMatchObject([{ credit: '25.5' }, { credit: '0' }])
   })
 
-  it('adjusts credit for a reason, and reads the ledger', async () => {
+  it('adjusts credit with a reason, and reads the ledger', async () => {
     const adjust = ['credit', 'adjust', '--account', 'ada@example.com', '--amount', '-0.5', '--reason', 'given twice']
     const result = { account: 'ada@example.com', amount: '-0.5', before: '25.5', after: '25', replayed: false }
     expect(await runBerth(env, ...adjust)).toEqual({ code: 0, errors: '', result })
@@ -85,7 +85,7 @@ describe('an operator', () => {
     })
   })
 
-  it('lists keys and ends them', async () => {
+  it('lists and revokes keys', async () => {
     const { result: made } = await runBerth(env, 'key', 'create', '--account', 'ada@example.com', '--name', 'laptop')
     const keys = await runJsonLines('key', 'list', '--account', 'ada@example.com')
     expect(keys).toMatchObject([{ name: 'default' }, { id: made.id, name: 'laptop', revokedAt: null }])
@@ -96,7 +96,7 @@ describe('an operator', () => {
     expect(await revoke()).toEqual({ code: 1, errors, result: '' })
   })
 
-  it('imports machines, drains one, takes it off the market and brings it back', async () => {
+  it('imports, drains, unlists, resumes, unplugs and plugs machines', async () => {
     const model = aMachineLine({ gpuArchitecture: 'nvidia', gpuRamMb: 24_564, gpuTflops: 82.6, gpuMaxPowerWatts: 450 })
     const known = { ...model, gpuMemoryBandwidthGbps: 1_008, gpuComputeCapability: 8.9 }
     const path = await writeDataFile(
@@ -143,13 +143,13 @@ describe('an operator', () => {
     [['machine', 'unplug', '--id', '77'], 'There is no machine 77.'],
     [['machine', 'plug', '--id', '77'], 'There is no machine 77.'],
     [['machine', 'import', '--host', 'x@y.z', '--file', '/none.csv'], '--file cannot be read: ENOENT'],
-  ])('is told what is wrong with %j', async (args, message) => {
+  ])('gets an error message for %j', async (args, message) => {
     const { code, result, errors } = await runBerth(env, ...args)
     expect([code, result]).toEqual([1, ''])
     expect(errors).toContain(message)
   })
 
-  it('may read the first lines of a long list only', async () => {
+  it('may stop reading after the first lines of a long list', async () => {
     await runBerth(env, 'market', 'generate', '--machines', '1500')
     const command = spawnProgram('src/cli.ts', ['machine', 'list'], env)
     command.child.stdout?.once('data', () => command.child.stdout?.destroy())
@@ -159,19 +159,23 @@ describe('an operator', () => {
   })
 })
 
-describe('a command says on which database it works', () => {
+describe('a command', () => {
   const complaint = 'The database that DATABASE_URL names cannot be used'
   const url = 'postgresql://ada:hunter2@127.0.0.1:1/market?password=hunter3'
 
   it.each([
-    ['and nothing else of the URL', url, 'the database market at 127.0.0.1:1'],
+    ['without other parts of the URL', url, 'the database market at 127.0.0.1:1'],
     [
-      'also where the URL has no host',
+      'even if the URL has no host',
       'postgresql:///m?host=/none&port=7&user=u&password=hunter2',
       'the database m at /none:7',
     ],
-    ['unless the URL cannot be read', 'postgresql://ada:hunter2@[x/market', 'the database that DATABASE_URL names'],
-  ])('%s, before it does anything', async (_, DATABASE_URL, where) => {
+    [
+      'only as DATABASE_URL if the URL is invalid',
+      'postgresql://ada:hunter2@[x/market',
+      'the database that DATABASE_URL names',
+    ],
+  ])('names its database before it does anything, %s', async (_, DATABASE_URL, where) => {
     const command = spawnProgram('src/cli.ts', ['account', 'list'], { ...env, DATABASE_URL })
     expect([await command.exit, command.output()]).toEqual([1, ''])
     const [first, second] = command.errors().split('\n')
@@ -179,13 +183,13 @@ describe('a command says on which database it works', () => {
     expect(command.errors()).not.toContain('hunter')
   })
 
-  it('to whoever listens, and works for others as well', async () => {
+  it('also works when its standard error is closed', async () => {
     const command = spawnProgram('src/cli.ts', ['account', 'list'], env)
     command.child.stderr?.destroy()
     expect([await command.exit, command.output()]).toEqual([0, expect.stringContaining('"email":"ada@example.com"')])
   })
 
-  it('but not when it is used wrongly, or asked for help', async () => {
+  it('does not name its database when its options are invalid', async () => {
     const command = spawnProgram('src/cli.ts', ['machine', 'drain'], env)
     expect([await command.exit, command.errors()]).toEqual([1, expect.stringMatching(/^Missing --id/)])
   })
@@ -195,7 +199,7 @@ describe('docs/operating.md', () => {
   const page = readPage('docs/operating.md')
   const [csv = ''] = blocksOf(page, 'csv')
 
-  it('names every command, and its file can be imported', async () => {
+  it('names every command, and shows a file that can be imported', async () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
@@ -214,7 +218,7 @@ describe('docs/operating.md', () => {
     expect([code, errors, result.machines]).toEqual([0, '', 2])
   })
 
-  it('shows a file that can be imported into a new database, which knows no GPU model', async () => {
+  it('shows a file that can be imported into a new database without GPU models', async () => {
     const empty = await createDatabase()
     try {
       const own = { ...env, DATABASE_URL: empty.url }

@@ -17,7 +17,7 @@ import {
 
 let dataDir: string
 let remove: () => Promise<void>
-// With a database of somebody's own, the gateways share a secret.
+// Gateways that share an external database need a common secret.
 const BERTH_SECRET = 'a secret of these tests'
 let env: Record<string, string>
 
@@ -34,17 +34,17 @@ const ask = async ({ url }: GatewayProcess, path: string, key: string, body?: ob
   const init = body ? { method: 'POST', body: JSON.stringify(body) } : {}
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const response = await fetch(`${url}${path}`, { ...init, headers })
-  // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
+  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the request
   return { status: response.status, body: (await response.json()) as any }
 }
 
-/** Whether a server of the data folder runs. */
+/** Whether the database server of the data folder runs. */
 const isDatabaseRunning = () => {
   const file = join(dataDir, 'postgres/postmaster.pid')
   return existsSync(file) && existsSync(`/proc/${readFileSync(file, 'utf8').split('\n')[0]}`)
 }
 
-describe('a gateway on a new folder', () => {
+describe('a gateway on a new data folder', () => {
   let gateway: GatewayProcess
   let key: string
 
@@ -53,7 +53,7 @@ describe('a gateway on a new folder', () => {
     key = /Demo key +(berth_\w+)/.exec(gateway.output())?.[1] ?? ''
   })
 
-  it('says where it is, with a key that works on a market that is worth a look', async () => {
+  it('prints its URL and a demo key that works on a large demo market', async () => {
     expect(gateway.output()).toContain(`GraphQL   ${gateway.url}/graphql  (GraphiQL in a browser)`)
     const { body } = await ask(gateway, '/graphql', key, {
       query: '{ viewer { email credit } gpuModels { name } offers(filter: { rentable: true }) { totalCount } }',
@@ -70,7 +70,7 @@ describe('a gateway on a new folder', () => {
     ).toBeGreaterThanOrEqual(15)
   })
 
-  it('fills the key into GraphiQL for a browser on this machine, and no other', async () => {
+  it('fills the key into GraphiQL only for a browser on this machine', async () => {
     const page = async (host: string) => {
       const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
       socket.setEncoding('utf8')
@@ -88,8 +88,8 @@ describe('a gateway on a new folder', () => {
     expect(rebound).not.toContain(key)
   })
 
-  it('answers others at once while sixty ask for the page and the bundle of GraphiQL', async () => {
-    // As it comes: unpacking it would hold this process.
+  it('answers other requests quickly while sixty visitors load GraphiQL', async () => {
+    // Does not decompress: that would block this process.
     const get = async (path: string, headers: Record<string, string>) => {
       const asked = request(`${gateway.url}${path}`, {
         agent: false,
@@ -118,7 +118,7 @@ describe('a gateway on a new folder', () => {
     expect(Math.max(...waits)).toBeLessThan(2_000)
   })
 
-  it('refuses a second one on its folder, and names itself', async () => {
+  it('refuses a second gateway on its folder, with its own process id in the message', async () => {
     const second = spawnProgram('src/main.ts', [], { ...env, PORT: '0' })
     expect(await second.exit).toBe(1)
     expect(second.errors()).toBe(
@@ -127,7 +127,7 @@ describe('a gateway on a new folder', () => {
     expect((await ask(gateway, '/ready', key)).status).toBe(200)
   })
 
-  it('lets operators work beside it', async () => {
+  it('runs beside operator commands', async () => {
     const created = await runBerth(env, 'account', 'create', '--email', 'Ada@example.com', '--credit', '1000')
     expect(created).toEqual({
       code: 0,
@@ -180,7 +180,7 @@ describe('a gateway on a new folder', () => {
       'expires: is in the past.',
     ],
     [['market', 'generate', '--machines', '0'], '--machines must be a whole number'],
-  ])('tells an operator what is wrong with %j', async (args, message) => {
+  ])('gives operators an error message for %j', async (args, message) => {
     const { code, result, errors } = await runBerth(env, ...args)
     expect([code, result]).toEqual([1, ''])
     expect(errors).toContain(message)
@@ -195,13 +195,13 @@ describe('a gateway on a new folder', () => {
       ['key', 'create', '--help'],
       /^Creates an API key .*\n\nUsage:\n {2}key create --account … .*\n\n {2}--account .*\n$/s,
     ],
-  ])('helps an operator who asks with %j', async (args, expected) => {
+  ])('prints help for %j', async (args, expected) => {
     const command = spawnProgram('src/cli.ts', args, env)
     expect([await command.exit, command.errors()]).toEqual([0, ''])
     expect(command.output()).toMatch(expected)
   })
 
-  it('finishes what runs when it is stopped, takes nothing new, and leaves nothing behind', async () => {
+  it('finishes running requests when it stops, refuses new ones, and stops its database', async () => {
     const { port } = new URL(gateway.url)
     const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8')
     let text = ''
@@ -222,7 +222,7 @@ describe('a gateway on a new folder', () => {
     expect(isDatabaseRunning()).toBe(false)
   })
 
-  it('takes a signal that comes twice for one', async () => {
+  it('treats a repeated signal as one', async () => {
     const twice = await startGateway(env)
     twice.child.kill('SIGINT')
     twice.child.kill('SIGINT')
@@ -230,7 +230,7 @@ describe('a gateway on a new folder', () => {
     expect(isDatabaseRunning()).toBe(false)
   })
 
-  it('finds its data again, and does not print the key again', async () => {
+  it('keeps its data after a restart, and does not print the key again', async () => {
     const again = await startGateway(env)
     expect(again.output()).toContain(`Demo key  in ${join(dataDir, 'demo-key')}`)
     expect(again.output()).not.toContain(key)
@@ -239,7 +239,7 @@ describe('a gateway on a new folder', () => {
     expect(await stopProgram(again)).toBe(0)
   })
 
-  it('starts again after it was killed, and stops the database that was left', async () => {
+  it('starts again after a kill, and later stops the database that was left running', async () => {
     const killed = await startGateway(env)
     killed.child.kill('SIGKILL')
     await killed.exit
@@ -250,7 +250,7 @@ describe('a gateway on a new folder', () => {
     expect(isDatabaseRunning()).toBe(false)
   })
 
-  it('keeps its database when a command that was there before ends', async () => {
+  it('keeps its database when a command that started it ends', async () => {
     const command = runBerth(env, 'market', 'generate', '--machines', '3000', '--seed', '7')
     const beside = await startGateway(env)
     expect((await command).code).toBe(0)
@@ -259,13 +259,13 @@ describe('a gateway on a new folder', () => {
     expect(isDatabaseRunning()).toBe(false)
   })
 
-  it('is named by the command that works on it', async () => {
+  it('is not needed by a command, which names the data folder', async () => {
     const command = spawnProgram('src/cli.ts', ['account', 'list'], env)
     expect([await command.exit, command.errors()]).toEqual([0, `Working on the data folder ${dataDir}.\n`])
     expect(isDatabaseRunning()).toBe(false)
   })
 
-  it('generates a large market when nothing else runs', async () => {
+  it('is not needed to generate a large market', async () => {
     expect(await runBerth(env, 'market', 'generate', '--machines', '700', '--seed', '8')).toEqual({
       code: 0,
       errors: '',
@@ -276,13 +276,13 @@ describe('a gateway on a new folder', () => {
 })
 
 describe('a gateway that cannot start', () => {
-  it('names everything that is wrong with its settings', async () => {
+  it('reports every invalid setting', async () => {
     const gateway = spawnProgram('src/main.ts', [], { ...env, PORT: 'x', LOG_LEVEL: 'y' })
     expect(await gateway.exit).toBe(1)
     expect(gateway.errors()).toMatch(/^Berth cannot start\.\nPORT must be .*\nLOG_LEVEL must be .*\n$/)
   })
 
-  it('says that its port is taken before it makes anything', async () => {
+  it('reports that its port is in use before it creates anything', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
@@ -296,7 +296,7 @@ describe('a gateway that cannot start', () => {
     other.close()
   })
 
-  it('says that its database does not answer', async () => {
+  it('reports that its database does not answer', async () => {
     const gateway = spawnProgram('src/main.ts', [], {
       ...env,
       PORT: '0',
@@ -308,7 +308,7 @@ describe('a gateway that cannot start', () => {
     expect(gateway.errors()).not.toContain('secret')
   })
 
-  it('says that its Node is too old', async () => {
+  it('reports that its Node.js is too old', async () => {
     const pretendOldNode =
       "Object.defineProperty(process.versions, 'node', { value: '20.1.0' }); require('./src/require-node-24.cjs')"
     const { status, stderr } = spawnSync(process.execPath, ['--eval', pretendOldNode], { encoding: 'utf8' })
@@ -318,7 +318,7 @@ describe('a gateway that cannot start', () => {
 })
 
 describe('two gateways', () => {
-  it('that start at once on one empty database both become ready', async () => {
+  it('both become ready when they start at once on an empty database', async () => {
     const database = await createDatabase({ empty: true })
     const shared = { ...env, BERTH_SECRET, DATABASE_URL: database.url, DEMO_MARKET: 'true' }
     const gateways = await Promise.all([startGateway(shared), startGateway(shared)])
@@ -333,7 +333,7 @@ describe('two gateways', () => {
     await database.drop()
   })
 
-  it('on a database of their own have no demo', async () => {
+  it('have no demo on an external database', async () => {
     const database = await createDatabase()
     const gateway = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: database.url })
     expect(gateway.output()).not.toContain('Demo key')

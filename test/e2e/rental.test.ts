@@ -22,13 +22,13 @@ afterAll(async () => {
 const rest = async (method: string, path: string, body?: object) => {
   const init = { method, headers: { authorization: `Bearer ${key}` }, ...(body && { body: JSON.stringify(body) }) }
   const response = await fetch(`${gateway.url}/api/v0${path}`, init)
-  // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
+  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the request
   return (await response.json()) as any
 }
 const readStatus = async (id: number) => (await rest('GET', `/instances/${id}/`)).instances.actual_status
 
 describe('a gateway', () => {
-  it('brings a rented instance to run, and a stopped one to a stop', async () => {
+  it('runs a rented instance, and stops it on request', async () => {
     const { offers } = await rest('POST', '/bundles/', { limit: 1 })
     const { new_contract: id } = await rest('PUT', `/asks/${offers[0].id}/`, { image: 'ubuntu' })
     await expect.poll(() => readStatus(id), { timeout: 5_000 }).toBe('running')

@@ -11,7 +11,7 @@ it('loses no request behind a balancer over two rolling restarts', { timeout: 60
   expect(answered).toBeGreaterThan(100)
 })
 
-describe('a gateway with a long time to drain', () => {
+describe('a gateway with a long drain time', () => {
   let dataDir: string
   let remove: () => Promise<void>
 
@@ -23,7 +23,7 @@ describe('a gateway with a long time to drain', () => {
 
   afterAll(() => remove())
 
-  it('answers with Connection: close after SIGTERM, and a second SIGTERM ends the wait', async () => {
+  it('answers with Connection: close after SIGTERM, and stops at once after a second SIGTERM', async () => {
     const gateway = await startGateway({ BERTH_DATA_DIR: dataDir, DRAIN_SECONDS: '60' })
     const ask = async (path: string) => {
       const { status, headers } = await fetch(`${gateway.url}${path}`)
@@ -31,7 +31,7 @@ describe('a gateway with a long time to drain', () => {
     }
     expect(await ask('/ready')).toEqual([200, 'keep-alive'])
     gateway.child.kill('SIGTERM')
-    // npm passes on what it got, too.
+    // npm forwards a signal that the process also receives itself.
     gateway.child.kill('SIGTERM')
     await expect.poll(() => ask('/ready')).toEqual([503, 'close'])
     const query = encodeURIComponent('subscription { events { cursor } }')
@@ -48,7 +48,7 @@ describe('a gateway with a long time to drain', () => {
     expect(await stream.text()).toContain('STREAM_ENDED')
   })
 
-  it('does not wait at a terminal', async () => {
+  it('does not wait after SIGINT from a terminal', async () => {
     const gateway = await startGateway({ BERTH_DATA_DIR: dataDir, DRAIN_SECONDS: '60' })
     gateway.child.kill('SIGINT')
     const start = performance.now()

@@ -5,7 +5,7 @@ import { createDatabase } from '../support/database/database.ts'
 import { startFaultyProxy } from '../support/database/faulty-proxy.ts'
 import { makeDataDir, spawnProgram, startGateway, stopProgram } from '../support/processes/programs.ts'
 
-// With a database of somebody's own, the gateways share a secret.
+// Gateways that share an external database need a common secret.
 const BERTH_SECRET = 'a secret of these tests'
 let dataDir: string
 let remove: () => Promise<void>
@@ -20,19 +20,19 @@ beforeAll(async () => {
 
 afterAll(() => remove())
 
-describe('a gateway that is interrupted', () => {
-  it('while it makes its database finishes that, and stops', async () => {
+describe('an interrupted gateway', () => {
+  it('finishes creating its database before it stops', async () => {
     const gateway = spawnProgram('src/main.ts', [], { ...env, PORT: '0' }, { ownGroup: true })
     const isCreatingDatabase = () => readdirSync(dataDir).some(name => name.startsWith('postgres.unfinished-'))
     await expect.poll(isCreatingDatabase, { interval: 10, timeout: 10_000 }).toBe(true)
-    // Ctrl-C at a terminal goes to the whole group.
+    // Ctrl-C at a terminal signals the whole process group.
     process.kill(-(gateway.child.pid as number), 'SIGINT')
     expect([await gateway.exit, gateway.errors(), gateway.output()]).toEqual([0, '', ''])
     expect(existsSync(join(dataDir, 'postgres', 'PG_VERSION'))).toBe(true)
     expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
   })
 
-  it('says what it could not stop', async () => {
+  it('reports a failure to stop its database', async () => {
     const gateway = await startGateway(env)
     const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
     const database = Number(readFileSync(pidFile, 'utf8').split('\n')[0])
@@ -47,7 +47,7 @@ describe('a gateway that is interrupted', () => {
 })
 
 describe('a gateway whose database does not answer', () => {
-  it('stops in time all the same, with a request under way and while it starts', async () => {
+  it('still stops in time, during a request and during its start', async () => {
     const database = await createDatabase()
     const [proxy, frozenProxy] = await Promise.all([startFaultyProxy(database.url), startFaultyProxy(database.url)])
     const running = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: proxy.url })
@@ -66,7 +66,7 @@ describe('a gateway whose database does not answer', () => {
   })
 })
 
-it('leaves no database behind when its secret cannot be used', async () => {
+it('leaves no database running if its secret is unusable', async () => {
   const made = await makeDataDir()
   writeFileSync(join(made.dataDir, 'secret'), '')
   const gateway = spawnProgram('src/main.ts', [], { BERTH_DATA_DIR: made.dataDir, PORT: '0' })

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
-  // Where this is "test", the server of GraphQL sends comments more often than anybody else would see.
+  // With NODE_ENV "test", the GraphQL server sends comments more often than in production.
   const NODE_ENV = 'production'
   gateway = await startGateway({ BERTH_DATA_DIR: dataFolder.dataDir, SIMULATED_DELAY: '0.1', NODE_ENV })
   key = readFileSync(join(dataFolder.dataDir, 'demo-key'), 'utf8').trim()
@@ -45,11 +45,11 @@ async function ask(query: string) {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ query }),
   })
-  // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
+  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the query
   return ((await response.json()) as any).data
 }
 
-it('keeps idle streams alive through proxies, with something to read every 15 seconds', async () => {
+it('keeps idle streams alive through proxies by sending data every 15 seconds', async () => {
   const { port } = new URL(gateway.url)
   const query = encodeURIComponent('subscription { events { cursor } }')
   const head = [`GET /graphql?query=${query} HTTP/1.1`, 'Host: berth', 'Accept: text/event-stream']
@@ -66,7 +66,7 @@ it('keeps idle streams alive through proxies, with something to read every 15 se
   const comments = () => received.filter(({ text }) => /(^|\n):\r?\n/.test(text))
   await expect.poll(comments, { timeout: 16_000 }).toHaveLength(2)
   const [first, second] = comments()
-  // A proxy passes on nothing of an answer that has no beginning.
+  // A proxy forwards nothing before the answer begins.
   expect((first?.at ?? 0) - start).toBeLessThan(2_000)
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeLessThan(15_000)
   expect((await pinged) - start).toBeLessThan(15_000)
@@ -76,7 +76,7 @@ it('keeps idle streams alive through proxies, with something to read every 15 se
 })
 
 describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
-  it('shows a rental from its beginning to its end, and ends its streams when it stops', async () => {
+  it('streams a rental from start to end, and ends its streams when it stops', async () => {
     await ask('mutation { saveTemplate(input: { name: "before", image: "ubuntu" }) { __typename } }')
     const { events: before } = await ask('{ events(last: 1) { pageInfo { endCursor } } }')
     const after = before.pageInfo.endCursor

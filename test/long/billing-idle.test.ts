@@ -1,4 +1,4 @@
-// What it costs the database that 100,000 instances run and nothing changes: nothing for each of them.
+// While 100,000 instances run and nothing changes, billing costs the database nothing per instance.
 
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -35,13 +35,13 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** All as one that was rented, for accounts with 1,000,000 $ each. */
+/** Copies one rental to many accounts with $1,000,000 each. */
 async function fillAccounts(): Promise<void> {
   await listMachines(gateway.operations, [{}])
   const actor = await gateway.newActor()
   const [offer] = await gateway.sql('SELECT id FROM offers')
   const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string))
-  // A client that may take its time, and may copy without an offer for each.
+  // A client without a statement timeout, which can disable the foreign keys to offers.
   const client = new pg.Client({ connectionString: testDatabase.url })
   await client.connect()
   const { rows } = await client.query(`
@@ -67,7 +67,7 @@ async function fillAccounts(): Promise<void> {
   await client.end()
 }
 
-it('an hour in which nothing changes takes one statement a poll, and none for an instance', async () => {
+it('takes one statement per poll and none per instance in an hour without changes', async () => {
   await fillAccounts()
   const billing = dueBillingServices({ database: gateway.database, log: gateway.log }, { debtGraceMs: 48 * 3_600_000 })
   const chargeAllDue = async () => {
@@ -82,7 +82,7 @@ it('an hour in which nothing changes takes one statement a poll, and none for an
   expect(await chargeAllDue()).toBeGreaterThanOrEqual(accounts)
   const first = statements
 
-  // An hour of a gateway that asks every second.
+  // An hour of a gateway that polls every second.
   statements = 0
   let claimed = 0
   const before = performance.now()
@@ -95,7 +95,7 @@ it('an hour in which nothing changes takes one statement a poll, and none for an
   const [count] = await gateway.sql("SELECT count(*)::int AS entries FROM ledger_entries WHERE kind <> 'top_up'")
   expect(count).toEqual({ entries: 0 })
 
-  // And everybody's credit is exact all the while, in one statement.
+  // One statement still computes the exact credit of an account.
   const [row] = await gateway.sql("SELECT max(id) AS id FROM accounts WHERE email LIKE 'many-%'")
   statements = 0
   const balance = await readBalance(gateway.database, row?.['id'] as number, clock.now())

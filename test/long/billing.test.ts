@@ -1,4 +1,4 @@
-// One account is charged by many at once. Its ledger adds up to the nano-dollar, whatever they do.
+// Many writers charge one account at once. The ledger must add up to the nano-dollar.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../src/database/generated/client.ts'
@@ -39,7 +39,7 @@ async function chargeAccount({ database }: Gateway, { accountId }: Actor): Promi
   })
 }
 
-it('its ledger adds up, and nobody deadlocks', async () => {
+it('keeps the ledger of an account exact while eight writers charge it, without a deadlock', async () => {
   const [first] = gateways as [Gateway, Gateway]
   const machines = Array.from({ length: instances }, (_, index) => ({ machine: { publicIp: `198.18.1.${index}` } }))
   await listMachines(first.operations, machines)
@@ -111,7 +111,7 @@ it('its ledger adds up, and nobody deadlocks', async () => {
         () => false,
         (error: unknown) => {
           if (error instanceof DomainError) return true
-          // Who waited too long for a lock is told so, and nothing was done.
+          // 55P03 is a lock timeout: the command had no effect.
           if ((error as { code?: string }).code !== '55P03') throw error
           lockTimeouts += 1
           return true
@@ -137,7 +137,7 @@ it('its ledger adds up, and nobody deadlocks', async () => {
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
   expect(await brokenLaws(first.sql)).toEqual([])
 
-  // Once more from the beginning, and by other rules: everything that each thing cost, of its whole life.
+  // Recomputes the sums by other rules: the cost of each instance over its whole life.
   const [sums] = await first.sql(
     `SELECT sum(amount_nanos) FILTER (WHERE kind = 'top_up') AS given, sum(amount_nanos) AS left, count(*) AS entries,
       count(*) FILTER (WHERE kind = 'compute') AS compute, (SELECT posted_nanos FROM accounts WHERE id = $1) AS posted

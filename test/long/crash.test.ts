@@ -1,4 +1,4 @@
-// Two gateways of which one at a time is killed, while renters and readers go on, and whose own clocks are wrong.
+// Kills one of two gateways at a time, while renters and readers continue. The clocks of the gateways are wrong.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -27,16 +27,16 @@ import { findInstantsAhead } from '../support/instants-ahead.ts'
 import { createWrongClocks, type WrongClocks } from '../support/processes/wrong-clocks.ts'
 import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts'
 
-// CRASH_SEED repeats what is tried, though not how it interleaves; CRASH_RENTALS makes it shorter or longer.
+// CRASH_SEED repeats the actions of a run, but not how they interleave. CRASH_RENTALS sets its length.
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31)
 const rentalCount = Number(process.env['CRASH_RENTALS'] ?? 200)
 const isShort = rentalCount < 100
 const killCount = Math.max(2, Math.floor(rentalCount / 20))
 const machineIds = [1, 2, 3]
-/** What a dead gateway was looking at is left alone for 30 s. */
+/** The instances of a dead gateway stay leased for 30 s. */
 const settleTimeoutMs = 75_000
 const expireLeasesSql = "UPDATE instances SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL"
-/** As when the database is started anew; but for what has not started yet, which would give up. */
+/** Like a restart of the database, except for gateways that are still starting: those would give up. */
 const terminateConnectionsSql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND application_name IN ('berth', 'berth signals')`
 
@@ -84,7 +84,7 @@ async function fillMarket(): Promise<Renter[]> {
 
 it(`loses nothing when gateways are killed ${killCount} times during ${rentalCount} rentals`, async () => {
   process.stdout.write(`CRASH_SEED=${seed} CRASH_RENTALS=${rentalCount}\n`)
-  if (!clocks) process.stdout.write('There is no libfaketime: the clocks of the gateways are right in this run.\n')
+  if (!clocks) process.stdout.write('libfaketime is not installed: the clocks of the gateways are right in this run.\n')
   const startedAt = Date.now()
   const random = createSeededRandom(seed)
   const renterDriver = createRenters({ renters, pick: fleet.pickUrl, sql })
@@ -136,7 +136,7 @@ it(`loses nothing when gateways are killed ${killCount} times during ${rentalCou
   })
   const stormMs = Date.now() - startedAt
 
-  // What takes a lease to end is not waited for where that would take longer than all else.
+  // A short run expires the leases instead of waiting for their end.
   if (isShort) await fleet.killAndReplaceAll(async () => void (await sql(expireLeasesSql)))
   await expect.poll(() => findUnsettledInstances(sql), { timeout: settleTimeoutMs, interval: 250 }).toEqual([])
   const settledAt = new Date(Date.now() - 1_000)

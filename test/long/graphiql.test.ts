@@ -20,7 +20,7 @@ const externalRequests: string[] = []
 const consoleErrors: string[] = []
 
 beforeAll(async () => {
-  expect(existsSync(executablePath), `There is no ${executablePath}: install chromium, or set CHROMIUM.`).toBe(true)
+  expect(existsSync(executablePath), `${executablePath} does not exist. Install chromium, or set CHROMIUM.`).toBe(true)
   const made = await makeDataDir()
   remove = made.remove
   gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir })
@@ -61,19 +61,19 @@ describe('GraphiQL in a browser', () => {
     ['Volume', '"id": "vol_1"'],
     ['Costs', '"runwaySeconds": '],
     ['Destroy', '"succeededCount": 2'],
-  ])('runs the tab %s as it is', async (tab, expected) => {
+  ])('runs the tab %s unchanged', async (tab, expected) => {
     await page.goto(`${gateway.url}/graphql`)
     await page.click(`.graphiql-tab-button:has-text("${tab}")`)
-    // GraphiQL takes a moment to see which operation the tab has.
+    // GraphiQL takes a moment to detect the operation of the tab.
     await page.waitForTimeout(800)
     const answer = await run()
     expect(answer).toContain(expected)
     expect(answer).not.toContain('"errors"')
-    // A status has a code, too, and is no refusal.
+    // A status reason has a code too, but is not an error.
     expect(answer.replace(/"statusReason": \{[^}]*\}/g, '')).not.toContain('"code"')
   })
 
-  it('shows the variables of a tab, to be edited, with the key behind Headers', async () => {
+  it('shows the variables of a tab in an editor, and the key under Headers', async () => {
     await page.goto(`${gateway.url}/graphql`)
     await page.click('.graphiql-tab-button:has-text("Rent")')
     await page.waitForSelector('.graphiql-editor-tool .view-lines:visible:has-text("off_1")', { timeout: 5_000 })
@@ -81,7 +81,7 @@ describe('GraphiQL in a browser', () => {
     await page.waitForSelector('.graphiql-editor-tool .view-lines:visible:has-text("berth_")', { timeout: 5_000 })
   })
 
-  it('shows another tab at one click, also on a first visit', async () => {
+  it('switches tabs with one click, even on a first visit', async () => {
     const visitor = await browser.newContext()
     const first = await visitor.newPage()
     await first.goto(`${gateway.url}/graphql`)
@@ -92,14 +92,14 @@ describe('GraphiQL in a browser', () => {
     await visitor.close()
   })
 
-  it('has the same tabs and still the key when it is loaded again', async () => {
+  it('keeps its tabs and the key after a reload', async () => {
     await page.reload()
     await page.waitForSelector('.graphiql-tab-button')
     expect(await page.locator('.graphiql-tab-button').allTextContents()).toHaveLength(13)
     expect(await run()).not.toContain('"errors"')
   })
 
-  it('asks nobody but the gateway, and complains of nothing', () => {
+  it('sends requests only to the gateway, and logs no errors', () => {
     expect(externalRequests).toEqual([])
     expect(consoleErrors).toEqual([])
   })

@@ -24,7 +24,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-it('takes locks in one order: eight writers never deadlock', async () => {
+it('takes locks in one order, so that eight writers never deadlock', async () => {
   const [first] = gateways as [Gateway, Gateway]
   await listMachines(first.operations, [{ machine: { numGpus: 8 } }])
   const actor = await first.newActor()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, it } from 'vitest'
 import { marketHistories } from '../support/machines/market-model.ts'
 import { openMarketSite } from '../support/machines/market-site.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 500)
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => site.close())
 
-it('gives every GPU to whom the rules say, through long histories', async () => {
+it('grants every GPU by the rules, through long histories', async () => {
   const property = fc.asyncProperty(marketHistories(60), history => site.run(history))
   await fc.assert(property, { seed, numRuns })
 })

@@ -1,4 +1,4 @@
-// Contract tests that somebody else's program makes of the document, of which each asks for things that are there.
+// Runs the contract tests that Specmatic derives from the OpenAPI document. Each test uses objects that exist.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ import { everyRoute } from '../support/rest/request-arbitraries.ts'
 
 const version = '2.55.1'
 const hasJava = spawnSync('java', ['-version']).status === 0
-if (!hasJava) process.stdout.write('There is no Java: no contract tests are made.\n')
+if (!hasJava) process.stdout.write('Java is not installed: the contract tests are skipped.\n')
 
 let app: TestApp
 let rentals: Rentals
@@ -44,7 +44,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** The program, which is too large to come along: from SPECMATIC_JAR, or else from the registry. */
+/** Specmatic is too large for a dependency. It comes from SPECMATIC_JAR, or else from the npm registry. */
 function findSpecmaticJar(): string {
   const given = process.env['SPECMATIC_JAR']
   if (given) return given
@@ -54,7 +54,7 @@ function findSpecmaticJar(): string {
 
 const createSite = async (): Promise<AgreementSite> => ({ app, rentals, key: await app.newKey(null, someCredit) })
 
-/** Every test has an account of its own, and what its example named is made anew there. */
+/** Gives every test an account of its own, with new objects in place of those that its example names. */
 async function withFreshExample(request: Request): Promise<Request> {
   const { method, url, headers } = request
   const { pathname } = new URL(url)
@@ -62,7 +62,7 @@ async function withFreshExample(request: Request): Promise<Request> {
   const recorded = route && examples.get(`${method} ${route.path}`)
   const body = method === 'GET' ? '' : await request.text()
   if (!recorded || !`${url}${headers.get('authorization')}`.includes(key)) return requestOf(url, method, headers, body)
-  // What is only read is there still.
+  // A read changes nothing, so it can use the recorded objects.
   const site = method === 'GET' ? recorded.site : await createSite()
   const fresh = method === 'GET' ? recorded.example : await createExample(route, site)
   const sent = { path: url.slice(url.indexOf('/api/')), body: readJson(body) }
@@ -88,11 +88,11 @@ function readJson(text: string): unknown {
 
 type SentRequest = { path: string; body: unknown }
 
-/** What was sent, with the parts that are those of one example replaced by those of another. */
+/** Replaces the parts of a request that equal one example by those of another. */
 function replaceExample(sent: SentRequest, from: Example, to: Example): SentRequest {
   const segments = (path: string) => path.replace(/^\/api\/v0/, '').split(/(?=[/?&=])/)
-  const [was, is] = [segments(from.path), segments(to.path)]
-  const path = segments(sent.path).map((part, index) => (part === was[index] ? is[index] : part))
+  const [before, after] = [segments(from.path), segments(to.path)]
+  const path = segments(sent.path).map((part, index) => (part === before[index] ? after[index] : part))
   const prefix = sent.path.startsWith('/api/v0') ? '/api/v0' : ''
   return { path: prefix + path.join(''), body: replaceValues(sent.body, from.body, to.body) }
 }
@@ -100,16 +100,21 @@ function replaceExample(sent: SentRequest, from: Example, to: Example): SentRequ
 function replaceValues(sent: unknown, from: unknown, to: unknown): unknown {
   if (sent === from) return to
   if (typeof sent !== 'object' || sent === null || typeof from !== 'object' || from === null) return sent
-  const [was, is] = [from, to] as Record<string, unknown>[]
-  const entries = Object.entries(sent).map(([name, value]) => [name, replaceValues(value, was?.[name], is?.[name])])
+  const [before, after] = [from, to] as Record<string, unknown>[]
+  const entries = Object.entries(sent).map(([name, value]) => [
+    name,
+    replaceValues(value, before?.[name], after?.[name]),
+  ])
   return Array.isArray(sent) ? entries.map(([, value]) => value) : Object.fromEntries(entries)
 }
 
-/** Asks every route for what is there, with its key and with none that is known, and keeps what it answers. */
+/**
+ * Sends a request for existing objects to every route, with a valid and with an unknown key, and records the answers.
+ */
 async function writeExamples(): Promise<void> {
   await mkdir(join(folder, 'examples'))
   for (const [name, route] of everyRoute.filter(([name]) => name !== 'DELETE /api/v0/auth/apikeys/{id}/')) {
-    // What takes nothing is asked without an example.
+    // A route without input needs no example.
     if (route.open && !route.query) continue
     const site = await createSite()
     const example = await createExample(route, site)
@@ -119,13 +124,13 @@ async function writeExamples(): Promise<void> {
   }
 }
 
-/** `asked`: the key that it is asked with; `written`: the one that the program is to ask it with. */
-async function writeExample(name: string, route: Route, example: Example, asked: string, written: string) {
+/** Sends the request with `usedKey`, and records it with `recordedKey`, which Specmatic sends. */
+async function writeExample(name: string, route: Route, example: Example, usedKey: string, recordedKey: string) {
   const { pathname, searchParams } = new URL(example.path.replace(/^(?!\/api)/, '/api/v0'), 'http://berth.test')
   const { method, body } = example
   const request = new Request(`http://berth.test${pathname}?${searchParams}`, {
     method,
-    headers: { authorization: `Bearer ${asked}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${usedKey}`, 'content-type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   })
   const response = await app.fetch(request)
@@ -133,7 +138,7 @@ async function writeExample(name: string, route: Route, example: Example, asked:
     method,
     path: pathname.replace(/\/?$/, '/'),
     ...(searchParams.size > 0 && { query: Object.fromEntries(searchParams) }),
-    ...(route.open ? {} : { headers: { Authorization: `Bearer ${written}` } }),
+    ...(route.open ? {} : { headers: { Authorization: `Bearer ${recordedKey}` } }),
     ...((route.body ?? route.documentedBody) && { body: body ?? {} }),
   }
   const answered = { status: response.status, body: readJson(await response.text()) }
@@ -141,18 +146,18 @@ async function writeExample(name: string, route: Route, example: Example, asked:
   await writeFile(join(folder, 'examples', `${name}.json`), file)
 }
 
-/** The document for the program: its examples are ours, and what is not offered is never a success. */
+/** The document for Specmatic, without examples, and without successes of operations that Berth does not offer. */
 function simplifyDocument(document: OpenApiDocument): unknown {
   for (const [, route] of everyRoute.filter(([, { failures }]) => failures?.some(({ status }) => status === 501))) {
     delete document.paths[route.path]?.[route.method.toLowerCase()]?.responses['200']
   }
-  // What it infers of a description of schemas is wrong, and a text as JSON it takes for one with quotes.
+  // Specmatic misreads the document's own schema, and expects quotes around JSON in a text.
   delete document.paths['/api/v0/openapi.json']
   delete document.paths['/api/v0/auth/apikeys/{id}/']?.['delete']
   return JSON.parse(JSON.stringify(document, (name, value) => (name === 'examples' ? undefined : value)))
 }
 
-it.skipIf(!hasJava)('finds nothing that is not as documented', async () => {
+it.skipIf(!hasJava)('answers every contract test as the OpenAPI document says', async () => {
   await writeExamples()
   const { body: document } = await app.rest(undefined, 'GET', '/openapi.json')
   await writeFile(join(folder, 'openapi.json'), JSON.stringify(simplifyDocument(document)))
@@ -166,7 +171,7 @@ it.skipIf(!hasJava)('finds nothing that is not as documented', async () => {
     `--testBaseURL=${url}`,
     '--timeout=60',
   ]
-  // Without the tests that it makes up by itself: it takes whatever is well formed for something that can be done.
+  // Without generative tests: Specmatic expects every well-formed request to succeed.
   const child = spawn('java', args, { cwd: folder, env: { ...process.env, bearer: key, api_key: key } })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {

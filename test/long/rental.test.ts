@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, it } from 'vitest'
 import { histories, openScenario, type Scenario } from '../support/instances/rental-model.ts'
 
-// FC_SEED repeats what is tried, though not how it interleaves; FC_RUNS makes it longer.
+// FC_SEED repeats the actions of a run, but not how they interleave. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 3)
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => site.close())
 
-it('keeps every GPU through a thousand deeds of two gateways', async () => {
+it('never shares a GPU through a thousand actions of two gateways', async () => {
   const property = fc.asyncProperty(histories(1_000), turns => site.run(turns))
   await fc.assert(property, { seed, numRuns, endOnFailure: true })
 })

@@ -13,7 +13,7 @@ import { searchStatement } from '../../src/services/offers/sql/statement.ts'
 import { createOperations } from '../../src/services/operations.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 
-/** Two markets, one ten times the other: a search that reads as much in both does not mind how large a market is. */
+/** Two markets, one ten times as large. A search that reads as many pages in both scales with the market. */
 const sizes = [5_000, 50_000] as const
 
 type Market = { test: TestDatabase; database: Database }
@@ -34,7 +34,7 @@ async function makeMarket(machines: number): Promise<Market> {
   const test = await createDatabase()
   const database = openDatabase({ url: test.url, poolSize: 2, onIdleError: () => {} })
   await seedMarket(createOperations({ database }), { machines })
-  // A third of it is rented.
+  // A third of the machines is rented.
   await runStatements(test, 'UPDATE offers SET rentable = false WHERE machine_id % 3 = 0', 'VACUUM ANALYZE')
   return { test, database }
 }
@@ -74,10 +74,10 @@ const cases: SearchCase[] = [
   ['the most GPUs', [rentable, verified], [{ field: 'numGpus', direction: 'desc' }], onDemand],
   ['one machine', [['machineId', 'eq', 4_001]], cheapest, onDemand],
 ]
-/** These read all that match, or much of it. */
+/** Searches that read all or most of the matching offers. */
 const largeReads: SearchCase[] = [
   ['a disk of 200 GB', [rentable, verified], cheapest, { ...onDemand, diskMb: 200_000 }],
-  ['what is rented', [['rentable', 'eq', false], verified], cheapest, onDemand],
+  ['rented offers', [['rentable', 'eq', false], verified], cheapest, onDemand],
   ['the most reliable', [rentable, verified], [{ field: 'reliability', direction: 'desc' }], onDemand],
   [
     'the best performance per dollar',
@@ -89,18 +89,18 @@ const largeReads: SearchCase[] = [
 ]
 
 describe(`a search among the offers of ${sizes.join(' and of ')} machines`, () => {
-  it.each(cases)('for %s reads about as much in both', async (...[what, ...search]) => {
+  it.each(cases)('for %s reads about as many pages in both', async (...[what, ...search]) => {
     const [pagesInSmall = 0, pagesInLarge = 0] = await comparePlans(what, ...search)
-    // A small market has fewer rows than a page in some places.
+    // A small market fills some pages only partly.
     expect(pagesInLarge / pagesInSmall).toBeLessThan(3)
   })
 
-  it.each(largeReads)('for %s finds what the plain form finds', async (...[what, ...search]) => {
+  it.each(largeReads)('for %s finds the same offers as a plain query', async (...[what, ...search]) => {
     await comparePlans(what, ...search)
   })
 })
 
-/** Pages that the statement reads in each market, after comparing it with the statement that anybody would write. */
+/** Returns the pages that the statement reads in each market. Checks that a plain query finds the same offers. */
 async function comparePlans(
   what: string,
   filter: ConditionTuple[],
@@ -141,7 +141,7 @@ async function comparePlans(
 
 type Plan = { 'Shared Hit Blocks': number; 'Shared Read Blocks': number }
 
-/** Pages are counted, since times are noise. The statement is run once before, to have everything in memory. */
+/** Counts pages, because times vary. Runs the statement once before, so that its pages are in memory. */
 async function measure({ pool }: Database, { text, values }: Prisma.Sql) {
   const { rows } = await pool.query({ text, values, rowMode: 'array' })
   const explained = await pool.query({ text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values })

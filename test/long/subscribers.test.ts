@@ -1,4 +1,4 @@
-// A thousand subscribers on one gateway, over real sockets: each is told everything once, and nothing of it is kept.
+// A thousand subscribers of one gateway, over real sockets: each receives every change once, and no memory leaks.
 
 import { type Client, createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { measureMemory } from '../support/memory.ts'
 import { fetchWithoutPool, type Subscription, serveApp, subscribeSse, subscribeWebSocket } from '../support/streams.ts'
 
 const [renters, streamsEach, rounds] = [40, 25, 10]
-/** The others of a renter go over one WebSocket. */
+/** The other streams of a renter share one WebSocket. */
 const sseStreams = 13
 
 let app: TestApp
@@ -61,7 +61,7 @@ const kinds: [string, SubscriptionKind][] = [
 ]
 
 describe.each(kinds)('a thousand subscribers to %s', (name, { query, labelOf, initialLabels }) => {
-  it('are told each change once, in little time and memory', async () => {
+  it('receive each change once, in little time and memory', async () => {
     const label = (text: string) =>
       Promise.all(rented.map(({ key, id }) => app.rest(key, 'PUT', `/instances/${id}/`, { label: text })))
     await label('round 0')
@@ -109,7 +109,7 @@ describe.each(kinds)('a thousand subscribers to %s', (name, { query, labelOf, in
         `held before ${mb(base)}, with all open ${mb(opened)}, after round 1 ${mb(one)}, ` +
         `after round ${rounds} ${mb(memoryReadings.at(-1) ?? 0)}, after closing ${mb(measureMemory())}\n`,
     )
-    // What one round leaves behind, such as statements that were prepared, the others do not.
+    // The first round leaves data behind, such as prepared statements. The others must not.
     expect((memoryReadings.at(-1) ?? 0) - one).toBeLessThan(5_000_000)
   })
 })

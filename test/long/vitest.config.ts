@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** What takes long, or needs more than npm brings. Run by hand before a release: npm run test:long. */
+/** Tests that take long, or need more than npm installs. Run them before a release: npm run test:long. */
 export default defineConfig({
   root: new URL('../..', import.meta.url).pathname,
   test: {

@@ -1,7 +1,7 @@
 import type { Provider } from '../../../src/providers/provider.ts'
 import { openGateway } from '../gateways.ts'
 
-/** How a gateway dies at a call of its driver. */
+/** Ways in which a call of the driver fails or kills its gateway. */
 export const crashModes: Record<string, (act: () => Promise<unknown>, die: () => Promise<never>) => Promise<unknown>> =
   {
     'fails before it acts': async () => {
@@ -18,7 +18,7 @@ export const crashModes: Record<string, (act: () => Promise<unknown>, die: () =>
     },
   }
 
-/** Lives until its driver is called for the n-th time. */
+/** A gateway that crashes at the given call of its driver. */
 export function openCrashingGateway(url: string, now: () => Date, crashAtCall: number, crashMode: string) {
   let calls = 0
   let resolveCrashed = () => {}
@@ -47,7 +47,7 @@ export function openCrashingGateway(url: string, now: () => Date, crashAtCall: n
   }
   const gateway = openGateway({ url, now, wrapProvider })
   return {
-    /** As far as it comes. */
+    /** Ends when the gateway is idle or has crashed. */
     idle: () => Promise.race([gateway.idle(), crashed]),
     hasReachedCall: () => calls >= crashAtCall,
     close: () => gateway.database.close(),

@@ -1,4 +1,4 @@
-// Gateway processes on one database, of which one at a time is killed.
+// Gateway processes that share a database. Tests kill them, one at a time or all at once.
 
 import { type GatewayProcess, startGateway, stopProgram } from '../processes/programs.ts'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -7,11 +7,11 @@ export type GatewayFleet = Awaited<ReturnType<typeof startGatewayFleet>>
 
 type Env = Record<string, string>
 
-/** `own` are the settings that only one of the gateways has, and who is started in its place. */
+/** `envOf` has the settings of one place. A replacement gets the settings of the place that it takes. */
 export async function startGatewayFleet(env: Env, size: number, envOf: (place: number) => Env = () => ({})) {
   const everStarted: GatewayProcess[] = []
   const alive = new Map<GatewayProcess, number>()
-  /** Of those that nobody killed. */
+  /** Exits of gateways that no test killed. */
   const unexpectedExits: string[] = []
   const start = async (place: number) => {
     const gateway = await startGateway({ ...env, ...envOf(place) })
@@ -32,32 +32,32 @@ export async function startGatewayFleet(env: Env, size: number, envOf: (place: n
   }
 
   return {
-    /** One that lives, as far as anybody knows. */
+    /** The URL of a random gateway that is not known to be dead. */
     async pickUrl(random: SeededRandom): Promise<string> {
-      if (unexpectedExits.length > 0) throw new Error(`A gateway died by itself: ${unexpectedExits[0]}`)
+      if (unexpectedExits.length > 0) throw new Error(`A gateway exited unexpectedly: ${unexpectedExits[0]}`)
       const gateway = random.pick([...alive.keys()])
-      if (!gateway) throw new Error('No gateway lives.')
+      if (!gateway) throw new Error('No gateway is alive.')
       return gateway.url
     },
-    /** Kills one, and starts another in its place. */
+    /** Kills a random gateway, and starts another in its place. */
     async killAndReplace(random: SeededRandom): Promise<void> {
       const [gateway, place] = random.pick([...alive]) as [GatewayProcess, number]
       await kill(gateway)
       alive.set(await start(place), place)
     },
-    /** Kills all at once; nothing is done until they are started again. */
+    /** Kills all gateways at once. They start again after `meanwhile`. */
     async killAndReplaceAll(meanwhile: () => Promise<void>): Promise<void> {
       await Promise.all([...alive.keys()].map(kill))
       await meanwhile()
       await startAll()
     },
-    /** Ends all as supervisors do; their exit codes. */
+    /** Ends all gateways as a supervisor does, and returns their exit codes. */
     async stop(): Promise<(number | null)[]> {
       const gateways = [...alive.keys()]
       alive.clear()
       return await Promise.all(gateways.map(stopProgram))
     },
-    /** What all that ever lived have logged from this level on. */
+    /** Log lines of all gateways ever started, at this level or above. */
     logLinesFrom: (level: number) =>
       everStarted.flatMap(gateway =>
         gateway
@@ -67,7 +67,7 @@ export async function startGatewayFleet(env: Env, size: number, envOf: (place: n
           .map(line => JSON.parse(line) as { level: number; msg: string })
           .filter(line => line.level >= level),
       ),
-    /** For a test that failed amid it. */
+    /** Cleans up after a failed test. */
     killAll: () => Promise.all([...alive.keys()].map(kill)),
   }
 }

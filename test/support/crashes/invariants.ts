@@ -1,4 +1,4 @@
-// What is so when everything has come to rest after a storm.
+// Invariants that hold when everything has come to rest after a crash test.
 
 import { expect } from 'vitest'
 import type { Reader } from '../events/readers.ts'
@@ -6,7 +6,7 @@ import type { CommandRecord } from '../instances/renters.ts'
 
 export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 
-/** What somebody has still to do something about. */
+/** Instances that still need a pass of the reconciler. */
 export async function findUnsettledInstances(sql: RunSql): Promise<Record<string, unknown>[]> {
   return await sql(`
     SELECT i.id, i.status, i.reason_code, i.target_state, i.due_at, i.leased_until, i.attempts, i.destroyed_at
@@ -17,16 +17,16 @@ export async function findUnsettledInstances(sql: RunSql): Promise<Record<string
       OR (i.status = 'scheduling' AND EXISTS (SELECT FROM gpus g WHERE g.holder_id = i.id))))`)
 }
 
-/** Nobody lives any more who could have a lease, and nothing is due that was not looked at. */
+/** All gateways are dead, so no instance may be leased, and none may be overdue. */
 export async function expectNoLeaseOrDueInstance(sql: RunSql, restedAt: Date): Promise<void> {
-  const left = await sql(
+  const unfinished = await sql(
     'SELECT id, due_at, leased_until FROM instances WHERE leased_until IS NOT NULL OR due_at <= $1',
     [restedAt],
   )
-  expect(left, 'instances that are leased, or overdue').toEqual([])
+  expect(unfinished, 'instances that are leased or overdue').toEqual([])
 }
 
-/** The simulated machines do what is wished, and nothing else. */
+/** The simulated machines run exactly the containers that should run. */
 export async function expectMachinesMatchDesired(sql: RunSql): Promise<void> {
   const isUp = `c.up_at <= now() AND (c.down_at IS NULL OR c.down_at > now())
     AND NOT (c.exit_code IS NOT NULL AND (c.ends_at IS NULL OR c.ends_at <= now()))`
@@ -34,31 +34,31 @@ export async function expectMachinesMatchDesired(sql: RunSql): Promise<void> {
     SELECT i.id, i.status, i.destroyed_at, c.up_at, c.down_at, c.exit_code, c.ends_at
     FROM instances i LEFT JOIN simulated_containers c ON c.instance_id = i.id
     WHERE (i.destroyed_at IS NULL AND i.status = 'running') <> coalesce(${isUp}, false)`)
-  expect(mismatched, 'instances that run and should not, or do not and should').toEqual([])
+  expect(mismatched, 'instances whose container and status differ').toEqual([])
   const leftovers = await sql(`
     SELECT i.id, i.removed_at, c.instance_id AS container, p.host_port, g.index AS gpu FROM instances i
     LEFT JOIN simulated_containers c ON c.instance_id = i.id LEFT JOIN port_bindings p ON p.instance_id = i.id
     LEFT JOIN gpus g ON i.id IN (g.holder_id, g.occupant_id)
     WHERE i.destroyed_at IS NOT NULL
     AND (i.removed_at IS NULL OR NOT (c.instance_id, p.instance_id, g.machine_id) IS NULL)`)
-  expect(leftovers, 'what is left of instances that were destroyed').toEqual([])
+  expect(leftovers, 'remains of destroyed instances').toEqual([])
   const strays = await sql(
     'SELECT instance_id FROM simulated_containers WHERE instance_id NOT IN (SELECT id FROM instances)',
   )
-  expect(strays, 'containers of nobody').toEqual([])
+  expect(strays, 'containers without an instance').toEqual([])
 }
 
-/** Every idempotency key made one instance or none, as its sender was told. */
+/** Every idempotency key made one instance or none, as the answer to its sender said. */
 export async function expectOneRentalPerKey(sql: RunSql, commands: CommandRecord[]): Promise<void> {
   const rows = await sql('SELECT account_id, idempotency_key, id FROM instances')
   const created = rows.map(row => `${row['account_id']}/${row['idempotency_key']}: ${row['id']}`)
   const confirmed = commands.filter(({ type, done }) => type === 'INSTANCE_CREATED' && done === 'yes')
-  expect(created.sort(), 'instances, and what their renters were told').toEqual(
+  expect(created.sort(), 'instances, compared with the answers to renters').toEqual(
     confirmed.map(({ accountId, mark, instanceId }) => `${accountId}/${mark}: ${instanceId}`).sort(),
   )
 }
 
-/** Every command took effect once where its sender was told so, and never where it was refused. */
+/** Every confirmed command took effect once, and no refused command did. */
 export async function expectCommandsOnce(sql: RunSql, commands: CommandRecord[]): Promise<void> {
   const rows = await sql(
     `
@@ -70,18 +70,20 @@ export async function expectCommandsOnce(sql: RunSql, commands: CommandRecord[])
   const happened = rows.map(({ instance_id, type, mark }) => `${instance_id} ${type} ${mark}`)
   const nameOf = ({ instanceId, type, mark }: CommandRecord) => `${instanceId} ${type} ${mark}`
   const uncertain = new Set(commands.filter(({ done }) => done === 'perhaps').map(nameOf))
-  // What may have happened or not did so once at most.
+  // A command with an uncertain outcome took effect at most once.
   const seen = new Set<string>()
   const certain = happened.filter(name => {
     if (!uncertain.has(name) || seen.has(name)) return true
     seen.add(name)
     return false
   })
-  const done = commands.filter(deed => deed.done === 'yes').map(nameOf)
-  expect(certain.toSorted(), 'what happened, and what was told of it').toEqual(done.toSorted())
+  const done = commands.filter(command => command.done === 'yes').map(nameOf)
+  expect(certain.toSorted(), 'events, compared with the answers to renters').toEqual(done.toSorted())
 }
 
-/** What an instance is follows from its events: the last of a kind says it, and each begins where one ended. */
+/**
+ * The last event of a field has the current value of the instance, and each event begins where the one before ended.
+ */
 export async function expectConsistentEvents(sql: RunSql): Promise<void> {
   const broken = await sql(`
     WITH told AS (
@@ -95,10 +97,10 @@ export async function expectConsistentEvents(sql: RunSql): Promise<void> {
     WHERE (last IS NOT NULL AND before IS DISTINCT FROM last) OR (newest AND after IS DISTINCT FROM CASE key
       WHEN 'targetState' THEN i.target_state::text WHEN 'label' THEN i.label
       WHEN 'computeNanos' THEN i.compute_nanos::text ELSE i.status::text END)`)
-  expect(broken, 'events that do not follow from each other, or do not lead to what is').toEqual([])
+  expect(broken, 'events that contradict each other or the instance').toEqual([])
 }
 
-/** A reader was told every event of its account after the one with which it began, in their order, and none twice. */
+/** A reader received every later event of its account, in order, and none twice. */
 export async function expectEveryEventDelivered(
   sql: RunSql,
   { accountId, after, ids, transport }: Reader,
@@ -113,11 +115,11 @@ export async function expectEveryEventDelivered(
   const about = `of the account ${accountId} by ${transport}`
   expect(
     written.filter(id => !delivered.has(id)),
-    `events ${about} that were not told`,
+    `events ${about} that were not delivered`,
   ).toEqual([])
   expect(
     ids.filter((id, place) => ids.indexOf(id) !== place),
-    `events ${about} that were told twice`,
+    `events ${about} that were delivered twice`,
   ).toEqual([])
-  expect(ids, `events ${about} in their order`).toEqual(written)
+  expect(ids, `events ${about} in order`).toEqual(written)
 }

@@ -7,8 +7,8 @@ export type BalancerRequest = { method: string; path: string; headers: Record<st
 type Backend = { url: string; agent: Agent; isReady: boolean }
 
 /**
- * Passes requests on to gateways in turn, as a balancer does: it asks each for `/ready` every 200 ms, keeps connections
- * alive, and repeats nothing.
+ * A load balancer: it sends requests to ready gateways in turn, and keeps connections alive. It polls `/ready` of each
+ * gateway every 200 ms, and never retries a request.
  */
 export function createBalancer(pollMs = 200) {
   const backends = new Map<string, Backend>()
@@ -26,7 +26,7 @@ export function createBalancer(pollMs = 200) {
 
   async function poll(backend: Backend): Promise<void> {
     while (!polling.signal.aborted && backends.has(backend.url)) {
-      // A probe's connection is its own.
+      // Each probe opens a new connection.
       const probe = { ...backend, agent: new Agent() }
       const status = await send(probe, { method: 'GET', path: '/ready', headers: {} }).catch(() => 0)
       backend.isReady = status === 200
@@ -43,7 +43,7 @@ export function createBalancer(pollMs = 200) {
     },
     remove: ({ url }: GatewayProcess): boolean => backends.delete(url),
     readyUrls: (): string[] => [...backends.values()].filter(({ isReady }) => isReady).map(({ url }) => url),
-    /** The status of the answer. Rejects when the connection is refused or reset. */
+    /** Returns the status of the answer. Rejects if the connection is refused or reset. */
     send(call: BalancerRequest): Promise<number> {
       const ready = [...backends.values()].filter(({ isReady }) => isReady)
       turn += 1

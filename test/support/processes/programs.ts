@@ -6,18 +6,18 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 
 const root = join(import.meta.dirname, '../../..')
-// Tests start the program some hundred times. Read once, it need not be compiled again.
+// Tests start the program about a hundred times. The cache saves its compilation.
 const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/compiled')
 
 export type RunningProgram = {
   child: ChildProcess
-  /** What it printed so far. */
+  /** The standard output so far. */
   output: () => string
   errors: () => string
   exit: Promise<number | null>
 }
 
-/** Runs a program of the project as its npm script does; for signals to all that it starts, in a group of its own. */
+/** Runs a program of the project as its npm script does. `ownGroup` lets a test signal all of its processes. */
 export function spawnProgram(
   program: string,
   args: string[],
@@ -27,7 +27,7 @@ export function spawnProgram(
   const { DATABASE_URL: _, ...inherited } = process.env
   const child = spawn(process.execPath, ['--require', './src/require-node-24.cjs', program, ...args], {
     cwd: root,
-    // No balancer waits for most tests.
+    // Most tests have no balancer, so draining would only wait.
     env: { ...inherited, NODE_COMPILE_CACHE, DRAIN_SECONDS: '0', ...env },
     detached: ownGroup,
   })
@@ -44,7 +44,7 @@ export function spawnProgram(
 
 export type GatewayProcess = RunningProgram & { url: string }
 
-/** A gateway on a port of its own choice, once it is ready. */
+/** Starts a gateway on a free port, and waits until it is ready. */
 export async function startGateway(env: Record<string, string>): Promise<GatewayProcess> {
   const gateway = spawnProgram('src/main.ts', [], { PORT: '0', ...env })
   const ready = new Promise<string>((resolve, reject) => {
@@ -57,7 +57,7 @@ export async function startGateway(env: Record<string, string>): Promise<Gateway
   return { ...gateway, url: await ready }
 }
 
-/** Ends a gateway as supervisors do, and sees to it that it takes no longer than they wait. */
+/** Ends a program as a supervisor does, and checks that it exits within five seconds. */
 export async function stopProgram({ child, exit }: RunningProgram): Promise<number | null> {
   const start = performance.now()
   child.kill('SIGTERM')
@@ -66,7 +66,7 @@ export async function stopProgram({ child, exit }: RunningProgram): Promise<numb
   return code
 }
 
-/** An operator's command; its line of JSON, and what it says of errors, behind the line that says where it works. */
+/** Runs an operator's command. Returns its JSON and its errors, without the first line, which names the database. */
 export async function runBerth(env: Record<string, string>, ...args: string[]) {
   const command = spawnProgram('src/cli.ts', args, env)
   const code = await command.exit
@@ -74,7 +74,7 @@ export async function runBerth(env: Record<string, string>, ...args: string[]) {
   return { code, result: command.output() && JSON.parse(command.output()), errors }
 }
 
-/** A folder that the database's user can enter too, when tests run as root. */
+/** Makes a folder that the database's user can enter even when tests run as root. */
 export async function makeDataDir(): Promise<{ dataDir: string; remove: () => Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-e2e-'))
   await chmod(dataDir, 0o711)

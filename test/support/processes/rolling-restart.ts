@@ -4,10 +4,10 @@ import { createDatabase } from '../database/database.ts'
 import { type BalancerRequest, createBalancer } from './balancer.ts'
 import { type GatewayProcess, makeDataDir, runBerth, startGateway } from './programs.ts'
 
-/** What was asked while gateways restarted, and what had no answer or a failure. */
+/** The number of requests that succeeded while gateways restarted, and the requests that failed. */
 export type RollingRestartResult = { answered: number; failed: string[] }
 
-/** Restarts two gateways of one database in turn, so many times in all, under a steady load of reads and writes. */
+/** Restarts two gateways of one database in turn, under a steady load of reads and writes. */
 export async function runRollingRestarts(restarts: number): Promise<RollingRestartResult> {
   const database = await createDatabase()
   const { dataDir, remove } = await makeDataDir()
@@ -45,7 +45,7 @@ export async function runRollingRestarts(restarts: number): Promise<RollingResta
   return report
 }
 
-/** Four clients that never pause for long. */
+/** Starts four clients that send requests 10 ms apart. */
 function startLoad(send: (call: BalancerRequest) => Promise<number>, key: string) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const graphql = (query: string): BalancerRequest => ({
@@ -60,14 +60,14 @@ function startLoad(send: (call: BalancerRequest) => Promise<number>, key: string
     graphql('{ viewer { credit } }'),
     graphql('mutation { saveTemplate(input: { name: "rolled", image: "ubuntu" }) { __typename } }'),
   ]
-  const rolled: RollingRestartResult = { answered: 0, failed: [] }
+  const result: RollingRestartResult = { answered: 0, failed: [] }
   let isOver = false
   async function client(first: number): Promise<void> {
     for (let n = first; !isOver; n += 1) {
       const call = calls[n % calls.length] as BalancerRequest
       const outcome = await send(call).catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
-      if (outcome === 200) rolled.answered += 1
-      else rolled.failed.push(`${call.method} ${call.path}: ${outcome}`)
+      if (outcome === 200) result.answered += 1
+      else result.failed.push(`${call.method} ${call.path}: ${outcome}`)
       await sleep(10)
     }
   }
@@ -76,7 +76,7 @@ function startLoad(send: (call: BalancerRequest) => Promise<number>, key: string
     async stop(): Promise<RollingRestartResult> {
       isOver = true
       await Promise.all(clients)
-      return rolled
+      return result
     },
   }
 }

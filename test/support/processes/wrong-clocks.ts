@@ -1,4 +1,4 @@
-// Clocks of gateway processes that are wrong and jump, where libfaketime can be had. Time that only passes stays right.
+// Wrong and jumping wall clocks for gateway processes. Needs libfaketime. Monotonic clocks stay right.
 
 import { globSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -6,18 +6,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SeededRandom } from '../seeded-random.ts'
 
-/** What the clock of each gateway says at first, in seconds ahead. */
+/** How far the clock of each gateway is ahead at first, in seconds. */
 const initialOffsetsSeconds = [300, -300]
 
 export type WrongClocks = {
-  /** The settings of the process of a gateway. */
+  /** The environment of a gateway's process. */
   envOf(gateway: number): Record<string, string>
-  /** Puts one of them ahead or back by up to 10 minutes, while its process runs. */
+  /** Sets the clock of one gateway up to 5 minutes ahead or back, while its process runs. */
   jump(random: SeededRandom): Promise<void>
   remove(): Promise<void>
 }
 
-/** Undefined where there is no libfaketime. */
+/** Undefined if libfaketime is not installed. */
 export async function createWrongClocks(): Promise<WrongClocks | undefined> {
   const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1')
   if (library === undefined) return undefined
