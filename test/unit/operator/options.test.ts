@@ -69,7 +69,9 @@ describe('help', () => {
     const grant = helpFor(['credit', 'grant', '--help'])
     expect(grant).toContain('Usage:\n  credit grant --account … --amount … [--reason …] [--idempotency-key …]\n')
     expect(grant).toContain('--amount           US dollars, above 0')
-    expect(helpFor(['machine', 'import', '--help'])).toContain('\n  numGpus                 how many (a whole number')
+    expect(helpFor(['machine', 'import', '--help'])).toContain(
+      '\n  numGpus                 number of GPUs (a whole number',
+    )
   })
 
   it('follows the error for an unknown command or a wrong option', () => {
