@@ -1,4 +1,4 @@
-// What a template says of itself to people, and how it was written. Nothing of it starts anything.
+// The description of a template for people, and the texts as REST clients wrote them. Neither affects a launch.
 
 import type { Issue } from '../errors.ts'
 import { textProblem } from '../texts.ts'
@@ -7,16 +7,16 @@ export type TemplateAbout = {
   description: string
   readme: string
   readmeVisible: boolean
-  /** Pages about it, and about its image. */
+  /** URLs of pages about the template and about its image. */
   href: string
   repository: string
-  /** Which offers suit it: a search as REST clients write it, as JSON. */
+  /** JSON of a search for offers that suit the template, as REST clients write it. */
   searchFilter: string
 }
 
-/** How REST clients wrote what is kept otherwise: they compare what they are shown with what they sent. */
+/** Texts as REST clients wrote them, since they compare what they read with what they sent. */
 export type TemplateWritten = {
-  /** The end of the image, behind its last colon. */
+  /** The part of the image after its last colon. */
   tag?: string | undefined
   envFlags?: string | undefined
   args?: string | undefined
@@ -36,33 +36,32 @@ export function aboutIssues(about: Partial<TemplateAbout>): Issue[] {
   })
 }
 
-/** What there is to keep of both: nothing of what says nothing. */
+/** Leaves out what is empty, which keeps it out of the stored settings and of the hash. */
 export function compactAbout(
-  wished: Partial<TemplateAbout>,
+  given: Partial<TemplateAbout>,
   written: TemplateWritten,
 ): { about?: TemplateAbout; written?: TemplateWritten } {
-  const about = { ...emptyAbout, ...omitUndefined(wished) }
-  const saysNothing = JSON.stringify(about) === JSON.stringify(emptyAbout)
+  const about = { ...emptyAbout, ...omitUndefined(given) }
+  const isEmpty = JSON.stringify(about) === JSON.stringify(emptyAbout)
   const texts = omitUndefined(written)
   return {
-    ...(saysNothing ? {} : { about }),
+    ...(isEmpty ? {} : { about }),
     ...(Object.values(texts).some(text => text !== '') ? { written: texts } : {}),
   }
 }
 
-/** Without what is absent. */
 export function omitUndefined<Values extends object>(
   values: Values,
 ): { [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values
 }
 
-/** The image with a tag that was given apart, in place of one that it has itself. */
+/** The image with a separate tag, which replaces the image's own tag. An image with a digest takes no tag. */
 export function withTag(image: string | undefined, tag: string | undefined): string | undefined {
   return image && tag && !image.includes('@') ? `${image.replace(/:[^/:]*$/, '')}:${tag}` : image
 }
 
-/** The image and its tag as they were written. */
+/** The image and its tag as the client wrote them. */
 export function splitImageTag(image: string, tag: string | undefined): { image: string; tag: string | undefined } {
   return tag && image.endsWith(`:${tag}`) ? { image: image.slice(0, -tag.length - 1), tag } : { image, tag: undefined }
 }

@@ -2,7 +2,7 @@ import { DomainError, invalidInput } from '../errors.ts'
 import { parseCursor, printCursor } from '../pages.ts'
 import { textProblem } from '../texts.ts'
 
-/** Every part that is given must hold. The name is found anywhere in a name, in any case of letters. */
+/** All given parts must match. `name` matches any part of a template's name, ignoring case. */
 export type TemplateFilter = { mine?: boolean | undefined; name?: string | undefined; public?: boolean | undefined }
 
 export function checkTemplateFilter({ name = '' }: TemplateFilter): void {

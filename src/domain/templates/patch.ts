@@ -7,16 +7,16 @@ import { omitUndefined, splitImageTag } from './about.ts'
 import { launchInputOf, type TemplateInput, type TemplateSecrets, type TemplateSettings } from './templates.ts'
 
 type PatchableFields = Omit<TemplateInput, 'launch'>
-/** What of a template is to be another. What is absent stays as it is. */
+/** Changes to a template. Absent parts stay as they are. */
 export type TemplatePatch = { [Name in keyof PatchableFields]?: PatchableFields[Name] | undefined } & {
   launch: Omit<TemplateInput['launch'], 'registry'> & { registry?: Partial<Registry> | undefined }
 }
 
 type StoredTemplate = { name: string; public: boolean; settings: TemplateSettings }
 
-/** All that a template is to be, which has been changed in parts. */
-export function patchTemplate(kept: StoredTemplate, secrets: TemplateSecrets, patch: TemplatePatch): TemplateInput {
-  const { settings } = kept
+/** The whole input of a template after a patch. */
+export function patchTemplate(stored: StoredTemplate, secrets: TemplateSecrets, patch: TemplatePatch): TemplateInput {
+  const { settings } = stored
   const before = launchInputOf(settings, secrets)
   const { registry, environment, ...launch } = omitUndefined(patch.launch)
   const isOtherMode = launch.mode !== undefined && launch.mode !== before.mode
@@ -28,11 +28,11 @@ export function patchTemplate(kept: StoredTemplate, secrets: TemplateSecrets, pa
     ...omitUndefined(patch.written ?? {}),
   }
   return {
-    name: patch.name ?? kept.name,
-    public: patch.public ?? kept.public,
+    name: patch.name ?? stored.name,
+    public: patch.public ?? stored.public,
     launch: {
       ...{ ...before, image },
-      // Settings of a mode go with it.
+      // Another mode drops the settings of the previous mode.
       ...(isOtherMode ? { lab: undefined, directory: undefined, args: undefined } : {}),
       ...launch,
       environment: environment ? unmaskSecrets(environment, secrets.env ?? {}) : before.environment,
@@ -44,7 +44,7 @@ export function patchTemplate(kept: StoredTemplate, secrets: TemplateSecrets, pa
   }
 }
 
-/** The password stays with the user and the host that it was given for. */
+/** The stored password is kept only for the same user and host. */
 function patchRegistry(before: Registry | undefined, patch: Partial<Registry> = {}): LaunchInput['registry'] {
   const { password, ...given } = omitUndefined(patch)
   const registry = { host: '', username: '', password: '', ...before, ...given }
@@ -53,7 +53,7 @@ function patchRegistry(before: Registry | undefined, patch: Partial<Registry> = 
   return isSame ? registry : { ...registry, password: '' }
 }
 
-/** A secret that is sent back as it was shown is the one that is kept. */
+/** A secret that comes back as its mask keeps its stored value. */
 function unmaskSecrets(environment: Environment, secrets: Record<string, string>): Environment {
   const env = environment.env.map(variable => {
     const { name, value } = variable
@@ -68,11 +68,11 @@ function volumeHintOf({ volumeHint }: TemplateSettings): TemplateInput['volumeHi
 }
 
 /**
- * A template that somebody writes anew who has no words for some of it: that stays, and so does how REST clients wrote
- * what is as it was. `after` are the settings of his wish alone.
+ * Keeps what only REST has fields for when a template is replaced: its description, and the texts of unchanged settings
+ * as REST clients wrote them. `after` are the settings of the input alone.
  */
 export function keepRestOnlySettings(
-  wish: TemplateInput,
+  input: TemplateInput,
   before: TemplateSettings,
   after: TemplateSettings,
 ): TemplateInput {
@@ -83,18 +83,19 @@ export function keepRestOnlySettings(
     tag: isSame('image') ? tag : undefined,
     envFlags: isSame('env', 'ports', 'hostname') ? envFlags : undefined,
     args: isSame('args') ? args : undefined,
-    ...omitUndefined(wish.written ?? {}),
+    ...omitUndefined(input.written ?? {}),
   }
-  return { ...wish, about: { ...before.about, ...omitUndefined(wish.about ?? {}) }, written }
+  return { ...input, about: { ...before.about, ...omitUndefined(input.about ?? {}) }, written }
 }
 
-/** Secrets that a template would lose because its new settings leave them out. Nobody can read them back. */
+/** Refuses to lose secrets that the new settings leave out, since they cannot be read back. */
 export function lostSecretIssues(before: TemplateSettings, after: TemplateSettings): Issue[] {
   const kept = new Set(after.env.map(({ name }) => name))
   const lost = before.env.filter(({ name, secret }) => secret && !kept.has(name)).map(({ name }) => envPath(name))
   const paths = [...(before.registry && !after.registry ? ['registry'] : []), ...lost]
   return paths.map(path => ({
     path,
-    message: 'is a secret of the template. Give it again, or set dropSecrets to true.',
+    message:
+      'is a secret of the template, and the new settings leave it out. Send it again, or set dropSecrets to true.',
   }))
 }

@@ -4,14 +4,14 @@ import { maxOperands, type Operator, operatorsByKind, parseBoolean, parseNumber,
 import type { Direction } from '../offers/order.ts'
 import { parseCursor, printCursor } from '../pages.ts'
 
-/** What templates can be searched and ordered by. */
+/** The fields that templates can be filtered and sorted by. */
 export const templateFields = {
   id: 'number',
   hashId: 'text',
   name: 'text',
   image: 'text',
   description: 'text',
-  /** The account that it belongs to, where that is the one that asks; else 0. */
+  /** The id of the caller's account for its own templates, else 0. */
   creatorId: 'number',
   private: 'boolean',
   createdAt: 'number',
@@ -27,7 +27,7 @@ export const templateFields = {
 export type TemplateField = keyof typeof templateFields
 
 type Value = number | string | boolean
-/** Lists of one value for the operators that take one. Texts are in lower case. */
+/** Operators with one operand have one value. Texts are in lower case. */
 export type TemplateCondition = { field: TemplateField; operator: Operator; values: Value[] }
 export type TemplateOrder = { field: TemplateField; direction: Direction }
 export type TemplateSearch = {
@@ -40,7 +40,7 @@ export type TemplateSearch = {
 const maxConditions = 50
 const isListOperator = (operator: Operator) => operator === 'in' || operator === 'nin'
 
-/** A condition, or what is wrong with it. Numbers and booleans may come as texts. */
+/** Parses a condition, or returns a message. Numbers and booleans may be strings. */
 export function parseTemplateCondition(
   field: TemplateField,
   operator: Operator,
@@ -65,9 +65,9 @@ const parseValueByKind: Record<'number' | 'text' | 'boolean', (raw: unknown) => 
   boolean: parseBoolean,
 }
 
-/** Refuses a search that its reader found fault with, or that would cost too much to answer. */
-export function checkTemplateConditions(conditions: TemplateCondition[], found: Issue[]): TemplateCondition[] {
-  const issues = [...found]
+/** Refuses a search with parse issues or too many conditions. */
+export function checkTemplateConditions(conditions: TemplateCondition[], parseIssues: Issue[]): TemplateCondition[] {
+  const issues = [...parseIssues]
   if (conditions.length > maxConditions) {
     const message = `has ${conditions.length} conditions; at most ${maxConditions} are allowed.`
     issues.push({ path: 'filter', message })
@@ -76,7 +76,7 @@ export function checkTemplateConditions(conditions: TemplateCondition[], found: 
   return conditions
 }
 
-/** Where a template stands in an order: its value as the database prints it, and its id, so that no two are equal. */
+/** A template's position in an order: its value as the database prints it, and its id as a tiebreaker. */
 type TemplatePosition = { value: string; id: number }
 
 const scopeOf = ({ field, direction }: TemplateOrder) => `templates by ${field} ${direction}`

@@ -16,10 +16,10 @@ import { maxDiskGb } from '../offers/offers.ts'
 import { textProblem } from '../texts.ts'
 import { aboutIssues, compactAbout, type TemplateAbout, type TemplateWritten, withTag } from './about.ts'
 
-/** Where a volume would be mounted, for a form that asks. It attaches nothing. */
+/** A suggested volume, for forms. It attaches nothing. */
 export type VolumeHint = { mountPath: string; sizeGb: number | null }
 
-/** What somebody wishes to keep: settings to begin rentals with. */
+/** The template that a caller saves: settings for rentals. */
 export type TemplateInput = {
   name: string
   public: boolean
@@ -29,10 +29,10 @@ export type TemplateInput = {
   written?: TemplateWritten | undefined
 }
 
-/** What everybody may see who may see the template: no password, and of a secret variable only its name. */
+/** The settings that every reader of the template sees: no password, and of secret variables only the names. */
 export type TemplateSettings = {
   image: string
-  /** Null where the template leaves it open. */
+  /** Null if the template leaves the mode open. */
   mode: LaunchMode | null
   lab: boolean
   directory: string | null
@@ -56,9 +56,9 @@ export type Template = {
   name: string
   public: boolean
   settings: TemplateSettings
-  /** How many instances the account that asks has rented with it. */
+  /** Number of instances that the caller's account has rented with the template. */
   rentals: number
-  /** Whether it belongs to the account that asks. Whose else it is nobody is told. */
+  /** Whether the template belongs to the caller's account. Other owners are never shown. */
   mine: boolean
   createdAt: Date
   updatedAt: Date
@@ -66,28 +66,30 @@ export type Template = {
 
 const maxTemplateName = 256
 
-/** Whether a template can have this hash. What cannot be a text of the database is no such. */
+/** Whether the text has the form of a hash. Checked before queries, since PostgreSQL rejects some texts. */
 export function isTemplateHash(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text)
 }
 
-/** What is kept of a wish, and what of that is secret; or an error that names everything wrong. */
+/** Splits an input into the stored settings and their secrets, or throws an error that lists every issue. */
 export function checkTemplate({ name, public: isPublic, launch: given, volumeHint, ...rest }: TemplateInput): {
   settings: TemplateSettings
   secrets: TemplateSecrets
 } {
   const { about = {}, written = {} } = rest
-  const wish = { ...given, image: withTag(given.image, written.tag) }
-  const { launch, issues: found } = checkLaunch(wish)
-  const { env: wishedEnv, ports, volumes } = dedupeEnvironment(wish.environment ?? emptyEnvironment())
+  const input = { ...given, image: withTag(given.image, written.tag) }
+  const { launch, issues: found } = checkLaunch(input)
+  const { env: inputEnv, ports, volumes } = dedupeEnvironment(input.environment ?? emptyEnvironment())
   const nameProblem = name === '' ? 'must be given.' : textProblem(name, maxTemplateName)
   const issues: Issue[] = [
     ...(nameProblem ? [{ path: 'name', message: nameProblem }] : []),
-    ...(wish.image ? found : [imageMissing, ...found.filter(({ path }) => path !== 'image')]),
-    ...(volumes.length > 0 ? [{ path: 'volumes', message: 'attach to a rental, not to a template.' }] : []),
+    ...(input.image ? found : [imageMissing, ...found.filter(({ path }) => path !== 'image')]),
+    ...(volumes.length > 0
+      ? [{ path: 'volumes', message: 'cannot be part of a template. Attach volumes when you rent.' }]
+      : []),
     ...(volumeHint ? volumeHintIssues(volumeHint) : []),
     ...aboutIssues(about),
-    ...(isPublic ? secretIssues(wishedEnv, nonEmptyRegistry(wish.registry)) : []),
+    ...(isPublic ? secretIssues(inputEnv, nonEmptyRegistry(input.registry)) : []),
   ]
   if (issues.length > 0 || !launch) throw invalidInput(issues)
 
@@ -95,7 +97,7 @@ export function checkTemplate({ name, public: isPublic, launch: given, volumeHin
   const { env, secrets } = splitSecrets(launch.env)
   const shown = registry && { host: registry.host, username: registry.username }
   const hint = volumeHint ? { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? null } : null
-  const open = { mode: wish.mode ?? null, diskGb: wish.diskGb ?? null, volumeHint: hint }
+  const open = { mode: input.mode ?? null, diskGb: input.diskGb ?? null, volumeHint: hint }
   const more = compactAbout(about, written)
   return {
     settings: { image, ...open, lab, directory, args, env, ports, hostname, onStart, registry: shown, ...more },
@@ -107,7 +109,7 @@ const imageMissing = { path: 'image', message: 'must be given.' }
 
 function secretIssues(env: EnvVar[], registry: Registry | null): Issue[] {
   const secret = env.filter(variable => variable.secret).map(({ name }) => envPath(name))
-  const message = 'is secret, and cannot be in a public template, with which everybody can rent.'
+  const message = 'is secret and cannot be in a public template, which every account can use.'
   return [...(registry ? ['registry'] : []), ...secret].map(path => ({ path, message }))
 }
 
@@ -122,8 +124,8 @@ function volumeHintIssues({ mountPath, sizeGb = 1 }: NonNullable<TemplateInput['
 }
 
 /**
- * The text whose hash names a template: its owner, and everything that can be seen of it. No secret is in it, so a
- * template with another password is the same template. Variables and ports have no order.
+ * The text that is hashed into the template's `hashId`: the owner and all visible settings. It has no secrets, so
+ * another password does not change the hash. The order of variables and ports does not matter.
  */
 export function canonicalTemplate(
   accountId: number,
@@ -143,7 +145,7 @@ export function canonicalTemplate(
   ])
 }
 
-/** What a rental begins with. The secrets are those of its owner, who alone has them. */
+/** The launch input that a rental starts from. Only the owner's rentals can have secrets. */
 export function launchInputOf(settings: TemplateSettings, secrets: TemplateSecrets): LaunchInput {
   const { image, mode, lab, directory, args, env, ports, hostname, onStart, diskGb } = settings
   return {

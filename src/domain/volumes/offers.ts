@@ -5,9 +5,7 @@ import type { Condition } from '../offers/filter.ts'
 import type { Direction } from '../offers/order.ts'
 import { parseCursor, printCursor } from '../pages.ts'
 
-/**
- * The free disk of a machine, priced for a volume of some size. It is no thing of its own: its id is the machine's.
- */
+/** The free disk of a machine, priced for a volume of `sizeMb`. It is not stored: its id is that of the machine. */
 export type VolumeOffer = {
   id: number
   machine: Machine & { gpuModel: GpuModel }
@@ -17,7 +15,7 @@ export type VolumeOffer = {
   asOf: Date
 }
 
-/** What a search for storage can ask of a machine: what searches for GPUs call the same. */
+/** The fields that a search for storage can filter by. They are those of searches for GPUs that apply to storage. */
 const volumeOfferFields = [
   'machineId',
   'hostId',
@@ -42,14 +40,14 @@ const volumeOfferFields = [
 export type VolumeOfferField = (typeof volumeOfferFields)[number]
 export type VolumeOfferCondition = Condition & { field: VolumeOfferField }
 
-/** Whether a condition is on something that storage has, too. */
+/** Whether a condition of a search for GPUs applies to storage. */
 export function isVolumeOfferCondition(condition: Condition): condition is VolumeOfferCondition {
   return (volumeOfferFields as readonly OfferField[]).includes(condition.field)
 }
 
 export type VolumeOfferOrder = { field: 'price' | 'reliability' | 'freeDisk'; direction: Direction }
 
-/** Where an offer stands in an order: its value, and its machine, so that no two stand in one place. */
+/** An offer's position in an order: its value, and its machine as a tiebreaker. */
 type VolumeOfferPosition = { value: string; id: number }
 
 export function positionOf({ id, machine }: VolumeOffer, { field }: VolumeOfferOrder): VolumeOfferPosition {

@@ -1,7 +1,7 @@
 import { DomainError } from '../errors.ts'
 import { parseCursor, printCursor } from '../pages.ts'
 
-/** Volumes are listed by age, and ids are given in that order. */
+/** Volumes are listed by age. Their ids ascend in the same order. */
 const scope = 'volumes by id desc'
 
 export function printVolumeCursor(id: bigint): string {

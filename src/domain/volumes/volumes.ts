@@ -7,7 +7,10 @@ import { maxDiskGb } from '../offers/offers.ts'
 export const volumeSizeGb = { least: 1, default: 15 }
 export const defaultVolumeName = 'volume'
 
-/** A part of a machine's disk that outlives instances, with its machine. Rates are nano-dollars per hour. */
+/**
+ * A part of a machine's disk that outlives instances. Rates are in nano-dollars: `diskNanos` per hour, `storageNanos` per
+ * GB and month of 720 hours.
+ */
 export type Volume = {
   id: bigint
   accountId: number
@@ -18,18 +21,17 @@ export type Volume = {
   diskNanos: bigint
   createdAt: Date
   machine: Machine & { gpuModel: GpuModel }
-  /** The instance whose container has it, or had it and may be there still. */
+  /** The instance that has the volume, even while its container is being removed. */
   attachment: { instanceId: bigint; mountPath: string } | null
 }
 
-/** What a volume is to be, whoever makes it and with what. */
+/** The settings of a new volume. */
 export type NewVolume = { name?: string | undefined; sizeGb: number }
 
-/** What is wrong with a volume that is to be made. */
 export function newVolumeIssues({ name, sizeGb }: NewVolume): Issue[] {
   const issues: Issue[] = []
   if (name && !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
-    issues.push({ path: 'name', message: 'must be of at most 64 letters, digits, _ and -.' })
+    issues.push({ path: 'name', message: 'must have at most 64 characters: letters, digits, _ and -.' })
   }
   if (!(sizeGb >= volumeSizeGb.least && sizeGb <= maxDiskGb)) {
     issues.push({
@@ -43,27 +45,27 @@ export function newVolumeIssues({ name, sizeGb }: NewVolume): Issue[] {
 export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): DomainError<'VOLUME_UNAVAILABLE'> {
   const message = removing
     ? `Volume ${id} is attached to instance ${instanceId}, which is destroyed and being removed. Try again in a moment.`
-    : `Volume ${id} is attached to instance ${instanceId}.`
+    : `Volume ${id} is attached to instance ${instanceId}. Destroy the instance first.`
   return new DomainError('VOLUME_UNAVAILABLE', message, { volumeId: id, instanceId })
 }
 
-/** Whether a machine's free disk is on the market. A machine that is off it is drained too. */
+/** Whether a machine's free disk is on the market. Taking a machine off the market also drains it. */
 export function isStorageListed(machine: Pick<Machine, 'listedUntil' | 'drainedAt'>, at: Date): boolean {
   return machine.listedUntil > at && machine.drainedAt === null
 }
 
-/** What a new volume costs per hour on a machine, or why it cannot be there. */
+/** Returns the price per hour of a new volume on a machine, or throws if the volume does not fit or costs too much. */
 export function priceVolume(
   machine: Machine,
   { sizeMb, maxPriceNanos }: { sizeMb: number; maxPriceNanos: bigint | undefined },
 ): bigint {
   if (sizeMb > machine.freeDiskMb) {
-    const message = `must be at most ${machine.freeDiskMb / 1000}, what this machine has free.`
+    const message = `must be at most ${machine.freeDiskMb / 1000}: the machine has no more free.`
     throw invalidInput([{ path: 'sizeGb', message }])
   }
   const price = diskPricePerHour(machine.storageNanos, sizeMb)
   if (maxPriceNanos !== undefined && price > maxPriceNanos) {
-    const message = `The volume costs ${printUsd(price)} $ an hour, more than ${printUsd(maxPriceNanos)} $.`
+    const message = `The volume costs ${printUsd(price)} $ an hour, more than your maximum of ${printUsd(maxPriceNanos)} $.`
     throw new DomainError('PRICE_CHANGED', message, { currentPriceNanos: price })
   }
   return price

@@ -1,4 +1,4 @@
-// Templates as REST clients keep them: named by their hashes, and changed in parts.
+// Templates as REST clients use them: named by their hashes and patched.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
@@ -26,7 +26,7 @@ export function templateByHashServices(deps: Deps) {
   const { save, delete: remove } = templateUpdateServices(deps)
 
   return {
-    /** Saves a new template, or finds the one that is equal to it. */
+    /** Saves a new template, or finds an equal one of the account. */
     async findOrCreate(
       actor: Actor,
       { input, idempotencyKey }: { input: TemplateInput; idempotencyKey?: string | undefined },
@@ -42,7 +42,7 @@ export function templateByHashServices(deps: Deps) {
       }
     },
 
-    /** Changes parts of a template, which keeps its id and gets another hash if it is another then. */
+    /** Patches a template. It keeps its id, and its hash changes with its visible settings. */
     async updateByHash(
       actor: Actor,
       hashId: string,
@@ -87,7 +87,7 @@ export function templateByHashServices(deps: Deps) {
     const [row] = await tx.rows(sql`
       SELECT t.name, t.public, t.settings, t.registry_login, t.secret_env FROM templates t
       WHERE ${Prisma.join(ownTemplateSql(actor, sql`t.id = ${id} AND t.hash_id = ${hashId}`), ' AND ')} FOR UPDATE`)
-    // Somebody changed it meanwhile: it has another hash now, and another template may have this one.
+    // A concurrent change gave the template another hash. Another template may have this hash now.
     if (!row) throw noSuchTemplate()
     const [name, isPublic, settings, registryLogin, secretEnv] = row as [
       string,
@@ -96,11 +96,11 @@ export function templateByHashServices(deps: Deps) {
       Buffer | null,
       Buffer | null,
     ]
-    const kept = {
+    const stored = {
       registry: openJson<Registry>(secrets, registryLogin),
       env: openJson<Record<string, string>>(secrets, secretEnv),
     }
-    return buildTemplateRow(actor, patchTemplate({ name, public: isPublic, settings }, kept, patch), secrets)
+    return buildTemplateRow(actor, patchTemplate({ name, public: isPublic, settings }, stored, patch), secrets)
   }
 }
 
@@ -109,5 +109,5 @@ function ownTemplateSql({ accountId }: Actor, condition: Prisma.Sql): Prisma.Sql
 }
 
 function noSuchTemplate(): DomainError {
-  return new DomainError('NOT_FOUND', 'There is no template of yours with this hash.', { subject: null })
+  return new DomainError('NOT_FOUND', 'The account has no template with this hash.', { subject: null })
 }

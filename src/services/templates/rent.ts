@@ -9,7 +9,7 @@ import { visibleSql } from './templates.ts'
 
 const { sql, join } = Prisma
 
-/** The template that a rental begins with, secrets and all; undefined where there is none that its renter may see. */
+/** The template that a rental starts from, with its secrets. Undefined if the renter cannot see one with this hash. */
 export async function loadTemplateForLaunch(
   tx: Transaction,
   secrets: Secrets,
@@ -22,9 +22,9 @@ export async function loadTemplateForLaunch(
     SELECT t.id, t.settings, t.registry_login, t.secret_env FROM templates t WHERE ${conditions}`)
   if (!row) return undefined
   const [id, settings, registryLogin, secretEnv] = row as [number, TemplateSettings, Buffer | null, Buffer | null]
-  const kept = {
+  const stored = {
     registry: openJson<Registry>(secrets, registryLogin),
     env: openJson<Record<string, string>>(secrets, secretEnv),
   }
-  return { id, hash, launch: launchInputOf(settings, kept) }
+  return { id, hash, launch: launchInputOf(settings, stored) }
 }

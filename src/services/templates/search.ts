@@ -20,7 +20,7 @@ const { sql, join, raw } = Prisma
 
 export function templateSearchServices(deps: DataDeps) {
   return {
-    /** The account's own templates and public ones that meet all conditions, and where there are more. */
+    /** A page of the account's own and public templates that match all conditions, and the cursor of the next page. */
     async search(
       actor: Actor,
       { conditions, order, limit, after }: TemplateSearch,
@@ -28,10 +28,10 @@ export function templateSearchServices(deps: DataDeps) {
       authorize(actor, 'templates.list')
       const value = columnSql(order.field, actor)
       const all = [...visibleSql(actor), ...conditions.map(condition => conditionSql(condition, actor))]
-      const [direction, beyond] = order.direction === 'asc' ? [raw('ASC'), raw('>')] : [raw('DESC'), raw('<')]
+      const [direction, comparison] = order.direction === 'asc' ? [raw('ASC'), raw('>')] : [raw('DESC'), raw('<')]
       if (after !== undefined) {
         const { value: last, id } = parseTemplateSearchCursor(after, order)
-        all.push(sql`(${value}, t.id) ${beyond} (${last}::${typeSql(order.field)}, ${id}::int)`)
+        all.push(sql`(${value}, t.id) ${comparison} (${last}::${typeSql(order.field)}, ${id}::int)`)
       }
       const statement = sql`
         SELECT ${templateColumns(actor)}, (${value})::text FROM templates t WHERE ${join(all, ' AND ')}
@@ -43,7 +43,7 @@ export function templateSearchServices(deps: DataDeps) {
       return { templates: page.map(toTemplate), next: position ? printTemplateSearchCursor(position, order) : null }
     },
 
-    /** The templates of an account, the last that was changed first. Nobody sees those of another. */
+    /** The caller's own templates, last changed first. Any other account id is not found. */
     async listOwn(actor: Actor, accountId: bigint, limit: number): Promise<Template[]> {
       authorize(actor, 'templates.listOwn')
       if (accountId !== BigInt(actor.accountId)) throw notFound('Account', accountId)

@@ -16,7 +16,7 @@ const { sql, join, raw } = Prisma
 
 export function templateServices(deps: DataDeps) {
   return {
-    /** The account's own templates and public ones of everybody, the newest first. */
+    /** The account's own templates and all public ones, newest first. */
     async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<PageResult<Template>> {
       authorize(actor, 'templates.list')
       checkTemplateFilter(filter)
@@ -40,7 +40,7 @@ export function templateServices(deps: DataDeps) {
       return row?.[0] as number
     },
 
-    /** Undefined where there is none that may be seen, also when there was one before it was changed. */
+    /** Undefined if no visible template has this hash now. A changed template is not found by its old hash. */
     async byHash(actor: Actor, hashId: string): Promise<Template | undefined> {
       authorize(actor, 'templates.get', { id: undefined })
       if (!isTemplateHash(hashId)) return undefined
@@ -54,7 +54,7 @@ export function templateServices(deps: DataDeps) {
   }
 }
 
-/** For services: whoever asks has been asked for his permission. No secret is read. */
+/** Internal: does not authorize; callers must have. Reads no secrets. */
 export async function findTemplates(
   { database }: DataDeps,
   actor: Actor,
@@ -67,7 +67,7 @@ export async function findTemplates(
   return rows.map(toTemplate)
 }
 
-/** Of templates `t`. */
+/** The columns that `toTemplate` reads, for the table alias `t`. */
 export function templateColumns({ accountId }: Actor): Prisma.Sql {
   return sql`t.id, t.hash_id, t.name, t.public, t.settings, t.account_id = ${accountId}, t.created_at, t.updated_at,
     ${rentalsSql(accountId)}`
@@ -78,12 +78,12 @@ export function toTemplate(row: unknown[]): Template {
   return { id, hashId, name, public: isPublic, settings, mine, createdAt, updatedAt, rentals } as Template
 }
 
-/** How many instances an account has rented with a template. */
+/** Number of instances that an account has rented with the template `t`. */
 export function rentalsSql(accountId: number): Prisma.Sql {
   return sql`(SELECT count(*)::int FROM instances i WHERE i.template_id = t.id AND i.account_id = ${accountId})`
 }
 
-/** The templates with which an account can rent. */
+/** The templates that an account can read and rent with: its own and public ones. */
 export function visibleSql({ accountId }: Actor): Prisma.Sql[] {
   return [sql`t.deleted_at IS NULL`, sql`(t.account_id = ${accountId} OR t.public)`]
 }

@@ -23,7 +23,7 @@ import { findTemplates } from './templates.ts'
 type SaveTemplateInput = {
   id?: number | undefined
   input: TemplateInput
-  /** Whether the template may lose secrets that the wish leaves out. */
+  /** Whether the template may lose secrets that the input leaves out. */
   dropSecrets?: boolean | undefined
   idempotencyKey?: string | null | undefined
 }
@@ -36,8 +36,8 @@ export function templateUpdateServices(deps: Deps) {
 
   return {
     /**
-     * Keeps settings under a new id or, with an id, in place of all that the template had, which keeps its id and gets
-     * another hash. What its writer has no words for stays then. Equal templates of one account are one.
+     * Creates a template or, with an id, replaces the settings of one. It keeps its id, and its hash changes with its
+     * visible settings. What only REST has fields for stays. An account cannot have two equal templates.
      */
     async save(
       actor: Actor,
@@ -54,16 +54,16 @@ export function templateUpdateServices(deps: Deps) {
       const saving = runIdempotent(deps, actor, request, async tx => {
         if (id === undefined) return { id: await insert(tx, actor, row) }
         const before = await lockSettings(tx, actor, id)
-        const whole = buildTemplateRow(actor, keepRestOnlySettings(input, before, row.settings), secrets)
-        hashId = whole.hashId
-        const lost = dropSecrets ? [] : lostSecretIssues(before, whole.settings)
+        const replacement = buildTemplateRow(actor, keepRestOnlySettings(input, before, row.settings), secrets)
+        hashId = replacement.hashId
+        const lost = dropSecrets ? [] : lostSecretIssues(before, replacement.settings)
         if (lost.length > 0) throw invalidInput(lost)
-        return { id: await replaceTemplate(tx, actor, id, whole, tx.at) }
+        return { id: await replaceTemplate(tx, actor, id, replacement, tx.at) }
       })
       const { result, replayed } = await saving.catch(async (error: unknown) => {
         throw isUniqueViolation(error) ? await findConflict(database, hashId) : error
       })
-      // A repetition is answered also when the template is gone since.
+      // A replay is answered even if the template has been deleted since.
       const [template] = await findTemplates(deps, actor, [sql`t.id = ${result.id}`])
       return { template: template as Template, replayed }
     },
@@ -72,7 +72,7 @@ export function templateUpdateServices(deps: Deps) {
       authorize(actor, 'templates.delete', { id })
       await transaction(database, async tx => {
         const { at } = tx
-        // Nobody can ask for its secrets any more.
+        // A deleted template cannot be rented with, so its secrets are erased.
         const [row] = await tx.rows(sql`
           UPDATE templates SET deleted_at = ${at}, registry_login = NULL, secret_env = NULL
           WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
@@ -100,7 +100,7 @@ async function lockSettings(tx: Transaction, { accountId }: Actor, id: number): 
   return row[0] as TemplateSettings
 }
 
-/** In the transaction of a caller who has authorised it. */
+/** Internal: does not authorize; callers must have. */
 export async function replaceTemplate(
   tx: Transaction,
   actor: Actor,
@@ -124,16 +124,16 @@ export async function replaceTemplate(
 
 export type TemplateRow = ReturnType<typeof buildTemplateRow>
 
-export function buildTemplateRow({ accountId }: Actor, wish: TemplateInput, secrets: Secrets) {
-  const { settings, secrets: kept } = checkTemplate(wish)
-  const text = canonicalTemplate(accountId, wish.name, wish.public, settings)
+export function buildTemplateRow({ accountId }: Actor, input: TemplateInput, secrets: Secrets) {
+  const { settings, secrets: plain } = checkTemplate(input)
+  const text = canonicalTemplate(accountId, input.name, input.public, settings)
   return {
-    name: wish.name,
-    public: wish.public,
+    name: input.name,
+    public: input.public,
     hashId: createHash('sha256').update(text).digest('hex').slice(0, 32),
     settings,
-    registryLogin: sealJson(secrets, kept.registry),
-    secretEnv: sealJson(secrets, kept.env),
+    registryLogin: sealJson(secrets, plain.registry),
+    secretEnv: sealJson(secrets, plain.env),
   }
 }
 
@@ -141,12 +141,12 @@ function eventSnapshot(id: number, { name, hashId }: TemplateRow) {
   return { templateId: id, name, hashId }
 }
 
-/** Only an account's own templates can be equal, since its id is in the hash. */
+/** The hash includes the account id, so an equal template belongs to the same account. */
 export async function findConflict(database: Deps['database'], hashId: string): Promise<DomainError> {
   const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
   const id = row?.[0] as number | undefined
   const subject = id === undefined ? null : ({ type: 'Template', id } as const)
-  return new DomainError('CONFLICT', 'There is such a template already.', { subject })
+  return new DomainError('CONFLICT', 'Another template of the account already has these settings.', { subject })
 }
 
 function eventActor({ accountId, apiKeyId }: Actor) {

@@ -9,7 +9,7 @@ import { changeFreeCapacity, updateOffers } from '../machines/market.ts'
 
 const { sql } = Prisma
 
-/** Deletes a volume that is in nothing, whose machine is locked: that has its disk again. */
+/** Deletes a volume and returns its disk to the machine. The machine must be locked, and the volume detached. */
 export async function deleteVolume(
   tx: Transaction,
   { accountId, apiKeyId, reason }: Cause & { accountId: number },

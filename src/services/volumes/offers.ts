@@ -19,14 +19,14 @@ import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { conditionSql } from '../offers/sql/filter.ts'
 
-/** Every condition must hold, and a volume of the size must fit. */
+/** All conditions must hold, and a volume of `sizeGb` must fit. */
 export type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
 
 const { sql, join, raw } = Prisma
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 
-// What offers of GPUs repeat of their machine goes by the alias that it has there, so that one condition serves both.
+// `o` has the machine columns that GPU offers repeat, so that `conditionSql` works for both.
 const fromSql = sql`machines m JOIN gpu_models g ON g.id = m.gpu_model_id
   CROSS JOIN LATERAL (
     SELECT m.id AS machine_id, m.country, m.verification = 'verified' AS verified, m.reliability, m.storage_nanos, m.listed_until
@@ -76,10 +76,10 @@ export function volumeOfferServices({ database }: DataDeps) {
   }
 
   return {
-    /** Free disk on the market, in pages. */
+    /** A page of storage offers. */
     pageOffers: page,
 
-    /** So many of the first, in one list. */
+    /** The first `limit` storage offers. */
     async searchOffers(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
       authorize(actor, 'volumes.search')
       const { order, sizeGb } = search
@@ -96,7 +96,7 @@ export function volumeOfferServices({ database }: DataDeps) {
       return row?.[0] as number
     },
 
-    /** Storage offers by the ids of their machines, priced for the least volume. Those off the market are not found. */
+    /** Storage offers by id, priced for the smallest volume. Those off the market are not found. */
     async offersByIds(actor: Actor, ids: readonly number[]): Promise<VolumeOffer[]> {
       authorize(actor, 'volumes.search')
       const conditions = [...onMarketSql(volumeSizeGb.least * 1_000, database.now), sql`m.id = ANY(${[...ids]}::int[])`]
@@ -116,7 +116,7 @@ function filterSql({ conditions, sizeGb }: VolumeOfferSearch, now: Prisma.Sql): 
   return [...onMarketSql(requireSizeMb(sizeGb), now), ...conditions.map(condition => conditionSql(condition, terms))]
 }
 
-/** As `offersStorage` in domain/volumes/volumes.ts says it. */
+/** The condition of `isStorageListed` in domain/volumes/volumes.ts, and enough free disk. */
 function onMarketSql(sizeMb: number, now: Prisma.Sql): Prisma.Sql[] {
   return [sql`m.listed_until > ${now} AND m.drained_at IS NULL AND m.free_disk_mb >= ${sizeMb}`]
 }

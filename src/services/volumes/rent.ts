@@ -1,5 +1,5 @@
-// What a rental does with volumes, in its own transaction. Whoever attaches, releases or deletes a volume has taken its
-// machine first, so what is read of a volume of that machine stays so.
+// Volumes in the transaction of a rental. Attaching, releasing and deleting a volume require the lock on its machine,
+// so volumes of a locked machine do not change.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { columnsOf, insertSql } from '../../database/rows.ts'
@@ -18,8 +18,8 @@ const volumeColumns = columnsOf(Prisma.VolumeScalarFieldEnum)
 const attachmentColumns = columnsOf(Prisma.VolumeAttachmentScalarFieldEnum)
 
 /**
- * The caller's volumes, without those that are deleted or another's. With `lock` they are taken for the rest of the
- * transaction; without, nobody is waited for, and they are as they were last committed.
+ * The caller's volumes that are not deleted. With `lock` they stay locked until the transaction ends. Without it, the
+ * read does not wait and sees the last commit.
  */
 export async function loadVolumeFacts(
   tx: Transaction,
@@ -38,8 +38,8 @@ export async function loadVolumeFacts(
 }
 
 /**
- * Makes volumes with a rental. The machine's free disk is left as it is: the caller takes `newVolumesMb` of it, with
- * the instance's own disk.
+ * Creates volumes with a rental. Does not change the machine's free disk: the caller subtracts `newVolumesMb` with the
+ * instance's own disk.
  */
 export async function createMountedVolumes(
   tx: Transaction,
@@ -52,7 +52,7 @@ export async function createMountedVolumes(
   return newVolumes.map(({ mountPath }, index) => ({ volumeId: ids[index] as bigint, mountPath }))
 }
 
-/** Attaches volumes that are free, and on the instance's machine. */
+/** Attaches volumes, which must be free and on the instance's machine. */
 export async function attachVolumes(
   tx: Transaction,
   instance: { id: bigint; machineId: number; accountId: number },
@@ -64,23 +64,23 @@ export async function attachVolumes(
   await tx.rows(insertSql('volume_attachments', attachmentColumns, rows))
 }
 
-/** Its container is gone, so the volumes can be in another. The machine must be locked. */
+/** Releases the volumes of an instance whose container is gone. The machine must be locked. */
 export async function releaseVolumes(tx: Transaction, instanceId: bigint, at: Date): Promise<void> {
   await tx.rows(sql`
     UPDATE volume_attachments SET released_at = ${at} WHERE instance_id = ${instanceId} AND released_at IS NULL`)
 }
 
-/** The ids of new volumes, in their order. */
+/** Inserts volumes and returns their ids in the same order. */
 export async function insertVolumes(
   tx: Transaction,
   { accountId, apiKeyId }: Actor,
   machine: Machine,
-  wishes: NewVolume[],
+  newVolumes: NewVolume[],
   at: Date,
 ): Promise<bigint[]> {
-  if (wishes.length === 0) return []
+  if (newVolumes.length === 0) return []
   const { id: machineId, storageNanos } = machine
-  const rows = wishes.map(({ name, sizeGb }) => {
+  const rows = newVolumes.map(({ name, sizeGb }) => {
     const sizeMb = diskMbOf(sizeGb) as number
     const price = { storageNanos, diskNanos: diskPricePerHour(storageNanos, sizeMb) }
     return { accountId, machineId, name: name || defaultVolumeName, sizeMb, ...price, createdAt: at }

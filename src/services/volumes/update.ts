@@ -27,11 +27,11 @@ import { findVolumes } from './volumes.ts'
 const { sql } = Prisma
 
 type VolumeInput = {
-  /** The machine whose storage offer it is. */
+  /** The machine of the storage offer. */
   machineId: number
   sizeGb: number
   name?: string | undefined
-  /** Refuse when it costs more per hour. */
+  /** Refuse a volume that costs more per hour. */
   maxPriceNanos?: bigint | undefined
   idempotencyKey?: string | null | undefined
 }
@@ -40,9 +40,11 @@ export function volumeUpdateServices(deps: Deps) {
   const { database } = deps
 
   return {
-    /** Makes a volume on a machine, of its free disk. */
-    async create(actor: Actor, wish: VolumeInput): Promise<{ volume: Volume; replayed: boolean }> {
-      const { machineId, sizeGb, name, maxPriceNanos, idempotencyKey } = wish
+    /** Creates a volume on the free disk of a machine. */
+    async create(
+      actor: Actor,
+      { machineId, sizeGb, name, maxPriceNanos, idempotencyKey }: VolumeInput,
+    ): Promise<{ volume: Volume; replayed: boolean }> {
       authorize(actor, 'volumes.create', { machineId, sizeGb })
       const issues = newVolumeIssues({ name, sizeGb })
       if (issues.length > 0) throw invalidInput(issues)
@@ -50,11 +52,11 @@ export function volumeUpdateServices(deps: Deps) {
       const request = { operation: 'volumes.create' as const, input, idempotencyKey }
       const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
         await requireCredit(tx, actor, tx.at)
-        // No machine has a larger id.
+        // No machine has a larger id, and PostgreSQL rejects one.
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
         const { at } = tx
         if (!machine || !isStorageListed(machine, at)) {
-          const message = `The storage of machine ${machineId} is not on the market.`
+          const message = `The storage of machine ${machineId} is not on the market. Search for another storage offer.`
           throw new DomainError('OFFER_UNAVAILABLE', message, { instanceId: null, alternatives: [], cancelled: false })
         }
         const sizeMb = diskMbOf(sizeGb) as number
@@ -68,19 +70,19 @@ export function volumeUpdateServices(deps: Deps) {
         await checkSpendLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos: diskNanos }])
         return { id: String(id) }
       })
-      // Also when it was deleted since: a repetition is answered as the first request was.
+      // A replay is answered like the first request, even if the volume has been deleted since.
       const mine = [sql`v.id = ${result.id}::bigint`, sql`v.account_id = ${actor.accountId}`]
       const [volume] = await findVolumes(deps, mine, sql`v.id`, 1)
       return { volume: volume as Volume, replayed }
     },
 
-    /** Deletes a volume with all that is in it, and gives its disk back to the machine. */
+    /** Deletes a volume with all its data, and returns its disk to the machine. */
     async delete(actor: Actor, id: bigint): Promise<void> {
       authorize(actor, 'volumes.delete', { id: Number(id) })
       await transaction(database, async tx => {
-        const [seen] = await tx.rows(sql`
+        const [found] = await tx.rows(sql`
           SELECT machine_id FROM volumes WHERE id = ${id} AND account_id = ${actor.accountId} AND deleted_at IS NULL`)
-        const machine = seen && (await lockMachine(tx, seen[0] as number))
+        const machine = found && (await lockMachine(tx, found[0] as number))
         if (!machine) throw notFound('Volume', id)
         const [volume] = await loadVolumeFacts(tx, actor, [id])
         if (!volume) throw notFound('Volume', id)

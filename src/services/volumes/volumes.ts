@@ -26,7 +26,7 @@ export function volumeServices(deps: DataDeps) {
     findVolumes(deps, conditions, order, limit)
 
   return {
-    /** The volumes of the account, the newest first. */
+    /** The volumes of the account, newest first. */
     async page(actor: Actor, page: PageArguments): Promise<PageResult<Volume>> {
       authorize(actor, 'volumes.list')
       const { limit, backward, cursor } = parsePage(page)
@@ -39,7 +39,7 @@ export function volumeServices(deps: DataDeps) {
       return pageOf(found, { limit, backward, cursor }, ({ id }) => printVolumeCursor(id))
     },
 
-    /** So many of the newest, in one list. */
+    /** The newest `limit` volumes of the account. */
     async list(actor: Actor, limit: number): Promise<Volume[]> {
       authorize(actor, 'volumes.list')
       return await find(ownVolumesSql(actor), sql`v.id DESC`, limit)
@@ -53,7 +53,7 @@ export function volumeServices(deps: DataDeps) {
       return row?.[0] as number
     },
 
-    /** Volumes of the account by id. Deleted ones are not found, and neither are another's. */
+    /** Volumes of the account by id. Does not find deleted volumes or those of other accounts. */
     async byIds(actor: Actor, ids: readonly bigint[]): Promise<Volume[]> {
       authorizeEach(actor, 'volumes.get', ids)
       const wanted = [...ownVolumesSql(actor), sql`v.id = ANY(${ids.map(String)}::bigint[])`]
@@ -62,7 +62,7 @@ export function volumeServices(deps: DataDeps) {
   }
 }
 
-/** For services: whoever asks has been asked for his permission. */
+/** Internal: does not authorize; callers must have. */
 export async function findVolumes(
   { database }: DataDeps,
   conditions: Prisma.Sql[],

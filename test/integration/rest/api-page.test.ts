@@ -19,25 +19,25 @@ afterAll(() => app.close())
 
 const findAll = (pattern: RegExp) => [...page.matchAll(pattern)].map(([, found]) => found as string)
 
-describe('the page of the interface', () => {
-  it('is HTML for anybody, which may run nothing and load nothing', () => {
+describe('the documentation page', () => {
+  it('is HTML that needs no key, runs no script and loads nothing', () => {
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'unsafe-inline';/)
     expect(page).toMatch(/^<!doctype html>/)
     expect(page).not.toMatch(/<(script|link|img|iframe)|\son\w+=|\ssrc=|url\(/i)
   })
 
-  it('has every route, and everything that the routes say', async () => {
+  it('shows every route with its texts', async () => {
     const text = page.replace(/<[^>]*>/g, '')
     const plain = text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')
     for (const { method, path, operationId, summary, about, failures = [] } of routes) {
       expect(page).toContain(`<section id="${operationId}">`)
-      for (const said of [`${method} ${path}`, summary, about, ...failures.map(({ when }) => when)])
-        expect(plain).toContain(said)
+      for (const expected of [`${method} ${path}`, summary, about, ...failures.map(({ when }) => when)])
+        expect(plain).toContain(expected)
     }
   })
 
-  it('describes every field of every shape', async () => {
+  it('describes every field of every schema', async () => {
     const { body } = await app.rest(undefined, 'GET', '/openapi.json')
     for (const [name, { properties = {}, description }] of Object.entries<Record<string, string | object>>(
       body.components.schemas,
@@ -49,7 +49,7 @@ describe('the page of the interface', () => {
     }
   })
 
-  it('leads nowhere but to its own parts and to the document', () => {
+  it('links only to its own sections and to the OpenAPI document', () => {
     const ids = findAll(/\sid="([^"]*)"/g)
     expect(new Set(ids).size).toBe(ids.length)
     const links = findAll(/href="([^"]*)"/g)
@@ -58,7 +58,7 @@ describe('the page of the interface', () => {
   })
 })
 
-it('a text in HTML is never HTML', () => {
+it('escapes text in HTML', () => {
   expect(html`<p title="${'"'}">${`<b> & 'c'`}${html`<i>${'>'}</i>`}${[]}</p>`.html).toBe(
     '<p title="&quot;">&lt;b&gt; &amp; &#39;c&#39;<i>&gt;</i></p>',
   )

@@ -1,4 +1,4 @@
-// Creations as the clients that there are write them, and what they come to.
+// Rent requests as existing clients write them, and the instances that they create.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -18,12 +18,12 @@ afterAll(() => app.close())
 
 it.each<[string, object, object]>([
   [
-    'disk_space for disk, and a name that begins with an underscore',
+    'disk_space for disk, and a variable name that starts with an underscore',
     { image: 'ubuntu', disk_space: 20, env: { _a: '1' } },
     { disk_space: 20, extra_env: [['_a', '1']], image_runtype: 'ssh_proxy' },
   ],
   [
-    'every absent field as null, beside fields of another version',
+    'null for every absent field, and fields of another API version',
     {
       ...{ image: 'ubuntu', disk: 20.5, template_id: null, template_hash_id: null, label: null, price: null },
       ...{ args: null, args_str: null, vm: null, use_ssh: null, volume_info: null, runtype: 'ssh', env: null },
@@ -31,7 +31,7 @@ it.each<[string, object, object]>([
     { disk_space: 20.5, label: null, is_bid: false, extra_env: [] },
   ],
   [
-    'an entrypoint as onstart in the mode args, with a list of arguments',
+    'onstart with a list of arguments in the mode args',
     {
       ...{ client_id: 'me', image: 'ubuntu:22.04', disk: 100, label: 'x', user: 'root', runtype: 'args' },
       ...{
@@ -84,7 +84,7 @@ it.each<[string, object, object]>([
   expect(await rentals.read(key, made.new_contract)).toMatchObject(row)
 })
 
-it('takes a volume that is made with it, and attaches it later by the id that it was given', async () => {
+it('creates a volume with the instance, and attaches it to a later instance by its id', async () => {
   const offer = await rentals.newOffer()
   const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offer}`)
   const { machine_id } = row as { machine_id: number }

@@ -31,7 +31,7 @@ afterAll(() => {
   server.closeAllConnections()
 })
 
-/** What the server says to these bytes, until it is silent or closes. */
+/** Sends bytes, and returns the answer up to `end` or until the server is silent or closes. */
 async function sendBytes(bytes: string, end = '"msg"'): Promise<{ status: number | undefined; text: string }> {
   reachedPaths = []
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -48,12 +48,12 @@ async function sendBytes(bytes: string, end = '"msg"'): Promise<{ status: number
   return { status: status === undefined ? undefined : Number(status), text }
 }
 
-describe('the front guard', () => {
+describe('the HTTP server', () => {
   it.each([
     ['a host with a port', 'Host: 127.0.0.1:4000'],
     ['an IPv6 host', 'Host: [::1]:4000'],
     ['one key', 'Host: x\r\nAuthorization: Bearer a'],
-  ])('lets %s through', async (_what, headers) => {
+  ])('accepts %s', async (_what, headers) => {
     expect((await sendBytes(`GET /x HTTP/1.1\r\n${headers}\r\n\r\n`)).status).toBe(200)
     expect(reachedPaths).toEqual(['/x'])
   })
@@ -64,7 +64,7 @@ describe('the front guard', () => {
     ['a host that is a path', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n'],
     ['a host that is a user', 'GET / HTTP/1.1\r\nHost: user@a\r\n\r\n'],
     ['a host with two ports', 'GET / HTTP/1.1\r\nHost: a:b:c\r\n\r\n'],
-    ['a host with a port that no port is', 'GET / HTTP/1.1\r\nHost: a:99999\r\n\r\n'],
+    ['a host with an invalid port', 'GET / HTTP/1.1\r\nHost: a:99999\r\n\r\n'],
     ['half an IPv6 host', 'GET / HTTP/1.1\r\nHost: [\r\n\r\n'],
     ['a host of colons', 'GET / HTTP/1.1\r\nHost: :::\r\n\r\n'],
     ['an empty host', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
@@ -85,7 +85,7 @@ describe('the front guard', () => {
     expect(reachedPaths).toEqual([])
   })
 
-  it('says why, in the shape of every failure', async () => {
+  it('explains a refusal in the failure format', async () => {
     const { text } = await sendBytes('GET / HTTP/1.1\r\nHost: a b\r\n\r\n')
     expect(text).toContain(
       '{"success":false,"error":"bad_request","msg":"The request must have exactly one Host header, with a host name."}',
@@ -98,7 +98,7 @@ describe('the front guard', () => {
     [400, 'bad_request', 'GET / HTTP/1.1\r\n\r\n'],
     [417, 'expectation_failed', 'POST / HTTP/1.1\r\nHost: a\r\nExpect: x\r\nContent-Length: 0\r\n\r\n'],
     [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`],
-  ])('says %i %s in JSON too', async (expected, error, bytes) => {
+  ])('answers %i %s as JSON to malformed bytes', async (expected, error, bytes) => {
     const { status, text } = await sendBytes(bytes)
     const [head = '', body = ''] = text.split('\r\n\r\n')
     expect(status).toBe(expected)
@@ -107,7 +107,7 @@ describe('the front guard', () => {
     expect(reachedPaths).toEqual([])
   })
 
-  it('does not speak into an answer that has begun', async () => {
+  it('does not write an error into a response that has begun', async () => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8')
     let text = ''
     socket.on('error', () => {})
@@ -121,14 +121,14 @@ describe('the front guard', () => {
     expect(text).not.toContain('bad_request')
   })
 
-  it('lets headers of 16 KB through, and not more', async () => {
+  it('accepts headers up to 16 KB', async () => {
     const withHeaders = (size: number) => `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(size)}\r\n\r\n`
     expect((await sendBytes(withHeaders(15_000))).status).toBe(200)
     expect((await sendBytes(withHeaders(17_000))).status).toBe(431)
   })
 })
 
-describe('where it cannot listen', () => {
+describe('an address that cannot be used', () => {
   const attempt = (port: number, host: string) =>
     listen(
       createHttpServer(async () => new Response()),
@@ -136,19 +136,22 @@ describe('where it cannot listen', () => {
       host,
     ).catch(({ message }: Error) => message)
 
-  it('names the port that is taken', async () => {
+  it('is refused with a message that names a port in use', async () => {
     const { port } = server.address() as AddressInfo
     const message = `Port ${port} on 127.0.0.1 is in use. Stop the program that uses it, or set PORT to another port.`
     expect(await attempt(port, '127.0.0.1')).toBe(message)
     await expect(checkAddress(port, '127.0.0.1')).rejects.toThrow(message)
   })
 
-  it.each(['nowhere.invalid', '192.0.2.1', '2001:db8::1'])('names the host: %s', async host => {
-    const message = `HOST is ${host}, which is not an address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
-    expect(await attempt(0, host)).toBe(message)
-  })
+  it.each(['nowhere.invalid', '192.0.2.1', '2001:db8::1'])(
+    'is refused with a message that names the host %s',
+    async host => {
+      const message = `HOST is ${host}, which is not an address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
+      expect(await attempt(0, host)).toBe(message)
+    },
+  )
 
-  it('leaves an address free that it tried', async () => {
+  it('is not kept busy by a check', async () => {
     const free = createHttpServer(async () => new Response())
     await listen(free, 0, '127.0.0.1')
     const { port } = free.address() as AddressInfo
@@ -159,7 +162,7 @@ describe('where it cannot listen', () => {
   })
 })
 
-it('shows nothing of a bug', async () => {
+it('hides the details of a bug', async () => {
   const { status, text } = await sendBytes('GET /bug HTTP/1.1\r\nHost: a\r\n\r\n')
   expect(status).toBe(500)
   expect(text).toContain('content-type: application/json')
@@ -169,21 +172,21 @@ it('shows nothing of a bug', async () => {
   expect(text).not.toContain('secret')
 })
 
-it('answers a body that is too large, also when its length is not declared', async () => {
+it('refuses a body that is too large, even without a declared length', async () => {
   const head = 'POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
   const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`
   const { text } = await sendBytes(`${head}${chunk.repeat(100)}0\r\n\r\n`)
   expect(text).toContain(`"The body is larger than ${maxBodyBytes} bytes."`)
-  // Some clients read nothing before they have sent all.
+  // Some clients read no response before they have sent the whole body.
   await sendBytes(`${head}${chunk.repeat(100)}0\r\n\r\nGET /after HTTP/1.1\r\nHost: a\r\n\r\n`, '\r\n0\r\n\r\n')
   expect(reachedPaths).toEqual(['/body', '/after'])
 })
 
-it.each(['TRACE / HTTP/1.1', 'GET //[ HTTP/1.1', 'GET /%zz HTTP/1.1'])('has no trouble with %s', async line => {
+it.each(['TRACE / HTTP/1.1', 'GET //[ HTTP/1.1', 'GET /%zz HTTP/1.1'])('serves %s', async line => {
   expect((await sendBytes(`${line}\r\nHost: a\r\n\r\n`)).status).toBe(200)
 })
 
-it('has a limit for everything that can last', () => {
+it('has a timeout or a limit for every phase of a connection', () => {
   expect(server).toMatchObject({
     headersTimeout: 5_000,
     requestTimeout: 15_000,
@@ -193,7 +196,7 @@ it('has a limit for everything that can last', () => {
   })
 })
 
-it('cuts off who never finishes a header', async () => {
+it('closes a connection that never finishes its headers', async () => {
   const impatientServer = createHttpServer(async () => new Response())
   impatientServer.headersTimeout = 300
   impatientServer.listen(0, '127.0.0.1')

@@ -1,4 +1,4 @@
-// All that one answer says of a list was so at one instant, whatever is done to it meanwhile.
+// Each list answer is one snapshot, even if the list changes while it is read.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -19,14 +19,14 @@ afterAll(() => app.close())
 
 const get = async (path: string) => (await app.rest(key, 'GET', path)).body
 
-it('invoices are as many as there are said to be', async () => {
+it('returns as many invoices as it counts', async () => {
   const grant = () => app.operations.accounts.grantCredit(email, { amountNanos: 1_000_000_000n })
   const { results, total } = await interruptAfterStatement(() => get('/api/v1/invoices/'), /FROM ledger_entries/, grant)
   expect([results.length, total]).toEqual([1, 1])
   expect(await get('/api/v1/invoices/')).toMatchObject({ count: 2, total: 2 })
 })
 
-it('instances have the labels that are counted', async () => {
+it('counts the labels of the instances that it returns', async () => {
   const rentals = rentalsOf(app)
   for (const label of ['one', 'two']) await rentals.rent(key, { label })
   const changeLabel = () => app.sql(`UPDATE instances SET label = 'other' WHERE label = 'two'`)
@@ -40,7 +40,7 @@ it('instances have the labels that are counted', async () => {
   expect(await get('/api/v1/instances/')).toMatchObject({ label_counts: { one: 1, other: 1 } })
 })
 
-it('templates go on behind the last that was shown, though it is another since', async () => {
+it('continues templates after the last one returned, even if that has changed since', async () => {
   for (const name of ['a', 'b', 'c'])
     await app.rest(key, 'POST', '/template/', { name, image: 'ubuntu', private: true })
   const path = '/api/v1/template/?order_by=name&limit=1'

@@ -1,4 +1,4 @@
-// Every list that is filtered, ordered and cut by what stands in its URL is asked in the same words.
+// All lists take their filters, order and columns from the URL in the same form.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -51,7 +51,7 @@ describe.each(lists)('%s', (path, column, order) => {
     return rows
   }
 
-  it('is in the direction that is asked for, in capitals or not', async () => {
+  it('is sorted in the requested direction, in upper or lower case', async () => {
     const ascending = await readRows({ [order]: [{ col: column, dir: 'asc' }] })
     for (const dir of ['desc', 'DESC', 'Desc']) {
       expect(await readRows({ [order]: [{ col: column, dir }] })).toEqual(ascending.toReversed())
@@ -59,7 +59,7 @@ describe.each(lists)('%s', (path, column, order) => {
     expect(await readRows({ [order]: [{ col: column, dir: 'ASC' }] })).toEqual(ascending)
   })
 
-  it('takes an order in each of its forms', async () => {
+  it('accepts each form of an order', async () => {
     const rows = await readRows({ [order]: [{ col: column, dir: 'desc' }] })
     for (const form of [[[column, 'desc']], [column, 'desc'], { col: column, dir: 'desc' }])
       expect(await readRows({ [order]: form })).toEqual(rows)
@@ -76,14 +76,14 @@ describe.each(lists)('%s', (path, column, order) => {
     },
   )
 
-  it('takes "null" and "" for nothing', async () => {
+  it('treats "null" and "" as absent', async () => {
     const all = await readRows({})
     for (const nothing of ['null', ''])
       for (const name of ['select_filters', 'select_cols', order, 'limit', 'after_token'])
         expect(await readRows({ [name]: nothing })).toEqual(all)
   })
 
-  it.skipIf(path.includes('bundles'))('refuses what is no column to filter by', async () => {
+  it.skipIf(path.includes('bundles'))('refuses a filter by an unknown column', async () => {
     const answer = await readList(path, { select_filters: { no_such: { eq: 1 } } })
     expect([answer.status, answer.msg]).toEqual([
       400,
@@ -91,7 +91,7 @@ describe.each(lists)('%s', (path, column, order) => {
     ])
   })
 
-  it('refuses lists in lists that mean nothing', async () => {
+  it('refuses deeply nested lists', async () => {
     const deep = `${'['.repeat(3_000)}${']'.repeat(3_000)}`
     for (const name of ['select_filters', 'select_cols', order].slice(path.includes('bundles') ? 1 : 0))
       expect((await readList(path, { [name]: deep })).status).toBe(
@@ -100,7 +100,7 @@ describe.each(lists)('%s', (path, column, order) => {
   })
 })
 
-it('a search for storage is in the direction that is asked for', async () => {
+it('sorts a search for storage in the requested direction', async () => {
   const ask = (order: unknown) => app.rest(key, 'POST', '/volumes/search/', { order, allocated_storage: 1 })
   const ascending = (await ask([['disk_space', 'asc']])).body.offers
   const machines = (offers: { id: number }[]) => offers.map(({ id }) => id)

@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-it.each(['openapi.json', 'docs/'])('is compressed, and not sent again to who has it: %s', async name => {
+it.each(['openapi.json', 'docs/'])('compresses %s, and answers 304 to a client that has it', async name => {
   const ask = (headers: Record<string, string>) =>
     app.fetch(new Request(`http://berth.test/api/v0/${name}`, { headers }))
   const whole = await ask({})
@@ -50,20 +50,20 @@ it.each(['openapi.json', 'docs/'])('is compressed, and not sent again to who has
   expect([known.status, await known.text()]).toEqual([304, ''])
 })
 
-it('is served to anybody, with and without the last slash', async () => {
+it('serves the document without a key, with and without a trailing slash', async () => {
   const { status, headers, body } = await app.rest(undefined, 'GET', '/openapi.json/')
   expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
   expect(body).toEqual(document)
   expect(document).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d$/), info: { version: '1.0.0' } })
 })
 
-/** What a linter of such documents says. */
+/** The problems that an OpenAPI linter finds. */
 async function lintDocument(document: object): Promise<string[]> {
   const spectral = new core.Spectral()
   const rules = {
     // The paths of this interface end in a slash.
     'path-keys-no-trailing-slash': 'off',
-    // Whoever runs a gateway is to be asked about it, and the gateway does not know who that is.
+    // The contact would be the operator, whom the gateway does not know.
     'info-contact': 'off',
   } as const
   spectral.setRuleset({ extends: [[rulesets.oas as RulesetDefinition, 'all']], rules })
@@ -71,18 +71,18 @@ async function lintDocument(document: object): Promise<string[]> {
   return problems.map(({ code, path, message }) => `${code} at ${path.join('.')}: ${message}`)
 }
 
-it('is a valid document, with everything that makes one useful', async () => {
+it('serves a document without linter problems', async () => {
   expect(await lintDocument(document)).toEqual([])
 })
 
-it('has every route, and nothing else', () => {
+it('documents exactly the routes', () => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map(method => `${method.toUpperCase()} ${path}`),
   )
   expect(operations.toSorted()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).toSorted())
 })
 
-it('says of every operation which key may do it', () => {
+it('documents the permission that each operation needs', () => {
   for (const { method, path, operation, open } of routes) {
     const described = document.paths[path]?.[method.toLowerCase()]
     expect(described?.security).toEqual(open ? [] : undefined)
@@ -98,36 +98,36 @@ it('describes every parameter and every member of every schema', () => {
   expect(undescribed.map(({ at }) => at)).toEqual([])
 })
 
-it('names what several operations share once', () => {
+it('lists the schemas that operations share', () => {
   expect(Object.keys(document.components.schemas)).toEqual(
     expect.arrayContaining(['Offer', 'OfferSearch', 'Account', 'Failure']),
   )
 })
 
-it('has all that is named in one place', () => {
+it('has no schemas outside components', () => {
   expect(JSON.stringify(document).includes('"$defs"')).toBe(false)
 })
 
-it('says of a route what its schemas and failures say', async () => {
+it('prints the schemas and failures of a route', async () => {
   const part = route({
     method: 'PUT',
     path: '/api/v0/things/{id}/',
     operationId: 'changeThing',
     tag: 'Interface',
     summary: 'Change a thing',
-    about: 'Changes it.',
+    about: 'Changes a thing.',
     operation: 'offers.search',
-    params: z.object({ id: pathId('The thing.') }),
-    query: z.object({ force: text('Whether to insist.').optional() }),
-    body: z.object({ label: text('Its name.') }),
+    params: z.object({ id: pathId('Id of the thing.') }),
+    query: z.object({ force: text('Whether to force the change.').optional() }),
+    body: z.object({ label: text('Name of the thing.') }),
     result: z.object({ success: z.literal(true).describe('Always true.') }),
     failures: [
       { status: 400, error: 'insufficient_credit', when: 'You lack credit.' },
       {
         status: 404,
         error: 'no_such_thing',
-        when: 'It is gone.',
-        body: failureBody.extend({ things: alwaysNull('None.') }),
+        when: 'The thing is gone.',
+        body: failureBody.extend({ things: alwaysNull('Always null.') }),
       },
     ],
     answer: async () => ({ success: true as const }),
@@ -140,10 +140,16 @@ it('says of a route what its schemas and failures say', async () => {
         name: 'id',
         in: 'path',
         required: true,
-        description: 'The thing.',
+        description: 'Id of the thing.',
         schema: { type: 'integer', format: 'int64' },
       },
-      { name: 'force', in: 'query', required: false, description: 'Whether to insist.', schema: { type: 'string' } },
+      {
+        name: 'force',
+        in: 'query',
+        required: false,
+        description: 'Whether to force the change.',
+        schema: { type: 'string' },
+      },
     ],
     requestBody: { required: true, content: { 'application/json': { schema: { required: ['label'] } } } },
     responses: {
@@ -157,27 +163,27 @@ it('says of a route what its schemas and failures say', async () => {
   })
 })
 
-describe('an answer that the document does not have', () => {
+describe('requireDocumented', () => {
   const failure = { success: false, error: 'auth_error', msg: '' }
   const named = { id: 1, email: '', username: '', fullname: '', ssh_key: '', sid: '', email_verified: false }
   const money = { credit: 0, balance: 0, balance_threshold: 0, balance_threshold_enabled: false, api_key: null }
   const account = { ...named, ...money, can_pay: true, has_billing: true }
 
   it.each([
-    ['lacks nothing', 200, account, true],
-    ['has a field more', 200, { ...account, admin: true }, false],
-    ['lacks a field', 200, { id: 1 }, false],
-    ['has another type', 200, { ...account, id: '1' }, false],
-    ['is a failure with its code', 401, failure, true],
-    ['is a failure with another code', 401, { ...failure, error: 'no' }, false],
-    ['is a failure without words', 401, { success: false, error: 'auth_error' }, false],
-    ['has another status', 402, failure, false],
-  ])('fails a test: one that %s', async (_what, status, body, fine) => {
-    const asked = requireDocumented(async () => jsonResponse(status, body))(
+    ['accepts a complete answer', 200, account, true],
+    ['refuses an additional field', 200, { ...account, admin: true }, false],
+    ['refuses a missing field', 200, { id: 1 }, false],
+    ['refuses a field of another type', 200, { ...account, id: '1' }, false],
+    ['accepts a documented failure', 401, failure, true],
+    ['refuses an undocumented error code', 401, { ...failure, error: 'no' }, false],
+    ['refuses a failure without msg', 401, { success: false, error: 'auth_error' }, false],
+    ['refuses an undocumented status', 402, failure, false],
+  ])('%s', async (_what, status, body, fine) => {
+    const answering = requireDocumented(async () => jsonResponse(status, body))(
       new Request('http://berth.test/api/v0/users/current'),
     )
     expect(
-      await asked.then(
+      await answering.then(
         () => true,
         () => false,
       ),
@@ -187,7 +193,7 @@ describe('an answer that the document does not have', () => {
 
 type Member = { at: string; member: Record<string, unknown> }
 
-/** Every entry of every "properties" and "parameters", however deep. */
+/** Every entry of every "properties" and "parameters", at any depth. */
 function listMembers(value: unknown, at: string): Member[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => {

@@ -1,4 +1,4 @@
-// Paths of the REST face that are not what they seem: without a route, with a word for an id, or with slashes twice.
+// Unusual REST paths: without a route, with a word in place of an id, or with double slashes.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -23,7 +23,7 @@ async function ask(method: string, path: string, headers: Record<string, string>
   return { status: response.status, allow: response.headers.get('allow'), text: await response.text() }
 }
 
-it.each(['/api/v0/', '/api/v0'])('%s leads to the documentation, without a key', async path => {
+it.each(['/api/v0/', '/api/v0'])('links to the documentation without a key at %s', async path => {
   const { status, text } = await ask('GET', path, { authorization: '' })
   expect(status).toBe(200)
   const links = JSON.parse(text)
@@ -42,7 +42,7 @@ describe('a word in the place of an id', () => {
     ['GET', '/api/v0/instances/pending-price-increases/', /no increases to accept or reject/],
     ['PUT', '/api/v0/instances/accept-price-increase/', /no increases to accept or reject/],
     ['PUT', '/api/v0/instances/reject-price-increase/', /no increases to accept or reject/],
-  ])('%s %s says what to do instead', async (method, path, instead) => {
+  ])('is answered with advice at %s %s', async (method, path, instead) => {
     const { status, text } = await ask(method, path)
     expect([status, JSON.parse(text)]).toEqual([
       404,
@@ -51,7 +51,7 @@ describe('a word in the place of an id', () => {
   })
 
   it.each(['/api/v0/instances/reboot/', '/api/v0/instances/balance/', '/api/v0/users/me/templates/'])(
-    'is not an id where another path goes on with it: %s',
+    'is not taken for an id if it starts another path: %s',
     async path => {
       const { status, text } = await ask('GET', path)
       expect([status, JSON.parse(text)]).toEqual([
@@ -61,24 +61,27 @@ describe('a word in the place of an id', () => {
     },
   )
 
-  it('is refused as before where it is no word of the API', async () => {
+  it('is refused as an invalid id if it is unknown', async () => {
     expect(await ask('GET', '/api/v0/instances/mine/')).toMatchObject({ status: 400 })
   })
 })
 
-describe('a method that does not work', () => {
-  it.each(['PUT', 'DELETE'])('%s is told of those that do, and of none that answers 501', async method => {
-    const { status, allow, text } = await ask(method, '/api/v0/charges/')
-    expect([status, allow]).toEqual([405, 'GET, HEAD'])
-    expect(JSON.parse(text).msg).toBe(`${method} is not allowed on /api/v0/charges/. Allowed: GET, HEAD.`)
-  })
+describe('a method that a path does not accept', () => {
+  it.each(['PUT', 'DELETE'])(
+    'is answered with the methods that work, without those that answer 501: %s',
+    async method => {
+      const { status, allow, text } = await ask(method, '/api/v0/charges/')
+      expect([status, allow]).toEqual([405, 'GET, HEAD'])
+      expect(JSON.parse(text).msg).toBe(`${method} is not allowed on /api/v0/charges/. Allowed: GET, HEAD.`)
+    },
+  )
 
   it.each([
     '/api/v0/commands/rsync/',
     '/api/v0/commands/schedule_job/',
     '/api/v0/volumes/copy/',
     '/api/v0/instances/prepay/1/',
-  ])('on %s is told what to do instead, since no method works there', async path => {
+  ])('is answered with advice on %s, where no method works', async path => {
     const { status, allow, text } = await ask('GET', path)
     expect([status, allow, JSON.parse(text).msg]).toEqual([
       404,
@@ -88,9 +91,9 @@ describe('a method that does not work', () => {
   })
 })
 
-describe('a path with two slashes for one', () => {
+describe('a path with double slashes', () => {
   it.each(['//api/v0//instances/', '/api//v0/users/current', '/api/v0///bundles/?q={}'])(
-    'is served as with one: %s',
+    'is served like one with single slashes: %s',
     async path => {
       const { status } = await ask('GET', path)
       expect(status).toBe((await ask('GET', path.replaceAll(/\/{2,}/g, '/'))).status)
@@ -98,12 +101,12 @@ describe('a path with two slashes for one', () => {
     },
   )
 
-  it('is not that of the list where an id is missing at its end', async () => {
+  it('does not match the list if the id at its end is missing', async () => {
     expect(await ask('DELETE', '/api/v0/instances//')).toMatchObject({ status: 404 })
     expect(await ask('DELETE', '/api/v0/instances/1/ssh//')).toMatchObject({ status: 404 })
   })
 
-  it('needs a key where that with one does', async () => {
+  it('needs a key like one with single slashes', async () => {
     expect((await ask('GET', '//api/v0//instances/', { authorization: '' })).status).toBe(401)
     expect((await ask('GET', '//metrics')).status).toBe(404)
   })

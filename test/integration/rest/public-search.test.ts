@@ -1,4 +1,4 @@
-// Search without a key, where the operator lets everybody search.
+// Searches without a key, with and without PUBLIC_SEARCH.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -27,8 +27,8 @@ const searches: [method: string, path: string, body: object | undefined][] = [
   ['POST', '/volumes/search/', { limit: 3000 }],
 ]
 
-describe('a search without a key', () => {
-  it.each(searches)('by %s %s is answered as one with a key', async (method, path, body) => {
+describe('a search without a valid key', () => {
+  it.each(searches)('gets the same answer as with a key with PUBLIC_SEARCH: %s %s', async (method, path, body) => {
     const [withKey, withoutKey] = [
       await publicApp.rest(key, method, path, body),
       await publicApp.rest(undefined, method, path, body),
@@ -38,18 +38,18 @@ describe('a search without a key', () => {
     expect(withoutKey.body).toEqual(withKey.body)
   })
 
-  it.each(searches)('by %s %s is refused where nobody opened it', async (method, path, body) => {
+  it.each(searches)('is refused without PUBLIC_SEARCH: %s %s', async (method, path, body) => {
     const { status, body: failure } = await closedApp.rest(undefined, method, path, body)
     expect([status, failure.error]).toEqual([401, 'auth_error'])
   })
 
-  it.each(searches)('by %s %s with a key that is none is refused', async (method, path, body) => {
+  it.each(searches)('is refused with an invalid key: %s %s', async (method, path, body) => {
     expect((await publicApp.rest('nonsense', method, path, body)).status).toBe(401)
     const inUrl = `${path}${path.includes('?') ? '&' : '?'}api_key=nonsense`
     expect((await publicApp.rest(undefined, method, inUrl, body)).status).toBe(401)
   })
 
-  it('opens nothing else', async () => {
+  it('does not open other routes', async () => {
     for (const [method, path] of [
       ['GET', '/instances/'],
       ['GET', '/users/current/'],

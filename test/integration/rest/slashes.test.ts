@@ -1,4 +1,4 @@
-// Both forms of every path, with its last slash and without, are the same.
+// Every path works the same with and without its trailing slash.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -34,15 +34,15 @@ async function ask(key: string | undefined, { method, path, body }: Example, sla
   }
 }
 
-/** An answer without what is one's own in it: ids, secrets, instants, and how many there are of a thing. */
+/** The types of an answer, without the values that differ between accounts and the lengths of lists. */
 function typesOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(typesOf)
   if (typeof value !== 'object' || value === null) return value === null ? null : typeof value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, typesOf(member)]))
 }
 
-describe('with and without its last slash', () => {
-  it.each(everyRoute)('%s is the same to who may ask, and to who may not', async (_name, route) => {
+describe('a path with and without its trailing slash', () => {
+  it.each(everyRoute)('answers %s the same, with a key and without', async (_name, route) => {
     const answers = []
     for (const slash of [true, false]) {
       const site = { app, rentals, key: await app.newKey(null, someCredit) }

@@ -1,4 +1,4 @@
-// One test per row of the specification's table of what a creation asks for, and per rule below it.
+// One test per row of the specification's table of creation fields, and per rule below it.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -16,9 +16,9 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** The row of an instance that was made of this. */
+/** Rents with this body, and returns the row of the instance. */
 const rentAndRead = async (body: object) => await rentals.read(key, await rentals.rent(key, body))
-/** What only GraphQL shows of a launch. */
+/** Rents with this body, and returns the launch fields that only GraphQL has. */
 const rentAndReadLaunch = async (body: object) => {
   const id = await rentals.rent(key, body)
   const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { lab directory onStart warnings } } }`)
@@ -68,7 +68,7 @@ describe('runtype', () => {
     expect(await rentAndRead({})).toMatchObject({ image_runtype: 'ssh_proxy' })
   })
 
-  it('is one of those that there are', async () => {
+  it('must be a known launch mode', async () => {
     expect(await rentals.tryRent(key, { image: 'ubuntu', runtype: 'telnet' })).toMatchObject(
       invalidArgs(expect.stringMatching(/^runtype: must be one of ssh_direct, /)),
     )
@@ -84,7 +84,7 @@ describe('target_state', () => {
     expect(await rentAndRead({})).toMatchObject({ intended_status: 'running' })
   })
 
-  it('is nothing else', async () => {
+  it('cannot be any other state', async () => {
     expect(await rentals.tryRent(key, { image: 'ubuntu', target_state: 'paused' })).toMatchObject(
       invalidArgs('target_state: must be one of running, stopped.'),
     )
@@ -163,7 +163,7 @@ describe('lang_utf8', () => {
 describe('image_login', () => {
   const image_login = '-u "me myself" -p hunter2hunter2 registry.example.com'
 
-  it('is registry credentials, which nobody reads again', async () => {
+  it('is registry credentials, which are never shown again', async () => {
     const id = await rentals.rent(key, { image_login })
     expect(JSON.stringify(await rentals.read(key, id))).not.toContain('hunter2')
     const [row] = await app.sql(
@@ -217,7 +217,7 @@ describe('volume_info', () => {
     expect(answer).toMatchObject({ status: 404, body: { success: false, error: 'not_found' } })
   })
 
-  it('names the volume, and is not left out when it does not', async () => {
+  it('is refused without a volume_id', async () => {
     const answer = await rentals.tryRent(key, { image: 'ubuntu', volume_info: { mount_path: '/data' } })
     expect(answer).toMatchObject(invalidArgs('volume_info.volume_id: is required.'))
   })
@@ -227,11 +227,11 @@ describe('Rule 1', () => {
   it.each([
     ['a list', ['A=1']],
     ['an object for a value', { A: {} }],
-    ['a flag that nobody knows', { '--gpus all': '1' }],
-    ['a port without its other side', { '-p 80': '1' }],
-    ['a port that is none', { '-p 0:80': '1' }],
+    ['an unknown flag', { '--gpus all': '1' }],
+    ['a port without the container port', { '-p 80': '1' }],
+    ['an invalid port', { '-p 0:80': '1' }],
     ['a port with another value', { '-p 80:80': '2' }],
-    ['a name that is none', { '1A': 'x' }],
+    ['an invalid name', { '1A': 'x' }],
   ])('env is a JSON object of variables and port mappings: not %s', async (_what, env) => {
     expect(await rentals.tryRent(key, { image: 'ubuntu', env })).toMatchObject(
       invalidArgs(expect.stringMatching(/^env/)),

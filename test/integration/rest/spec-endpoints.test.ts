@@ -84,7 +84,7 @@ describe('2. Create an instance from an offer', () => {
     expect(await rentals.tryRent(key, { label: 'x' })).toMatchObject({ status: 400, body: { error: 'invalid_args' } })
   })
 
-  it('a success carries new_contract, an integer, the new instance ID', async () => {
+  it('a success carries new_contract, the integer ID of the new instance', async () => {
     const { body } = await rentals.tryRent(key, { image: 'ubuntu' })
     expect(Number.isInteger(body.new_contract)).toBe(true)
     expect(await rentals.read(key, body.new_contract)).toMatchObject({ id: body.new_contract })
@@ -95,7 +95,7 @@ describe('2. Create an instance from an offer', () => {
     expect(await app.rest(key, 'POST', `/asks/${id}/`, { image: 'ubuntu' })).toMatchObject({ status: 200 })
   })
 
-  it.each(['PUT', 'POST'])('a machine that was rented by someone else meanwhile fails a %s', async method => {
+  it.each(['PUT', 'POST'])('a %s fails if someone else has rented the machine', async method => {
     const id = await rentals.newOffer()
     const other = await app.newKey(null, someCredit)
     await app.rest(other, 'PUT', `/asks/${id}/`, { image: 'ubuntu' })
@@ -148,7 +148,7 @@ describe('4. Get one instance', () => {
 })
 
 describe('5. Get current user', () => {
-  it('answers the account object: a success confirms that the key is valid', async () => {
+  it('answers the account object, which confirms that the key is valid', async () => {
     const { status, body } = await app.rest(await app.newKey(null, someCredit), 'GET', '/users/current/')
     expect([status, body]).toMatchObject([200, { email: expect.stringContaining('@'), credit: 100, ssh_key: '' }])
     expect((await app.rest('wrong', 'GET', '/users/current/')).status).toBe(401)
@@ -173,7 +173,7 @@ describe('Authentication', () => {
     }
   })
 
-  it('rule 3: the default key has full access, and a scoped key what its categories say', async () => {
+  it('rule 3: the default key has full access, and a scoped key only its categories', async () => {
     const reader = await app.newScopedKey(key, { api: { misc: {}, user_read: {}, instance_read: {} } })
     const id = await rentals.rent(key)
     expect((await app.rest(reader, 'GET', `/instances/${id}/`)).status).toBe(200)
@@ -206,7 +206,7 @@ describe('Versioning', () => {
   it('paths begin with /api/v0/, and the interface description carries the version 1.0.0', async () => {
     const { body } = await app.rest(undefined, 'GET', '/openapi.json')
     expect(body.info.version).toBe('1.0.0')
-    // What has a second version has the first one too.
+    // Every path of a second version exists in the first one too.
     const others = Object.keys(body.paths).filter(path => !path.startsWith('/api/v0/'))
     expect(others.filter(path => !body.paths[path.replace('/api/v1/', '/api/v0/')])).toEqual([])
   })

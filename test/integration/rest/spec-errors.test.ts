@@ -26,7 +26,7 @@ describe('Errors, bulk update', () => {
     ['an empty list', { ids: [], state: 'stopped' }],
     ['no list', { state: 'stopped' }],
     ['a list that is null', { ids: null, state: 'running' }],
-    ['nothing at all', {}],
+    ['an empty body', {}],
   ])('400 invalid_args "ids list required" when no ids are provided: %s', async (_what, body) => {
     const { status, body: answer } = await updateInBulk(body)
     expect([status, answer]).toEqual(failure(400, 'invalid_args', 'ids list required'))
@@ -72,7 +72,7 @@ describe('Errors, any', () => {
     })
   })
 
-  it('403 for a permission failure, before anything else is said', async () => {
+  it('403 for a permission failure, before any other check', async () => {
     const reader = await app.newKey({ api: { instance_read: {} } })
     for (const body of [{}, { ids: [1], state: 'stopped' }])
       expect(await updateInBulk(body, reader)).toMatchObject({
@@ -88,7 +88,7 @@ describe('Errors of a creation', () => {
     return [answer.status, answer.body.error, answer.body.msg]
   }
 
-  it('404 no_such_ask for an offer that is gone or never was, 410 with cancel_unavail', async () => {
+  it('404 no_such_ask for an offer that is gone or unknown, 410 with cancel_unavail', async () => {
     const used = await rentals.newOffer()
     await app.rest(await app.newKey(null, muchCredit), 'PUT', `/asks/${used}/`, { image: 'ubuntu' })
     for (const id of [used, 987_654_321]) {
@@ -100,7 +100,7 @@ describe('Errors of a creation', () => {
     }
   })
 
-  it('404 no_such_ask that names the instance, when the caller used the offer up', async () => {
+  it('404 no_such_ask that names the instance, if the caller rented the offer', async () => {
     const id = await rentals.newOffer()
     const { body } = await app.rest(key, 'PUT', `/asks/${id}/`, { image: 'ubuntu' })
     const again = await app.rest(key, 'PUT', `/asks/${id}/`, { image: 'ubuntu' })
@@ -108,7 +108,7 @@ describe('Errors of a creation', () => {
     expect(again.body.msg).toContain(`instance ${body.new_contract}`)
   })
 
-  it('404 no_such_ask from the instant that its host lists it no more', async () => {
+  it('404 no_such_ask from the instant that the listing ends', async () => {
     const listedUntil = new Date(app.clock.now().getTime() + 1000)
     const ids = [await rentals.newOffer({ listedUntil }), await rentals.newOffer({ listedUntil })]
     app.clock.advance(999)
@@ -121,12 +121,12 @@ describe('Errors of a creation', () => {
     expect(await errorOf({}, await app.newKey())).toEqual([400, 'insufficient_credit', 'You lack credit.'])
   })
 
-  it('400 invalid_price for a bid under what the host accepts', async () => {
+  it('400 invalid_price for a bid below the minimum of the host', async () => {
     expect((await errorOf({ price: 0.199 })).slice(0, 2)).toEqual([400, 'invalid_price'])
     expect(await rentals.rent(key, { price: 0.2 })).toEqual(expect.any(Number))
   })
 
-  it('400 invalid_args with everything that is wrong, and nothing is rented', async () => {
+  it('400 invalid_args with every issue', async () => {
     const [status, error, msg] = await errorOf({
       image: '',
       disk: 1,
@@ -138,7 +138,7 @@ describe('Errors of a creation', () => {
     for (const name of ['env', 'image: ', 'disk: ', 'args_str: ']) expect(msg).toContain(name)
   })
 
-  it('400 invalid_args for an offer id that is none', async () => {
+  it('400 invalid_args for an invalid offer id', async () => {
     for (const id of ['abc', '1.5', '-1'])
       expect(await app.rest(key, 'PUT', `/asks/${id}/`, { image: 'ubuntu' })).toMatchObject({
         status: 400,
@@ -163,7 +163,7 @@ describe('Limits', () => {
     ['label length: 256 characters', { label: '🚀'.repeat(256) }, { label: 'x'.repeat(257) }, 'label: must'],
     ['image length: 1024 characters', { image: 'x'.repeat(1024) }, { image: 'x'.repeat(1025) }, 'image: must'],
     ['disk at least: 8 GB', { disk: 8 }, { disk: 7.999 }, 'disk: must'],
-    ['disk at most what is free', { disk: 900 }, { disk: 900.001 }, 'disk: must'],
+    ['disk at most: the free disk of the machine', { disk: 900 }, { disk: 900.001 }, 'disk: must'],
     ['price at most: 128 $/h', { price: 128 }, { price: 128.001 }, 'price: must'],
     [
       'variable name: 256 characters',

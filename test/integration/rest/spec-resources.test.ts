@@ -47,7 +47,7 @@ describe('Offer', () => {
     })
   })
 
-  it('dph_total is the total price in $/hour, and what the instance then costs', async () => {
+  it('dph_total is the total price in $/hour, which the instance then costs', async () => {
     const offerId = await rentals.newOffer({ gpuNanos: 1_234_567_890n, storageNanos: 350_000_000n })
     const { body } = await app.rest(key, 'POST', '/bundles/', { id: { eq: offerId } })
     const { body: made } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })
@@ -57,7 +57,7 @@ describe('Offer', () => {
 })
 
 describe('Instance', () => {
-  it('ends with the listing of its offer, as that was when it was rented', async () => {
+  it('ends with the listing of its offer at the time of the rental', async () => {
     const listedUntil = new Date('2027-03-04T05:06:07.000Z')
     const offerId = await rentals.newOffer({ listedUntil })
     const { body } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })
@@ -127,10 +127,10 @@ describe('Units', () => {
 describe('A row of an instance', () => {
   const recorded = JSON.parse(readFileSync(new URL('../../data/rest-rows.json', import.meta.url), 'utf8')).instance
   const typeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
-  /** There is neither a proxy nor a notebook's token yet, so these say nothing; `ssh_port` does in direct modes. */
+  /** Fields that Berth never fills: there is no notebook token. */
   const empty = { jupyter_token: 'null' }
 
-  it('has every field of a recorded one, with its type', async () => {
+  it('has every field of a recorded row, with its type', async () => {
     const id = await rentals.rentToStatus(key, 'running', {
       runtype: 'ssh_direct',
       env: { '-p 8000:8000': '1' },
@@ -149,7 +149,7 @@ describe('A row of an instance', () => {
     expect([...names, ...more].filter(name => !Number.isInteger(row[name]))).toEqual([])
   })
 
-  it('has a start_date, lists of environment and ports, and the keys of label and status before anything started', async () => {
+  it('has start_date, extra_env, ports, label and status before the first start', async () => {
     const row = await rentals.read(key, await rentals.rent(key, { target_state: 'stopped' }))
     expect(row).toMatchObject({ start_date: expect.any(Number), extra_env: [], ports: {}, volume_info: [] })
     expect(row).toMatchObject({ label: null, actual_status: 'created', uptime_mins: null })
@@ -157,7 +157,7 @@ describe('A row of an instance', () => {
     expect(row.public_ipaddr).toEqual(expect.any(String))
   })
 
-  it('has ports as docker prints them: lists by port inside, of an address and of digits', async () => {
+  it('has ports as docker prints them: lists of bindings by container port', async () => {
     const id = await rentals.rentToStatus(key, 'running', { runtype: 'ssh_direct', env: { '-p 53:53/udp': '1' } })
     const { ports, ssh_host, ssh_port, public_ipaddr } = await rentals.read(key, id)
     const binding = [{ HostIp: '0.0.0.0', HostPort: expect.stringMatching(/^\d+$/) }]

@@ -19,7 +19,7 @@ afterAll(() => app.close())
 const updateInstance = (id: number, body: object) => app.rest(key, 'PUT', `/instances/${id}/`, body)
 const readStatus = async (id: number) => (await rentals.read(key, id)).actual_status
 
-describe('Runtype, where there is an SSH proxy', () => {
+describe('Runtype, with an SSH proxy', () => {
   let proxied: TestApp
   let behindProxy: Rentals
 
@@ -61,7 +61,7 @@ describe('Runtype', () => {
     expect(row).toMatchObject({ image_args: ['serve', '--port', '80'], ssh_host: null, ssh_port: null, ports: {} })
   })
 
-  it('args gives no SSH access either where port 22 is mapped: what listens there is the image own', async () => {
+  it('args gives no SSH access even if port 22 is mapped, since the image serves that port', async () => {
     const id = await rentals.rentToStatus(key, 'running', { runtype: 'args', env: { '-p 2222:22': '1' } })
     const row = await rentals.read(key, id)
     expect(row).toMatchObject({ ssh_host: null, ssh_port: null, ports: { '22/tcp': expect.any(Array) } })
@@ -79,7 +79,7 @@ describe('Entrypoint rules', () => {
     expect(row).toMatchObject({ ssh_host: '198.18.0.1', ssh_port: expect.any(Number) })
   })
 
-  it('an onstart is run by the service entrypoint, so in runtype args it is kept and warned about', async () => {
+  it('onstart needs the entrypoint of the service, so runtype args keeps it with a warning', async () => {
     const warningsOf = async (runtype: string) => {
       const id = await rentals.rent(key, { runtype, onstart: './run' })
       const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { onStart warnings } } }`)
@@ -130,11 +130,11 @@ describe('actual_status', () => {
     await recordStatus()
     await updateInstance(id, { state: 'running' })
     await recordStatus()
-    // What is stopping runs until it has stopped.
+    // An instance runs until it has stopped.
     expect(seen).toEqual(['created', 'loading', 'running', 'running', 'stopped', 'loading', 'running'])
   })
 
-  it('is exited when a container ends by itself, whatever its exit code', async () => {
+  it('is exited when the container ends on its own, with any exit code', async () => {
     for (const exitCode of [0, 137]) {
       const id = await rentals.rentToStatus(key, 'running')
       await rentals.exit(id, exitCode)
@@ -165,7 +165,7 @@ describe('States, rule 2', () => {
 
 describe('States, rule 3', () => {
   describe.each(['exited', 'unknown', 'offline'])('once actual_status is %s', status => {
-    it('it does not reach running, whether it is asked alone or in bulk', async () => {
+    it('it does not reach running by a single or a bulk update', async () => {
       const id = await rentals.rentToStatus(key, status)
       expect(await updateInstance(id, { state: 'running' })).toMatchObject({
         status: 400,
@@ -181,7 +181,7 @@ describe('States, rule 3', () => {
       expect(await readStatus(id)).toBe(status)
     })
 
-    it('it does not reach running when its container does', async () => {
+    it('it does not reach running when its container runs', async () => {
       const id = await rentals.rentToStatus(key, status)
       await app.sql(`INSERT INTO simulated_containers (instance_id, prepared_at, up_at) VALUES (${id}, now(), now())
         ON CONFLICT (instance_id) DO UPDATE SET exit_code = NULL, down_at = NULL`)

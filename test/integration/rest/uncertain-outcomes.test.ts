@@ -1,4 +1,4 @@
-// The database is lost while a rental is committed: nobody knows whether there is one, and no client may repeat it unasked.
+// The connection to the database is lost during a commit. The outcome is unknown, so no client may retry automatically.
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -37,7 +37,7 @@ async function newMachineId(): Promise<number> {
   return (offer as { id: number }).id
 }
 
-/** An offer whose rental is lost with the database. */
+/** An offer whose rental loses the connection to the database during its commit. */
 async function offerLosingDatabase(): Promise<number> {
   const offer = await rentals.newOffer()
   await app.sql(`INSERT INTO cursed VALUES (${offer})`)
@@ -53,13 +53,13 @@ const uncertainOutcome = {
   },
 }
 
-it.each(['PUT', 'POST'])('a creation by %s says that it may have happened', async method => {
+it.each(['PUT', 'POST'])('answers outcome_unknown to a creation by %s', async method => {
   const answer = await app.rest(key, method, `/asks/${await offerLosingDatabase()}/`, { image: 'ubuntu' })
   expect(answer).toMatchObject(uncertainOutcome)
   expect(answer.headers.get('retry-after')).toBeNull()
 })
 
-it('a creation with a key says to repeat it with that, which then happens once', async () => {
+it('advises to repeat a creation with its idempotency key, which then rents once', async () => {
   const offer = await offerLosingDatabase()
   const headers = { 'idempotency-key': randomUUID() }
   const rent = async () => await app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' }, headers)
@@ -70,13 +70,13 @@ it('a creation with a key says to repeat it with that, which then happens once',
   expect((await rent()).body).toEqual(again.body)
 })
 
-it('a launch says so too', async () => {
+it('answers outcome_unknown to a launch', async () => {
   const offer = await offerLosingDatabase()
   const answer = await app.rest(key, 'PUT', '/launch_instance/', { image: 'ubuntu', q: { id: { eq: offer } } })
   expect(answer).toMatchObject(uncertainOutcome)
 })
 
-it('of many offers those are told that were rented, and what is not known, and what was not tried', async () => {
+it('reports for each of many offers whether it was rented, is uncertain or was not tried', async () => {
   const ids = [await rentals.newOffer(), await offerLosingDatabase(), await rentals.newOffer()]
   const { status, body } = await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })
   expect([status, body.results]).toMatchObject([
@@ -89,7 +89,7 @@ it('of many offers those are told that were rented, and what is not known, and w
   ])
 })
 
-it('many offers of which the first is lost say that they may have been rented', async () => {
+it('answers outcome_unknown to many offers if the first is uncertain', async () => {
   const ids = [await offerLosingDatabase(), await rentals.newOffer()]
   expect(await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })).toMatchObject(uncertainOutcome)
 })
@@ -97,7 +97,7 @@ it('many offers of which the first is lost say that they may have been rented', 
 it.each([
   ['volume', 'volumes', 'PUT', '/volumes/', async () => ({ id: await newMachineId() })],
   ['key', 'api_keys', 'POST', '/auth/apikeys/', async () => ({ name: 'second' })],
-])('making a %s says so too', async (_, table, method, path, bodyOf) => {
+])('answers outcome_unknown to the creation of a %s', async (_, table, method, path, bodyOf) => {
   const body = await bodyOf()
   await app.sql(`
     CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON ${table} DEFERRABLE INITIALLY DEFERRED
@@ -111,7 +111,7 @@ it.each<[string, string, object]>([
   ['reboot', 'restart', {}],
   ['recycle', 'restart', {}],
   ['update_template', 'launch', { image: 'alpine', recycle: true }],
-])('%s says so too', async (verb, column, body) => {
+])('answers outcome_unknown to %s', async (verb, column, body) => {
   const id = await rentals.rentToStatus(key, 'running')
   await app.sql(`
     CREATE CONSTRAINT TRIGGER lose_restart AFTER UPDATE OF ${column} ON instances DEFERRABLE INITIALLY DEFERRED
@@ -122,7 +122,7 @@ it.each<[string, string, object]>([
   expect(answer.headers.get('retry-after')).toBeNull()
 })
 
-it('a reset of a key says so too', async () => {
+it('answers outcome_unknown to the reset of a key', async () => {
   const by = await app.newKey()
   await app.rest(by, 'GET', '/users/current/')
   await app.sql(`
@@ -133,7 +133,7 @@ it('a reset of a key says so too', async () => {
   expect(answer).toMatchObject(uncertainOutcome)
 })
 
-it('what can be repeated says that it can', async () => {
+it('answers 503 with Retry-After to an idempotent update', async () => {
   const id = await rentals.rent(key)
   await app.sql(`
     CREATE CONSTRAINT TRIGGER lose_label AFTER UPDATE OF label ON instances DEFERRABLE INITIALLY DEFERRED
@@ -142,17 +142,17 @@ it('what can be repeated says that it can', async () => {
   expect([status, headers.get('retry-after')]).toEqual([503, '1'])
 })
 
-/** Why what changes something may be repeated, though nobody knows whether it was done. */
+/** The routes that are safe to repeat after an uncertain outcome, by reason. */
 const repeatableRoutes = new Map(
   Object.entries({
     'only reads': ['searchOffers', 'searchAsks', 'searchVolumeOffers'],
-    'makes nothing but another link to read by': ['requestLogs'],
-    'says what is to be, and is so already the second time': [
+    'only creates another link': ['requestLogs'],
+    'sets a state, which the second request does not change': [
       ...['updateInstances', 'updateInstance', 'startInstance', 'stopInstance', 'changeBid'],
       ...['addSecrets', 'updateSecret', 'replaceSshKey'],
     ],
-    'is told that it is so already, which clients take for done': ['addInstanceSshKey'],
-    'takes away what is not found the second time, which says that it is done': [
+    'answers already_associated, which clients treat as success': ['addInstanceSshKey'],
+    'removes something, which the second request does not find': [
       ...['destroyInstance', 'destroyInstances', 'removeInstanceSshKey', 'deleteSshKey', 'revokeApiKey'],
       ...['deleteSecret', 'deleteTemplate', 'deleteVolume'],
     ],
@@ -160,14 +160,14 @@ const repeatableRoutes = new Map(
 )
 
 it.each(routes.filter(({ method }) => method !== 'GET').map(route => [route.operationId, route] as const))(
-  '%s says that it may have happened, or may be repeated for a reason',
+  'lists %s as repeatable exactly if it is idempotent',
   (operation, { notIdempotent = false, failures = [] }) => {
     const isOffered = failures.every(({ error }) => error !== 'not_implemented')
     expect(isOffered && !notIdempotent).toBe(repeatableRoutes.has(operation))
   },
 )
 
-it('only of routes that there are something is said', () => {
+it('lists only existing routes as repeatable', () => {
   const known = routes.map(({ operationId }) => operationId)
   expect([...repeatableRoutes.keys()].filter(operation => !known.includes(operation))).toEqual([])
 })

@@ -37,10 +37,10 @@ const find = async (by: string, query: Record<string, unknown> = {}, version = '
   return body
 }
 const namesOf = ({ templates }: { templates: { name: string }[] }) => templates.map(({ name }) => name)
-/** `rest` asks for paths of the first version. */
+/** `rest` prefixes paths with v0. */
 const v1 = '/../v1'
 
-/** As a command-line tool sends it. */
+/** A template as a command-line client sends it. */
 const fullTemplate = {
   ...{ name: 'whole', image: 'vastai/pytorch', tag: '2.4', href: 'https://example.com', repo: 'vastai/pytorch' },
   ...{ env: '-p 80:80 -e A=1', onstart: 'echo hi', jup_direct: false, ssh_direct: true, use_jupyter_lab: false },
@@ -83,7 +83,7 @@ describe('a template', () => {
     })
   })
 
-  it('starts rentals, which are counted for the account that rents', async () => {
+  it('starts rentals, which are counted per renting account', async () => {
     const [by, other] = [await newKey(), await newKey()]
     const { hash_id: hash } = await mustSave({ private: false, env: '-e A=1' }, by)
     const id = await rentals.rent(by, { image: null, template_hash_id: hash, label: 'x' })
@@ -93,7 +93,7 @@ describe('a template', () => {
     expect(await shown(other)).toMatchObject([{ count_created: 0, creator_id: null, private: false }])
   })
 
-  it('that is there already is found, and says so with a 200', async () => {
+  it('is found with status 200 if an equal one exists', async () => {
     const by = await newKey()
     const first = await mustSave(fullTemplate, by)
     const { status, body } = await save(fullTemplate, by)
@@ -116,7 +116,7 @@ describe('a template', () => {
     [{ use_ssh: true }, 'SSH_PROXY', ['ssh', true, false, false]],
     [{ args_str: 'serve "a b"' }, 'ARGS', ['args', false, false, false]],
     [{}, null, ['ssh', true, false, false]],
-  ])('with %j starts as it should', async (body, mode, words) => {
+  ])('with %j has the mode %s', async (body, mode, words) => {
     const by = await newKey()
     const row = await mustSave(body, by)
     const { data } = await app.graphql(by, `{ template(id: ${row.id}) { mode } }`)
@@ -131,7 +131,7 @@ describe('a template', () => {
     [{ image: 'ubuntu:20.04', tag: '22.04' }, 'ubuntu', '22.04', 'ubuntu:22.04'],
     [{ image: 'localhost:5000/ubuntu', tag: '22.04' }, 'localhost:5000/ubuntu', '22.04', 'localhost:5000/ubuntu:22.04'],
     [{ image: 'ubuntu@sha256:0a', tag: '22.04' }, 'ubuntu@sha256:0a', '', 'ubuntu@sha256:0a'],
-  ])('of %j is of one image', async (body, image, tag, started) => {
+  ])('combines image and tag of %j', async (body, image, tag, started) => {
     const by = await newKey()
     const row = await mustSave(body, by)
     expect([row.image, row.tag]).toEqual([image, tag])
@@ -139,7 +139,7 @@ describe('a template', () => {
     expect(data.template.image).toBe(started)
   })
 
-  it('keeps a password apart, and masks it', async () => {
+  it('stores a password encrypted and shows a mask', async () => {
     const by = await newKey()
     const login = { docker_login_repo: 'ghcr.io', docker_login_user: 'me', docker_login_pass: 'hush-hush' }
     const row = await mustSave(login, by)
@@ -149,7 +149,7 @@ describe('a template', () => {
     expect((await save({ ...login, name: 'public', image: 'ubuntu', private: false }, by)).status).toBe(400)
   })
 
-  it('has a volume in mind', async () => {
+  it('suggests a volume', async () => {
     const row = await mustSave({ name: 'volume', volume_info: { mount_path: '/data', size: 10, type: 'new' } })
     expect(row.volume_info).toEqual({ mount_path: '/data', size: 10 })
     expect((await mustSave({ name: 'no volume', volume_info: {} })).volume_info).toBeNull()
@@ -159,8 +159,8 @@ describe('a template', () => {
     [{ image: 'u' }, 'name: must be given.'],
     [{ name: 'n' }, 'image: must be given.'],
     [{ name: 'n', image: 'u', env: '-x' }, 'env: '],
-    [{ name: 'n', image: 'u', env: { 'B-D': '1' } }, 'env.B-D: must be named with letters'],
-    [{ name: 'n', image: 'u', env: '-v V.1:/x' }, 'env: attach to a rental, not to a template.'],
+    [{ name: 'n', image: 'u', env: { 'B-D': '1' } }, 'env.B-D: must have a name of letters'],
+    [{ name: 'n', image: 'u', env: '-v V.1:/x' }, 'env: cannot be part of a template. Attach volumes when you rent.'],
     [{ name: 'n', image: 'u', env: 7 }, 'env: '],
     [{ name: 'n', image: 'u', recommended_disk_space: 'much' }, 'recommended_disk_space: '],
     [{ name: 'n', image: 'u', recommended_disk_space: 1 }, 'recommended_disk_space: must be a number of GB from 8'],
@@ -179,7 +179,7 @@ describe('a template', () => {
   })
 })
 
-/** The secrets of a template, which no face shows. */
+/** The stored secrets of a template, which no API shows. */
 async function readStored(id: number) {
   const [row] = await app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${id}`)
   const { registry_login: login, secret_env: env } = row as Record<string, Buffer | null>
@@ -188,7 +188,7 @@ async function readStored(id: number) {
 }
 
 describe('a change', () => {
-  it.each(['', v1])('of %s/template/ is of what is said, and leaves the rest', async version => {
+  it.each(['', v1])('by %s/template/ changes the given fields and keeps the rest', async version => {
     const by = await newKey()
     const before = await mustSave(fullTemplate, by)
     app.clock.advance(1_000)
@@ -211,7 +211,7 @@ describe('a change', () => {
     expect((await find(by, { select_filters: { id: before.id } })).templates).toEqual([body.template])
   })
 
-  it('of all, as a tool sends it, is taken as it is', async () => {
+  it('replaces all fields that a client sends', async () => {
     const by = await newKey()
     const { hash_id: hash } = await mustSave(fullTemplate, by)
     const other = {
@@ -234,7 +234,7 @@ describe('a change', () => {
     })
   })
 
-  it('of the tag or of the image alone keeps the other as it was written', async () => {
+  it('to only the tag or only the image keeps the other as it was sent', async () => {
     const by = await newKey()
     let { hash_id: hash } = await mustSave({ image: 'ubuntu', tag: '20.04' }, by)
     const step = async (body: object) => {
@@ -247,21 +247,21 @@ describe('a change', () => {
     expect(await step({ name: 'other' })).toEqual(['debian:12', ''])
   })
 
-  it('of nothing keeps the hash, and v1 says so', async () => {
+  it('without differences keeps the hash, and v1 says so', async () => {
     const by = await newKey()
     const before = await mustSave(fullTemplate, by)
     const { body } = await change({ hash_id: before.hash_id }, by, v1)
     expect([body.hash_id, body.msg]).toEqual([before.hash_id, `No Edits made for template ${before.id}`])
   })
 
-  it('to another mode drops what belongs to the one before', async () => {
+  it('to another mode drops the settings of the previous mode', async () => {
     const by = await newKey()
     const { hash_id: hash } = await mustSave({ runtype: 'jupyter', use_jupyter_lab: true, jupyter_dir: '/w' }, by)
     const { status, body } = await change({ hash_id: hash, runtype: 'ssh' }, by)
     expect([status, body.template]).toMatchObject([200, { runtype: 'ssh', use_jupyter_lab: false, jupyter_dir: null }])
   })
 
-  it('keeps secrets that are sent back as they are shown', async () => {
+  it('keeps secrets that are sent back as their mask', async () => {
     const by = await newKey()
     const { id } = await templatesOf(app).mustSave(by, {
       env: [
@@ -282,17 +282,17 @@ describe('a change', () => {
     const gone = await change({ hash_id: body.hash_id, env: '-e A=2', docker_login_pass: 'new' }, by)
     expect(await readStored(number)).toMatchObject({ env: null, registry: { password: 'new' } })
     expect(gone.body.template.env).toBe('-e A=2')
-    // A password is not sent to a host that it was not given for.
+    // A password must not be sent to a host other than the one that it was given for.
     const moved = await change({ hash_id: gone.body.hash_id, docker_login_repo: 'evil.example' }, by)
     expect([moved.status, moved.body.error]).toEqual([400, 'invalid_args'])
   })
 
-  it('is refused where its hash became that of another meanwhile', async () => {
+  it('is refused if another template got its hash concurrently', async () => {
     const by = await newKey()
     const [one, other] = [await mustSave({ name: 'one' }, by), await mustSave({ name: 'other' }, by)]
     const client = new pg.Client({ connectionString: app.database.url })
     await client.connect()
-    // It can be found, and not be locked yet.
+    // The change can find the template, and must wait to lock it.
     await client.query('BEGIN; LOCK TABLE templates IN EXCLUSIVE MODE')
     const changing = change({ hash_id: one.hash_id, desc: 'new' }, by)
     const waiting = () => app.sql(`SELECT FROM pg_locks WHERE NOT granted AND relation = 'templates'::regclass`)
@@ -304,7 +304,7 @@ describe('a change', () => {
     expect(namesOf(await find(by, { select_filters: { private: true } }))).toEqual(['other', 'first'])
   })
 
-  it('shows flags as they were sent, also beside secrets that are sent back', async () => {
+  it('keeps flags as they were sent, even with masked secrets among them', async () => {
     const by = await newKey()
     const { id, hashId } = await templatesOf(app).mustSave(by, {
       env: [{ name: 'TOKEN', value: 'hush', secret: true }],
@@ -318,32 +318,38 @@ describe('a change', () => {
   it.each([
     ['', 400, 'not_found', 'Unable to Update Template. None found for given Hash ID: HASH'],
     [v1, 404, 'invalid_template', 'error 404: Template not found'],
-  ])("of none%s, or of another's, is refused alike", async (version, status, error, msg) => {
-    const { hash_id: hash } = await mustSave({ name: 'foreign', private: false })
-    await change({ hash_id: hash, desc: version || 'v0' })
-    const stranger = await newKey()
-    for (const wrong of [hash, 'f'.repeat(32), 'nonsense']) {
-      const answer = await change({ hash_id: wrong, desc: 'mine' }, stranger, version)
-      expect([answer.status, answer.body]).toEqual([status, { success: false, error, msg: msg.replace('HASH', wrong) }])
-    }
-    const { body } = await change({ desc: 'x' }, stranger, version)
-    expect(body).toMatchObject({ error: 'invalid_args', msg: 'hash_id: is required.' })
-  })
+  ])(
+    "to an unknown template or another account's is refused alike by %s/template/",
+    async (version, status, error, msg) => {
+      const { hash_id: hash } = await mustSave({ name: 'foreign', private: false })
+      await change({ hash_id: hash, desc: version || 'v0' })
+      const stranger = await newKey()
+      for (const wrong of [hash, 'f'.repeat(32), 'nonsense']) {
+        const answer = await change({ hash_id: wrong, desc: 'mine' }, stranger, version)
+        expect([answer.status, answer.body]).toEqual([
+          status,
+          { success: false, error, msg: msg.replace('HASH', wrong) },
+        ])
+      }
+      const { body } = await change({ desc: 'x' }, stranger, version)
+      expect(body).toMatchObject({ error: 'invalid_args', msg: 'hash_id: is required.' })
+    },
+  )
 
-  it('names its template also where clients put it beside', async () => {
+  it('accepts the hash under template', async () => {
     const by = await newKey()
     const { hash_id: hash } = await mustSave({}, by)
     expect((await change({ template: { hash_id: hash }, desc: 'x' }, by)).status).toBe(200)
   })
 
-  it('into what another is already is refused', async () => {
+  it('that makes a template equal to another one is refused', async () => {
     const by = await newKey()
     const [one] = [await mustSave({ name: 'one' }, by), await mustSave({ name: 'two' }, by)]
     const { status, body } = await change({ hash_id: one.hash_id, name: 'two' }, by)
     expect([status, body.error]).toEqual([409, 'conflict'])
   })
 
-  it('is not for a key that is bound to another template', async () => {
+  it('is forbidden to a key that is bound to another template', async () => {
     const by = await newKey()
     const [one, other] = [await mustSave({ name: 'one' }, by), await mustSave({ name: 'two' }, by)]
     const constraints = { id: { eq: one.id } }
@@ -357,8 +363,8 @@ describe('a change', () => {
   })
 })
 
-describe('a template is deleted', () => {
-  it.each(['template_id', 'hash_id'])('by its %s', async name => {
+describe('a deletion', () => {
+  it.each(['template_id', 'hash_id'])('removes the template that its %s names', async name => {
     const by = await newKey()
     const { id, hash_id } = await mustSave({}, by)
     const body = name === 'hash_id' ? { hash_id } : { template_id: id }
@@ -369,7 +375,7 @@ describe('a template is deleted', () => {
     expect([again.status, again.body.error]).toEqual([404, 'not_found'])
   })
 
-  it("but not another's, or without a name", async () => {
+  it("of another account's template, or without an id and a hash, is refused", async () => {
     const { id, hash_id } = await mustSave({ name: 'kept', private: false })
     const stranger = await newKey()
     for (const body of [{ template_id: id }, { hash_id }, { template_id: 987_654 }]) {
@@ -422,7 +428,7 @@ describe('a search', () => {
     expect([answer.success, answer.msg]).toEqual([true, expected.length === 0 ? 'No templates found' : undefined])
   })
 
-  it('is of the account and of public templates alone', async () => {
+  it('finds only own and public templates', async () => {
     const stranger = await newKey()
     const { id } = await mustSave({ name: 'for all', private: false }, stranger)
     await mustSave({ name: 'for one' }, stranger)
@@ -434,8 +440,8 @@ describe('a search', () => {
     expect((await find(by, { select_filters: { id: { eq: id } } })).templates).toHaveLength(1)
   })
 
-  it('tells nobody whose a public template is: not by a filter, an order or a token', async () => {
-    // Numbers that are in a token for no other reason.
+  it('hides the owner of a public template in filters, orders and tokens', async () => {
+    // Account ids that no token contains by chance.
     await app.sql(`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 770077000)`)
     const [earlier, later] = [await newKey(), await newKey()]
     const first = await mustSave({ name: 'of the later', private: false }, later)
@@ -466,7 +472,7 @@ describe('a search', () => {
     [[{ col: 'count_created', dir: 'desc' }], ['cde', 'bcd', 'Abc']],
     [[{ col: 'creator_id', dir: 'asc' }], ['Abc', 'bcd', 'cde']],
     [[], ['cde', 'bcd', 'Abc']],
-  ])('in the order %j, in one list or in pages', async (order, expected) => {
+  ])('is sorted by %j, in one list and in pages', async (order, expected) => {
     const query = { select_filters: mine, order_by: order }
     expect(namesOf(await find(by, query))).toEqual(expected)
     const pages: string[] = []
@@ -479,7 +485,7 @@ describe('a search', () => {
     expect([pages, after]).toEqual([expected, null])
   })
 
-  it('has the columns that are asked for', async () => {
+  it('returns the requested columns', async () => {
     const filter = { select_filters: { name: { eq: 'abc' } } }
     const { templates } = await find(by, { ...filter, select_cols: ['id', 'name', 'nothing'] })
     expect(templates).toEqual([{ id: expect.any(Number), name: 'Abc', nothing: null }])
@@ -509,14 +515,14 @@ describe('a search', () => {
     expect([status, body]).toMatchObject([400, { error: 'invalid_args', msg: expect.stringContaining(msg) }])
   })
 
-  it('goes on only in the order in which it began', async () => {
+  it('refuses a token of another order', async () => {
     const { next_token: after } = await find(by, { order_by: 'name', limit: '1' }, v1)
     const query = new URLSearchParams({ after_token: after, order_by: 'id' })
     expect((await app.rest(by, 'GET', `${v1}/template/?${query}`)).status).toBe(400)
   })
 })
 
-it('the library of an account is its own templates, for who may read its instances', async () => {
+it('lists the own templates of an account with the permission instance_read', async () => {
   const by = await newKey()
   const first = await mustSave({ name: 'first' }, by)
   app.clock.advance(1_000)

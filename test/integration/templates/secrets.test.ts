@@ -1,4 +1,4 @@
-// What a template holds that nobody may see: it reaches the rental that begins with it, and nothing else.
+// The secrets of a template reach only rentals that start from it.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
@@ -35,8 +35,8 @@ afterAll(async () => {
 const [password, token, other] = ['Pass-8a61f0', 'Token-c2d94b', 'Other-77e1aa']
 const registry = { host: 'ghcr.io', username: 'User-5f03', password }
 
-describe('a dump', () => {
-  it('shows what is kept as it is, as a text and as bytes', async () => {
+describe('a database dump', () => {
+  it('shows plain values, both as text and as bytes', async () => {
     await app.sql(`CREATE TABLE "Shelf" ("Kept bytes" bytea, list text[], note jsonb)`)
     await app.sql(
       `INSERT INTO "Shelf" VALUES (convert_to('byte-value', 'UTF8'), ARRAY['list-value'], '{"a": "json-value"}')`,
@@ -49,8 +49,8 @@ describe('a dump', () => {
   })
 })
 
-describe('secrets of a template', () => {
-  it('are in no answer, log, event or table, whatever is done to it', async () => {
+describe('the secrets of a template', () => {
+  it('are in no answer, log, event or table after any operation on it', async () => {
     const templates = templatesOf(app)
     const key = await app.newKey()
     const foreign = await app.newKey()
@@ -89,8 +89,8 @@ describe('a rental', () => {
   const secrets = createSecrets('a secret of tests')
   const find = (actor: Actor, hash: string) =>
     transaction(gateway.database, (tx: Transaction) => loadTemplateForLaunch(tx, secrets, actor, hash))
-  const save = async (wish: Partial<TemplateInput>, id?: number) => {
-    const whole = { name: 'rented', public: false, launch: { image: 'torch' }, ...wish }
+  const save = async (input: Partial<TemplateInput>, id?: number) => {
+    const whole = { name: 'rented', public: false, launch: { image: 'torch' }, ...input }
     return (await gateway.services.templates.save(owner, { id, input: whole })).template
   }
   const environment = { env: [{ name: 'TOKEN', value: token, secret: true as const }], ports: [], volumes: [] }
@@ -101,14 +101,14 @@ describe('a rental', () => {
     environment: { ...environment, hostname: 'box' },
   }
 
-  it('begins with the template of its renter, secrets and all', async () => {
+  it('starts from a template of its renter, including secrets', async () => {
     const { id, hashId } = await save({ launch })
     expect(await find(owner, hashId)).toMatchObject({ id, hash: hashId, launch })
     expect(await find(stranger, hashId)).toBeUndefined()
     expect(await find(owner, 'f'.repeat(32))).toBeUndefined()
   })
 
-  it('begins with the newest secrets of a template that was saved again', async () => {
+  it('starts from the latest secrets of a template that was saved again', async () => {
     const { id, hashId } = await save({ name: 'renewed', launch })
     const renewed = { ...launch, registry: { ...registry, password: other } }
     const again = await save({ name: 'renewed', launch: renewed }, id)
@@ -116,7 +116,7 @@ describe('a rental', () => {
     expect((await find(owner, hashId))?.launch.registry?.password).toBe(other)
   })
 
-  it('begins with what is public of others, and with nothing that was changed or deleted since', async () => {
+  it('starts from a public template of another account, but not from a changed or deleted one', async () => {
     const first = await save({ name: 'open', public: true })
     expect(await find(stranger, first.hashId)).toMatchObject({ id: first.id, launch: { image: 'torch' } })
     expect((await find(stranger, first.hashId))?.launch.registry).toBeUndefined()

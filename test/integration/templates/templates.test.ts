@@ -35,8 +35,8 @@ const fullTemplate = {
   volumeHint: { mountPath: '/data', sizeGb: 10 },
 }
 
-describe('a template that is saved', () => {
-  it('is there with everything that can be seen of it', async () => {
+describe('a saved template', () => {
+  it('is read with all its visible settings', async () => {
     const saved = await templates.mustSave(owner, fullTemplate)
     expect(saved).toEqual({
       id: expect.stringMatching(/^tpl_\d+$/),
@@ -71,7 +71,7 @@ describe('a template that is saved', () => {
     expect(await templates.find(owner, saved)).toEqual([saved, saved, saved, saved])
   })
 
-  it('leaves open what it does not speak of', async () => {
+  it('leaves absent settings open', async () => {
     const saved = await templates.mustSave(owner, { name: 'bare' })
     expect(saved).toMatchObject({
       mode: null,
@@ -83,7 +83,7 @@ describe('a template that is saved', () => {
     })
   })
 
-  it('keeps its id when it is changed, gets another hash, and is found by the old one no more', async () => {
+  it('keeps its id after a change, gets a new hash, and is not found by the old one', async () => {
     const first = await templates.mustSave(owner, { ...fullTemplate, name: 'changing' })
     app.clock.advance(5_000)
     const second = await templates.mustSave(owner, { id: first.id, dropSecrets: true, name: 'changing' })
@@ -106,7 +106,7 @@ describe('a template that is saved', () => {
     ])
   })
 
-  it('may be saved again under its id as it is, also with another password', async () => {
+  it('can be saved again unchanged, or with another password, under its id', async () => {
     const login = { host: 'ghcr.io', username: 'me', password: 'first' }
     const first = await templates.mustSave(owner, { name: 'same', registry: login })
     const [before] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${plainId(first.id)}`)
@@ -120,7 +120,7 @@ describe('a template that is saved', () => {
     expect(after).not.toEqual(before)
   })
 
-  it('keeps its secrets when a change leaves them out, unless it says that they go', async () => {
+  it('refuses a change that leaves out its secrets without dropSecrets', async () => {
     const secret = { name: 'TOKEN', value: 'hidden', secret: true }
     const [login, variable] = [{ registry: fullTemplate.registry }, { env: [secret] }]
     const { id } = await templates.mustSave(owner, { name: 'secretive', ...login, ...variable })
@@ -135,7 +135,7 @@ describe('a template that is saved', () => {
     expect(await lost({ dropSecrets: true })).toEqual([undefined])
   })
 
-  it('is gone when it is deleted, with its secrets, and may be made again', async () => {
+  it('is deleted with its secrets, and can be created again', async () => {
     const going = { ...fullTemplate, name: 'going', env: [{ name: 'TOKEN', value: 'hidden', secret: true }] }
     const saved = await templates.mustSave(owner, going)
     const secrets = () => app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${plainId(saved.id)}`)
@@ -155,10 +155,14 @@ describe('a template that is saved', () => {
   })
 })
 
-describe('equal content', () => {
-  it('of one account is a conflict that names the first', async () => {
+describe('equal settings', () => {
+  it('are a conflict in one account, which names the first template', async () => {
     const { id } = await templates.mustSave(owner, { name: 'twice' })
-    const conflict = { code: 'CONFLICT', conflictId: id, message: 'There is such a template already.' }
+    const conflict = {
+      code: 'CONFLICT',
+      conflictId: id,
+      message: 'Another template of the account already has these settings.',
+    }
     expect(await templates.save(owner, { name: 'twice' })).toMatchObject(conflict)
     const other = await templates.mustSave(owner, { name: 'not twice' })
     expect(await templates.save(owner, { id: other.id, name: 'twice' })).toMatchObject(conflict)
@@ -167,7 +171,7 @@ describe('equal content', () => {
     expect(await eventsOf(other.id)).toHaveLength(1)
   })
 
-  it('of two accounts is two templates with two hashes', async () => {
+  it('are two templates with two hashes in two accounts', async () => {
     const [mine, other] = [
       await templates.mustSave(owner, { name: 'both' }),
       await templates.mustSave(stranger, { name: 'both' }),
@@ -176,7 +180,7 @@ describe('equal content', () => {
     expect(other.id).not.toBe(mine.id)
   })
 
-  it('is one template when it is saved 20 times at once', async () => {
+  it('become one template in 20 concurrent saves', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => templates.save(owner, { name: 'crowd' })))
     const [made] = answers.filter(({ template }) => template)
     expect(answers.filter(({ template }) => template)).toHaveLength(1)
@@ -185,7 +189,7 @@ describe('equal content', () => {
     expect(await eventsOf(made.template.id)).toHaveLength(1)
   })
 
-  it('is one template when 10 others are changed to it at once', async () => {
+  it('become one template in 10 concurrent changes', async () => {
     const ids: string[] = []
     for (let n = 1; n <= 10; n += 1) ids.push((await templates.mustSave(owner, { name: `changed ${n}` })).id)
     const answers = await Promise.all(ids.map(id => templates.save(owner, { id, name: 'changed' })))
@@ -197,7 +201,7 @@ describe('equal content', () => {
 })
 
 describe('a request with an idempotency key', () => {
-  it('saves once, and gets the first answer again', async () => {
+  it('saves once, and gets the first answer when repeated', async () => {
     const input = { ...fullTemplate, name: 'once', idempotencyKey: 'once' }
     const answers = [await templates.save(owner, input), await templates.save(owner, input)]
     expect(answers.map(({ replayed }) => replayed)).toEqual([false, true])
@@ -208,7 +212,7 @@ describe('a request with an idempotency key', () => {
     expect((await templates.save(stranger, input)).replayed).toBe(false)
   })
 
-  it('gets the first answer also when the template is gone', async () => {
+  it('gets the first answer even if the template was deleted', async () => {
     const input = { name: 'gone', idempotencyKey: 'gone' }
     const { template } = await templates.save(owner, input)
     await templates.remove(owner, template.id)
@@ -216,8 +220,8 @@ describe('a request with an idempotency key', () => {
   })
 })
 
-describe('what is wrong', () => {
-  it('is told all at once, in the names of the input', async () => {
+describe('an invalid request', () => {
+  it('is refused with all its issues at once, by input field', async () => {
     const { issues } = await templates.save(owner, {
       name: '',
       image: '',
@@ -238,24 +242,24 @@ describe('what is wrong', () => {
         message: 'has -x at character 21, which is not a known flag; use -e, -p, -h or -v.',
       },
       { path: 'diskGb', message: 'must be a number of GB from 8 to 100000, not 1.' },
-      { path: 'envFlags', message: 'attach to a rental, not to a template.' },
+      { path: 'envFlags', message: 'cannot be part of a template. Attach volumes when you rent.' },
       { path: 'volumeHint.mountPath', message: 'must be mounted on an absolute path without a colon.' },
       { path: 'volumeHint.sizeGb', message: 'must be a number of GB above 0 and at most 100000, not -1.' },
       ...['registry', 'env.TOKEN'].map(path => ({
         path,
-        message: 'is secret, and cannot be in a public template, with which everybody can rent.',
+        message: 'is secret and cannot be in a public template, which every account can use.',
       })),
     ])
   })
 
-  it('is asked for by neither or both of an id and a hash', async () => {
+  it('is refused if it names a template by both an id and a hash, or by none', async () => {
     for (const args of ['', '(id: "tpl_1", hashId: "a")']) {
       const { errors } = await app.graphql(owner, `{ template${args} { id } }`)
       expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
     }
   })
 
-  it('is refused by the database too: secrets for everybody, equal hashes, empty names', async () => {
+  it('is refused by the database: public secrets, equal hashes, empty names', async () => {
     const { id, hashId } = await templates.mustSave(owner, { name: 'guarded', public: true })
     const change = (what: string) => app.sql(`UPDATE templates SET ${what} WHERE id = ${plainId(id)}`)
     await expect(change(`registry_login = 'x'`)).rejects.toThrow('templates_keep_secrets_private')
@@ -267,8 +271,8 @@ describe('what is wrong', () => {
   })
 })
 
-describe("another account's template", () => {
-  it('that is private is nowhere', async () => {
+describe('a template of another account', () => {
+  it('is not found if it is private', async () => {
     const saved = await templates.mustSave(owner, { name: 'private' })
     expect(await templates.find(stranger, saved)).toEqual([null, null, null, null])
     const { nodes } = await templates.list(stranger)
@@ -279,7 +283,7 @@ describe("another account's template", () => {
     expect(await templates.find(owner, saved)).toEqual([saved, saved, saved, saved])
   })
 
-  it('that is public is seen and not changed, until it is public no more', async () => {
+  it('can be read but not changed while it is public', async () => {
     const saved = await templates.mustSave(owner, { ...fullTemplate, name: 'for all', registry: null, public: true })
     const seen = { ...saved, mine: false }
     expect(await templates.find(stranger, saved)).toEqual([seen, seen, seen, seen])
@@ -290,8 +294,8 @@ describe("another account's template", () => {
   })
 })
 
-describe('the list', () => {
-  it('has own templates and public ones, filtered as asked', async () => {
+describe('the list of templates', () => {
+  it('has own and public templates, by filter', async () => {
     const [a, b] = [await app.newKey(), await app.newKey()]
     for (const [key, name] of [
       [a, 'Mine %'],
@@ -314,7 +318,7 @@ describe('the list', () => {
     expect(nodes).toHaveLength(2)
   })
 
-  it('is read in pages, from either end', async () => {
+  it('is read in pages from either end', async () => {
     const key = await app.newKey()
     for (let n = 1; n <= 5; n += 1) await templates.mustSave(key, { name: `page ${n}` })
     const walk = async (size: string, step: string, end: 'endCursor' | 'startCursor', more: string) => {
@@ -331,7 +335,7 @@ describe('the list', () => {
     expect(await walk('last: 2', 'before', 'startCursor', 'hasPreviousPage')).toEqual([['2', '1'], ['4', '3'], ['5']])
   })
 
-  it('costs as many statements for 50 as for one', async () => {
+  it('runs as many statements for 50 templates as for one', async () => {
     const [few, many] = [await app.newKey(), await app.newKey()]
     await templates.mustSave(few)
     for (let n = 1; n <= 50; n += 1) await templates.mustSave(many, { ...fullTemplate, name: `many ${n}` })
@@ -347,7 +351,7 @@ describe('the list', () => {
 })
 
 describe('a key', () => {
-  it('without the permission may neither read nor change', async () => {
+  it('without the permission can neither read nor change templates', async () => {
     const reader = await app.newScopedKey(owner, { api: { user_read: {} } })
     const writer = await app.newScopedKey(owner, { api: { user_write: {} } })
     const saved = await templates.mustSave(writer, { name: 'scoped' })

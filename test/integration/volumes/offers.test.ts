@@ -7,7 +7,7 @@ import { someCredit } from '../../support/instances/rentals.ts'
 let app: TestApp
 let key: string
 
-/** By country, which is different for each: what they cost, how reliable they are, and what is free. */
+/** Machines with different countries, which identify them, prices, reliabilities and free disks. */
 const machines = [
   { country: 'SE', storageNanos: 100_000_000n, reliability: 0.9, diskMb: 50_000 },
   { country: 'US', storageNanos: 300_000_000n, reliability: 0.95, diskMb: 500_000, datacenter: false },
@@ -47,7 +47,7 @@ async function page(args: string) {
 const found = async (args: string) => (await page(args)).countries
 
 describe('storage offers', () => {
-  it('are those of listed machines that a volume fits in, the cheapest first', async () => {
+  it('are listed machines with room for the volume, cheapest first', async () => {
     expect(await page('')).toMatchObject({ totalCount: 4, countries: 'FR SE KR US' })
     expect(await found('sizeGb: 10')).toBe('FR SE KR US')
     expect(await found('sizeGb: 10.001')).toBe('FR SE US')
@@ -55,7 +55,7 @@ describe('storage offers', () => {
     await expect(found('sizeGb: 0.9')).rejects.toThrow('sizeGb: must be a number of GB from 1 to 100000, not 0.9.')
   })
 
-  it('are priced for the size that is asked for', async () => {
+  it('are priced for the requested size', async () => {
     const query = `{ volumeOffers(sizeGb: 7.2, filter: { country: { eq: "se" } }) { nodes {
       id sizeGb maxSizeGb pricePerHour storagePerGbMonth asOf machine { id } } } }`
     const [machine] = (await app.sql(`SELECT id FROM machines WHERE country = 'SE'`)) as { id: number }[]
@@ -85,50 +85,53 @@ describe('storage offers', () => {
     ['orderBy: { direction: DESC }', 'US KR SE FR'],
     ['orderBy: { field: RELIABILITY, direction: DESC }', 'KR US SE FR'],
     ['orderBy: { field: MAX_SIZE }', 'KR SE US FR'],
-  ])('with %s are %s', async (args, countries) => {
+  ])('are found by %s: %s', async (args, countries) => {
     expect(await page(args)).toMatchObject({ countries, totalCount: countries.split(' ').filter(Boolean).length })
   })
 
-  it('of one machine are found by its id', async () => {
+  it('are found by the id of their machine', async () => {
     for (const { country } of machines.slice(0, 3)) {
       const [row] = (await app.sql(`SELECT id FROM machines WHERE country = '${country}'`)) as { id: number }[]
       for (const id of [`mch_${row?.id}`, row?.id]) {
         expect(await found(`filter: { machineId: "${id}" }`)).toBe(country)
       }
     }
-    await expect(found('filter: { machineId: "vof_1" }')).rejects.toThrow('filter.machineId: "vof_1" is not the id')
+    await expect(found('filter: { machineId: "vof_1" }')).rejects.toThrow('filter.machineId: "vof_1" is not an id')
   })
 
-  it('are nodes as long as they are on the market', async () => {
+  it('are nodes while they are on the market', async () => {
     const rows = (await app.sql('SELECT id, country FROM machines ORDER BY id')) as { id: number; country: string }[]
     const ids = [...rows.map(({ id }) => `vof_${id}`), 'vof_0', 'vof_99999999999']
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on VolumeOffer { sizeGb machine { country } } } }'
     const { data } = await app.graphql(key, query, { ids })
     const shown = data.nodes.map((node: { machine: { country: string } } | null) => node?.machine.country)
-    // DE has less than the least volume.
+    // DE has less free disk than the smallest volume.
     expect(shown).toEqual(['SE', 'US', 'KR', undefined, 'FR', ...Array(5).fill(undefined)])
   })
 
-  it.each(['PRICE_PER_HOUR', 'RELIABILITY', 'MAX_SIZE'])('are in pages that partition them by %s', async field => {
-    for (const direction of ['ASC', 'DESC']) {
-      const order = `orderBy: { field: ${field}, direction: ${direction} }`
-      const all = await found(order)
-      const forwards: string[] = []
-      let after = ''
-      for (let more = true; more; ) {
-        const { countries, pageInfo } = await page(`${order}, first: 1${after}`)
-        forwards.push(countries)
-        after = `, after: "${pageInfo.endCursor}"`
-        more = pageInfo.hasNextPage
+  it.each(['PRICE_PER_HOUR', 'RELIABILITY', 'MAX_SIZE'])(
+    'are split into pages without gaps or overlaps by %s',
+    async field => {
+      for (const direction of ['ASC', 'DESC']) {
+        const order = `orderBy: { field: ${field}, direction: ${direction} }`
+        const all = await found(order)
+        const forwards: string[] = []
+        let after = ''
+        for (let more = true; more; ) {
+          const { countries, pageInfo } = await page(`${order}, first: 1${after}`)
+          forwards.push(countries)
+          after = `, after: "${pageInfo.endCursor}"`
+          more = pageInfo.hasNextPage
+        }
+        expect(forwards.join(' ')).toBe(all)
+        const { pageInfo } = await page(`${order}, last: 1`)
+        const before = await page(`${order}, last: 2, before: "${pageInfo.startCursor}"`)
+        expect(before).toMatchObject({ countries: forwards.slice(1, 3).join(' '), pageInfo: { hasPreviousPage: true } })
       }
-      expect(forwards.join(' ')).toBe(all)
-      const { pageInfo } = await page(`${order}, last: 1`)
-      const before = await page(`${order}, last: 2, before: "${pageInfo.startCursor}"`)
-      expect(before).toMatchObject({ countries: forwards.slice(1, 3).join(' '), pageInfo: { hasPreviousPage: true } })
-    }
-  })
+    },
+  )
 
-  it('know their cursors from those of another order', async () => {
+  it('refuse cursors of another order', async () => {
     const { pageInfo } = await page('first: 1')
     const args = `orderBy: { field: RELIABILITY }, after: "${pageInfo.endCursor}"`
     await expect(found(args)).rejects.toThrow('This cursor belongs to another ordering')
@@ -140,7 +143,7 @@ describe('storage offers', () => {
     expect(await found(`after: "${forged(['299999999', 1])}"`)).toBe('US')
   })
 
-  it('cost one statement beside that of the key, and one more for the count', async () => {
+  it('need one statement besides authentication, and one more for the count', async () => {
     await app.graphql(key, '{ viewer { id } }')
     const nodes = 'nodes { id machine { id gpu { id } } }'
     const count = async (selection: string) =>

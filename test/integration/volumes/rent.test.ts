@@ -1,4 +1,4 @@
-// A rental with volumes goes where these are, and where there is room for those that are made with it.
+// A rental with volumes goes to the machine that has them, or that has room for new ones.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -50,14 +50,14 @@ describe('a rental', () => {
   const rent = (offer: number, mounts: object[], diskGb?: number) =>
     rentMutation('rentInstance', { offerId: String(offer), spec: spec(mounts, diskGb) })
 
-  it('is refused a volume that is on another machine', async () => {
+  it('refuses a volume on another machine', async () => {
     const [here, there] = [await rentals.newOffer(), await rentals.newOffer()]
     const [near, far] = [
       await volumes.make(key, await machineOf(here)),
       await volumes.make(key, await machineOf(there)),
     ]
     const answer = await rent(here, [existingMount(near), existingMount(far, '/far')])
-    const places = `must be on machine ${await machineOf(here)}, where the offer is, and volume ${far} is on machine ${await machineOf(there)}.`
+    const places = `must be on machine ${await machineOf(here)}, the machine of the offer, but volume ${far} is on machine ${await machineOf(there)}.`
     expect(answer).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'spec.volumes', message: places }] })
     const { body } = await app.rest(key, 'PUT', `/asks/${here}/`, {
       image: 'ubuntu',
@@ -69,7 +69,7 @@ describe('a rental', () => {
     ])
   })
 
-  it('is refused a volume of another account as one that there is not', async () => {
+  it('refuses a volume of another account like an unknown one', async () => {
     const offer = await rentals.newOffer()
     const stranger = await app.newKey(null, someCredit)
     const foreign = await volumes.make(stranger, await machineOf(offer))
@@ -83,7 +83,7 @@ describe('a rental', () => {
     }
   })
 
-  it('makes volumes where its key may make them', async () => {
+  it('creates volumes only on machines that its key permits', async () => {
     const [here, there] = [await rentals.newOffer(), await rentals.newOffer()]
     const constraints = { machineId: { eq: await machineOf(here) } }
     const grant = { 'instances.rent': {}, 'volumes.create': { constraints } }
@@ -97,7 +97,7 @@ describe('a rental', () => {
     expect([await outcome(there), await outcome(here)]).toEqual(['FORBIDDEN', 'RentInstanceSuccess'])
   })
 
-  it('takes all that its machine has free for its disk and its volumes, and no more', async () => {
+  it('can take all free disk of its machine for its disk and its volumes, but no more', async () => {
     const offer = await rentals.newOffer({ diskMb: 50_000 })
     const answer = await rent(offer, [newMount(20), newMount(19.501, '/other')], 10.5)
     expect(answer).toMatchObject({
@@ -116,7 +116,7 @@ describe('the best offer', () => {
     country = String.fromCharCode(country.charCodeAt(0) + 1)
   })
 
-  /** Machines of one GPU in a country of their own, each dearer than the one before: their offers. */
+  /** Lists machines with one GPU in a new country, in ascending order of price, and returns their offers. */
   async function market(...machines: MachineListing['machine'][]): Promise<number[]> {
     const priced = machines.map((machine, index) => ({
       machine: { country: `${country}Y`, gpuNanos: 200_000_000n + BigInt(index), ...machine },
@@ -132,26 +132,26 @@ describe('the best offer', () => {
   const bid = (bidPerHour: string) => ({ interruptible: { bidPerHour } })
   const tried = (offer: number | undefined, failure: string | null = null) => ({ offerId: `off_${offer}`, failure })
 
-  it('is one of the machine that has the volume', async () => {
+  it('is on the machine that has the volume', async () => {
     const [, second] = await market({}, {}, {})
     const volumeId = await volumes.make(key, await machineOf(second as number))
     expect(await best(onDemand('1'), [existingMount(volumeId)])).toMatchObject({ attempts: [tried(second)] })
   })
 
-  it('is one of a machine with room for the disk and the volumes that are made', async () => {
+  it('is on a machine with room for the disk and the new volumes', async () => {
     const [, second] = await market({ diskMb: 27_999 }, { diskMb: 28_000 })
     expect(await best(onDemand('1'), [newMount(15), newMount(5, '/more')])).toMatchObject({ attempts: [tried(second)] })
   })
 
-  it('costs at most what it may cost with the volumes that are made', async () => {
+  it('costs at most the maximum price, new volumes included', async () => {
     await market({})
     // 8 GB of disk and 20 GB of volumes at 0.0005 $ each.
     expect(await best(onDemand('0.213999999'), [newMount(20)])).toMatchObject({ code: 'NO_OFFER_RENTED', attempts: [] })
     expect(await best(onDemand('0.214'), [newMount(20)])).toMatchObject({ attempts: [{ failure: null }] })
   })
 
-  it('is the next where one costs more than was found, since each volume is rounded for itself', async () => {
-    // Half a nano-dollar for 1 GB: six for the 12 GB together, and eight when four of them are rounded up.
+  it('is the next one if rounding each volume makes the first too expensive', async () => {
+    // 1 GB costs half a nano-dollar: 12 GB together cost six, but rounding up each of four volumes makes it eight.
     const [first, second] = await market({ storageNanos: 360n }, { gpuNanos: 200_000_006n, storageNanos: 0n })
     const mounts = [1, 2, 3, 4].map(number => newMount(1, `/${number}`))
     expect(await best(onDemand('0.200000006'), mounts)).toMatchObject({
@@ -159,7 +159,7 @@ describe('the best offer', () => {
     })
   })
 
-  it('is the next where a host takes no bid so low any more', async () => {
+  it('is the next one if the host of the first has raised its minimum bid', async () => {
     const [first, second] = await market({}, {})
     await app.sql(`UPDATE machines SET min_bid_gpu_nanos = 150000001 WHERE id = ${await machineOf(first as number)}`)
     expect(await best(bid('0.15'))).toMatchObject({ attempts: [tried(first, 'BID_TOO_LOW'), tried(second)] })

@@ -1,4 +1,4 @@
-// What a rental does with volumes, and what the database refuses whoever asks.
+// Volumes of a rental, and the constraints of the database on them.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transaction } from '../../../src/database/transaction.ts'
@@ -58,7 +58,7 @@ async function createVolume(machineId: number, owner = actor): Promise<bigint> {
   return volume.id
 }
 
-/** Rents a GPU of a machine. */
+/** Rents one GPU of a machine. */
 async function rent(machineId: number, owner = actor) {
   const [offer] = await gateway.sql(
     'SELECT id FROM offers WHERE machine_id = $1 AND num_gpus = 1 AND rentable AND withdrawn_at IS NULL ORDER BY id',
@@ -80,16 +80,16 @@ async function runUntilIdle(): Promise<void> {
 
 const dataMount = (volumeId: bigint): VolumeMount => ({ volumeId, mountPath: '/data' })
 
-describe('volumes that are made with a rental', () => {
-  it('are the renter’s, in the order of their mounts, and leave the disk to the renting', async () => {
+describe('new volumes of a rental', () => {
+  it('belong to the renter, keep the order of their mounts, and do not change the free disk', async () => {
     const machineId = await newMachine()
-    const wishes = [
+    const newVolumes = [
       { name: 'b', sizeGb: 20, mountPath: '/b' },
       { name: undefined, sizeGb: 1.5, mountPath: '/a' },
     ]
     const mounts = await inTransaction(async tx => {
       const machine = (await lockMachine(tx, machineId)) as Machine
-      return await createMountedVolumes(tx, actor, machine, wishes, clock.now())
+      return await createMountedVolumes(tx, actor, machine, newVolumes, clock.now())
     })
     expect(mounts.map(({ mountPath }) => mountPath)).toEqual(['/b', '/a'])
     const made = await Promise.all(mounts.map(({ volumeId }) => gateway.services.volumes.byIds(actor, [volumeId])))
@@ -106,8 +106,8 @@ describe('volumes that are made with a rental', () => {
   })
 })
 
-describe('volumes that are asked for', () => {
-  it('are found with the instance that has them, unless they are deleted or another’s', async () => {
+describe('requested volumes', () => {
+  it('are found with their instance, unless they are deleted or of another account', async () => {
     const machineId = await newMachine()
     const [free, used, deleted] = [
       await createVolume(machineId),
@@ -118,8 +118,8 @@ describe('volumes that are asked for', () => {
     await gateway.services.volumes.delete(actor, deleted)
     const instance = await rent(machineId)
     await attach(instance, dataMount(used))
-    const asked = [foreign, used, 999n, deleted, free]
-    const found = () => inTransaction(tx => loadVolumeFacts(tx, actor, asked))
+    const requested = [foreign, used, 999n, deleted, free]
+    const found = () => inTransaction(tx => loadVolumeFacts(tx, actor, requested))
     const facts = { machineId, removing: false }
     expect(await found()).toEqual([
       { ...facts, id: free, instanceId: null },
@@ -131,7 +131,7 @@ describe('volumes that are asked for', () => {
     expect(await found()).toMatchObject([{ id: free }, { id: used, instanceId: null, removing: false }])
   })
 
-  it('are kept from others until the transaction ends', async () => {
+  it('wait for the lock of another transaction', async () => {
     const id = await createVolume(await newMachine())
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
@@ -148,8 +148,8 @@ describe('volumes that are asked for', () => {
   })
 })
 
-describe('an instance with volumes', () => {
-  it('gets them in its container, and keeps them until that is gone', async () => {
+describe('an instance', () => {
+  it('has them in its container, and keeps them until the container is gone', async () => {
     const machineId = await newMachine()
     const [first, second] = [await createVolume(machineId), await createVolume(machineId)]
     const instance = await rent(machineId)
@@ -169,13 +169,13 @@ describe('an instance with volumes', () => {
     const [row] = await gateway.sql('SELECT removed_at FROM instances WHERE id = $1', [instance.id])
     expect(row?.['removed_at']).toBeInstanceOf(Date)
     expect(await released()).toEqual(Array(2).fill({ released_at: row?.['removed_at'] }))
-    // What it had is not handed to a container any more, and what others have stays with them.
+    // Its container no longer gets released volumes, and other instances keep theirs.
     const specOf = ({ id }: { id: bigint }) => gateway.reconciliation.loadSpec({ instanceId: id } as InstanceLease)
     expect((await specOf(instance)).volumes).toEqual([])
     expect((await specOf(other)).volumes).toEqual([dataMount(third)])
   })
 
-  it('leaves them to the next', async () => {
+  it('releases them for the next instance', async () => {
     const machineId = await newMachine()
     const id = await createVolume(machineId)
     const first = await rent(machineId)
@@ -188,7 +188,7 @@ describe('an instance with volumes', () => {
     expect(volume?.attachment).toEqual({ instanceId: second.id, mountPath: '/data' })
   })
 
-  it('without any has none in its container', async () => {
+  it('has no volumes in its container if it was rented without', async () => {
     const { id } = await rent(await newMachine())
     await runUntilIdle()
     expect(specs.get(id)?.volumes).toEqual([])
@@ -196,18 +196,18 @@ describe('an instance with volumes', () => {
 })
 
 describe('the database', () => {
-  it('lets no two containers have one volume', async () => {
+  it('attaches a volume to one instance only', async () => {
     const machineId = await newMachine()
     const id = await createVolume(machineId)
     const [first, second] = [await rent(machineId), await rent(machineId)]
     await attach(first, dataMount(id))
     await expect(attach(second, dataMount(id))).rejects.toThrow('volume_attachments_one_instance')
-    // A destroyed instance has a container until it is seen gone.
+    // A destroyed instance keeps its volumes until its container is gone.
     await gateway.services.instances.destroy(actor, [first.id])
     await expect(attach(second, dataMount(id))).rejects.toThrow('volume_attachments_one_instance')
   })
 
-  it('lets an instance have no volume of another machine', async () => {
+  it('attaches no volume of another machine', async () => {
     const instance = await rent(await newMachine())
     const id = await createVolume(await newMachine())
     const elsewhere = { ...instance, machineId: machines }
@@ -219,7 +219,7 @@ describe('the database', () => {
     )
   })
 
-  it('lets an instance have no volume of another account', async () => {
+  it('attaches no volume of another account', async () => {
     const machineId = await newMachine()
     const instance = await rent(machineId)
     const id = await createVolume(machineId, stranger)
@@ -230,7 +230,7 @@ describe('the database', () => {
     await expect(attach(theirs, dataMount(id))).rejects.toThrow('volume_attachments_instance_id_machine_id_account_id')
   })
 
-  it('deletes no volume that an instance has', async () => {
+  it('deletes no attached volume', async () => {
     const machineId = await newMachine()
     const id = await createVolume(machineId)
     const instance = await rent(machineId)
@@ -243,7 +243,7 @@ describe('the database', () => {
     await deleting()
   })
 
-  it('attaches no volume that is deleted', async () => {
+  it('attaches no deleted volume', async () => {
     const machineId = await newMachine()
     const id = await createVolume(machineId)
     const instance = await rent(machineId)

@@ -1,4 +1,4 @@
-// Volumes as REST clients search, make and delete them.
+// Volumes as REST clients search, create and delete them.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -24,7 +24,7 @@ const create = (body: object, by = key) => app.rest(by, 'PUT', '/volumes/', body
 const listRows = async (by: string, query = '?owner=me') => (await app.rest(by, 'GET', `/volumes${query}`)).body.volumes
 
 describe('a search for storage', () => {
-  it('as clients write it finds machines, the cheapest first, priced for the size', async () => {
+  it('finds machines, cheapest first, priced for the size', async () => {
     const ids = [await volumes.newMachine({ storageNanos: 200_000_000n }), await volumes.newMachine()]
     const offers = await search({
       verified: { eq: true },
@@ -61,14 +61,14 @@ describe('a search for storage', () => {
     [[['storage_total_cost', 'desc']], (offer: Record<string, number>) => -(offer['storage_cost'] as number)],
     [[['unknown'], ['disk_space', 'asc']], (offer: Record<string, number>) => offer['disk_space'] as number],
     [[['reliability2', 'desc']], (offer: Record<string, number>) => -(offer['reliability'] as number)],
-  ])('is in the order %j', async (order, value) => {
+  ])('is sorted by %j', async (order, value) => {
     await volumes.newMachine({ storageNanos: 50_000_000n, diskMb: 70_000, reliability: 0.5 })
     const values = (await search({ order })).map(value)
     expect(values.length).toBeGreaterThan(1)
     expect(values).toEqual(values.toSorted((a: number, b: number) => a - b))
   })
 
-  it('has as many rows as are wanted, finds one by its id, and nothing too small', async () => {
+  it('obeys the limit, finds an offer by its id, and none that is too small', async () => {
     const id = await volumes.newMachine({ diskMb: 20_000 })
     expect(await search({ limit: 1 })).toHaveLength(1)
     expect(await search({ id: { eq: id } })).toMatchObject([{ id, disk_space: 20 }])
@@ -91,7 +91,7 @@ describe('a search for storage', () => {
 })
 
 describe('a volume', () => {
-  it('is made, listed, attached and deleted', async () => {
+  it('is created, listed, attached and deleted', async () => {
     const by = await app.newKey(null, someCredit)
     const machineId = await volumes.newMachine()
     const { status, body } = await create({ id: machineId, size: 20, name: 'vol1' }, by)
@@ -126,7 +126,7 @@ describe('a volume', () => {
   it.each([
     ['in the URL', (id: number) => [`/volumes?id=${id}`, undefined]],
     ['in the body', (id: number) => ['/volumes/', { id }]],
-    ['in the body, as a text', (id: number) => ['/volumes', { id: String(id) }]],
+    ['in the body, as a string', (id: number) => ['/volumes', { id: String(id) }]],
     ['by its name', (id: number) => [`/volumes/?id=V.${id}`, {}]],
   ] as const)('is deleted by its id %s', async (_where, ask) => {
     const { id } = (await create({ id: await volumes.newMachine() })).body
@@ -137,7 +137,7 @@ describe('a volume', () => {
     expect([again.status, again.body]).toEqual([404, failure])
   })
 
-  it('of another account looks like none', async () => {
+  it('is not found by another account', async () => {
     const { id } = (await create({ id: await volumes.newMachine() })).body
     const stranger = await app.newKey(null, someCredit)
     const answers = [
@@ -153,13 +153,13 @@ describe('a volume', () => {
     expect(row).toEqual({ deleted_at: null })
   })
 
-  it.each(['', '?id=', '?id=x', '?id=-1', '?id=1.5'])('cannot be deleted by %j', async query => {
+  it.each(['', '?id=', '?id=x', '?id=-1', '?id=1.5'])('cannot be deleted with %j', async query => {
     const { status, body } = await app.rest(key, 'DELETE', `/volumes/${query}`)
     const failure = { success: false, error: 'invalid id', msg: 'id must refer to a valid volume id' }
     expect([status, body]).toEqual([400, failure])
   })
 
-  it('has 15 GB when nothing is said', async () => {
+  it('has 15 GB by default', async () => {
     const { id } = (await create({ id: await volumes.newMachine(), name: null, size: null })).body
     expect((await listRows(key)).find((row: { id: number }) => row.id === id)).toMatchObject({
       disk_space: 15,
@@ -167,7 +167,7 @@ describe('a volume', () => {
     })
   })
 
-  it('is made once for one Idempotency-Key', async () => {
+  it('is created once for one Idempotency-Key', async () => {
     const id = await volumes.newMachine()
     const ask = () => app.rest(key, 'PUT', '/volumes/', { id }, { 'idempotency-key': 'v1' })
     expect((await ask()).body).toEqual((await ask()).body)
@@ -177,7 +177,7 @@ describe('a volume', () => {
     [{}, 400, 'invalid_args', 'id: is required.'],
     [{ id: 'x' }, 400, 'invalid_args', 'id: must be a number.'],
     [{ id: 1, size: 0 }, 400, 'invalid_args', 'size: must be a number of GB from 1'],
-    [{ id: 1, name: 'a b' }, 400, 'invalid_args', 'name: must be of at most 64 letters'],
+    [{ id: 1, name: 'a b' }, 400, 'invalid_args', 'name: must have at most 64 characters'],
     [{ id: 987_654_321 }, 404, 'no_such_ask', 'is not on the market.'],
     [{ id: 2 ** 52 }, 404, 'no_such_ask', 'is not on the market.'],
   ])('of %j is refused', async (body, status, error, msg) => {
@@ -185,14 +185,14 @@ describe('a volume', () => {
     expect([answer.status, answer.body]).toMatchObject([status, { error, msg: expect.stringContaining(msg) }])
   })
 
-  it('is not for who has nothing to spend', async () => {
+  it('is refused without credit', async () => {
     const { status, body } = await create({ id: await volumes.newMachine() }, await app.newKey())
     expect([status, body.error]).toEqual([400, 'insufficient_credit'])
   })
 })
 
-describe('a list', () => {
-  it('is of the type that is asked for', async () => {
+describe('a list of volumes', () => {
+  it('has the requested type', async () => {
     await create({ id: await volumes.newMachine() })
     const [all, local, network] = [
       await listRows(key, '?owner=me&type=all_volume'),
@@ -206,7 +206,7 @@ describe('a list', () => {
   })
 })
 
-it('a volume is not copied, which is said', async () => {
+it('answers 501 to a copy of a volume', async () => {
   const { status, body } = await app.rest(key, 'POST', '/volumes/copy/', { src_id: 1, dst_id: 2 })
   expect([status, body]).toMatchObject([501, { success: false, error: 'not_implemented' }])
   const scoped = await app.newScopedKey(key, { api: {} })

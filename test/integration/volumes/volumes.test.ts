@@ -24,7 +24,7 @@ afterAll(() => app.close())
 
 const listQuery = '{ volumes { totalCount nodes { id } } }'
 
-/** A rental with a volume in it, on one machine. */
+/** Rents an instance with a volume attached. */
 async function rentWithVolume(): Promise<{ volumeId: number; instanceId: number; machineId: number }> {
   const instanceId = await rentals.rent(key)
   const { machine_id: machineId } = await rentals.read(key, instanceId)
@@ -38,7 +38,7 @@ async function eventsOf(type: string) {
 }
 
 describe('a new volume', () => {
-  it('takes its size of the disk of its machine, at the price of that', async () => {
+  it('takes its size from the free disk of its machine, at its storage price', async () => {
     const machineId = await volumes.newMachine({ diskMb: 100_000, storageNanos: 360_000_000n })
     const answer = await volumes.create(key, { offerId: `vof_${machineId}`, sizeGb: 20.5, name: 'models-1' })
     expect(answer).toEqual({
@@ -61,14 +61,14 @@ describe('a new volume', () => {
     expect(await eventsOf('VOLUME_CREATED')).toEqual([{ before: null, after, reason: 'USER_REQUEST' }])
   })
 
-  it('is called volume when nobody says otherwise', async () => {
+  it('has the name volume by default', async () => {
     const offerId = `vof_${await volumes.newMachine()}`
     for (const name of [undefined, null, '']) {
       expect(await volumes.create(key, { offerId, sizeGb: 1, name })).toMatchObject({ volume: { name: 'volume' } })
     }
   })
 
-  it('keeps its price when the host changes his', async () => {
+  it('keeps its price when the host changes the storage price', async () => {
     const machineId = await volumes.newMachine()
     const id = await volumes.make(key, machineId, 10)
     await app.sql(`UPDATE machines SET storage_nanos = 2 * storage_nanos WHERE id = ${machineId}`)
@@ -76,11 +76,11 @@ describe('a new volume', () => {
     expect(data.volume).toEqual({ pricePerHour: '0.005' })
   })
 
-  it('can take all of the disk, and no more: then nothing can be rented there', async () => {
+  it('can take the whole free disk, which leaves nothing to rent on the machine', async () => {
     const machineId = await volumes.newMachine({ diskMb: 50_000 })
     const over = await volumes.create(key, { offerId: machineId, sizeGb: 50.001 })
     expect(over).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'sizeGb' }] })
-    expect(over.message).toBe('sizeGb: must be at most 50, what this machine has free.')
+    expect(over.message).toBe('sizeGb: must be at most 50: the machine has no more free.')
     expect(await volumes.freeDiskMb(machineId)).toBe(50_000)
     const rentable = async () => {
       const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machineId } })
@@ -93,7 +93,7 @@ describe('a new volume', () => {
     expect(await rentable()).toBe(1)
   })
 
-  it('is refused with everything that is wrong with it', async () => {
+  it('is refused with all its issues at once', async () => {
     const offerId = `vof_${await volumes.newMachine()}`
     const answer = await volumes.create(key, { offerId, sizeGb: 0.5, name: 'a b' })
     expect(answer).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'name' }, { path: 'sizeGb' }] })
@@ -106,7 +106,7 @@ describe('a new volume', () => {
     expect(await volumes.create(key, { offerId: 'mch_1', sizeGb: 1 })).toMatchObject({ issues: [{ path: 'offerId' }] })
   })
 
-  it('is refused where no storage is on the market', async () => {
+  it('is refused if the storage is not on the market', async () => {
     const gone = { code: 'OFFER_UNAVAILABLE' }
     for (const id of [0, 987_654_321, 2 ** 31, '999999999999999999']) {
       expect(await volumes.create(key, { offerId: `vof_${id}`, sizeGb: 1 })).toMatchObject(gone)
@@ -120,13 +120,13 @@ describe('a new volume', () => {
     }
   })
 
-  it('needs credit', async () => {
+  it('is refused without credit', async () => {
     const offerId = await volumes.newMachine()
     const poor = await app.newKey()
     expect(await volumes.create(poor, { offerId, sizeGb: 1 })).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
   })
 
-  it('costs no more than was agreed to', async () => {
+  it('is refused above the maximum price', async () => {
     const offerId = await volumes.newMachine({ storageNanos: 360_000_000n })
     const dear = await volumes.create(key, { offerId, sizeGb: 10, maxPricePerHour: '0.004999999' })
     expect(dear).toMatchObject({ code: 'PRICE_CHANGED', currentPricePerHour: '0.005' })
@@ -135,20 +135,20 @@ describe('a new volume', () => {
   })
 })
 
-describe('many at once', () => {
-  it('are as many as fit in the disk, exactly', async () => {
+describe('concurrent requests', () => {
+  it('create exactly the volumes that fit on the disk', async () => {
     const machineId = await volumes.newMachine({ diskMb: 95_000 })
-    const wish = { offerId: machineId, sizeGb: 10 }
-    const answers = await Promise.all(Array.from({ length: 20 }, () => volumes.create(key, wish)))
+    const input = { offerId: machineId, sizeGb: 10 }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => volumes.create(key, input)))
     const kinds = answers.map(answer => answer.code ?? answer.__typename).toSorted()
     expect(kinds).toEqual([...Array(9).fill('CreateVolumeSuccess'), ...Array(11).fill('INVALID_INPUT')])
     expect(await volumes.freeDiskMb(machineId)).toBe(5_000)
   })
 
-  it('with one idempotency key are one', async () => {
+  it('create one volume with one idempotency key', async () => {
     const machineId = await volumes.newMachine()
-    const wish = { offerId: machineId, sizeGb: 10, idempotencyKey: 'once' }
-    const answers = await Promise.all(Array.from({ length: 20 }, () => volumes.create(key, wish)))
+    const input = { offerId: machineId, sizeGb: 10, idempotencyKey: 'once' }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => volumes.create(key, input)))
     const succeeded = answers.filter(({ code }) => code !== 'IDEMPOTENCY_IN_PROGRESS')
     expect(succeeded.length).toBeGreaterThan(0)
     expect(new Set(succeeded.map(({ volume }) => volume.id)).size).toBe(1)
@@ -156,7 +156,7 @@ describe('many at once', () => {
     expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
   })
 
-  it('deletions of one give its disk back once', async () => {
+  it('return the disk of a deleted volume once', async () => {
     const machineId = await volumes.newMachine()
     const id = await volumes.make(key, machineId)
     const answers = await Promise.all(Array.from({ length: 10 }, () => volumes.remove(key, id)))
@@ -166,27 +166,27 @@ describe('many at once', () => {
   })
 })
 
-describe('a repetition', () => {
-  it('is answered as the first was, also when the volume is gone since', async () => {
-    const wish = { offerId: await volumes.newMachine(), sizeGb: 10, idempotencyKey: 'again' }
-    const first = await volumes.create(key, wish)
-    expect(await volumes.create(key, wish)).toEqual({ ...first, replayed: true })
+describe('a repeated request', () => {
+  it('gets the first answer, even if the volume was deleted since', async () => {
+    const input = { offerId: await volumes.newMachine(), sizeGb: 10, idempotencyKey: 'again' }
+    const first = await volumes.create(key, input)
+    expect(await volumes.create(key, input)).toEqual({ ...first, replayed: true })
     await volumes.remove(key, first.volume.id)
-    expect(await volumes.create(key, wish)).toEqual({ ...first, replayed: true })
+    expect(await volumes.create(key, input)).toEqual({ ...first, replayed: true })
   })
 
-  it('that asks for something else is refused', async () => {
-    const wish = { offerId: await volumes.newMachine(), sizeGb: 10, idempotencyKey: 'other' }
-    await volumes.create(key, wish)
+  it('is refused if it differs from the first', async () => {
+    const input = { offerId: await volumes.newMachine(), sizeGb: 10, idempotencyKey: 'other' }
+    await volumes.create(key, input)
     for (const other of [{ sizeGb: 11 }, { name: 'x' }, { maxPricePerHour: '1' }]) {
-      const answer = await volumes.create(key, { ...wish, ...other })
+      const answer = await volumes.create(key, { ...input, ...other })
       expect(answer).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
     }
   })
 })
 
-describe('deleting', () => {
-  it('gives the disk back, and the volume is not found any more', async () => {
+describe('a deletion', () => {
+  it('returns the disk, and the volume is no longer found', async () => {
     const machineId = await volumes.newMachine()
     const id = await volumes.make(key, machineId)
     expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteSuccess', deletedId: `vol_${id}` })
@@ -199,7 +199,7 @@ describe('deleting', () => {
     expect((await app.graphql(key, listQuery)).data.volumes).toEqual({ totalCount: 0, nodes: [] })
   })
 
-  it('is refused while an instance has the volume, until its container is gone', async () => {
+  it('is refused until the container of the instance with the volume is gone', async () => {
     const { volumeId, instanceId, machineId } = await rentWithVolume()
     await rentals.converge()
     const refused = {
@@ -209,7 +209,7 @@ describe('deleting', () => {
       volume: { id: `vol_${volumeId}` },
       attachedTo: { id: `ins_${instanceId}` },
     }
-    const message = `Volume ${volumeId} is attached to instance ${instanceId}.`
+    const message = `Volume ${volumeId} is attached to instance ${instanceId}. Destroy the instance first.`
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
 
     await app.rest(key, 'PUT', `/instances/${instanceId}/`, { state: 'stopped' })
@@ -221,13 +221,13 @@ describe('deleting', () => {
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message: removing })
 
     await rentals.converge()
-    // What the instance had is free again; the volume is not.
+    // The disk of the instance is free again; that of the volume is not.
     expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
     expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteSuccess' })
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
   })
 
-  it('names nothing to a key that may not read', async () => {
+  it('hides the volume and the instance from a key that may not read them', async () => {
     const { volumeId } = await rentWithVolume()
     const writer = await app.newScopedKey(key, { api: { instance_write: {} } })
     const answer = await volumes.remove(writer, volumeId)
@@ -235,8 +235,8 @@ describe('deleting', () => {
   })
 })
 
-describe('what is read', () => {
-  it('is the volume with its instance, and the instance with its volumes', async () => {
+describe('a query', () => {
+  it('returns a volume with its instance, and an instance with its volumes', async () => {
     const { volumeId, instanceId } = await rentWithVolume()
     const query = `{
       volume(id: "vol_${volumeId}") { attachment { mountPath instance { id } volume { id } } }
@@ -255,7 +255,7 @@ describe('what is read', () => {
     expect((await app.graphql(key, query)).data).toEqual({ volume: { attachment: null }, instance: { volumes: [] } })
   })
 
-  it('is nothing of another account', async () => {
+  it('returns nothing of another account', async () => {
     const id = await volumes.make(key, await volumes.newMachine())
     const stranger = await app.newKey(null, someCredit)
     const query = `{ volume(id: ${id}) { id } node(id: "vol_${id}") { id } volumes { totalCount nodes { id } } }`
@@ -264,7 +264,7 @@ describe('what is read', () => {
     expect((await app.graphql(key, query)).data.node).toEqual({ id: `vol_${id}` })
   })
 
-  it('is in pages, forwards and backwards, the newest first', async () => {
+  it('returns pages, forwards and backwards, newest first', async () => {
     const machineId = await volumes.newMachine()
     const ids: string[] = []
     for (let count = 1; count <= 5; count += 1) ids.unshift(`vol_${await volumes.make(key, machineId, 1)}`)
@@ -286,7 +286,7 @@ describe('what is read', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'INVALID_CURSOR' } }])
   })
 
-  it('costs as many statements for 50 as for one', async () => {
+  it('runs as many statements for 50 volumes as for one', async () => {
     const few = await app.newKey(null, someCredit)
     const fill = async (owner: string, count: number) => {
       for (let index = 0; index < count; index += 1) {
@@ -318,21 +318,21 @@ describe('what is read', () => {
   })
 })
 
-describe('a key', () => {
+describe('a scoped key', () => {
   it.each([
     ['instance_read', '{ volumes { nodes { id } } }'],
     ['instance_read', '{ volumes { totalCount } }'],
     ['instance_read', '{ node(id: "vol_1") { id } }'],
     ['misc', '{ volumeOffers { totalCount } }'],
     ['misc', '{ node(id: "vof_1") { id } }'],
-  ])('without %s may not ask %s', async (category, query) => {
+  ])('is refused without %s: %s', async (category, query) => {
     const others = permissionCategories.filter(name => name !== category)
     const scoped = await app.newScopedKey(key, { api: Object.fromEntries(others.map(name => [name, {}])) })
     const { errors } = await app.graphql(scoped, query)
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: [category] } }])
   })
 
-  it('may be bound to a size', async () => {
+  it('can be bound to a size', async () => {
     const offerId = await volumes.newMachine()
     const constraints = { sizeGb: { lte: 10 } }
     const bound = await app.newScopedKey(key, { api: { instance_write: { 'volumes.create': { constraints } } } })
@@ -352,7 +352,7 @@ describe('a rental', () => {
     return data.rentInstance
   }
 
-  it('is told where in its input a volume is wrong', async () => {
+  it('is refused with the input paths of invalid volumes', async () => {
     const answer = await rent(await rentals.newOffer(), [
       { source: { create: { sizeGb: 0, name: '?' } }, mountPath: 'x' },
       { source: { volumeId: 'ins_1' } },
@@ -367,10 +367,10 @@ describe('a rental', () => {
     ])
   })
 
-  it('is refused two volumes at one path', async () => {
+  it('is refused with two volumes at one path', async () => {
     const create = { sizeGb: 1 }
     const answer = await rent(await rentals.newOffer(), [{ source: { create } }, { source: { create } }])
-    const message = 'must be mounted on different paths, and two are on /data.'
+    const message = 'must be mounted on different paths, but two are on /data.'
     expect(answer.issues).toEqual([{ path: 'spec.volumes', message }])
   })
 
@@ -380,7 +380,7 @@ describe('a rental', () => {
     [{ create_new: true, size: 200_000 }, ['size']],
     [{ volume_id: 0 }, ['']],
     [{ mount_path: '/x' }, ['volume_id']],
-  ])('over REST is told what is wrong in %o', async (volume_info, places) => {
+  ])('is refused over REST with all issues of %o', async (volume_info, places) => {
     const { status, body } = await rentals.tryRent(key, { image: 'ubuntu', volume_info })
     expect([status, body.error]).toEqual([400, 'invalid_args'])
     for (const place of places) expect(body.msg).toContain(`volume_info${place && `.${place}`}: `)

@@ -34,11 +34,11 @@ const newVolumes = fc.array(
   { maxLength: 4 },
 )
 
-it('lets a launch have exactly the volumes that are there, on its machine and free', () => {
-  const property = fc.property(found, volumes, newVolumes, (known, wished, made) => {
-    const problems = volumeBlockers(known, { volumes: wished, newVolumes: made }, machineId)
+it('accepts exactly the existing volumes that are free and on the machine', () => {
+  const property = fc.property(found, volumes, newVolumes, (known, requested, made) => {
+    const problems = volumeBlockers(known, { volumes: requested, newVolumes: made }, machineId)
     const of = (id: bigint) => known.find(volume => volume.id === id)
-    const ids = wished.map(({ volumeId }) => volumeId)
+    const ids = requested.map(({ volumeId }) => volumeId)
     const missing = problems.flatMap(error => (error.code === 'NOT_FOUND' ? [error.details.subject] : []))
     expect(missing).toEqual(ids.filter(id => !of(id)).map(id => ({ type: 'Volume', id })))
     const taken = problems.flatMap(error => (error.code === 'VOLUME_UNAVAILABLE' ? [error.details.volumeId] : []))
@@ -57,25 +57,25 @@ it('lets a launch have exactly the volumes that are there, on its machine and fr
   fc.assert(property, options)
 })
 
-it('says the gravest first: what is not there, then what cannot be there, then what may be there later', () => {
+it('reports the most severe blockers first: missing, misplaced, then attached volumes', () => {
   const order = ['NOT_FOUND', 'INVALID_INPUT', 'VOLUME_UNAVAILABLE']
-  const property = fc.property(found, volumes, newVolumes, (known, wished, made) => {
-    const codes = volumeBlockers(known, { volumes: wished, newVolumes: made }, machineId).map(({ code }) => code)
+  const property = fc.property(found, volumes, newVolumes, (known, requested, made) => {
+    const codes = volumeBlockers(known, { volumes: requested, newVolumes: made }, machineId).map(({ code }) => code)
     expect(codes).toEqual(codes.toSorted((a, b) => order.indexOf(a) - order.indexOf(b)))
   })
   fc.assert(property, options)
 })
 
-it('mounts nothing twice, nothing over or below another, and not too much', () => {
-  const property = fc.property(volumes, newVolumes, (wished, made) => {
-    const paths = [...wished, ...made].map(mount => mount.mountPath.split('/').filter(name => name !== ''))
-    const ids = wished.map(({ volumeId }) => volumeId)
+it('accepts at most 8 distinct volumes on paths that do not overlap', () => {
+  const property = fc.property(volumes, newVolumes, (requested, made) => {
+    const paths = [...requested, ...made].map(mount => mount.mountPath.split('/').filter(name => name !== ''))
+    const ids = requested.map(({ volumeId }) => volumeId)
     const covers = (outer: string[], inner: string[]) => outer.every((name, index) => name === inner[index])
     const clash = paths.some((path, index) =>
       paths.slice(0, index).some(other => covers(path, other) || covers(other, path)),
     )
-    const stands = paths.length <= 8 && new Set(ids).size === ids.length && !clash
-    expect(mountIssues({ volumes: wished, newVolumes: made }).length === 0).toBe(stands)
+    const isValid = paths.length <= 8 && new Set(ids).size === ids.length && !clash
+    expect(mountIssues({ volumes: requested, newVolumes: made }).length === 0).toBe(isValid)
   })
   fc.assert(property, options)
 })

@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { findRoutes } from '../../../src/rest/paths.ts'
 import { routes } from '../../../src/rest/routes.ts'
 
-/** What tests read of a JSON schema. */
+/** The parts of a JSON schema that tests read. */
 export type JsonSchema = {
   $ref?: string
   type?: string | string[]
@@ -34,7 +34,7 @@ export type OpenApiDocument = {
 
 type ReceivedAnswer = { method: string; pathname: string; status: number; type: string; text: string }
 
-/** Says what is wrong with an answer by the document as it is served, and by nothing else; undefined where nothing is. */
+/** Checks answers against the served OpenAPI document. Returns a problem, or undefined if there is none. */
 export function createAnswerChecker(document: OpenApiDocument): (answer: ReceivedAnswer) => string | undefined {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema(JSON.parse(JSON.stringify(document)), 'document')
@@ -46,7 +46,7 @@ export function createAnswerChecker(document: OpenApiDocument): (answer: Receive
     return validate(body) ? undefined : ajv.errorsText(validate.errors)
   }
 
-  /** The contents of an answer, and where in the document they stand. */
+  /** The documented contents of a response, and their path in the document. */
   function findDocumentedContent(path: string, method: string, status: number): { content?: Content; at: string[] } {
     const { $ref, content } = document.paths[path]?.[method]?.responses[status] ?? {}
     if (!$ref) return { ...(content && { content }), at: ['paths', path, method, 'responses', String(status)] }
@@ -56,7 +56,7 @@ export function createAnswerChecker(document: OpenApiDocument): (answer: Receive
 
   function checkDocumented(path: string, { method, status, type, text }: ReceivedAnswer): string | undefined {
     const { content, at } = findDocumentedContent(path, method.toLowerCase(), status)
-    if (!content) return `the status ${status} is not there`
+    if (!content) return `the status ${status} is not documented`
     const [media = ''] = Object.keys(content)
     if (type !== (media === 'application/json' ? media : `${media}; charset=utf-8`)) return `the type is ${type}`
     return media === 'application/json'
@@ -67,7 +67,7 @@ export function createAnswerChecker(document: OpenApiDocument): (answer: Receive
   return answer => {
     const { method, pathname, status } = answer
     const route = findRoutes(routes, pathname).routes.find(route => route.method === method)
-    if (!route && ![404, 405].includes(status)) return 'there is no such operation'
+    if (!route && ![404, 405].includes(status)) return 'the operation is not documented'
     const problem = route && checkDocumented(route.path, answer)
     return problem ?? (status === 200 ? undefined : checkFailure(answer))
   }
@@ -77,11 +77,11 @@ function jsonPointer(...segments: string[]): string {
   return segments.map(segment => `/${encodeURIComponent(segment.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')
 }
 
-/** Every failure has these three, whatever else it has. */
+/** Every failure has success, error and msg. */
 function checkFailure({ type, text }: ReceivedAnswer): string | undefined {
   const { success, error, msg } = JSON.parse(text)
   const isFailureShape = type === 'application/json' && success === false && isText(error) && isText(msg)
-  return isFailureShape ? undefined : 'it has not the shape of a failure'
+  return isFailureShape ? undefined : 'the answer does not have the shape of a failure'
 }
 
 function isText(value: unknown): boolean {

@@ -1,4 +1,4 @@
-// For every route a request that is answered with success, asked of something that was made for it.
+// One successful request for every route, with the data that it needs.
 
 import { randomUUID } from 'node:crypto'
 import { findRoutes } from '../../../src/rest/paths.ts'
@@ -10,7 +10,7 @@ import { makersOf, routeCases } from '../faces/isolation.ts'
 
 export type Example = { method: string; path: string; body?: object }
 
-/** Those that no other table has. */
+/** Examples that no other table has. */
 const otherExamples: Record<string, (site: AgreementSite) => Promise<Example> | Example> = {
   'PUT /api/v0/search/asks/': () => ({ method: 'PUT', path: '/search/asks/', body: { q: { num_gpus: { gte: 1 } } } }),
   'PUT /api/v0/launch_instance/': async ({ rentals }) => {
@@ -53,7 +53,7 @@ async function createResaveExample({ app, key }: AgreementSite, path: string): P
   return { method: 'PUT', path, body: { hash_id: body.template.hash_id, name: 'U', image: 'ubuntu' } }
 }
 
-/** Makes what the request needs. */
+/** Creates the data that the request needs, and returns the request. */
 export async function createExample(route: Route, site: AgreementSite): Promise<Example> {
   const name = `${route.method} ${route.path}`
   const other = otherExamples[name]
@@ -74,7 +74,7 @@ export async function createExample(route: Route, site: AgreementSite): Promise<
     const pathname = path.replace(/\?.*/, '').replace(/^(?!\/api)/, '/api/v0')
     return method === route.method && findRoutes([route], pathname).routes.length > 0
   }
-  // Which of an operation's routes it asks is seen without the things that it asks about.
+  // Builds the request without data first, to see which route of the operation it uses.
   if (agreement && targetsRoute(agreement.rest({}, site))) {
     const [method, path, body] = agreement.rest((await agreement.prepare?.(site)) ?? {}, site)
     return { method, path, ...(body && { body }) }

@@ -10,12 +10,12 @@ import { everyRoute, type GeneratedRequest, requestArbitrary } from './request-a
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 
-/** What only somebody who reads the program knows. */
+/** Internal details that no failure may contain. */
 const internalDetails =
   /prisma|postgres|sqlstate|violates|relation "|\bzod\b|node_modules|\.ts:\d|\[object |\bundefined\b|\bNaN\b|Unexpected token|at position \d/i
 const changesPerAccount = 40
 
-/** Asks every route so many times: as the document says, nearly so, and otherwise. All answers are of the document. */
+/** Sends every route `runs` valid, nearly valid and invalid requests. All answers must match the OpenAPI document. */
 export function fuzzEveryRoute({ runs }: { runs: number }): void {
   const numRuns = Number(process.env['FC_RUNS'] ?? runs)
   let app: TestApp
@@ -23,7 +23,7 @@ export function fuzzEveryRoute({ runs }: { runs: number }): void {
   let document: OpenApiDocument
   let check: ReturnType<typeof createAnswerChecker>
   let account: FullAccount | undefined
-  /** How many requests may have changed or used up something of the stock. */
+  /** Number of requests that may have changed or used up data of the account. */
   let changes = 0
   const answers: { name: string; status: number }[] = []
 
@@ -41,7 +41,7 @@ export function fuzzEveryRoute({ runs }: { runs: number }): void {
     await app.close()
   })
 
-  /** An answer to what was sent, or an error that says what is wrong with it. */
+  /** Sends a request and returns its status, or throws if the answer is wrong. */
   async function sendRequest({ target, ...init }: GeneratedRequest): Promise<number> {
     const request = new Request(`http://berth.test${target}`, init)
     const [{ pathname }, { method }] = [new URL(request.url), request]
@@ -49,17 +49,18 @@ export function fuzzEveryRoute({ runs }: { runs: number }): void {
     const { status, headers } = response
     const text = await response.text()
     const type = headers.get('content-type') ?? ''
-    const problem = status === 500 || status > 501 ? 'it failed' : check({ method, pathname, status, type, text })
+    const problem =
+      status === 500 || status > 501 ? 'the gateway failed' : check({ method, pathname, status, type, text })
     const [leaked] = (status !== 200 && internalDetails.exec(text)) || []
     const isEcho = leaked && `${target}${init.body}`.includes(leaked)
     if (!problem && (!leaked || isEcho)) return status
     throw new Error(
-      `${method} ${target} was answered ${status} ${text.slice(0, 2_000)}: ${problem ?? `it says ${leaked}`}`,
+      `${method} ${target} was answered ${status} ${text.slice(0, 2_000)}: ${problem ?? `the answer contains ${leaked}`}`,
     )
   }
 
-  it.each(everyRoute)('answers whatever is sent to %s as it is documented', async (name, route) => {
-    // Every route has choices of its own.
+  it.each(everyRoute)('answers every request to %s as documented', async (name, route) => {
+    // Every route has its own seeds.
     const start = seed + 100_000 * everyRoute.findIndex(([other]) => other === name)
     for (let run = 0; run < numRuns; run += 5) {
       const isUsable =
@@ -78,7 +79,7 @@ export function fuzzEveryRoute({ runs }: { runs: number }): void {
     expect(app.logLines.filter(({ level }) => level === 50)).toEqual([])
   })
 
-  it.runIf(numRuns >= 200)('does at every route at least once what it was asked for', () => {
+  it.runIf(numRuns >= 200)('has at least one success on every route', () => {
     const done = new Set(answers.filter(({ status }) => status === 200 || status === 501).map(({ name }) => name))
     expect(everyRoute.map(([name]) => name).filter(name => !done.has(name))).toEqual([])
   })

@@ -1,4 +1,4 @@
-// Requests made of the document: as it has them, nearly so, and as nobody should send them.
+// Generates valid, nearly valid and invalid requests from the OpenAPI document.
 
 import fc, { type Arbitrary } from 'fast-check'
 import type { Route } from '../../../src/rest/route.ts'
@@ -8,7 +8,7 @@ import { routeCases } from '../faces/isolation.ts'
 import type { JsonSchema, OpenApiDocument } from './answer-checker.ts'
 import type { Example } from './examples.ts'
 
-/** What there is: `example` is asked of something that was made for it. */
+/** The data that requests can name. `example` is a request that succeeds. */
 export type GeneratorContext = { document: OpenApiDocument; stock: FullAccount; example: Example }
 
 export type GeneratedRequest = {
@@ -18,7 +18,7 @@ export type GeneratedRequest = {
   body?: string | Uint8Array<ArrayBuffer>
 }
 
-/** Numbers at which columns, doubles and rules end. */
+/** Numbers at the limits of columns, doubles and rules. */
 const boundaryNumbers = [
   ...[0, -0, 1, -1, 0.5, 0.001, 7.999, 8, 64, 65, 128, 128.001, 257, 4_048, 65_535, 65_536],
   ...[2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 53 - 1, 2 ** 53, 2 ** 63, 1e18, 1e21, 5e-324, 1.7976931348623157e308],
@@ -31,13 +31,13 @@ const oddTexts = [
 ]
 const oddText = fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: 'binary', maxLength: 8 }), loneSurrogates())
 
-/** Texts with halves of characters, which JSON can hold and UTF-8 cannot. */
+/** Strings with lone surrogates, which JSON can hold and UTF-8 cannot. */
 function loneSurrogates(): Arbitrary<string> {
   const unit = fc.integer({ min: 0, max: 0xffff }).map(code => String.fromCharCode(code))
   return fc.array(unit, { maxLength: 6 }).map(units => units.join(''))
 }
 
-/** A list in a list in a list. Its depth is where rules of depth end, and far beyond. */
+/** Nested lists and objects, around the depth limits and far beyond. */
 const deepNesting = fc.constantFrom(3, 9, 10, 11, 500).map(levels => {
   let value: unknown = 1
   for (let level = 0; level < levels; level += 1) value = level % 2 ? [value] : { eq: value }
@@ -51,7 +51,7 @@ const anyJson: Arbitrary<unknown> = fc.oneof(
   deepNesting,
 )
 
-/** Values of a schema. Where it is `spoilt`, some parts of them are of none. */
+/** Values of a schema. With `mayBeInvalid`, some parts of them do not match it. */
 function valueArbitrary(schema: JsonSchema, from: GeneratorContext, mayBeInvalid: boolean): Arbitrary<unknown> {
   const fitting = validValueArbitrary(schema, from, mayBeInvalid)
   return mayBeInvalid ? fc.oneof({ weight: 8, arbitrary: fitting }, { weight: 1, arbitrary: anyJson }) : fitting
@@ -108,7 +108,7 @@ function objectArbitrary(schema: JsonSchema, from: GeneratorContext, mayBeInvali
   const members = Object.entries(properties).map(
     ([name, member]) => [name, valueArbitrary(member, from, mayBeInvalid)] as const,
   )
-  // Few of many, so that what is right is not hidden by what is wrong beside it.
+  // Few of many members, so that one invalid member does not always hide the valid ones.
   const known = fc
     .subarray(members, { maxLength: Math.min(members.length, 5) })
     .chain(chosen => fc.record(Object.fromEntries([...chosen, ...members.filter(([name]) => required.includes(name))])))
@@ -182,7 +182,7 @@ function targetArbitrary({ method, path }: Route, from: GeneratorContext): Arbit
     const value = fc.oneof(
       validValueArbitrary(schema, from, true),
       fc.constantFrom(...stock.texts),
-      // What stands in a query as JSON: filters, orders and columns.
+      // JSON in a query parameter: filters, orders and columns.
       validValueArbitrary(document.components.schemas['OfferSearch'] as JsonSchema, from, true),
     )
     return fc.option(value, { nil: undefined }).map(given => ({ name, given }))
@@ -244,7 +244,7 @@ function headerArbitrary({ keys }: FullAccount): Arbitrary<Record<string, string
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']
 
-/** Requests of a route, most of which come far. */
+/** Requests to a route. Most of them pass the first checks. */
 export function requestArbitrary(route: Route, from: GeneratorContext): Arbitrary<GeneratedRequest> {
   const { method, path } = route
   const schema = from.document.paths[path]?.[method.toLowerCase()]?.requestBody?.content['application/json'].schema

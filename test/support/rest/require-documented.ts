@@ -5,14 +5,14 @@ import { failureBody, failuresOf } from '../../../src/rest/failures.ts'
 import { findRoutes } from '../../../src/rest/paths.ts'
 import { routes } from '../../../src/rest/routes.ts'
 
-/** Throws when the REST face answers anything that its document does not say, whatever the test is about. */
+/** Throws if a REST answer does not match the OpenAPI document. All tests run with it. */
 export function requireDocumented(fetch: Fetch): Fetch {
   return async request => {
     const { method } = request
     const { pathname } = new URL(request.url)
     const response = await fetch(request)
     if (!pathname.startsWith('/api/') || method === 'HEAD') return response
-    // HTTP says what these are. Without the headers that ask for them, the same route is checked as any other.
+    // HTTP defines 304 and encodings. Other tests check the same routes without them.
     if (response.status === 304 || response.headers.has('content-encoding')) return response
     const text = await response.clone().text()
     const body = response.headers.get('content-type') === 'application/json' ? parse(text) : text
@@ -22,7 +22,7 @@ export function requireDocumented(fetch: Fetch): Fetch {
   }
 }
 
-/** The schemas cannot see a key that is called as this one is. */
+/** Parses JSON without `__proto__` keys, which schemas cannot see. */
 function parse(text: string) {
   return JSON.parse(text, (key, value) => (key === '__proto__' ? undefined : value))
 }
@@ -35,7 +35,7 @@ function documentedSchemas(method: string, pathname: string, status: number, cod
   return failures.map(({ body = failureBody }) => body)
 }
 
-/** Reading drops what a schema does not know: a field without a description shows as a difference. */
+/** Parsing drops undocumented fields, so they show as a difference. */
 function matchesExactly(schema: z.ZodType, body: unknown): boolean {
   const { success, data } = schema.safeParse(body)
   return success && isDeepStrictEqual(data, body)

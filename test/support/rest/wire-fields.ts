@@ -1,4 +1,4 @@
-// What a client expects of the values that it reads: a table of fields, each with its kind.
+// Checks a value against the fields that a client reads, each with its kind.
 
 import { expect } from 'vitest'
 
@@ -6,19 +6,19 @@ const kindChecks = {
   integer: (value: unknown) => Number.isSafeInteger(value),
   number: (value: unknown) => typeof value === 'number',
   text: (value: unknown) => typeof value === 'string',
-  /** A text that is not empty. */
+  /** A string that is not empty. */
   words: (value: unknown) => typeof value === 'string' && value.trim() !== '',
   digits: (value: unknown) => typeof value === 'string' && /^\d+$/.test(value),
   boolean: (value: unknown) => typeof value === 'boolean',
   null: (value: unknown) => value === null,
   list: (value: unknown) => Array.isArray(value),
   object: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  /** A key that may be missing. */
+  /** A field that may be missing. */
   nothing: (value: unknown) => value === undefined,
 }
 type FieldKind = keyof typeof kindChecks
 
-/** `list of` is each entry of a list; a list of one shape is a list of those; an object is one with these fields. */
+/** `list of` checks each entry, a list of one shape checks each entry's shape, and an object checks these fields. */
 export type Shape =
   | FieldKind
   | `${FieldKind} or ${FieldKind}`
@@ -26,7 +26,7 @@ export type Shape =
   | readonly [Shape]
   | { [field: string]: Shape }
 
-/** Fails with every field that is not as the table has it. */
+/** Fails and lists every field that does not match. */
 export function expectFields(value: unknown, shape: Shape): void {
   expect(findMismatches(value, shape, '')).toEqual([])
 }
@@ -53,6 +53,6 @@ function isList(shape: readonly [Shape] | { [field: string]: Shape }): shape is 
   return Array.isArray(shape)
 }
 
-function describeMismatch(path: string, wanted: string, value: unknown): string {
-  return `${path || 'the value'} is ${JSON.stringify(value)}, not ${wanted}`
+function describeMismatch(path: string, expected: string, value: unknown): string {
+  return `${path || 'the value'} is ${JSON.stringify(value)}, not ${expected}`
 }

@@ -1,4 +1,4 @@
-// Clients of the REST face, whose requests are put on a socket byte for byte, and what they read of the answers.
+// REST clients whose requests are written to a socket byte for byte, and their answers.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
@@ -8,22 +8,22 @@ import { startApp, type TestApp, type TestAppOptions } from '../app.ts'
 import { listMachines, type MachineAttributes } from '../factories.ts'
 import { someCredit } from '../instances/rentals.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the client reads
+// biome-ignore lint/suspicious/noExplicitAny: the shape depends on the request
 export type WireAnswer = { status: number; headers: Record<string, string>; text: string; body: any }
 
-/** How a client asks, whatever it asks for. */
+/** How a client writes its requests. */
 export type ClientProfile = {
   agent: string
   key?: string
-  /** Where it writes the key. */
+  /** Where the client sends the key. */
   keyIn?: 'header' | 'url' | 'both'
   /** Headers of every request. */
   headers?: Record<string, string>
   /** Headers of requests with a body. */
   bodyHeaders?: Record<string, string>
-  /** Whether it says that there is no body, where there is none. */
+  /** Whether the client sends Content-Length: 0 without a body. */
   saysEmpty?: boolean
-  /** Whether it sends bodies in chunks, without saying how long they are. */
+  /** Whether the client sends bodies in chunks, without Content-Length. */
   chunked?: boolean
 }
 
@@ -33,15 +33,15 @@ export type Client = Record<'get' | 'post' | 'put' | 'delete', SendRequest>
 export type WireServer = {
   app: TestApp
   origin: string
-  /** A client as it is. */
-  createClient: (manner: ClientProfile) => Client
-  /** A key of a new account that has credit. */
+  /** Creates a client that writes requests in this way. */
+  createClient: (profile: ClientProfile) => Client
+  /** Returns a key of a new account with credit. */
   newKey: () => Promise<string>
   /** Puts machines on the market. */
   listMachines: (...machines: Partial<MachineAttributes>[]) => Promise<void>
-  /** Asks again and again while the machines work, until the answer will do. */
+  /** Repeats a request while the machines work, until `enough` accepts the answer. */
   pollUntil: (ask: () => Promise<WireAnswer>, enough: (answer: WireAnswer) => boolean) => Promise<WireAnswer>
-  /** What is under the link of an answer, for somebody without a key. */
+  /** Reads the `result_url` of an answer without a key. */
   readLinkedResult: (answer: WireAnswer) => Promise<string>
   close: () => Promise<void>
 }
@@ -60,12 +60,12 @@ export async function startWireServer(options: TestAppOptions = {}): Promise<Wir
   const host = `127.0.0.1:${port}`
 
   async function send(
-    manner: ClientProfile,
+    profile: ClientProfile,
     method: string,
     path: string,
     body?: object | string,
   ): Promise<WireAnswer> {
-    const answer = parseAnswer(await exchange(port, requestBytes(host, manner, method, path, body)))
+    const answer = parseAnswer(await exchange(port, requestBytes(host, profile, method, path, body)))
     if (bugs.length > 0) throw bugs.shift()
     expectCommonRules(answer)
     return answer
@@ -74,11 +74,11 @@ export async function startWireServer(options: TestAppOptions = {}): Promise<Wir
   return {
     app,
     origin: `http://${host}`,
-    createClient: manner => ({
-      get: (path, body) => send(manner, 'GET', path, body),
-      post: (path, body) => send(manner, 'POST', path, body),
-      put: (path, body) => send(manner, 'PUT', path, body),
-      delete: (path, body) => send(manner, 'DELETE', path, body),
+    createClient: profile => ({
+      get: (path, body) => send(profile, 'GET', path, body),
+      post: (path, body) => send(profile, 'POST', path, body),
+      put: (path, body) => send(profile, 'PUT', path, body),
+      delete: (path, body) => send(profile, 'DELETE', path, body),
     }),
     newKey: () => app.newKey(null, someCredit),
     listMachines: (...machines) =>
@@ -93,7 +93,7 @@ export async function startWireServer(options: TestAppOptions = {}): Promise<Wir
         await app.runUntilIdle()
         app.clock.advance(30_000)
       }
-      throw new Error(`It never was so: ${(await ask()).text}`)
+      throw new Error(`No answer was accepted; the last one is ${(await ask()).text}`)
     },
     async readLinkedResult({ body }) {
       expect(body).toMatchObject({ success: true, result_url: expect.any(String), msg: expect.any(String) })
@@ -110,20 +110,20 @@ export async function startWireServer(options: TestAppOptions = {}): Promise<Wir
   }
 }
 
-/** A request as it is on the wire. A path without a version is one of v0. */
+/** The bytes of a request. A path without a version belongs to v0. */
 function requestBytes(
   host: string,
-  manner: ClientProfile,
+  profile: ClientProfile,
   method: string,
   path: string,
   body?: object | string,
 ): string {
-  const { agent, key, keyIn = 'header', headers = {}, bodyHeaders = {} } = manner
+  const { agent, key, keyIn = 'header', headers = {}, bodyHeaders = {} } = profile
   const text = typeof body === 'object' ? JSON.stringify(body) : body
   const versioned = path.startsWith('/api/') ? path : `/api/v0${path}`
   const inUrl = key !== undefined && keyIn !== 'header'
   const target = inUrl ? `${versioned}${versioned.includes('?') ? '&' : '?'}api_key=${key}` : versioned
-  const framed = frameBody(manner, text)
+  const framed = frameBody(profile, text)
   const lines = Object.entries({
     Host: host,
     'User-Agent': agent,
@@ -135,7 +135,7 @@ function requestBytes(
   return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${framed.body}`
 }
 
-/** A body, and what is said of its length. */
+/** A body and the headers for its length. */
 function frameBody({ saysEmpty, chunked }: ClientProfile, text: string | undefined): { headers: object; body: string } {
   if (text === undefined) return { headers: saysEmpty ? { 'Content-Length': 0 } : {}, body: '' }
   const length = Buffer.byteLength(text)
@@ -144,11 +144,11 @@ function frameBody({ saysEmpty, chunked }: ClientProfile, text: string | undefin
   return { headers: { 'Transfer-Encoding': 'chunked' }, body: `${chunks}0\r\n\r\n` }
 }
 
-/** What is answered to these bytes: all of it, and nothing that would be another answer. */
+/** Sends bytes and returns all bytes received until the answer is complete. */
 async function exchange(port: number, bytes: string): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1')
   let received = Buffer.alloc(0)
-  socket.setTimeout(10_000, () => socket.destroy(new Error(`No whole answer: ${received}`)))
+  socket.setTimeout(10_000, () => socket.destroy(new Error(`The answer is incomplete: ${received}`)))
   socket.on('data', data => {
     received = Buffer.concat([received, data])
     if (isComplete(received)) socket.destroy()
@@ -189,7 +189,7 @@ function decodeChunks(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(end + 2, end + 2 + size), decodeChunks(bytes.subarray(end + 4 + size))])
 }
 
-/** What every client relies on, whatever it asks: no redirect, JSON without a charset, and failures in one shape. */
+/** Rules for every answer: no redirect, JSON without a charset, and failures of one shape. */
 function expectCommonRules({ status, headers, text, body }: WireAnswer): void {
   expect(status === 200 || (status >= 400 && status !== 500), `${status} ${text}`).toBe(true)
   expect(headers['content-type']).toMatch(

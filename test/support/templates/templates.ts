@@ -14,9 +14,9 @@ const saveMutation = `mutation ($input: SaveTemplateInput!) { saveTemplate(input
 const deleteMutation = `mutation ($input: DeleteTemplateInput!) { deleteTemplate(input: $input) {
   ${refusal} ... on DeleteSuccess { deletedId } } }`
 
-/** Templates as GraphQL clients keep them. */
+/** Saves, reads and deletes templates over GraphQL. */
 export function templatesOf(app: TestApp) {
-  /** Whatever the mutation answers. */
+  /** Returns the result of the mutation, success or error. */
   async function save(key: string, input: object) {
     const { data, errors } = await app.graphql(key, saveMutation, { input: { name: 'mine', image: 'torch', ...input } })
     expect(errors).toBeUndefined()
@@ -24,7 +24,7 @@ export function templatesOf(app: TestApp) {
   }
   return {
     save,
-    /** The same, where it must succeed: the template. */
+    /** Saves a template, which must succeed, and returns it. */
     async mustSave(key: string, input: object = {}) {
       const answer = await save(key, input)
       expect(answer.template).toBeDefined()
@@ -35,7 +35,7 @@ export function templatesOf(app: TestApp) {
       expect(errors).toBeUndefined()
       return data.deleteTemplate
     },
-    /** By its hash, its id and as a node: what each finds. */
+    /** Finds a template by its hash, by its id, and twice as a node, in this order. */
     async find(key: string, { id, hashId }: SavedTemplate) {
       const query = `query ($id: ID!, $hashId: String!) { id: template(id: $id) { ${templateSelection} }
         hash: template(hashId: $hashId) { ${templateSelection} } node(id: $id) { ... on Template { ${templateSelection} } }

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { TestApp } from '../app.ts'
 import { listMachines, type MachineListing } from '../factories.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+// biome-ignore lint/suspicious/noExplicitAny: the shape depends on the query of the test
 type Answer = any
 
 const createSelection = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path } }
@@ -11,9 +11,9 @@ const createSelection = `__typename ... on Error { code message retryable } ... 
 const deleteSelection = `__typename ... on Error { code message retryable } ... on DeleteSuccess { deletedId }
   ... on VolumeUnavailableError { volume { id } attachedTo { id } }`
 
-/** Volumes as GraphQL clients make them. */
+/** Creates and deletes volumes over GraphQL. */
 export function volumesOf(app: TestApp) {
-  /** Lists a machine, and gives its id. */
+  /** Lists a machine and returns its id. */
   async function newMachine(machine: MachineListing['machine'] = {}): Promise<number> {
     await listMachines(app.operations, [{ machine }])
     const [row] = await app.sql('SELECT max(id) AS id FROM machines')
@@ -27,7 +27,7 @@ export function volumesOf(app: TestApp) {
     return data.createVolume
   }
 
-  /** The same, where it must succeed: the number of the new volume. */
+  /** Creates a volume, which must succeed, and returns its number. */
   async function mustCreate(key: string, machineId: number, sizeGb = 10): Promise<number> {
     const answer = await create(key, { offerId: `vof_${machineId}`, sizeGb })
     expect(answer).toMatchObject({ __typename: 'CreateVolumeSuccess' })
@@ -48,7 +48,7 @@ export function volumesOf(app: TestApp) {
     return (row as { free_disk_mb: number }).free_disk_mb
   }
 
-  /** Attaches a volume to an instance without asking anybody. */
+  /** Attaches a volume to an instance directly in the database. */
   async function attach(volumeId: number, instanceId: number, mountPath = '/data'): Promise<void> {
     await app.sql(`INSERT INTO volume_attachments (volume_id, instance_id, machine_id, account_id, mount_path)
       SELECT ${volumeId}, id, machine_id, account_id, '${mountPath}' FROM instances WHERE id = ${instanceId}`)

@@ -8,11 +8,11 @@ const explainError = async (error: unknown) => {
   return { status: response?.status, body: await response?.json(), retryAfter: response?.headers.get('retry-after') }
 }
 
-describe('what may have been done', () => {
+describe('an uncertain outcome', () => {
   const route = { notIdempotent: true, takesIdempotencyKey: true }
 
   it.each([connectionLost, new DomainError('UNAVAILABLE', 'Try again in a moment.', { undone: false })])(
-    'is answered with a status that no client repeats, and with what to do',
+    'answers 409, which no client retries, and says what to do',
     async error => {
       const { status, body, retryAfter } = await explainError(uncertainOutcome(route, error))
       expect([status, body.error, retryAfter]).toEqual([409, 'outcome_unknown', null])
@@ -20,7 +20,7 @@ describe('what may have been done', () => {
     },
   )
 
-  it('may be repeated with the key that it came with', async () => {
+  it('says that the request can be repeated with its idempotency key', async () => {
     const { status, body } = await explainError(uncertainOutcome(route, connectionLost, 'job-1'))
     expect([status, body.msg]).toEqual([
       409,
@@ -28,17 +28,17 @@ describe('what may have been done', () => {
     ])
   })
 
-  it('tells nothing of a key to a route that takes none', async () => {
+  it('does not mention the idempotency key on a route that takes none', async () => {
     const { body } = await explainError(uncertainOutcome({ notIdempotent: true }, connectionLost))
     expect(body.msg).not.toContain('Idempotency-Key')
   })
 
-  it('is what it was where doing it twice does no more', async () => {
+  it('answers 503 on an idempotent route', async () => {
     const { status, retryAfter } = await explainError(uncertainOutcome({}, connectionLost))
     expect([status, retryAfter]).toEqual([503, '1'])
   })
 
-  it('is no refusal, and no bug', () => {
+  it('does not replace a refusal or a bug', () => {
     const refusal = new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', {
       availableNanos: 0n,
       neededNanos: null,
@@ -48,7 +48,7 @@ describe('what may have been done', () => {
   })
 })
 
-it('too many requests are told so in all the words that clients look for', async () => {
+it('answers 429 with msg, detail and Retry-After', async () => {
   expect(await explainError(new DomainError('TOO_MANY_STREAMS', 'Too many.'))).toEqual({
     status: 429,
     body: { success: false, error: 'rate_limited', msg: 'Too many.', detail: 'Too many.' },

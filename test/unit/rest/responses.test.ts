@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { fixedResponse } from '../../../src/rest/responses.ts'
 import type { Route } from '../../../src/rest/route.ts'
 
-it('makes the answer of a fixed route once, also for those who ask first together', async () => {
+it('calls answer once for a fixed route, even with concurrent first requests', async () => {
   const route = {} as Route
   let calls = 0
   const answer = async () => {

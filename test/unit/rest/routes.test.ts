@@ -45,58 +45,58 @@ describe('a path', () => {
     ['/things/7/parts/', [], {}],
     ['/THINGS/7/', [], {}],
     ['/', [], {}],
-  ])('%s finds its routes and parameters', (pathname, found, params) => {
+  ])('finds the routes and parameters of %s', (pathname, found, params) => {
     expect(matchPath(pathname)).toEqual({ found, params })
   })
 })
 
-it('of every route leads to it with and without its last slash', () => {
+it('finds every route with and without its trailing slash', () => {
   for (const { method, path } of served)
-    for (const asked of [path.replace(/\/$/, ''), path.replace(/\/?$/, '/')]) {
-      const { routes: found } = findRoutes(served, asked.replaceAll(/\{\w+\}/g, '7'))
+    for (const requested of [path.replace(/\/$/, ''), path.replace(/\/?$/, '/')]) {
+      const { routes: found } = findRoutes(served, requested.replaceAll(/\{\w+\}/g, '7'))
       expect(found.filter(one => one.method === method).map(one => one.path)).toEqual([path])
     }
 })
 
 describe('a request', () => {
   const schemas = {
-    params: z.object({ id: pathId('A thing.') }),
-    query: z.object({ limit: z.coerce.number().int().optional().describe('How many.') }),
+    params: z.object({ id: pathId('Id of a thing.') }),
+    query: z.object({ limit: z.coerce.number().int().optional().describe('Maximum number of things.') }),
     body: z.object({
-      ids: z.array(integer('A thing.')).min(1).max(3).describe('Which.'),
-      state: z.enum(['running', 'stopped']).optional().describe('What they shall be.'),
-      label: text('A name.').optional(),
+      ids: z.array(integer('Id of a thing.')).min(1).max(3).describe('Ids of the things.'),
+      state: z.enum(['running', 'stopped']).optional().describe('Desired state.'),
+      label: text('Name of the things.').optional(),
     }),
   }
   const read = (id: string, query: string, body: Record<string, unknown>) =>
     parseInput(schemas, { params: { id }, query: new URLSearchParams(query), body })
 
-  it('is read by its schemas', () => {
+  it('is parsed by the schemas of its route', () => {
     expect(read('7', 'limit=2', { ids: [1] })).toEqual({ params: { id: 7n }, query: { limit: 2 }, body: { ids: [1] } })
   })
 
-  it('may say null for nothing, and more than is understood', () => {
+  it('may have null for absent fields, and unknown fields', () => {
     const { query, body } = read('7', 'owner=me&limit=1&limit=2', { ids: [1], state: null, label: null, force: true })
     expect([query, body]).toEqual([{ limit: 1 }, { ids: [1] }])
   })
 
-  it('is passed on as it is where there is no schema', () => {
+  it('is passed on unchanged without a schema', () => {
     const sent = { params: {}, query: new URLSearchParams('a=1'), body: { b: 2, c: null } }
     expect(parseInput({}, sent)).toEqual({ params: {}, query: { a: '1' }, body: { b: 2 } })
   })
 
-  it.each(['x', '1.5', '-1', '1e3', '1'.repeat(19), ' 1', ''])('with the id "%s" is refused', id => {
+  it.each(['x', '1.5', '-1', '1e3', '1'.repeat(19), ' 1', ''])('is refused with the id "%s"', id => {
     const issues = [{ path: 'id', message: 'must be a whole number.' }]
     expect(() => read(id, '', { ids: [1] })).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT', details: { issues } }),
     )
   })
 
-  it('reads ids that doubles cannot hold', () => {
+  it('may have ids that doubles cannot hold', () => {
     expect(read('9'.repeat(18), '', { ids: [1] }).params).toEqual({ id: 999_999_999_999_999_999n })
   })
 
-  it('is told everything that is wrong with it at once', () => {
+  it('is refused with all its issues at once', () => {
     const issues = [
       { path: 'id', message: 'must be a whole number.' },
       { path: 'limit', message: 'must be a number.' },
@@ -115,7 +115,7 @@ describe('a request', () => {
     [[], 'must have at least 1 entries.'],
     [[1, 2, 3, 4], 'must have at most 3 entries.'],
     [7, 'must be a list.'],
-  ])('with %o for a list of one to three is refused', (ids, message) => {
+  ])('is refused with %o for a list of one to three entries', (ids, message) => {
     const issues = [{ path: 'ids', message }]
     expect(() => read('7', '', { ids })).toThrow(expect.objectContaining({ details: { issues } }))
   })

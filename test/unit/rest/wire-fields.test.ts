@@ -16,6 +16,6 @@ it.each<[unknown, Shape, string[]]>([
   [null, 'list of text', ['the value is null, not list']],
   [{ rows: [{ id: 1 }, {}] }, { rows: [{ id: 'integer' }] }, ['rows[1].id is undefined, not integer']],
   [{ env: [['A', 1]] }, { env: [['text']] }, ['env[0][1] is 1, not text']],
-])('of %j as %j is wrong: %j', (value, shape, wrong) => {
+])('compares %j with %j and finds the mismatches %j', (value, shape, wrong) => {
   expect(findMismatches(value, shape, '')).toEqual(wrong)
 })

@@ -28,7 +28,7 @@ function issuesOf(given: TemplateInput): string[] {
 }
 
 describe('a template', () => {
-  it('keeps what was given, and leaves the rest open', () => {
+  it('keeps the given settings and leaves the rest open', () => {
     const { settings, secrets } = checkTemplate(templateInput())
     expect(settings).toEqual({
       image: 'torch',
@@ -47,7 +47,7 @@ describe('a template', () => {
     expect(secrets).toEqual({ registry: null, env: null })
   })
 
-  it('keeps ports that were asked for without those of its mode, which another mode would not have', () => {
+  it('keeps the requested ports without those of its mode, since a rental may pick another mode', () => {
     const environment = { ...emptyEnvironment(), ports: [port, port] }
     expect(checkTemplate(templateInput({}, { mode: 'sshDirect', environment })).settings).toMatchObject({
       mode: 'sshDirect',
@@ -55,7 +55,7 @@ describe('a template', () => {
     })
   })
 
-  it('keeps secrets apart, and begins a rental with them', () => {
+  it('separates secrets, and includes them in a rental', () => {
     const environment = { ...emptyEnvironment(), env: [secret, { name: 'A', value: '1' }] }
     const { settings, secrets } = checkTemplate(templateInput({}, { registry, environment, pythonUtf8: true }))
     expect(JSON.stringify(settings)).not.toMatch(/hidden|pass/)
@@ -70,7 +70,7 @@ describe('a template', () => {
     expect(launch.environment?.env[0]).toEqual(secret)
   })
 
-  it('begins a rental with what was saved, all of it', () => {
+  it('starts a rental with everything that was saved', () => {
     const given: TemplateInput['launch'] = {
       image: 'torch',
       mode: 'jupyterDirect',
@@ -92,14 +92,14 @@ describe('a template', () => {
     ['a name with NUL', templateInput({ name: 'a\0' }), 'name: must be well-formed Unicode without NUL.'],
     ['no image', templateInput({}, { image: '' }), 'image: must be given.'],
     ['a small disk', templateInput({}, { diskGb: 7 }), 'diskGb: must be a number of GB from 8 to 100000, not 7.'],
-    ['arguments that no mode takes', templateInput({}, { args: ['a'] }), 'args: can be given in args mode only.'],
+    ['arguments in a mode without them', templateInput({}, { args: ['a'] }), 'args: can be given in args mode only.'],
     [
       'a volume',
       templateInput({}, { environment: { ...emptyEnvironment(), volumes: [{ volumeId: 5n, mountPath: '/data' }] } }),
-      'volumes: attach to a rental, not to a template.',
+      'volumes: cannot be part of a template. Attach volumes when you rent.',
     ],
     [
-      'a hint of no size',
+      'a hint of size 0',
       templateInput({ volumeHint: { mountPath: '/data', sizeGb: 0 } }),
       'volumeHint.sizeGb: must be a number of GB above 0 and at most 100000, not 0.',
     ],
@@ -114,20 +114,20 @@ describe('a template', () => {
       'env.TOKEN: must have a value, because it is secret.',
     ],
     [
-      'credentials for everybody',
+      'public credentials',
       templateInput({ public: true }, { registry }),
-      'registry: is secret, and cannot be in a public template, with which everybody can rent.',
+      'registry: is secret and cannot be in a public template, which every account can use.',
     ],
     [
-      'a secret for everybody',
+      'a public secret',
       templateInput({ public: true }, { environment: { ...emptyEnvironment(), env: [secret] } }),
-      'env.TOKEN: is secret, and cannot be in a public template, with which everybody can rent.',
+      'env.TOKEN: is secret and cannot be in a public template, which every account can use.',
     ],
-  ])('with %s is refused', (_name, given, issue) => {
+  ])('is refused with %s', (_name, given, issue) => {
     expect(issuesOf(given)).toEqual([issue])
   })
 
-  it('is told everything that is wrong at once', () => {
+  it('is refused with all its issues at once', () => {
     const environment = { ...emptyEnvironment(), env: [secret], volumes: [{ volumeId: 5n, mountPath: '/data' }] }
     const hint = { mountPath: 'data', sizeGb: Number.NaN }
     const given = templateInput(
@@ -140,13 +140,13 @@ describe('a template', () => {
     ])
   })
 
-  it('that is public holds what is no secret, and empty credentials are none', () => {
+  it('may be public without secrets, with empty credentials', () => {
     const empty = { host: '', username: '', password: '' }
     expect(issuesOf(templateInput({ public: true }, { registry: empty, mode: 'sshDirect' }))).toEqual([])
   })
 })
 
-describe('the text that is hashed', () => {
+describe('the hashed text', () => {
   const environment = { env: [secret, { name: 'A', value: '1' }], ports: [port], hostname: 'box', volumes: [] }
   const launch = {
     environment,
@@ -170,7 +170,7 @@ describe('the text that is hashed', () => {
     ['another password', textOf({}, { registry: { ...registry, password: 'other' } })],
     ['another value of a secret', textOf({}, env({ ...secret, value: 'other' }, { name: 'A', value: '1' }))],
     ['variables in another order', textOf({}, env({ name: 'A', value: '1' }, secret))],
-    ['a port twice', textOf({}, { environment: { ...environment, ports: [port, port] } })],
+    ['a duplicate port', textOf({}, { environment: { ...environment, ports: [port, port] } })],
   ])('is the same with %s', (_name, text) => {
     expect(text).toBe(textOf())
   })
@@ -191,7 +191,7 @@ describe('the text that is hashed', () => {
     ['secrecy', textOf({}, env({ name: 'TOKEN', value: '' }, { name: 'A', value: '1' }))],
     ['port', textOf({}, { environment: { ...environment, ports: [{ ...port, protocol: 'udp' }] } })],
     ['host name', textOf({}, { environment: { ...environment, hostname: 'other' } })],
-  ])('is another with another %s', (_name, text) => {
+  ])('differs with another %s', (_name, text) => {
     expect(text).not.toBe(textOf())
   })
 
@@ -202,7 +202,7 @@ describe('the text that is hashed', () => {
     expect(withPorts(port, other)).not.toBe(withPorts(port))
   })
 
-  it('is another when everybody can see it', () => {
+  it('differs if the template is public', () => {
     const { settings } = checkTemplate(templateInput())
     expect(canonicalTemplate(1, 'mine', true, settings)).not.toBe(canonicalTemplate(1, 'mine', false, settings))
   })
@@ -212,8 +212,8 @@ describe('the text that is hashed', () => {
   })
 })
 
-describe('a cursor', () => {
-  it('names the template that it was made of', () => {
+describe('a template cursor', () => {
+  it('prints and parses the id of a template', () => {
     expect(parseTemplateCursor(printTemplateCursor(7))).toBe(7)
   })
 
@@ -223,7 +223,7 @@ describe('a cursor', () => {
     Buffer.from('["v1","templates by id desc",7.5]').toString('base64url'),
     Buffer.from('["v1","templates by id desc",2147483648]').toString('base64url'),
     'nonsense',
-  ])('%s is refused', cursor => {
+  ])('is refused if it is %s', cursor => {
     expect(() => parseTemplateCursor(cursor)).toThrow(DomainError)
   })
 })

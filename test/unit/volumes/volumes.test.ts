@@ -15,32 +15,32 @@ const messages = (volumes: VolumeMount[], newVolumes: NewVolumeMount[] = []) =>
 
 describe('the volumes of an instance', () => {
   it.each([
-    [[mount(1n, '/a'), mount(2n, '/a/')], 'volumes: must be mounted on different paths, and two are on /a.'],
-    [[mount(1n, '/a//b'), mount(2n, '/a')], 'volumes: must not be mounted below each other, as /a/b is below /a.'],
-    [[mount(1n, '/a'), mount(1n, '/b')], 'volumes: must have each volume once, and volume 1 is there more often.'],
-  ])('%o are refused', (volumes, message) => {
+    [[mount(1n, '/a'), mount(2n, '/a/')], 'volumes: must be mounted on different paths, but two are on /a.'],
+    [[mount(1n, '/a//b'), mount(2n, '/a')], 'volumes: must not be mounted below each other, but /a/b is below /a.'],
+    [[mount(1n, '/a'), mount(1n, '/b')], 'volumes: must list each volume once, but volume 1 is listed more than once.'],
+  ])('are refused as %o', (volumes, message) => {
     expect(messages(volumes)).toEqual([message])
   })
 
   it.each(['\n', '\t', '\u007f', '\u0085', '\u2028', '\u202e', '\u2066', '\u200f'])(
-    'are mounted on no path with %j, which can be shown as another',
+    'cannot be mounted on a path with %j, which looks like another path',
     character => {
       const [problem, none] = [`/a${character}b`, '/a b/é😀'].map(mountPathProblem)
       expect([problem, none]).toEqual(['must be mounted on a path without control characters.', undefined])
     },
   )
 
-  it('can be beside each other', () => {
+  it('can be mounted beside each other', () => {
     expect(messages([mount(1n, '/a'), mount(2n, '/ab'), mount(3n, '/b/a')], [newMount('/b/ab')])).toEqual([])
   })
 
-  it('are at most 8, those that are made counted too', () => {
+  it('are at most 8, new ones included', () => {
     const volumes = Array.from({ length: 7 }, (_, index) => mount(BigInt(index + 1), `/${index}`))
     expect(messages(volumes, [newMount('/x')])).toEqual([])
     expect(messages(volumes, [newMount('/x'), newMount('/y')])).toEqual(['volumes: must be at most 8, not 9.'])
   })
 
-  it('are checked with the rest of a launch', () => {
+  it('are checked with the launch', () => {
     const environment = { ...emptyEnvironment(), volumes: [mount(1n, '/a')] }
     const newVolumes = [{ ...newMount('/a/b', 0.5), name: 'é' }, newMount('b'), newMount('/c')]
     const { launch, issues } = checkLaunch({ image: '', environment, newVolumes })
