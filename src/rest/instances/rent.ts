@@ -31,7 +31,7 @@ export const rentFailures: Failure[] = [
   startBackoff,
 ]
 
-/** Renting has two methods: clients document PUT, and POST does the same. */
+/** Renting has two methods: PUT is the documented one, and POST does the same. */
 function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
   return route({
     method,

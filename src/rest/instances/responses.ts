@@ -33,7 +33,7 @@ export const noSuchInstance: Failure = {
 }
 export const insufficientCredit: Failure = {
   ...answers.INSUFFICIENT_CREDIT,
-  when: 'The account lacks credit. It must cover all costs for a minimum time, and its disks through the grace period after that.',
+  when: 'The account lacks credit. Credit must cover all costs for a minimum time, and then the disks through the grace period.',
   body: failureBody
     .extend({
       needed: number('Credit that the request needs, in $. Absent if the account has no credit.').optional(),

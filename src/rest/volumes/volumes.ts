@@ -83,7 +83,7 @@ export const volumeRoutes: Route[] = [
     operationId: 'createVolume',
     tag: 'Volumes',
     summary: 'Create a volume',
-    about: 'Creates a volume on the free disk of a machine. The volume costs until it is deleted.',
+    about: 'Creates a volume on the free disk of a machine. The volume is charged until it is deleted.',
     operation: 'volumes.create',
     body: z.object({
       id: integer('Id of the storage offer to create the volume from.').min(0),
