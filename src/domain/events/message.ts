@@ -80,6 +80,6 @@ const reasonSentences: Record<string, string> = {
 }
 
 function reasonSentence(reason: string | null): string {
-  const known = reason === null ? undefined : reasonSentences[reason]
-  return known ? ` ${known}` : ''
+  // An operator's reason for granting credit is free text, such as "constructor".
+  return reason !== null && Object.hasOwn(reasonSentences, reason) ? ` ${reasonSentences[reason]}` : ''
 }

@@ -25,6 +25,12 @@ describe('an event about money', () => {
     expect(changed('9007199254740993', '9007199254740992')).toBe('Credit deducted.')
   })
 
+  it('repeats no free text of an operator as a reason, whatever it says', () => {
+    const granted = (reason: string) =>
+      messageOf({ ...event('CREDIT_GRANTED', {}, reason), before: { creditNanos: '-2000000000' } })
+    expect(['constructor', 'toString', '__proto__'].map(granted)).toEqual(Array(3).fill('Credit granted.'))
+  })
+
   it('says that credit ran out', () => {
     const ended = event('ACCOUNT_CREDIT_ENDED', { endedAt: at.toISOString() })
     expect(payloadOf(ended).after).toEqual({ ...credit, endedAt: at.toISOString() })
