@@ -90,7 +90,8 @@ export async function findMachinesOfOffers(
   limit: number,
 ): Promise<number[]> {
   const slice = { keys: completeOrder(search.order), after: undefined, limit }
-  const rows = await database.rows(searchStatement({ ...search, now: database.now }, slice, Prisma.raw('o.machine_id')))
+  const statement = searchStatement({ ...search, now: database.now }, slice, Prisma.raw('o.machine_id'))
+  const rows = await database.rows(withoutStatementName(statement))
   return rows.map(([machineId]) => machineId as number)
 }
 

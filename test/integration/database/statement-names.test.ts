@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureStatements, type Statement } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { subscribeSse } from '../../support/streams.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -91,6 +92,21 @@ it('names no statement of a search and, after 500 forms of filters, every statem
   expect(dataStatements.length).toBeGreaterThan(30)
   expect(dataStatements.filter(({ name }) => name === undefined).map(({ text }) => text)).toEqual([])
 }, 120_000)
+
+it('names no statement that finds the offers of a stream', async () => {
+  const filters = ['', ', verified: true', ', gpuRamMb: {gte: 1}']
+  const captured = await captureStatements(async () => {
+    for (const more of filters) {
+      const query = `subscription { offerChanges(filter: {gpuName: {eq: "RTX 4090"}${more}}) { kind } }`
+      const { status, close } = await subscribeSse(app.fetch, key, query)
+      expect(status).toBe(200)
+      await close()
+    }
+  })
+  const searches = captured.filter(({ text }) => text.includes('o.machine_id') && text.includes('LIMIT'))
+  expect(searches.length).toBeGreaterThanOrEqual(filters.length)
+  expect([...namesOf(searches)]).toEqual([])
+})
 
 it('gives a statement the same name in every process, whatever the earlier statements', () => {
   const program = (texts: string[]) => `
