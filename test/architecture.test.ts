@@ -238,8 +238,8 @@ describe('the domain', () => {
 })
 
 it('builds prefixed ids in one place', () => {
-  const spelt = files.filter(({ text }) => /(?<!\w)[a-z]{3}_\$\{/.test(text))
-  expect(spelt.map(({ path }) => path)).toEqual([])
+  const spelled = files.filter(({ text }) => /(?<!\w)[a-z]{3}_\$\{/.test(text))
+  expect(spelled.map(({ path }) => path)).toEqual([])
 })
 
 it('reads the environment only in the programs and the embedded engine', () => {

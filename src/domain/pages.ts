@@ -44,12 +44,20 @@ export function printCursor(scope: string, position: (string | number)[]): strin
 
 export function parseCursor(cursor: string, scope: string): unknown[] {
   const [cursorVersion, cursorScope, ...position] = decodeCursor(cursor)
-  if (cursorVersion !== currentVersion) throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  if (cursorVersion !== currentVersion) throw invalidCursor()
   if (cursorScope !== scope) {
     const message = 'This cursor belongs to another ordering or pricing: start again without it.'
     throw new DomainError('INVALID_CURSOR', message)
   }
   return position
+}
+
+/** For cursors that no list has returned, or another one. */
+export function invalidCursor(): DomainError {
+  return new DomainError(
+    'INVALID_CURSOR',
+    'The cursor does not belong to this list. Use one that the list has returned.',
+  )
 }
 
 function decodeCursor(cursor: string): unknown[] {

@@ -116,7 +116,7 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
       }
       connections.add(link)
       const closeIfIdle = () => {
-        if (link.isClosing && link.openMessages === 0) channel.close(1001, 'This gateway stops')
+        if (link.isClosing && link.openMessages === 0) channel.close(1001, 'This gateway is stopping')
       }
       const onMessage: Channel['onMessage'] = read =>
         channel.onMessage(async text => {

@@ -111,7 +111,7 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
       const problem = findRequestProblem(request)
       socket.on('error', () => socket.destroy())
       if (problem) socket.end(printRefusal(400, 'bad_request', problem))
-      else if (isStopped) socket.end(printRefusal(503, 'unavailable', 'This gateway is shutting down. Try again.'))
+      else if (isStopped) socket.end(printRefusal(503, 'unavailable', 'This gateway is stopping. Try again.'))
       else if (open.size >= limits.sockets)
         socket.end(
           printRefusal(

@@ -53,7 +53,7 @@ export function errorResponse(error: unknown): Response | undefined {
     return jsonResponse(404, { success: false, error: 'no_such_instance', msg: message, instances: null })
   }
   const { status, error: name } = answers[code]
-  const gone = code === 'OFFER_UNAVAILABLE' && details.cancelled ? 410 : status
+  const gone = code === 'OFFER_UNAVAILABLE' && details.canceled ? 410 : status
   // Old clients read `detail`; others wait for Retry-After.
   if (status === 429)
     return jsonResponse(429, { success: false, error: name, msg: message, detail: message }, retryAfterHeaders)

@@ -164,7 +164,7 @@ describe('a gateway on a new data folder', () => {
       'An account with the email address demo@example.com already exists.',
     ],
     [['account', 'create', '--email', 'b@c.d', '--credit', '-5'], '--credit must be an amount in US dollars'],
-    [['account', 'create', '--email', 'b@c.d', '--colour', 'red'], "Unknown option '--colour'"],
+    [['account', 'create', '--email', 'b@c.d', '--color', 'red'], "Unknown option '--color'"],
     [
       ['key', 'create', '--account', 'nobody@example.com'],
       'There is no account with the email address nobody@example.com.',

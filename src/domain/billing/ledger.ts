@@ -1,5 +1,5 @@
-import { DomainError, invalidInput } from '../errors.ts'
-import { parseCursor, printCursor } from '../pages.ts'
+import { invalidInput } from '../errors.ts'
+import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 
 export const ledgerKinds = ['compute', 'disk', 'top_up', 'refund', 'adjustment'] as const
 export type LedgerKind = (typeof ledgerKinds)[number]
@@ -56,5 +56,5 @@ export function printLedgerCursor(id: bigint): string {
 export function parseLedgerCursor(cursor: string): bigint {
   const [id, ...rest] = parseCursor(cursor, cursorScope)
   if (typeof id === 'string' && /^\d{1,18}$/.test(id) && rest.length === 0) return BigInt(id)
-  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  throw invalidCursor()
 }

@@ -1,6 +1,6 @@
-import { DomainError, invalidInput } from '../errors.ts'
+import { invalidInput } from '../errors.ts'
 import type { Direction } from '../offers/order.ts'
-import { parseCursor, printCursor } from '../pages.ts'
+import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 import { textProblem } from '../texts.ts'
 import type { Instance } from './instances.ts'
 import type { InstanceStatus, TargetState } from './states.ts'
@@ -65,5 +65,5 @@ export function parseInstanceCursor(cursor: string, order: InstanceOrder): Insta
     if (formats[order.field].test(value) && value.isWellFormed() && /^\d{1,18}$/.test(id))
       return { value, id: BigInt(id) }
   }
-  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  throw invalidCursor()
 }

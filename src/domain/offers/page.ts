@@ -1,5 +1,4 @@
-import { DomainError } from '../errors.ts'
-import { parseCursor, printCursor } from '../pages.ts'
+import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 import { type FieldValue, fieldKindOf } from './fields.ts'
 import type { Pricing } from './offers.ts'
 import type { OrderKey } from './order.ts'
@@ -18,7 +17,7 @@ export function parseOfferCursor(cursor: string, keys: OrderKey[], pricing: Pric
   const values = parseCursor(cursor, scopeOf(keys, pricing))
   const position = keys.map(({ field }, index) => parsePositionValue(fieldKindOf(field), values[index]))
   if (position.length === values.length && position.every(value => value !== undefined)) return position
-  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  throw invalidCursor()
 }
 
 function parsePositionValue(kind: ReturnType<typeof fieldKindOf>, value: unknown): FieldValue | undefined {

@@ -1,5 +1,5 @@
-import { DomainError, invalidInput } from '../errors.ts'
-import { parseCursor, printCursor } from '../pages.ts'
+import { invalidInput } from '../errors.ts'
+import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 import { textProblem } from '../texts.ts'
 
 /** All given parts must match. `name` matches any part of a template's name, ignoring case. */
@@ -19,5 +19,5 @@ export function printTemplateCursor(id: number): string {
 export function parseTemplateCursor(cursor: string): number {
   const [id, ...rest] = parseCursor(cursor, scope)
   if (typeof id === 'number' && Number.isInteger(id) && rest.length === 0 && Math.abs(id) < 2 ** 31) return id
-  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  throw invalidCursor()
 }

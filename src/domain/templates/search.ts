@@ -1,8 +1,8 @@
-import { DomainError, type Issue, invalidInput } from '../errors.ts'
+import { type Issue, invalidInput } from '../errors.ts'
 import type { FieldKind } from '../offers/fields.ts'
 import { maxOperands, type Operator, operatorsByKind, parseBoolean, parseNumber, quoteValue } from '../offers/filter.ts'
 import type { Direction } from '../offers/order.ts'
-import { parseCursor, printCursor } from '../pages.ts'
+import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 
 /** The fields that templates can be filtered and sorted by. */
 export const templateFields = {
@@ -91,5 +91,5 @@ export function parseTemplateSearchCursor(cursor: string, order: TemplateOrder):
   const fits = typeof value === 'string' && parseValueByKind[kind](value) !== undefined
   const isId = typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < 2 ** 31
   if (fits && isId && rest.length === 0) return { value, id }
-  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  throw invalidCursor()
 }

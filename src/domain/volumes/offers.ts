@@ -1,9 +1,8 @@
-import { DomainError } from '../errors.ts'
 import type { GpuModel, Machine } from '../machines/machines.ts'
 import type { OfferField } from '../offers/fields.ts'
 import type { Condition } from '../offers/filter.ts'
 import type { Direction } from '../offers/order.ts'
-import { parseCursor, printCursor } from '../pages.ts'
+import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 
 /** The free disk of a machine, priced for a volume of `sizeMb`. It is not stored: its id is that of the machine. */
 export type VolumeOffer = {
@@ -66,5 +65,5 @@ export function parseVolumeOfferCursor(cursor: string, order: VolumeOfferOrder):
   const isId = typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < 2 ** 31
   const format = order.field === 'reliability' ? /^\d{1,18}(\.\d{1,18})?(e-\d{1,3})?$/ : /^\d{1,18}$/
   if (typeof value === 'string' && format.test(value) && isId && rest.length === 0) return { value, id }
-  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  throw invalidCursor()
 }

@@ -1,5 +1,4 @@
-import { DomainError } from '../errors.ts'
-import { parseCursor, printCursor } from '../pages.ts'
+import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 
 /** Volumes are listed by age. Their ids ascend in the same order. */
 const scope = 'volumes by id desc'
@@ -11,5 +10,5 @@ export function printVolumeCursor(id: bigint): string {
 export function parseVolumeCursor(cursor: string): bigint {
   const [id, ...rest] = parseCursor(cursor, scope)
   if (typeof id === 'string' && /^\d{1,18}$/.test(id) && rest.length === 0) return BigInt(id)
-  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  throw invalidCursor()
 }

@@ -26,7 +26,7 @@ const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
     instanceIds: t.idList({
       required: true,
       defaultValue: [],
-      description: `Ids of existing containers to add the key to, at most ${maxIdsPerCommand}. Instances rented later get it anyway, except containers in ARGS mode.`,
+      description: `IDs of existing containers to add the key to, at most ${maxIdsPerCommand}. Instances rented later get it anyway, except containers in ARGS mode.`,
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),

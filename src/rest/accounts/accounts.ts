@@ -5,7 +5,7 @@ import { alwaysNull, boolean, integer, number, text } from '../values.ts'
 
 const account = z
   .object({
-    id: integer('Id of the account.'),
+    id: integer('ID of the account.'),
     email: text('Email address, unique among accounts.'),
     username: text('Part of the email address before the @.'),
     fullname: text('Full name of the account, or "".'),

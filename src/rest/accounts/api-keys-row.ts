@@ -15,8 +15,8 @@ export const permissionsSchema = z
 
 export const apiKeyRowSchema = z
   .object({
-    id: integer('Id of the API key.'),
-    user_id: integer('Id of the account that owns the key.'),
+    id: integer('ID of the API key.'),
+    user_id: integer('ID of the account that owns the key.'),
     key: alwaysNull('Always null: a key is shown once, when it is created.'),
     key_type: z.literal('api').describe('Always "api".'),
     name: text('Name of the key. May be empty.'),

@@ -9,7 +9,7 @@ import { integer, number, pathId, text } from '../values.ts'
 import { apiKeyRow, apiKeyRowSchema, permissionsSchema } from './api-keys-row.ts'
 
 const path = '/api/v0/auth/apikeys/{id}/'
-const params = z.object({ id: pathId('Id of the API key.') })
+const params = z.object({ id: pathId('ID of the API key.') })
 const success = z.literal(true).describe('Always true.')
 const noSuchKey: Failure = failureOf('NOT_FOUND', 'API Key not found.')
 const keyDescription = 'The secret key. Only this answer shows it.'
@@ -64,7 +64,7 @@ export const apiKeyRoutes: Route[] = [
     notIdempotent: true,
     result: z.object({
       success,
-      id: integer('Id of the key.'),
+      id: integer('ID of the key.'),
       key: text(keyDescription),
       name: text('Name of the key.'),
       permissions: permissionsSchema.nullable().describe('Permissions of the key; null means full access.'),
@@ -130,7 +130,7 @@ export const apiKeyRoutes: Route[] = [
     about: 'Replaces the secret of the key that sends the request. The old secret fails from then on.',
     operation: 'apiKeys.reset',
     notIdempotent: true,
-    result: z.object({ success, id: integer('Id of the key.'), key: text(keyDescription) }),
+    result: z.object({ success, id: integer('ID of the key.'), key: text(keyDescription) }),
     failures: [noSuchKey],
     answer: async ({ services, actor }) => {
       const resetting = services.apiKeys.reset(actor, BigInt(actor.apiKeyId))

@@ -5,8 +5,8 @@ import { alwaysNull, integer, number, text } from '../values.ts'
 
 export const sshKeyRowSchema = z
   .object({
-    id: integer('Id of the SSH key.'),
-    user_id: integer('Id of the account that owns the key.'),
+    id: integer('ID of the SSH key.'),
+    user_id: integer('ID of the account that owns the key.'),
     name: text('Name of the key. May be empty.'),
     public_key: text('Key type and base64 key, without a comment.'),
     ssh_key: text('The same as public_key.'),

@@ -9,7 +9,7 @@ import { pathId, text } from '../values.ts'
 import { sshKeyRow, sshKeyRowSchema } from './ssh-keys-row.ts'
 
 const path = '/api/v0/ssh/{id}/'
-const params = z.object({ id: pathId('Id of the SSH key.') })
+const params = z.object({ id: pathId('ID of the SSH key.') })
 const body = z.object({ ssh_key: text('Public key: one line of a .pub file. Never send a private key.') })
 const savedKeyResult = z.object({
   success: z.literal(true).describe('Always true.'),

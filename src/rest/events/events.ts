@@ -11,7 +11,7 @@ const auditRow = z
     api_key_id: z
       .int()
       .nullable()
-      .describe('Id of the API key that made the change; null if Berth or its operator made it.'),
+      .describe('ID of the API key that made the change; null if Berth or its operator made it.'),
     created_at: number('Time of the change, in seconds since 1970.'),
     api_route: alwaysNull('Always null: Berth does not store which request made the change.'),
     args: z
@@ -20,7 +20,7 @@ const auditRow = z
         instance_id: z
           .int()
           .nullable()
-          .describe('Id of the instance that changed; null if the event is about something else.'),
+          .describe('ID of the instance that changed; null if the event is about something else.'),
         message: text('The event as a sentence.'),
         reason: z.string().nullable().describe('Machine-readable reason of the event; null without one.'),
       })

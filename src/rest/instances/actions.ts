@@ -43,7 +43,7 @@ const destroyBody = z.object({
   instance_ids: z
     .array(z.int().min(0))
     .optional()
-    .describe(`Ids of the instances: 1 to ${maxIdsPerCommand}, duplicates included.`),
+    .describe(`IDs of the instances: 1 to ${maxIdsPerCommand}, duplicates included.`),
 })
 
 const priceBody = z.object({

@@ -20,7 +20,7 @@ const changeLaunchBody = z.object({
     .string()
     .optional()
     .describe('Hash of the template to start from, instead of the current settings.'),
-  template_id: z.int().min(0).optional().describe('Id of the template to start from, if no hash is given.'),
+  template_id: z.int().min(0).optional().describe('ID of the template to start from, if no hash is given.'),
   image: image.describe('Container image. Unchanged when absent.'),
   env: env.describe(
     'Variables to add to the current ones. Ports must be among those that the instance was rented with.',

@@ -81,7 +81,7 @@ export const rentBody = z
         volume_id: z
           .int()
           .nullish()
-          .describe('Id of a volume of the account or, with create_new, of a storage offer on the same machine.'),
+          .describe('ID of a volume of the account or, with create_new, of a storage offer on the same machine.'),
         mount_path: z.string().nullish().describe(`Path inside the instance; ${defaultMountPath} by default.`),
         name: z.string().nullish().describe('Name of the new volume.'),
         size: z.number().nullish().describe(`Size of the new volume in GB; ${volumeSizeGb.default} by default.`),
@@ -105,7 +105,7 @@ export const bulkUpdateBody = updateBody.extend({
   ids: z
     .array(z.int().min(0))
     .optional()
-    .describe(`Ids of the instances: 1 to ${maxIdsPerCommand}, duplicates included.`),
+    .describe(`IDs of the instances: 1 to ${maxIdsPerCommand}, duplicates included.`),
 })
 
 /** The REST fields of domain fields that have another name. */

@@ -14,14 +14,14 @@ const rentManyBody = rentBody.extend({
   ids: z
     .array(z.int().min(0))
     .optional()
-    .describe(`Ids of the offers: 1 to ${maxOffersPerRequest}, duplicates included.`),
+    .describe(`IDs of the offers: 1 to ${maxOffersPerRequest}, duplicates included.`),
 })
 
 const offerResult = z
   .object({
-    ask_id: integer('Id of the offer.'),
+    ask_id: integer('ID of the offer.'),
     success: boolean('Whether the offer was rented.'),
-    new_contract: integer('Id of the new instance. Absent if the offer was not rented.').optional(),
+    new_contract: integer('ID of the new instance. Absent if the offer was not rented.').optional(),
     state: z
       .enum(targetStates)
       .optional()
@@ -34,8 +34,8 @@ type OfferResult = z.input<typeof offerResult>
 
 const rentManyFields = {
   results: z.array(offerResult).describe('The result for each offer, in the order of the ids.'),
-  created: z.array(integer('Id of an instance.')).describe('Ids of the new instances.'),
-  failed: z.array(integer('Id of an offer.')).describe('Ids of the offers that were not rented.'),
+  created: z.array(integer('ID of an instance.')).describe('IDs of the new instances.'),
+  failed: z.array(integer('ID of an offer.')).describe('IDs of the offers that were not rented.'),
 }
 const noneRented = failureBody
   .extend(rentManyFields)

@@ -10,7 +10,7 @@ import { insufficientCredit, quotaExceeded, spendLimitExceeded, startBackoff } f
 export const rentResult = z
   .object({
     success: z.literal(true).describe('Always true.'),
-    new_contract: integer('Id of the new instance.'),
+    new_contract: integer('ID of the new instance.'),
     instance_api_key: text('API key that may only start, stop and destroy the instance.'),
   })
   .meta({ id: 'Rented', description: 'The offer was rented.' })
@@ -41,7 +41,7 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
     summary: 'Rent an offer',
     about: 'Creates an instance from an offer. The id of the offer is then used up.',
     operation: 'instances.rent',
-    params: z.object({ id: pathId('Id of the offer.') }),
+    params: z.object({ id: pathId('ID of the offer.') }),
     body: rentBody,
     takesIdempotencyKey: true,
     notIdempotent: true,

@@ -7,7 +7,7 @@ import { failureBody } from '../failures.ts'
 import type { Failure } from '../route.ts'
 import { alwaysNull, number, pathId, text } from '../values.ts'
 
-export const instanceParams = z.object({ id: pathId('Id of the instance.') })
+export const instanceParams = z.object({ id: pathId('ID of the instance.') })
 
 /** The answer to a start that must wait for GPUs. Its status is 200, since the request is accepted. */
 export const stateChangeQueued = {

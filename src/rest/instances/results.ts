@@ -7,7 +7,7 @@ import { type Route, route } from '../route.ts'
 import { pathId, text } from '../values.ts'
 import { noSuchInstance } from './responses.ts'
 
-const params = z.object({ id: pathId('Id of the instance.') })
+const params = z.object({ id: pathId('ID of the instance.') })
 const resultsPath = '/api/v0/results/'
 
 const resultLinkFields = {

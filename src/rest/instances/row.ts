@@ -13,7 +13,7 @@ const portBindingSchema = z.object({
 })
 
 const attachedVolumeSchema = z.object({
-  id: integer('Id of the volume.'),
+  id: integer('ID of the volume.'),
   mount_path: text('Path of the volume inside the instance.'),
   total_space: number('Size of the volume, in GB.'),
   avail_space: number('Free space, in GB: all of it, since simulated machines write nothing.'),
@@ -22,7 +22,7 @@ const attachedVolumeSchema = z.object({
 /** Every column of an instance's row. */
 export const instanceRowSchema = z
   .object({
-    id: integer('Id of the instance.'),
+    id: integer('ID of the instance.'),
     label: optionalText('Name that the renter gave the instance; null without one.'),
     actual_status: z
       .enum(shownStatuses)
@@ -57,7 +57,7 @@ export const instanceRowSchema = z
       ),
     onstart: optionalText('Shell commands that run once the instance is up; null without any.'),
     jupyter_token: optionalText('Always null.'),
-    template_id: z.int().nullable().describe('Id of the template of the instance; null without one.'),
+    template_id: z.int().nullable().describe('ID of the template of the instance; null without one.'),
     template_hash_id: optionalText('Hash of the template when it was used; null without one.'),
     template_name: alwaysNull('Always null.'),
     volume_info: z.array(attachedVolumeSchema).describe('Attached volumes.'),

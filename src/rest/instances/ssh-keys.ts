@@ -11,7 +11,7 @@ import { pathId, text } from '../values.ts'
 import { noSuchInstance } from './responses.ts'
 
 const path = '/api/v0/instances/{id}/ssh/'
-const params = z.object({ id: pathId('Id of the instance.') })
+const params = z.object({ id: pathId('ID of the instance.') })
 const success = z.literal(true).describe('Always true.')
 const noSshKeyAccess: Failure = {
   ...answers.INVALID_STATE,
@@ -92,7 +92,7 @@ export const instanceSshKeyRoutes: Route[] = [
     summary: 'Remove an SSH key from an instance',
     about: 'The key can no longer log in to the container. Open sessions continue.',
     operation: 'instances.detachSshKey',
-    params: params.extend({ key: pathId('Id of the SSH key.') }),
+    params: params.extend({ key: pathId('ID of the SSH key.') }),
     result: messageResult,
     failures: [
       noSuchInstance,

@@ -11,7 +11,7 @@ const { inet_up, inet_down, reliability2, public_ipaddr, driver_version, hosting
 
 export const hostedMachineSchema = z
   .object({
-    id: integer('Id of the machine.'),
+    id: integer('ID of the machine.'),
     machine_id,
     hostname: alwaysNull('Always null.'),
     timeout: alwaysNull('Always null: machines send no heartbeats.'),

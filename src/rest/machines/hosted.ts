@@ -29,7 +29,7 @@ export const machineRoutes: Route[] = [
     summary: 'Get a machine of a host',
     about: 'Returns one machine of the account, in a list.',
     operation: 'machines.hosted',
-    params: z.object({ id: pathId('Id of the machine.') }),
+    params: z.object({ id: pathId('ID of the machine.') }),
     result: z.array(hostedMachineSchema),
     failures: [failureOf('NOT_FOUND', 'The machine does not exist or belongs to another host.')],
     answer: async ({ services, actor, params: { id } }) => [

@@ -4,8 +4,8 @@ import { alwaysNull, boolean, integer, number, text } from '../values.ts'
 
 /** The columns that rows of offers and instances share: their GPUs and their machine. */
 export const blockRowSchema = z.object({
-  machine_id: integer('Id of the machine. It stays the same when its offers change.'),
-  host_id: integer('Id of the account of the host that owns the machine.'),
+  machine_id: integer('ID of the machine. It stays the same when its offers change.'),
+  host_id: integer('ID of the account of the host that owns the machine.'),
   hostname: alwaysNull('Always null.'),
   cluster_id: alwaysNull('Always null: no machine is part of a cluster.'),
   gpu_name: text('Model of the GPUs, such as "RTX 4090" or "H100 SXM".'),

@@ -5,7 +5,7 @@ import { alwaysNull, boolean, integer, number, text } from '../values.ts'
 /** Every column of an offer's row. Searches filter and sort by most of them. */
 export const offerRowSchema = z
   .object({
-    id: integer('Id of the offer. Creating an instance uses it up.'),
+    id: integer('ID of the offer. Creating an instance uses it up.'),
     ask_contract_id: integer('The same as id.'),
     bundle_id: integer('Equal for offers on one machine with the same number of GPUs.'),
     bundled_results: alwaysNull('Always null.'),
@@ -37,7 +37,7 @@ export const offerRowSchema = z
     min_bid: number('Lowest bid that wins the GPUs now, in $/h.'),
     storage_cost: number('Price of disk, in $ per GB and month of 720 hours.'),
     storage_total_cost: number('Price of the requested disk, in $/h.'),
-    avail_vol_ask_id: integer('Id of the storage offer of the machine, for volumes.'),
+    avail_vol_ask_id: integer('ID of the storage offer of the machine, for volumes.'),
     avail_vol_size: number('Maximum size of a volume on the machine, in GB.'),
     avail_vol_dph: number('Price of a volume of the size of the requested disk, in $/h.'),
     vram_costperhour: number('Price per GB of GPU memory, in $/h.'),

@@ -62,7 +62,7 @@ export const templateListRoutes: Route[] = [
     summary: 'List the templates of the account',
     about: `Lists the account's own templates, last saved first, at most ${maxRows}.`,
     operation: 'templates.listOwn',
-    params: z.object({ id: pathId('Id of the account that the key belongs to.') }),
+    params: z.object({ id: pathId('ID of the account that the key belongs to.') }),
     result: z.object({ success, templates: z.array(templateRowSchema).describe('The templates.') }),
     failures: [failureOf('NOT_FOUND', 'The id is not that of the account that the key belongs to.')],
     answer: async ({ services, actor, params: { id } }) => {

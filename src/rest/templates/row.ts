@@ -5,12 +5,12 @@ const optionalText = (about: string) => z.string().nullable().describe(about)
 
 export const templateRowSchema = z
   .object({
-    id: integer('Id of the template. It stays the same when the template changes.'),
+    id: integer('ID of the template. It stays the same when the template changes.'),
     hash_id: text('Hash that rentals use. It changes with the template.'),
     creator_id: z
       .int()
       .nullable()
-      .describe('Id of the account if it owns the template; null for a public template of another account.'),
+      .describe('ID of the account if it owns the template; null for a public template of another account.'),
     name: text('Name of the template.'),
     image: text('Container image, without the tag if that was sent separately.'),
     tag: text('Tag of the image if it was sent separately, else "".'),

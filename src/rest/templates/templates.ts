@@ -55,7 +55,7 @@ export const templateRoutes: Route[] = [
     about: 'Deletes a template, named by its id or hash. Instances that were rented with it stay as they are.',
     operation: 'templates.delete',
     body: z.object({
-      template_id: z.int().min(0).optional().describe('Id of the template.'),
+      template_id: z.int().min(0).optional().describe('ID of the template.'),
       hash_id: text('Hash of the template.').optional(),
     }),
     result: messageResult,

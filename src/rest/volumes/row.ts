@@ -21,14 +21,14 @@ const networkColumns = { inet_up, inet_down, reliability, reliability2, hosting_
 
 export const volumeRowSchema = z
   .object({
-    id: integer('Id of the volume.'),
+    id: integer('ID of the volume.'),
     label: text('Name of the volume.'),
     disk_space: number('Size of the volume, in GB.'),
     status: z.enum(['available', 'attached']).describe('attached if an instance has the volume, else available.'),
     instances: z
-      .array(integer('Id of an instance.'))
+      .array(integer('ID of an instance.'))
       .max(1)
-      .describe('Id of the instance that has the volume, if any.'),
+      .describe('ID of the instance that has the volume, if any.'),
     mount_path: z.string().nullable().describe('Path of the volume inside that instance; null if no instance has it.'),
     start_date: number('Time of creation, in seconds since 1970.'),
     storage_cost: number('Price of the volume, in $ per GB and month of 720 hours.'),
@@ -40,7 +40,7 @@ export const volumeRowSchema = z
 
 export const volumeOfferRowSchema = z
   .object({
-    id: integer('Id of the storage offer. It stays the same while the machine is on the market.'),
+    id: integer('ID of the storage offer. It stays the same while the machine is on the market.'),
     ask_contract_id: integer('The same as id.'),
     bundle_id: integer('The same as id, since a machine has one storage offer.'),
     disk_space: number('Free space on the disk and maximum size of a volume, in GB.'),

@@ -86,7 +86,7 @@ export const volumeRoutes: Route[] = [
     about: 'Creates a volume on the free disk of a machine. The volume is charged until it is deleted.',
     operation: 'volumes.create',
     body: z.object({
-      id: integer('Id of the storage offer to create the volume from.').min(0),
+      id: integer('ID of the storage offer to create the volume from.').min(0),
       size: z.number().optional().describe(`Size of the volume in GB; ${volumeSizeGb.default} by default.`),
       name: text('Name of the volume: at most 64 letters, digits, _ and -.').optional(),
     }),
@@ -94,7 +94,7 @@ export const volumeRoutes: Route[] = [
     notIdempotent: true,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
-      id: integer('Id of the new volume.'),
+      id: integer('ID of the new volume.'),
       volume_id: integer('The same as id.'),
       volume_name: text('Name of the volume for mount flags, such as "V.42".'),
     }),
@@ -127,12 +127,12 @@ export const volumeRoutes: Route[] = [
     summary: 'Delete a volume',
     about: 'Deletes a volume and all data on it. The id is in the URL or in the body.',
     operation: 'volumes.delete',
-    query: z.object({ id: text('Id of the volume.').optional() }),
+    query: z.object({ id: text('ID of the volume.').optional() }),
     body: z.object({
       id: z
         .union([z.int().min(0), z.string()])
         .optional()
-        .describe('Id of the volume.'),
+        .describe('ID of the volume.'),
     }),
     result: okResult,
     failures: [invalidId, noSuchVolume, inUse],

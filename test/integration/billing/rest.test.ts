@@ -403,8 +403,8 @@ describe('the first version of the invoice list', () => {
     expect(await ask('/invoices', { select_filters: { when: { gt: payment.when } }, inc_charges: true })).toEqual([
       charge,
     ])
-    expect(await ask('/invoices', { select_cols: ['id', 'amount', 'colour'] })).toEqual([
-      { id: payment.id, amount: 100, colour: null },
+    expect(await ask('/invoices', { select_cols: ['id', 'amount', 'color'] })).toEqual([
+      { id: payment.id, amount: 100, color: null },
     ])
   })
 })

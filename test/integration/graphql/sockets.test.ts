@@ -108,7 +108,7 @@ describe('a WebSocket', () => {
   })
 
   it('closes with 1001 when its gateway stops, or with 1006 after the grace period', async () => {
-    const graceful = await startSocketServer({}, channel => channel.close(1001, 'This gateway stops'))
+    const graceful = await startSocketServer({}, channel => channel.close(1001, 'This gateway is stopping'))
     const stubborn = await startSocketServer({ graceMs: 50 })
     for (const [{ sockets, connect, url }, code] of [
       [graceful, 1001],

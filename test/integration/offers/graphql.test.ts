@@ -264,7 +264,9 @@ describe('an invalid search', () => {
   it('is refused with an invalid cursor, or a cursor of another order or pricing', async () => {
     const { data } = await search({ first: 1 }, 'pageInfo { endCursor }')
     const after = data.offers.pageInfo.endCursor
-    expect(await refused({ after: 'nonsense' })).toEqual([['INVALID_CURSOR', 'This is not a cursor of this list.']])
+    expect(await refused({ after: 'nonsense' })).toEqual([
+      ['INVALID_CURSOR', 'The cursor does not belong to this list. Use one that the list has returned.'],
+    ])
     const message = 'This cursor belongs to another ordering or pricing: start again without it.'
     expect(await refused({ after, orderBy: [{ field: 'SCORE' }] })).toEqual([['INVALID_CURSOR', message]])
     expect(await refused({ after, pricing: { diskGb: 9 } })).toEqual([['INVALID_CURSOR', message]])

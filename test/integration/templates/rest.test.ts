@@ -505,7 +505,7 @@ describe('a search', () => {
     [{ order_by: ['id', 'name'] }, 'order_by: takes only one column.'],
     [{ limit: '0' }, 'limit: must be a whole number, at least 1.'],
     [{ limit: 'x' }, 'limit: must be a whole number'],
-    [{ after_token: 'x' }, 'This is not a cursor of this list.'],
+    [{ after_token: 'x' }, 'The cursor does not belong to this list. Use one that the list has returned.'],
   ])('of %j is refused', async (query, msg) => {
     const pairs = Object.entries(query).map(([name, value]) => [
       name,

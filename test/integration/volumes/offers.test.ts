@@ -138,7 +138,9 @@ describe('storage offers', () => {
     const forged = (position: unknown[]) =>
       Buffer.from(JSON.stringify(['v1', 'storage by price asc', ...position])).toString('base64url')
     for (const position of [['x', 1], ['1', 'x'], ['1', 1.5], ['1', 2 ** 31], ['1'], ['1', 1, 1], [1, 1]]) {
-      await expect(found(`after: "${forged(position)}"`)).rejects.toThrow('This is not a cursor of this list.')
+      await expect(found(`after: "${forged(position)}"`)).rejects.toThrow(
+        'The cursor does not belong to this list. Use one that the list has returned.',
+      )
     }
     expect(await found(`after: "${forged(['299999999', 1])}"`)).toBe('US')
   })

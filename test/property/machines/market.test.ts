@@ -60,7 +60,7 @@ describe('the market', () => {
     () => {
       const property = fc.property(machines, ({ claims }) => {
         const granted = selectGranted(claims)
-        const after = claims.map(claim => ({ ...claim, holds: granted.includes(claim) }))
+        const after = claims.map(claim => ({ ...claim, hasGpus: granted.includes(claim) }))
         expect(idsOf(selectGranted(after))).toEqual(idsOf(granted))
       })
       fc.assert(property, { seed, numRuns })
@@ -80,7 +80,7 @@ describe('a history of rentals', () => {
           if (action.kind !== 'rent') model.apply(action)
           else if (model.isRentable(action.block)) model.rent(BigInt(index), action)
           // The holders of the last grant, and not those of the model.
-          const claims = model.claims().map(claim => ({ ...claim, holds: holders.has(claim.instanceId) }))
+          const claims = model.claims().map(claim => ({ ...claim, hasGpus: holders.has(claim.instanceId) }))
           const granted = selectGranted(claims)
           holders = new Set(granted.map(({ instanceId }) => instanceId))
           const held = new Set(model.holders().filter(holder => holder !== null))
@@ -107,7 +107,7 @@ describe('a history of rentals', () => {
     for (const claim of claims) {
       there.push({ ...claim, hasGpus: false })
       const granted = selectGranted(there)
-      there = there.map(each => ({ ...each, holds: granted.includes(each) }))
+      there = there.map(each => ({ ...each, hasGpus: granted.includes(each) }))
     }
     return idsOf(there.filter(({ hasGpus }) => hasGpus))
   }

@@ -30,9 +30,11 @@ it('the turn scheduler leaves most of the event loop to requests, however busy t
 it('the turn scheduler does not count the work of requests as work of streams', async () => {
   const pace = createTurnScheduler()
   let worked = 0
+  let requested = 0
   let over = false
   const request = () => {
     workFor(5)
+    requested += 5
     if (!over) setTimeout(request, 1)
   }
   request()
@@ -43,11 +45,11 @@ it('the turn scheduler does not count the work of requests as work of streams', 
       worked += 1
     }
   })
-  const start = performance.now()
   await sleep(1_000)
   over = true
-  const share = worked / (performance.now() - start)
   await Promise.all(all)
+  // Of the work that was done, however fast the machine is.
+  const share = worked / (worked + requested)
   expect(share).toBeGreaterThan(0.1)
 })
 

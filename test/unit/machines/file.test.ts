@@ -31,8 +31,8 @@ describe('a CSV file', () => {
   it.each([
     [
       'a header with wrong names',
-      `${header},colour,country\n${line},red,SE`,
-      'header: colour: is not the name of a column. header: country: appears more than once.',
+      `${header},color,country\n${line},red,SE`,
+      'header: color: is not the name of a column. header: country: appears more than once.',
     ],
     ['a header with names missing', header.replace(',numGpus', ''), 'header: numGpus: is missing.'],
     ['nothing', '', 'header: gpuModel: is missing.'],

@@ -119,9 +119,9 @@ describe('an imported machine', () => {
 
   it('gets every issue reported, row by row', () => {
     expect(
-      problems({ numGpus: '', cpuCores: 'x', colour: 'red' }, {}, { publicIp: '203.0.113.8', city: 5, country: '' }),
+      problems({ numGpus: '', cpuCores: 'x', color: 'red' }, {}, { publicIp: '203.0.113.8', city: 5, country: '' }),
     ).toEqual([
-      'line 1: "colour": is not the name of a column.',
+      'line 1: "color": is not the name of a column.',
       'line 1: numGpus: is missing.',
       'line 1: cpuCores: must be a whole number from 1 to 4096, not "x".',
       'line 2: publicIp: ports 20000 to 20099 of 203.0.113.7 overlap with those of line 1.',
@@ -179,9 +179,9 @@ describe('a header', () => {
   it('must name only columns, each once, and all required ones', () => {
     expect(findColumnIssues(Object.keys(aMachineLine()))).toEqual([])
     expect(requiredColumns).toEqual(Object.keys(aMachineLine()))
-    const names = [...Object.keys(aMachineLine()).filter(name => name !== 'country'), 'colour', 'city', 'city']
+    const names = [...Object.keys(aMachineLine()).filter(name => name !== 'country'), 'color', 'city', 'city']
     expect(findColumnIssues(names)).toEqual([
-      { path: 'colour', message: 'is not the name of a column.' },
+      { path: 'color', message: 'is not the name of a column.' },
       { path: 'city', message: 'appears more than once.' },
       { path: 'country', message: 'is missing.' },
     ])

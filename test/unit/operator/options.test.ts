@@ -31,7 +31,7 @@ describe('options', () => {
   it.each([
     [[], 'Missing --email.'],
     [['--email'], "'--email <value>' argument missing"],
-    [['--email', 'x', '--colour', 'red'], "Unknown option '--colour'"],
+    [['--email', 'x', '--color', 'red'], "Unknown option '--color'"],
     [['--email', 'x', 'y'], "Unexpected argument 'y'"],
     [['--email', 'x', '--dry-run=yes'], "'--dry-run' does not take an argument"],
   ])('refuse %j by the name of the option', (args, message) => {

@@ -88,6 +88,8 @@ describe('a cursor', () => {
     ['a text with NUL', encodeCursor(['v1', scope, '1', 'a\0', 1, 1])],
     ['an infinite number', Buffer.from(`["v1",${JSON.stringify(scope)},"1","a",1e999,1]`).toString('base64url')],
   ])('is refused if its content is %s', (_content, forged) => {
-    expect(() => parseOfferCursor(forged, [...keys], defaultPricing)).toThrow('This is not a cursor of this list.')
+    expect(() => parseOfferCursor(forged, [...keys], defaultPricing)).toThrow(
+      'The cursor does not belong to this list. Use one that the list has returned.',
+    )
   })
 })
