@@ -29,9 +29,10 @@ const kindsByCode: Record<string, FailureKind | undefined> = {
   '25006': 'refused',
   // The transaction was idle for too long, or lasted too long.
   ...{ '25P03': 'unanswered', '25P04': 'unanswered' },
-  // Conflicts after the last retry, and a connection lost during a statement. Not 40002: a constraint failed.
+  // Conflicts after the last retry, and a connection lost during a statement. Not 40002: a constraint failed. PostgreSQL
+  // rolls back after a conflict, but an earlier transaction of the same request may have committed.
   ...{ '40001': 'unanswered', '40003': 'unanswered', '40P01': 'unanswered' },
-  // The lock timeout passed.
+  // The lock timeout passed. As after a conflict, an earlier transaction may have committed.
   '55P03': 'unanswered',
   // No connection is free for this role.
   '53300': 'unanswered',

@@ -75,10 +75,10 @@ export type DetailsOf = {
   INVALID_INPUT: { issues: Issue[] }
   INVALID_CURSOR: undefined
   /**
-   * `instanceId`: the instance that the caller rented with this offer, if any. `canceled`: the caller chose to cancel
-   * instead of waiting for GPUs.
+   * `instanceId`: the instance that the caller rented with this offer, if any. `cancelUnavailable`: the caller set it in
+   * the input, to get this error instead of waiting for GPUs.
    */
-  OFFER_UNAVAILABLE: { instanceId: bigint | null; alternatives: Offer[]; canceled: boolean }
+  OFFER_UNAVAILABLE: { instanceId: bigint | null; alternatives: Offer[]; cancelUnavailable: boolean }
   BID_TOO_LOW: { minimumBidNanos: bigint }
   PRICE_CHANGED: { currentPriceNanos: bigint }
   /** `neededNanos`: the total credit that the account needs, including this request; null if not computed. */

@@ -1,11 +1,11 @@
 // Renders the OpenAPI document as one HTML page without scripts or external resources.
 
-import { failureBody, failuresOf } from './failures.ts'
+import { documentedFailuresOf, failureBody } from './documented-failures.ts'
 import { html, type Markup } from './openapi/markup.ts'
 import { descriptionOf } from './openapi/openapi.ts'
 import { renderSchema, renderType } from './openapi/page-schemas.ts'
 import { createSchemaPrinter, type JsonSchema } from './openapi/schemas.ts'
-import { type Failure, type Route, tags } from './route.ts'
+import { type DocumentedFailure, type Route, tags } from './route.ts'
 
 type Print = (schema: NonNullable<Route['query']>) => JsonSchema
 
@@ -47,10 +47,10 @@ function renderRoute(route: Route, print: Print): Markup {
 ${renderParameters('Path parameters', params, print)}${renderParameters('Query parameters', query, print)}
 ${body ? html`<h4>Body</h4>${renderSchema(print(body))}` : []}
 <h4>200 ${produces ?? ''}</h4>${renderSchema(print(result))}
-<h4>Failures</h4><table>${failuresOf(route).map(failure => renderFailure(failure, print))}</table></section>`
+<h4>Failures</h4><table>${documentedFailuresOf(route).map(failure => renderFailure(failure, print))}</table></section>`
 }
 
-function renderFailure({ status, error, when, body = failureBody }: Failure, print: Print): Markup {
+function renderFailure({ status, error, when, body = failureBody }: DocumentedFailure, print: Print): Markup {
   return html`<tr><th>${String(status)}</th><td><code>${error}</code></td><td>${when}</td><td>${renderType(print(body))}</td></tr>`
 }
 

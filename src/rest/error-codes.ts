@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../domain/errors.ts'
-import type { Failure } from './route.ts'
+import type { DocumentedFailure } from './route.ts'
 
 /** The status and the `error` of each domain error code. */
-export const answers: Record<ErrorCode, { status: number; error: string }> = {
+export const restErrors: Record<ErrorCode, { status: number; error: string }> = {
   UNAUTHENTICATED: { status: 401, error: 'auth_error' },
   FORBIDDEN: { status: 403, error: 'forbidden' },
   NOT_FOUND: { status: 404, error: 'not_found' },
@@ -30,6 +30,6 @@ export const answers: Record<ErrorCode, { status: number; error: string }> = {
 }
 
 /** The failure that a route documents for a code. `when` says when the route answers it. */
-export function failureOf(code: ErrorCode, when: string): Failure {
-  return { ...answers[code], when }
+export function documentedFailureOf(code: ErrorCode, when: string): DocumentedFailure {
+  return { ...restErrors[code], when }
 }

@@ -4,7 +4,7 @@ import { usdToNumber } from '../domain/money.ts'
 import { BodyError } from '../http/body.ts'
 import { jsonResponse } from '../http/json.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
-import { answers } from './error-codes.ts'
+import { restErrors } from './error-codes.ts'
 import type { Route } from './route.ts'
 
 /** Every failure has `success`, `error` and `msg`. Clients print `msg` and branch on `error`. */
@@ -37,7 +37,7 @@ export function itemFailureOf({ code, message }: Pick<DomainError, 'code' | 'mes
   error: string
   msg: string
 } {
-  return { error: answers[code].error, msg: message }
+  return { error: restErrors[code].error, msg: message }
 }
 
 /** The response to a failure. Undefined for a bug, whose message no client may see. */
@@ -52,13 +52,13 @@ export function errorResponse(error: unknown): Response | undefined {
   if (code === 'NOT_FOUND' && details.subject?.type === 'Instance') {
     return jsonResponse(404, { success: false, error: 'no_such_instance', msg: message, instances: null })
   }
-  const { status, error: name } = answers[code]
-  const gone = code === 'OFFER_UNAVAILABLE' && details.canceled ? 410 : status
+  const known = restErrors[code]
+  const status = code === 'OFFER_UNAVAILABLE' && details.cancelUnavailable ? 410 : known.status
   // Old clients read `detail`; others wait for Retry-After.
   if (status === 429)
-    return jsonResponse(429, { success: false, error: name, msg: message, detail: message }, retryAfterHeaders)
-  if (status === 503) return failureResponse(gone, name, message, retryAfterHeaders)
-  return jsonResponse(gone, { success: false, error: name, msg: message, ...extraFieldsOf(error) })
+    return jsonResponse(429, { success: false, error: known.error, msg: message, detail: message }, retryAfterHeaders)
+  if (status === 503) return failureResponse(status, known.error, message, retryAfterHeaders)
+  return jsonResponse(status, { success: false, error: known.error, msg: message, ...extraFieldsOf(error) })
 }
 
 /** The fields that only some failures have. */
@@ -85,17 +85,18 @@ export const quotaWireNames = {
 const retryAfterHeaders = { 'retry-after': '1' }
 
 /**
- * Replaces an uncertain outcome with 409. Old clients retry on 429 and on every status from 500 on. A request that is not
- * idempotent and may already have run must not be retried.
+ * Replaces an uncertain outcome with 409, and translates every other error. Old clients retry on 429 and on every status
+ * from 500 on. A request that is not idempotent and may already have run must not be retried.
  */
-export function uncertainOutcome(
+export function replaceUncertainOutcome(
   route: Pick<Route, 'notIdempotent' | 'takesIdempotencyKey'>,
   error: unknown,
   key?: string,
 ): unknown {
-  const known = translateDatabaseError(error)
-  if (!route.notIdempotent || !(known instanceof DomainError) || known.code !== 'UNAVAILABLE') return known
-  if (known.details.undone) return known
+  const translated = translateDatabaseError(error)
+  if (!route.notIdempotent || !(translated instanceof DomainError) || translated.code !== 'UNAVAILABLE')
+    return translated
+  if (translated.details.undone) return translated
   const advice = key
     ? 'Repeat the request with the same Idempotency-Key: it runs only once.'
     : `Check before you repeat it.${route.takesIdempotencyKey ? ' A request with an Idempotency-Key can be repeated safely.' : ''}`

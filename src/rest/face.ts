@@ -5,9 +5,9 @@ import type { Handler } from '../http/context.ts'
 import { authorizeOperation } from '../services/authorize.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'
-import { errorResponse, failureResponse, uncertainOutcome } from './errors.ts'
+import { errorResponse, failureResponse, replaceUncertainOutcome } from './errors.ts'
 import { parseBody, parseInput } from './input.ts'
-import { isOffered } from './not-offered.ts'
+import { isImplemented } from './not-implemented.ts'
 import { findRoutes, originOf } from './paths.ts'
 import { fixedResponse, successResponse } from './responses.ts'
 import type { Route } from './route.ts'
@@ -44,12 +44,12 @@ async function answer(request: Request, services: Services, options: RestOptions
       const instead = findAlternative(pathname)
       return failureResponse(404, 'not_found', `There is no ${pathname} here.${instead ? ` ${instead}` : ''}`)
     }
-    const offered = atPath.filter(isOffered)
+    const implemented = atPath.filter(isImplemented)
     // Every route at this path answers 501.
-    if (offered.length === 0)
+    if (implemented.length === 0)
       return failureResponse(404, 'not_found', `There is no ${pathname} here. ${atPath[0]?.about}`)
     // Every path with GET also has HEAD.
-    const allow = offered.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
+    const allow = implemented.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
     return failureResponse(
       405,
       'method_not_allowed',
@@ -67,7 +67,7 @@ async function answer(request: Request, services: Services, options: RestOptions
   const input = { ...given, ...parseInput(route, { params, query, body }) }
   if (route.isFixed) return await fixedResponse(route, request, () => route.answer(input))
   const result = await route.answer(input).catch((error: unknown) => {
-    throw uncertainOutcome(route, error, idempotencyKey)
+    throw replaceUncertainOutcome(route, error, idempotencyKey)
   })
   return successResponse(route, result)
 }

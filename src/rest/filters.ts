@@ -3,7 +3,8 @@
 
 import { type Operator, quoteValue } from '../domain/offers/filter.ts'
 import type { Direction } from '../domain/offers/order.ts'
-import { type Complain, isGiven, isObject, parseUrlValue } from './list-parameters.ts'
+import { isObject } from './json-values.ts'
+import { type Complain, isGiven, parseUrlValue } from './list-parameters.ts'
 
 type ColumnRules<Field> = {
   /** The columns by their wire names. */

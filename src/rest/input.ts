@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { DomainError, type Issue, invalidInput } from '../domain/errors.ts'
-import { isObject } from './list-parameters.ts'
+import { isObject } from './json-values.ts'
 import type { Route } from './route.ts'
 
 type InputSchemas = Pick<Route, 'params' | 'query' | 'body' | 'emptyStringFields'>
@@ -18,13 +18,13 @@ export function parseInput(route: InputSchemas, { params, query, body }: RawInpu
     for (const { path, message } of error?.issues ?? []) issues.push({ path: path.join('.'), message })
     return data
   }
-  const says = (name: string, value: unknown) =>
+  const isPresent = (name: string, value: unknown) =>
     value !== null && (value !== '' || route.emptyStringFields?.includes(name))
   const input = {
     params: read(route.params, params),
     // The first value of a repeated parameter counts.
     query: read(route.query, Object.fromEntries([...query].toReversed())),
-    body: read(route.body, Object.fromEntries(Object.entries(body).filter(([name, value]) => says(name, value)))),
+    body: read(route.body, Object.fromEntries(Object.entries(body).filter(([name, value]) => isPresent(name, value)))),
   }
   if (issues.length > 0) throw invalidInput(issues)
   return input

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { type Issue, invalidInput } from '../domain/errors.ts'
 import { isTooDeep } from '../domain/nesting.ts'
 import { parseNumber, quoteValue } from '../domain/offers/filter.ts'
+import { isAbsent, parseJson } from './json-values.ts'
 
 /** More columns than any list has. */
 export const maxColumns = 100
@@ -25,25 +26,9 @@ export function collectIssues<Parsed>(read: (complain: Complain) => Parsed): Par
   return parsed
 }
 
-export function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
-}
-
 /** Clients write "null" in a URL for an absent value. */
 export function isGiven<Value>(value: Value): value is NonNullable<Value> {
   return !isAbsent(value) && value !== 'null'
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Parses a URL parameter, which is JSON in a string. Undefined if it is not JSON or nested too deeply. */

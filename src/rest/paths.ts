@@ -16,16 +16,16 @@ export function findRoutes(routes: Route[], pathname: string): { routes: Route[]
   return { routes: best.map(({ route }) => route), params: best[0]?.params ?? {} }
 }
 
-/** Whether the place of an id holds a literal segment of another route, as in /instances/reboot/. */
+/**
+ * Whether the place of an id holds a literal segment of another route: /instances/reboot/ is the start of
+ * /instances/reboot/{id}/, so "reboot" is no id.
+ */
 function hasReservedWord(routes: Route[], pattern: string, pathname: string): boolean {
-  const given = segmentsOf(pathname)
+  const startOf = (path: string, length: number) => segmentsOf(path).slice(0, length).join('/')
   return segmentsOf(pattern).some((segment, index) => {
     if (!segment.startsWith('{')) return false
-    const start = given.slice(0, index + 1)
-    return routes.some(({ path }) => {
-      const words = segmentsOf(path).slice(0, index + 1)
-      return words.length > index && words.every((word, place) => word === start[place])
-    })
+    const start = startOf(pathname, index + 1)
+    return routes.some(({ path }) => startOf(path, index + 1) === start)
   })
 }
 
@@ -51,9 +51,11 @@ function matchPath(pattern: string, pathname: string): Record<string, string> | 
   return params
 }
 
-/** Clients write paths with one, two or no slashes at the end. A redirect would lose the body or the key. */
+/**
+ * A path may end with one slash or none, and slashes elsewhere may be doubled. Two at the end mean that the last id is
+ * missing (/instances//), so they match nothing. No redirect corrects a path: it would lose the body or the key.
+ */
 function segmentsOf(path: string): string[] {
-  // A missing id at the end (/instances//) must not match the list.
   const [, whole = path, missing = ''] = /^(.*?)(\/\/+)?$/.exec(path) ?? []
   return [...whole.split('/').filter(segment => segment !== ''), ...(missing ? [''] : [])]
 }

@@ -20,7 +20,7 @@ export const tags = {
 type Tag = keyof typeof tags
 
 /** A failure that a route may answer: its status, the code in `error`, and when that happens. */
-export type Failure = {
+export type DocumentedFailure = {
   status: number
   error: string
   when: string
@@ -60,8 +60,8 @@ type RouteDescription<Params, Query, Body, Result> = {
   produces?: 'text/plain' | 'text/html'
   /** The schema of a 200. */
   result: Result
-  /** The failures of this route. Those that routes share are in failures.ts. */
-  failures?: Failure[]
+  /** The failures of this route. Those that routes share are in documented-failures.ts. */
+  failures?: DocumentedFailure[]
 }
 
 /** A parsed request. A part without a schema is as the client sent it. */

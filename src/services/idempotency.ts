@@ -24,7 +24,7 @@ export type IdempotentRequest = { operation: Operation; input: unknown; idempote
 type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
 
 /**
- * Runs the work in one transaction; with an idempotency key, once per account and day.
+ * Runs the work in one transaction; with an idempotency key, the account runs it once for that key within 24 hours.
  * - If the same API key repeats the same request, it gets the stored result.
  * - Any other request with the idempotency key is refused.
  * - A failure stores nothing.
@@ -154,7 +154,7 @@ async function findResult<Kept extends JsonResult>(
   if (!row) return undefined
   const [firstApiKeyId, firstHash, result, isKeyValid] = row as [number | null, Buffer, Buffer, boolean]
   if (!isKeyValid) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
-  if (firstApiKeyId === apiKeyId && firstHash.equals(hash)) return openJson<Kept>(secrets, result) ?? undefined
+  if (firstApiKeyId === apiKeyId && firstHash.equals(hash)) return openJson<Kept>(secrets, result)
   const message =
     'This idempotency key was used in the last 24 hours for another request. Send a new request with a key of its own.'
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)

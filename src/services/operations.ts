@@ -1,4 +1,5 @@
-// The operations behind the operator's commands and the demo market. No face offers them.
+// The functions behind the operator's commands and the demo market. No face offers them. An `Operation` of
+// domain/accounts/permissions is something else: what a permission allows.
 
 import { createAccountOperations } from './accounts/operations.ts'
 import { compose } from './compose.ts'

@@ -18,6 +18,8 @@ export function sealJson(secrets: Secrets, value: object | null): string | null 
 }
 
 /** `Value` is the type that was passed to sealJson: only a gateway with this secret can write a value that opens. */
+export function openJson<Value>(secrets: Secrets, sealed: Uint8Array): Value
+export function openJson<Value>(secrets: Secrets, sealed: Uint8Array | null): Value | null
 export function openJson<Value>(secrets: Secrets, sealed: Uint8Array | null): Value | null {
   return sealed && (JSON.parse(secrets.open(sealed)) as Value)
 }

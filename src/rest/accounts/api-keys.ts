@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import type { DomainError } from '../../domain/errors.ts'
-import { failureOf } from '../error-codes.ts'
+import { idempotencyFailures } from '../documented-failures.ts'
+import { documentedFailureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
-import { idempotencyFailures } from '../failures.ts'
 import { rewordRefusals } from '../rewording.ts'
-import { type Failure, type Route, route } from '../route.ts'
+import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { integer, number, pathId, text } from '../values.ts'
 import { apiKeyRow, apiKeyRowSchema, permissionsSchema } from './api-keys-row.ts'
 
 const path = '/api/v0/auth/apikeys/{id}/'
 const params = z.object({ id: pathId('ID of the API key.') })
 const success = z.literal(true).describe('Always true.')
-const noSuchKey: Failure = failureOf('NOT_FOUND', 'API Key not found.')
+const noSuchKey: DocumentedFailure = documentedFailureOf('NOT_FOUND', 'API Key not found.')
 const keyDescription = 'The secret key. Only this answer shows it.'
 
 function restFailureOf({ code, details }: DomainError): [number, string, string] | undefined {
@@ -70,7 +70,7 @@ export const apiKeyRoutes: Route[] = [
       permissions: permissionsSchema.nullable().describe('Permissions of the key; null means full access.'),
       created_at: number('Time of creation, in seconds since 1970.'),
     }),
-    failures: [failureOf('CONFLICT', 'The account has the maximum number of keys.'), ...idempotencyFailures],
+    failures: [documentedFailureOf('CONFLICT', 'The account has the maximum number of keys.'), ...idempotencyFailures],
     answer: async ({ services, actor, body: { name, permissions }, idempotencyKey }) => {
       // GraphQL requires `fullAccess`. REST clients ask for full access by omitting permissions.
       const fullAccess = permissions === undefined || permissions === null

@@ -3,7 +3,7 @@ import { maxSecretVariables, secretMask } from '../../domain/accounts/secret-var
 import { DomainError, invalidInput, renameIssuePaths } from '../../domain/errors.ts'
 import { messageResult } from '../results.ts'
 import { rewordRefusals } from '../rewording.ts'
-import { type Failure, type Route, route } from '../route.ts'
+import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { text } from '../values.ts'
 
 const path = '/api/v0/secrets/'
@@ -17,8 +17,8 @@ const variable = z.object({
 })
 type VariableInput = z.output<typeof variable>
 
-const noSuchVariable: Failure = { status: 400, error: 'not_found', when: 'Environment variable not found' }
-const tooManyVariables: Failure = {
+const noSuchVariable: DocumentedFailure = { status: 400, error: 'not_found', when: 'Environment variable not found' }
+const tooManyVariables: DocumentedFailure = {
   status: 400,
   error: 'limit_reached',
   when: `User has reached the limit of ${maxSecretVariables} environment variables.`,

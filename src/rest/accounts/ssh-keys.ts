@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { DomainError } from '../../domain/errors.ts'
 import { renameIssuePaths } from '../../domain/errors.ts'
-import { failureOf } from '../error-codes.ts'
+import { documentedFailureOf } from '../error-codes.ts'
 import { okResult } from '../results.ts'
 import { rewordRefusals } from '../rewording.ts'
-import { type Failure, type Route, route } from '../route.ts'
+import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { pathId, text } from '../values.ts'
 import { sshKeyRow, sshKeyRowSchema } from './ssh-keys-row.ts'
 
@@ -16,8 +16,12 @@ const savedKeyResult = z.object({
   key: sshKeyRowSchema.describe('The saved key.'),
 })
 
-const duplicate: Failure = { status: 400, error: 'duplicate', when: 'The SSH key already exists on this account' }
-const noSuchKey: Failure = failureOf('NOT_FOUND', 'The SSH key does not exist on this account')
+const duplicate: DocumentedFailure = {
+  status: 400,
+  error: 'duplicate',
+  when: 'The SSH key already exists on this account',
+}
+const noSuchKey: DocumentedFailure = documentedFailureOf('NOT_FOUND', 'The SSH key does not exist on this account')
 
 export const sshKeyFieldNames = { publicKey: 'ssh_key' }
 
@@ -61,7 +65,7 @@ export const sshKeyRoutes: Route[] = [
     body,
     notIdempotent: true,
     result: savedKeyResult,
-    failures: [duplicate, failureOf('CONFLICT', 'The account has the maximum number of keys.')],
+    failures: [duplicate, documentedFailureOf('CONFLICT', 'The account has the maximum number of keys.')],
     answer: async ({ services, actor, body: { ssh_key: publicKey } }) => {
       const { sshKey } = await withRestFailures(services.sshKeys.register(actor, { publicKey }))
       return { success: true as const, key: sshKeyRow(actor, sshKey) }

@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { parseBoolean, parseNumber, quoteValue } from '../../domain/offers/filter.ts'
 import { defaultPageSize } from '../../domain/pages.ts'
 import { type Comparison, parseFilters } from '../filters.ts'
-import { type Complain, isAbsent, isGiven } from '../list-parameters.ts'
+import { isAbsent } from '../json-values.ts'
+import { type Complain, isGiven } from '../list-parameters.ts'
 
 const parameter = (about: string) => z.string().optional().describe(about)
 export const latestFirstParameter = parameter('Whether the latest come first: true or false. The default is false.')

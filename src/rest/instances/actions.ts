@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DomainError, renameIssuePaths } from '../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
 import { nanosOfNumber } from '../../domain/money.ts'
-import { failureOf } from '../error-codes.ts'
+import { documentedFailureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
@@ -93,8 +93,8 @@ export const instanceActionRoutes: Route[] = [
     result: okResult,
     failures: [
       noSuchInstance,
-      failureOf('BID_TOO_LOW', 'The bid is below the minimum of the host.'),
-      failureOf('INVALID_STATE', 'The instance can never run again, or no bid wins its GPUs now.'),
+      documentedFailureOf('BID_TOO_LOW', 'The bid is below the minimum of the host.'),
+      documentedFailureOf('INVALID_STATE', 'The instance can never run again, or no bid wins its GPUs now.'),
       insufficientCredit,
       spendLimitExceeded,
       quotaExceeded,

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { invalidInput, renameIssuePaths } from '../../domain/errors.ts'
 import { maxAttempts, type RentBestOfferInput } from '../../domain/instances/rent/best-offer.ts'
 import { emptyComparisonMessage } from '../../domain/offers/filter.ts'
-import { isAbsent, isObject, parseJson } from '../list-parameters.ts'
+import { isAbsent, isObject, parseJson } from '../json-values.ts'
 import { restFields } from '../offers/fields.ts'
 import { parseSearch } from '../offers/input.ts'
 import { type Route, route } from '../route.ts'
 import { parseRentBody, rentBody, rentIssuePaths } from './input.ts'
-import { rentFailures, rentResult } from './rent.ts'
+import { rentedBody, rentFailures } from './rent.ts'
 
 const rentBestOfferBody = rentBody.extend({
   q: z
@@ -31,7 +31,7 @@ export const rentBestOfferRoutes: Route[] = [
     body: rentBestOfferBody,
     takesIdempotencyKey: true,
     notIdempotent: true,
-    result: rentResult,
+    result: rentedBody,
     failures: rentFailures,
     answer: async ({ services, actor, body, idempotencyKey }) => {
       const renting = services.instances.rentBestOffer(actor, parseRentBestOfferBody(body), idempotencyKey)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { renameIssuePaths } from '../../domain/errors.ts'
-import { failureOf } from '../error-codes.ts'
+import { documentedFailureOf } from '../error-codes.ts'
 import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
 import { parseRentBody, rentBody, rentIssuePaths } from './input.ts'
@@ -46,7 +46,7 @@ export const instanceChangeLaunchRoutes: Route[] = [
     result: okResult,
     failures: [
       noSuchInstance,
-      failureOf('NOT_FOUND', 'The template does not exist, or the account may not use it.'),
+      documentedFailureOf('NOT_FOUND', 'The template does not exist, or the account may not use it.'),
       finalInstance,
       insufficientCredit,
       quotaExceeded,

@@ -12,7 +12,7 @@ import { splitWords } from '../../domain/launch/shell-words.ts'
 import { nanosOfNumber } from '../../domain/money.ts'
 import { defaultMountPath, newMountIssues } from '../../domain/volumes/mount.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
-import { isObject } from '../list-parameters.ts'
+import { isObject } from '../json-values.ts'
 
 /** The launch modes by all of their wire names. */
 export const modesByRuntype = new Map<string, LaunchMode>([

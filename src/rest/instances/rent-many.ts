@@ -3,8 +3,8 @@ import { type DomainError, renameIssuePaths } from '../../domain/errors.ts'
 import { combineErrors, maxOffersPerRequest } from '../../domain/instances/rent/many.ts'
 import { targetStates } from '../../domain/instances/states.ts'
 import type { RentOutcome } from '../../services/instances/rent/many.ts'
+import { failureBody, idempotencyFailures, sharedFailures } from '../documented-failures.ts'
 import { itemFailureOf, RestFailure } from '../errors.ts'
-import { failureBody, idempotencyFailures, sharedFailures } from '../failures.ts'
 import { type Route, route } from '../route.ts'
 import { boolean, integer, number, text } from '../values.ts'
 import { parseRentBody, rentBody, rentIssuePaths } from './input.ts'
@@ -29,7 +29,7 @@ const offerResult = z
     error: text('Error code. Absent if the offer was rented.').optional(),
     msg: text('Error message. Absent if the offer was rented.').optional(),
   })
-  .meta({ id: 'RentResult', description: 'The result for one offer.' })
+  .meta({ id: 'BulkRentResult', description: 'The result for one offer.' })
 type OfferResult = z.input<typeof offerResult>
 
 const rentManyFields = {

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { renameIssuePaths } from '../../domain/errors.ts'
-import { failureOf } from '../error-codes.ts'
-import { idempotencyFailures } from '../failures.ts'
-import { type Failure, type Route, route } from '../route.ts'
+import { idempotencyFailures } from '../documented-failures.ts'
+import { documentedFailureOf } from '../error-codes.ts'
+import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { integer, pathId, text } from '../values.ts'
 import { parseRentBody, rentBody, rentIssuePaths } from './input.ts'
 import { insufficientCredit, quotaExceeded, spendLimitExceeded, startBackoff } from './responses.ts'
 
-export const rentResult = z
+export const rentedBody = z
   .object({
     success: z.literal(true).describe('Always true.'),
     new_contract: integer('ID of the new instance.'),
@@ -18,13 +18,13 @@ export const rentResult = z
 const offerGoneMessage = 'The offer is no longer on the market, or cannot be rented now.'
 
 /** Why a valid request to rent can fail. */
-export const rentFailures: Failure[] = [
-  failureOf('OFFER_UNAVAILABLE', offerGoneMessage),
-  failureOf('NOT_FOUND', 'The template or the volume does not exist, or the account may not use it.'),
-  failureOf('VOLUME_UNAVAILABLE', 'The volume is attached to another instance.'),
+export const rentFailures: DocumentedFailure[] = [
+  documentedFailureOf('OFFER_UNAVAILABLE', offerGoneMessage),
+  documentedFailureOf('NOT_FOUND', 'The template or the volume does not exist, or the account may not use it.'),
+  documentedFailureOf('VOLUME_UNAVAILABLE', 'The volume is attached to another instance.'),
   ...idempotencyFailures,
-  failureOf('BID_TOO_LOW', 'The bid is below the minimum of the host.'),
-  failureOf('SSH_KEY_REQUIRED', 'A virtual machine needs an SSH key. Register one before renting.'),
+  documentedFailureOf('BID_TOO_LOW', 'The bid is below the minimum of the host.'),
+  documentedFailureOf('SSH_KEY_REQUIRED', 'A virtual machine needs an SSH key. Register one before renting.'),
   insufficientCredit,
   spendLimitExceeded,
   quotaExceeded,
@@ -45,7 +45,7 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
     body: rentBody,
     takesIdempotencyKey: true,
     notIdempotent: true,
-    result: rentResult,
+    result: rentedBody,
     failures: [
       ...rentFailures,
       { status: 410, error: 'no_such_ask', when: `${offerGoneMessage} Replaces 404 if cancel_unavail is set.` },

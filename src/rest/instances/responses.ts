@@ -1,10 +1,10 @@
 // Answers that instance routes share.
 
 import { z } from 'zod'
-import { answers } from '../error-codes.ts'
+import { failureBody } from '../documented-failures.ts'
+import { restErrors } from '../error-codes.ts'
 import { quotaWireNames } from '../errors.ts'
-import { failureBody } from '../failures.ts'
-import type { Failure } from '../route.ts'
+import type { DocumentedFailure } from '../route.ts'
 import { alwaysNull, number, pathId, text } from '../values.ts'
 
 export const instanceParams = z.object({ id: pathId('ID of the instance.') })
@@ -23,7 +23,7 @@ export const queuedResult = z
   })
   .meta({ id: 'StateChangeQueued', description: 'The instance starts when its GPUs are free.' })
 
-export const noSuchInstance: Failure = {
+export const noSuchInstance: DocumentedFailure = {
   status: 404,
   error: 'no_such_instance',
   when: 'The instance does not exist, belongs to another account or was destroyed.',
@@ -31,8 +31,8 @@ export const noSuchInstance: Failure = {
     .extend({ instances: alwaysNull('Always null, for clients that read only this field.') })
     .meta({ id: 'NoSuchInstance', description: 'The failure when an instance is not found.' }),
 }
-export const insufficientCredit: Failure = {
-  ...answers.INSUFFICIENT_CREDIT,
+export const insufficientCredit: DocumentedFailure = {
+  ...restErrors.INSUFFICIENT_CREDIT,
   when: 'The account lacks credit. Credit must cover all costs for a minimum time, and then the disks through the grace period.',
   body: failureBody
     .extend({
@@ -41,8 +41,8 @@ export const insufficientCredit: Failure = {
     })
     .meta({ id: 'InsufficientCredit', description: 'The failure when the account lacks credit.' }),
 }
-export const quotaExceeded: Failure = {
-  ...answers.QUOTA_EXCEEDED,
+export const quotaExceeded: DocumentedFailure = {
+  ...restErrors.QUOTA_EXCEEDED,
   when: 'The request exceeds a quota of the account, which the operator can raise.',
   body: failureBody
     .extend({
@@ -53,18 +53,18 @@ export const quotaExceeded: Failure = {
     })
     .meta({ id: 'QuotaExceeded', description: 'The failure when a request exceeds a quota of the account.' }),
 }
-export const startBackoff: Failure = {
-  ...answers.START_BACKOFF,
+export const startBackoff: DocumentedFailure = {
+  ...restErrors.START_BACKOFF,
   when: 'Too many consecutive starts failed or were canceled. The next start must wait.',
   body: failureBody
     .extend({ retry_after: number('Time from which the next start is allowed, in seconds since 1970.') })
     .meta({ id: 'StartBackoff', description: 'The failure when the next start must wait.' }),
 }
-export const spendLimitExceeded: Failure = {
-  ...answers.SPEND_LIMIT_EXCEEDED,
+export const spendLimitExceeded: DocumentedFailure = {
+  ...restErrors.SPEND_LIMIT_EXCEEDED,
   when: 'The request exceeds a spend limit of the account or of the API key that pays.',
 }
-export const finalInstance: Failure = {
-  ...answers.INVALID_STATE,
+export const finalInstance: DocumentedFailure = {
+  ...restErrors.INVALID_STATE,
   when: 'The instance can never run again. Destroy it and rent another one.',
 }

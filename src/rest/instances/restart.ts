@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DomainError } from '../../domain/errors.ts'
 import type { RestartKind } from '../../domain/instances/states.ts'
-import { idempotencyFailures } from '../failures.ts'
+import { idempotencyFailures } from '../documented-failures.ts'
 import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
 import { text } from '../values.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { renameIssuePaths } from '../../domain/errors.ts'
 import { maxLogLines } from '../../domain/instances/containers.ts'
 import { maxResults, maxResultsBytes } from '../../domain/instances/results.ts'
-import { failureOf } from '../error-codes.ts'
+import { documentedFailureOf } from '../error-codes.ts'
 import { type Route, route } from '../route.ts'
 import { pathId, text } from '../values.ts'
 import { noSuchInstance } from './responses.ts'
@@ -73,7 +73,7 @@ export const resultRoutes: Route[] = [
       ...resultLinkFields,
       writeable_path: text('Path that clients remove from the output; always "".'),
     }),
-    failures: [noSuchInstance, failureOf('INVALID_STATE', 'The container is not running.')],
+    failures: [noSuchInstance, documentedFailureOf('INVALID_STATE', 'The container is not running.')],
     answer: async ({ services, actor, params: { id }, body: { command }, origin }) => {
       const token = await services.results.saveOutput(actor, id, command)
       const msg = 'The output is at result_url.'
@@ -92,7 +92,7 @@ export const resultRoutes: Route[] = [
     query: z.object({ token: text('Token from the result_url.') }),
     produces: 'text/plain',
     result: text('The text.'),
-    failures: [failureOf('NOT_FOUND', 'The link is invalid or has expired.')],
+    failures: [documentedFailureOf('NOT_FOUND', 'The link is invalid or has expired.')],
     answer: async ({ services, query: { token } }) => await services.results.read(token),
   }),
 ]

@@ -4,7 +4,7 @@ import { rentBestOfferRoutes } from './best-offer.ts'
 import { instanceChangeLaunchRoutes } from './change-launch.ts'
 import { instanceRoutes } from './instances.ts'
 import { instanceListRoutes } from './list.ts'
-import { instanceNotOfferedRoutes } from './not-offered.ts'
+import { notImplementedInstanceRoutes } from './not-implemented.ts'
 import { rentRoutes } from './rent.ts'
 import { rentManyRoutes } from './rent-many.ts'
 import { instanceRestartRoutes } from './restart.ts'
@@ -20,7 +20,7 @@ export const routesOfInstances: Route[] = [
   ...instanceActionRoutes,
   ...instanceRestartRoutes,
   ...instanceChangeLaunchRoutes,
-  ...instanceNotOfferedRoutes,
+  ...notImplementedInstanceRoutes,
   ...instanceSshKeyRoutes,
   ...resultRoutes,
 ]

@@ -2,19 +2,19 @@ import { z } from 'zod'
 import { renameIssuePaths } from '../../domain/errors.ts'
 import { sshKeyFieldNames } from '../accounts/ssh-keys.ts'
 import { sshKeyRow } from '../accounts/ssh-keys-row.ts'
-import { answers, failureOf } from '../error-codes.ts'
+import { documentedFailureOf, restErrors } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { messageResult } from '../results.ts'
 import { rewordRefusals } from '../rewording.ts'
-import { type Failure, type Route, route } from '../route.ts'
+import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { pathId, text } from '../values.ts'
 import { noSuchInstance } from './responses.ts'
 
 const path = '/api/v0/instances/{id}/ssh/'
 const params = z.object({ id: pathId('ID of the instance.') })
 const success = z.literal(true).describe('Always true.')
-const noSshKeyAccess: Failure = {
-  ...answers.INVALID_STATE,
+const noSshKeyAccess: DocumentedFailure = {
+  ...restErrors.INVALID_STATE,
   when: 'The SSH keys of the instance cannot change: it is a virtual machine, has the launch mode args, or can never run again.',
 }
 
@@ -66,8 +66,8 @@ export const instanceSshKeyRoutes: Route[] = [
     failures: [
       noSuchInstance,
       { status: 400, error: 'no_ssh_key', when: 'No ssh key provided to add to instance.' },
-      failureOf('CONFLICT', 'The account has the maximum number of keys.'),
-      failureOf('NOT_FOUND', 'The key was deleted during the request.'),
+      documentedFailureOf('CONFLICT', 'The account has the maximum number of keys.'),
+      documentedFailureOf('NOT_FOUND', 'The key was deleted during the request.'),
       noSshKeyAccess,
     ],
     answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey = '' } }) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { failureOf } from '../error-codes.ts'
+import { documentedFailureOf } from '../error-codes.ts'
 import { type Route, route } from '../route.ts'
 import { pathId } from '../values.ts'
 import { hostedMachineRow, hostedMachineSchema } from './hosted-row.ts'
@@ -31,7 +31,7 @@ export const machineRoutes: Route[] = [
     operation: 'machines.hosted',
     params: z.object({ id: pathId('ID of the machine.') }),
     result: z.array(hostedMachineSchema),
-    failures: [failureOf('NOT_FOUND', 'The machine does not exist or belongs to another host.')],
+    failures: [documentedFailureOf('NOT_FOUND', 'The machine does not exist or belongs to another host.')],
     answer: async ({ services, actor, params: { id } }) => [
       hostedMachineRow(await services.machines.hostedById(actor, id)),
     ],

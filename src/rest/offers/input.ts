@@ -18,16 +18,8 @@ import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../../domai
 import type { OrderKey } from '../../domain/offers/order.ts'
 import type { OfferSearch } from '../../services/offers/offers.ts'
 import { type Comparison, parseFilters, parseOrder } from '../filters.ts'
-import {
-  type Complain,
-  complainInto,
-  isAbsent,
-  isGiven,
-  isObject,
-  parseColumns,
-  parseJson,
-  parseLimit,
-} from '../list-parameters.ts'
+import { isAbsent, isObject, parseJson } from '../json-values.ts'
+import { type Complain, complainInto, isGiven, parseColumns, parseLimit } from '../list-parameters.ts'
 import { restFields } from './fields.ts'
 
 import { offerRowSchema } from './row.ts'

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { operationCategories } from '../../domain/accounts/permissions/permissions.ts'
-import { failureBody, failuresOf, sharedFailures } from '../failures.ts'
-import { type Failure, type Route, tags } from '../route.ts'
+import { documentedFailuresOf, failureBody, sharedFailures } from '../documented-failures.ts'
+import { type DocumentedFailure, type Route, tags } from '../route.ts'
 import { createSchemaPrinter, type JsonSchema } from './schemas.ts'
 
 type Print = ReturnType<typeof createSchemaPrinter>['print']
@@ -61,7 +61,7 @@ function operationOf(route: Route, print: Print) {
     ...(body && { requestBody: requestBodyOf(body, print) }),
     responses: {
       200: { description: 'Success.', content: { [produces]: { schema: print(route.result) } } },
-      ...failureResponses(failuresOf(route), print),
+      ...failureResponses(documentedFailuresOf(route), print),
     },
   }
 }
@@ -98,7 +98,7 @@ function parametersOf(place: 'path' | 'query', schema: Route['params'], print: P
   }))
 }
 
-function failureResponses(failures: Failure[], print: Print) {
+function failureResponses(failures: DocumentedFailure[], print: Print) {
   const byStatus = Map.groupBy(failures, ({ status }) => status)
   return Object.fromEntries(
     [...byStatus].map(([status, together]) => {
@@ -109,7 +109,7 @@ function failureResponses(failures: Failure[], print: Print) {
 }
 
 /** Describes the failures of one status as one response. Their codes tell them apart. */
-function failureResponseOf(failures: Failure[], print: Print) {
+function failureResponseOf(failures: DocumentedFailure[], print: Print) {
   const examples = failures
     .filter(({ body }) => !body)
     .map(({ error, when }) => [error, { value: { success: false, error, msg: when } }])

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { modesByRuntype } from '../instances/input.ts'
-import { isObject } from '../list-parameters.ts'
+import { isObject } from '../json-values.ts'
 
 const text = (about: string) => z.string().optional().describe(about)
 const flag = (about: string) => z.boolean().optional().describe(about)

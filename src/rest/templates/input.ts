@@ -10,9 +10,9 @@ import { isTooDeep, maxNestingLevels } from '../../domain/nesting.ts'
 import { omitUndefined } from '../../domain/templates/about.ts'
 import type { TemplatePatch } from '../../domain/templates/patch.ts'
 import { modesByRuntype } from '../instances/input.ts'
-import { isObject, parseJson } from '../list-parameters.ts'
+import { isObject, parseJson } from '../json-values.ts'
 import { rewordRefusals } from '../rewording.ts'
-import type { Failure } from '../route.ts'
+import type { DocumentedFailure } from '../route.ts'
 import type { templateBody } from './body.ts'
 
 type Body = z.output<typeof templateBody>
@@ -38,7 +38,7 @@ const templateIssuePaths: Record<string, string> = {
 /** Rewrites the refusals of a change in the field names and wording of REST. */
 export async function rewordTemplateErrors<Result>(
   change: Promise<Result>,
-  words: (refusal: DomainError) => Failure | undefined,
+  words: (refusal: DomainError) => DocumentedFailure | undefined,
 ): Promise<Result> {
   return await rewordRefusals(
     change.catch((error: unknown) => Promise.reject(renameIssuePaths(error, templateIssuePaths))),

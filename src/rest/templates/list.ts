@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
 import type { Template } from '../../domain/templates/templates.ts'
-import { failureOf } from '../error-codes.ts'
+import { documentedFailureOf } from '../error-codes.ts'
 import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { integer, pathId, text } from '../values.ts'
@@ -64,7 +64,7 @@ export const templateListRoutes: Route[] = [
     operation: 'templates.listOwn',
     params: z.object({ id: pathId('ID of the account that the key belongs to.') }),
     result: z.object({ success, templates: z.array(templateRowSchema).describe('The templates.') }),
-    failures: [failureOf('NOT_FOUND', 'The id is not that of the account that the key belongs to.')],
+    failures: [documentedFailureOf('NOT_FOUND', 'The id is not that of the account that the key belongs to.')],
     answer: async ({ services, actor, params: { id } }) => {
       const templates = await services.templates.listOwn(actor, id, maxRows)
       return { success: true as const, templates: templates.map(template => templateRow(actor, template)) }

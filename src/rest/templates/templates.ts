@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { answers } from '../error-codes.ts'
+import { idempotencyFailures } from '../documented-failures.ts'
+import { restErrors } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
-import { idempotencyFailures } from '../failures.ts'
 import { messageResult } from '../results.ts'
-import { type Failure, type Route, route } from '../route.ts'
+import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { boolean, text } from '../values.ts'
 import { templateBody } from './body.ts'
 import { parseTemplateBody, rewordTemplateErrors } from './input.ts'
@@ -11,8 +11,8 @@ import { templateRow } from './present.ts'
 import { templateRowSchema } from './row.ts'
 import { duplicateTemplate, templatePath, templateUpdateRoutes } from './update.ts'
 
-const noSuchTemplate: Failure = {
-  ...answers.NOT_FOUND,
+const noSuchTemplate: DocumentedFailure = {
+  ...restErrors.NOT_FOUND,
   when: 'The template does not exist or belongs to another account.',
 }
 

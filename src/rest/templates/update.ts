@@ -4,8 +4,8 @@ import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import type { Services } from '../../services/services.ts'
-import { failureOf } from '../error-codes.ts'
-import { type Failure, type Route, route } from '../route.ts'
+import { documentedFailureOf } from '../error-codes.ts'
+import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { text } from '../values.ts'
 import { templateUpdateBody } from './body.ts'
 import { parseTemplateBody, rewordTemplateErrors } from './input.ts'
@@ -13,16 +13,20 @@ import { templateRow } from './present.ts'
 import { templateRowSchema } from './row.ts'
 
 export const templatePath = '/api/v0/template/'
-export const duplicateTemplate: Failure = failureOf(
+export const duplicateTemplate: DocumentedFailure = documentedFailureOf(
   'CONFLICT',
   'Another template of the account has the same settings.',
 )
-const noSuchHash: Failure = {
+const noSuchHash: DocumentedFailure = {
   status: 400,
   error: 'not_found',
   when: 'Unable to Update Template. None found for given Hash ID.',
 }
-const noSuchTemplateV1: Failure = { status: 404, error: 'invalid_template', when: 'error 404: Template not found' }
+const noSuchTemplateV1: DocumentedFailure = {
+  status: 404,
+  error: 'invalid_template',
+  when: 'error 404: Template not found',
+}
 
 const updatedResult = z.object({
   success: z.literal(true).describe('Always true.'),
@@ -36,7 +40,7 @@ type Caller = { services: Services; actor: Actor }
 async function updateTemplate(
   { services, actor }: Caller,
   body: z.output<typeof templateUpdateBody>,
-  missing: (hash: string) => Failure,
+  missing: (hash: string) => DocumentedFailure,
 ) {
   const hash = body.hash_id || body.template?.hash_id
   if (!hash) throw invalidInput([{ path: 'hash_id', message: 'is required.' }])

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { renameIssuePaths } from '../../domain/errors.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
-import { failureOf } from '../error-codes.ts'
+import { idempotencyFailures } from '../documented-failures.ts'
+import { documentedFailureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
-import { idempotencyFailures } from '../failures.ts'
 import { insufficientCredit, quotaExceeded, spendLimitExceeded } from '../instances/responses.ts'
-import { notOfferedRoute } from '../not-offered.ts'
+import { notImplementedRoute } from '../not-implemented.ts'
 import { okResult } from '../results.ts'
 import { rewordRefusals } from '../rewording.ts'
-import { type Failure, type Route, route } from '../route.ts'
+import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { integer, text } from '../values.ts'
 import { volumeOfferRow, volumeRow } from './present.ts'
 import { volumeOfferRowSchema, volumeRowSchema } from './row.ts'
@@ -18,11 +18,15 @@ const path = '/api/v0/volumes/'
 const maxRows = 5_000
 const volumeTypes = ['local_volume', 'network_volume', 'all_volume']
 
-const invalidId: Failure = { status: 400, error: 'invalid id', when: 'id must refer to a valid volume id' }
-const noSuchVolume: Failure = { status: 404, error: 'invalid id', when: 'could not find a listed volume matching id' }
-const inUse: Failure = { status: 409, error: 'volume in use', when: 'existing instances use that volume!' }
+const invalidId: DocumentedFailure = { status: 400, error: 'invalid id', when: 'id must refer to a valid volume id' }
+const noSuchVolume: DocumentedFailure = {
+  status: 404,
+  error: 'invalid id',
+  when: 'could not find a listed volume matching id',
+}
+const inUse: DocumentedFailure = { status: 409, error: 'volume in use', when: 'existing instances use that volume!' }
 
-const failureTuple = ({ status, error, when }: Failure): [number, string, string] => [status, error, when]
+const failureTuple = ({ status, error, when }: DocumentedFailure): [number, string, string] => [status, error, when]
 
 /** Parses the id of a volume, alone or after "V." as in its name. */
 function parseVolumeId(id: string | number | undefined): bigint {
@@ -99,7 +103,7 @@ export const volumeRoutes: Route[] = [
       volume_name: text('Name of the volume for mount flags, such as "V.42".'),
     }),
     failures: [
-      failureOf('OFFER_UNAVAILABLE', 'The storage of the machine is not on the market.'),
+      documentedFailureOf('OFFER_UNAVAILABLE', 'The storage of the machine is not on the market.'),
       insufficientCredit,
       spendLimitExceeded,
       quotaExceeded,
@@ -144,7 +148,7 @@ export const volumeRoutes: Route[] = [
       return { success: true as const }
     },
   }),
-  notOfferedRoute({
+  notImplementedRoute({
     method: 'POST',
     path: '/api/v0/volumes/copy/',
     operationId: 'copyVolume',

@@ -16,7 +16,7 @@ const alternativeCount = 3
 export async function explainUnavailableOffer(
   deps: DataDeps,
   actor: Actor,
-  { offerId, terms, cancelUnavailable: canceled }: RentInput,
+  { offerId, terms, cancelUnavailable }: RentInput,
   diskMb: number | undefined,
 ): Promise<DomainError> {
   const [row] = await deps.database.rows(Prisma.sql`
@@ -34,5 +34,5 @@ export async function explainUnavailableOffer(
   const message = yours
     ? `Offer ${offerId} is no longer available: you rented it yourself, as instance ${yours}.`
     : `Offer ${offerId} is not available.`
-  return new DomainError('OFFER_UNAVAILABLE', message, { instanceId: yours ?? null, alternatives, canceled })
+  return new DomainError('OFFER_UNAVAILABLE', message, { instanceId: yours ?? null, alternatives, cancelUnavailable })
 }

@@ -57,7 +57,11 @@ export function volumeUpdateServices(deps: Deps) {
         const { at } = tx
         if (!machine || !isStorageListed(machine, at)) {
           const message = `The storage of machine ${machineId} is not on the market. Search for another storage offer.`
-          throw new DomainError('OFFER_UNAVAILABLE', message, { instanceId: null, alternatives: [], canceled: false })
+          throw new DomainError('OFFER_UNAVAILABLE', message, {
+            instanceId: null,
+            alternatives: [],
+            cancelUnavailable: false,
+          })
         }
         const sizeMb = diskMbOf(sizeGb) as number
         priceVolume(machine, { sizeMb, maxPriceNanos })

@@ -129,7 +129,7 @@ describe('a bid', () => {
     const low = await gateway.rent(actor, await newOffer(gateway), bid(210_000_000n))
     const other = await offerAt(gateway.sql, 0)
     const refused = await refusalOf(gateway.rent(actor, other, bid(210_000_000n, { cancelUnavailable: true })))
-    expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', details: { canceled: true } })
+    expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', details: { cancelUnavailable: true } })
     const high = await gateway.rent(actor, other, bid(210_000_001n, { cancelUnavailable: true }))
     expect([high.granted, (await gateway.services.instances.byIds(actor, [low.id]))[0]?.granted]).toEqual([true, false])
     await gateway.close()

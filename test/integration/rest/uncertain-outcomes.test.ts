@@ -162,8 +162,8 @@ const repeatableRoutes = new Map(
 it.each(routes.filter(({ method }) => method !== 'GET').map(route => [route.operationId, route] as const))(
   'lists %s as repeatable exactly if it is idempotent',
   (operation, { notIdempotent = false, failures = [] }) => {
-    const isOffered = failures.every(({ error }) => error !== 'not_implemented')
-    expect(isOffered && !notIdempotent).toBe(repeatableRoutes.has(operation))
+    const isImplemented = failures.every(({ error }) => error !== 'not_implemented')
+    expect(isImplemented && !notIdempotent).toBe(repeatableRoutes.has(operation))
   },
 )
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import type { Fetch } from '../../../src/http/server.ts'
-import { failureBody, failuresOf } from '../../../src/rest/failures.ts'
+import { documentedFailuresOf, failureBody } from '../../../src/rest/documented-failures.ts'
 import { findRoutes } from '../../../src/rest/paths.ts'
 import { routes } from '../../../src/rest/routes.ts'
 
@@ -31,7 +31,7 @@ function documentedSchemas(method: string, pathname: string, status: number, cod
   const route = findRoutes(routes, pathname).routes.find(route => route.method === method)
   if (!route) return status === 404 || status === 405 ? [failureBody] : []
   if (status === 200) return [route.result]
-  const failures = failuresOf(route).filter(failure => failure.status === status && failure.error === code)
+  const failures = documentedFailuresOf(route).filter(failure => failure.status === status && failure.error === code)
   return failures.map(({ body = failureBody }) => body)
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DomainError } from '../../../src/domain/errors.ts'
-import { errorResponse, uncertainOutcome } from '../../../src/rest/errors.ts'
+import { errorResponse, replaceUncertainOutcome } from '../../../src/rest/errors.ts'
 
 const connectionLost = Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' })
 const explainError = async (error: unknown) => {
@@ -14,14 +14,14 @@ describe('an uncertain outcome', () => {
   it.each([connectionLost, new DomainError('UNAVAILABLE', 'Try again in a moment.', { undone: false })])(
     'answers 409, which no client retries, and says what to do',
     async error => {
-      const { status, body, retryAfter } = await explainError(uncertainOutcome(route, error))
+      const { status, body, retryAfter } = await explainError(replaceUncertainOutcome(route, error))
       expect([status, body.error, retryAfter]).toEqual([409, 'outcome_unknown', null])
       expect(body.msg).toMatch(/may or may not have been executed.*Check.*Idempotency-Key/)
     },
   )
 
   it('says that the request can be repeated with its idempotency key', async () => {
-    const { status, body } = await explainError(uncertainOutcome(route, connectionLost, 'job-1'))
+    const { status, body } = await explainError(replaceUncertainOutcome(route, connectionLost, 'job-1'))
     expect([status, body.msg]).toEqual([
       409,
       expect.stringContaining('Repeat the request with the same Idempotency-Key'),
@@ -29,12 +29,12 @@ describe('an uncertain outcome', () => {
   })
 
   it('does not mention the idempotency key on a route that takes none', async () => {
-    const { body } = await explainError(uncertainOutcome({ notIdempotent: true }, connectionLost))
+    const { body } = await explainError(replaceUncertainOutcome({ notIdempotent: true }, connectionLost))
     expect(body.msg).not.toContain('Idempotency-Key')
   })
 
   it('answers 503 on an idempotent route', async () => {
-    const { status, retryAfter } = await explainError(uncertainOutcome({}, connectionLost))
+    const { status, retryAfter } = await explainError(replaceUncertainOutcome({}, connectionLost))
     expect([status, retryAfter]).toEqual([503, '1'])
   })
 
@@ -44,7 +44,7 @@ describe('an uncertain outcome', () => {
       neededNanos: null,
     })
     const bug = new TypeError('x is undefined')
-    expect([uncertainOutcome(route, refusal), uncertainOutcome(route, bug)]).toEqual([refusal, bug])
+    expect([replaceUncertainOutcome(route, refusal), replaceUncertainOutcome(route, bug)]).toEqual([refusal, bug])
   })
 })
 

@@ -135,7 +135,7 @@ function bidIssues({ terms }: RentInput): Issue[] {
 }
 
 export function offerUnavailable({ offerId }: RentInput): DomainError<'OFFER_UNAVAILABLE'> {
-  const details = { instanceId: null, alternatives: [], canceled: false }
+  const details = { instanceId: null, alternatives: [], cancelUnavailable: false }
   return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`, details)
 }
 

@@ -18,10 +18,10 @@ import type { Deps } from '../../deps.ts'
 import { findReplay, type IdempotentRequest, runIdempotent } from '../../idempotency.ts'
 import { type OfferSearch, offerServices } from '../../offers/offers.ts'
 import { loadRentFacts } from './facts.ts'
-import { loadRental, OfferGoneError, type Rental, type RentResult, rentInTransaction } from './rent.ts'
+import { loadRental, OfferNotRentedError, type Rental, rentInTransaction, type StoredRental } from './rent.ts'
 
 export type BestOfferRental = Rental & { attempts: Attempt[] }
-type BestOfferResult = RentResult & { attempts: { offerId: string; code: Attempt['code'] }[] }
+type StoredBestOffer = StoredRental & { attempts: { offerId: string; code: Attempt['code'] }[] }
 
 export function bestOfferServices(deps: Deps) {
   const { database } = deps
@@ -34,7 +34,7 @@ export function bestOfferServices(deps: Deps) {
       authorizeOperation(actor, 'instances.rent')
       checkRentBestOfferInput(input)
       const request = { operation: 'instances.rent', input: { best: canonicalRequest(input) }, idempotencyKey } as const
-      const replayedResult = await findReplay<BestOfferResult>(deps, actor, request)
+      const replayedResult = await findReplay<StoredBestOffer>(deps, actor, request)
       if (replayedResult) return await loadBestOfferRental(actor, replayedResult, true)
       const attempts: Attempt[] = []
       const offers = await search(actor, await prepareSearch(actor, input), input.maxAttempts)
@@ -54,10 +54,10 @@ export function bestOfferServices(deps: Deps) {
     request: IdempotentRequest,
     offerId: bigint,
     failedAttempts: Attempt[],
-  ): Promise<{ result: BestOfferResult; replayed: boolean } | { code: Attempt['code'] }> {
-    const { idempotencyKey } = request
-    const renting = runIdempotent(deps, actor, request, async (tx): Promise<BestOfferResult> => {
-      const rented = await rentInTransaction(tx, deps, actor, { input: attemptInput(input, offerId), idempotencyKey })
+  ): Promise<{ result: StoredBestOffer; replayed: boolean } | { code: Attempt['code'] }> {
+    const { idempotencyKey: renterKey } = request
+    const renting = runIdempotent(deps, actor, request, async (tx): Promise<StoredBestOffer> => {
+      const rented = await rentInTransaction(tx, deps, actor, { input: attemptInput(input, offerId), renterKey })
       const attempts = [...failedAttempts, { offerId, code: null }].map(tried => ({
         ...tried,
         offerId: String(tried.offerId),
@@ -67,7 +67,7 @@ export function bestOfferServices(deps: Deps) {
     try {
       return await renting
     } catch (error) {
-      const code = error instanceof OfferGoneError ? 'OFFER_UNAVAILABLE' : offerSpecificCode(error)
+      const code = error instanceof OfferNotRentedError ? 'OFFER_UNAVAILABLE' : offerSpecificCode(error)
       if (code === undefined) throw error
       return { code }
     }
@@ -88,7 +88,7 @@ export function bestOfferServices(deps: Deps) {
 
   async function loadBestOfferRental(
     actor: Actor,
-    { attempts, ...result }: BestOfferResult,
+    { attempts, ...result }: StoredBestOffer,
     replayed: boolean,
   ): Promise<BestOfferRental> {
     const tried = attempts.map(({ offerId, code }) => ({ offerId: BigInt(offerId), code }))

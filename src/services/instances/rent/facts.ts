@@ -20,7 +20,7 @@ export type LoadedRentFacts = RentFacts & {
   balance: AccountBalance
 }
 
-/** With `lock`, the machine, its offers and the volumes stay locked until the transaction ends. */
+/** With `lock`, locks the volumes, and the machine if the offer looks rentable, until the transaction ends. */
 export async function loadRentFacts(
   tx: Transaction,
   { secrets, sshProxy }: Pick<Deps, 'secrets' | 'sshProxy'>,

@@ -40,60 +40,63 @@ export type Rental = {
 export function rentServices(deps: Deps) {
   return {
     /**
-     * Rents an offer in one transaction: either the instance exists and the offer is used up, or nothing changes. With a
-     * `batch`, the idempotency key belongs to the whole batch.
+     * Rents an offer in one transaction: either the instance exists and the offer is used up, or nothing changes.
+     * `renterKey` is the idempotency key that the renter sent. It is kept on the instance, so that the renter can look it
+     * up. With a `batch`, it belongs to the whole batch, and each item has an idempotency key of its own.
      */
-    async rent(actor: Actor, input: RentInput, idempotencyKey?: string, batch?: IdempotentRequest): Promise<Rental> {
+    async rent(actor: Actor, input: RentInput, renterKey?: string, batch?: IdempotentRequest): Promise<Rental> {
       authorize(actor, 'instances.rent', { offerId: Number(input.offerId) })
-      const key = batch ? itemKey(deps, batch, String(input.offerId)) : idempotencyKey
-      const request = { operation: 'instances.rent', input: canonicalRequest(input), idempotencyKey: key } as const
+      const idempotencyKey = batch ? itemKey(deps, batch, String(input.offerId)) : renterKey
+      const request = { operation: 'instances.rent', input: canonicalRequest(input), idempotencyKey } as const
       const renting = runIdempotent(deps, actor, request, async tx => {
         if (batch) await claimBatchKey(tx, deps, actor, batch)
-        return await rentInTransaction(tx, deps, actor, { input, idempotencyKey })
+        return await rentInTransaction(tx, deps, actor, { input, renterKey })
       })
       const { result, replayed } = await renting.catch(async (error: unknown) => {
-        throw error instanceof OfferGoneError ? await explainUnavailableOffer(deps, actor, input, error.diskMb) : error
+        throw error instanceof OfferNotRentedError
+          ? await explainUnavailableOffer(deps, actor, input, error.diskMb)
+          : error
       })
       return await loadRental(deps, result, replayed)
     },
   }
 }
 
-/** Rolls the transaction back: the offer is gone, or the rental would wait and the caller refused that. */
-export class OfferGoneError extends Error {
+/** Rolls the transaction back: the offer is not rentable, or the instance would wait and the caller refused that. */
+export class OfferNotRentedError extends Error {
   readonly diskMb: number | undefined
 
   constructor(diskMb: number | undefined) {
-    super('The offer is gone.')
+    super('The offer was not rented.')
     this.diskMb = diskMb
   }
 }
 
 /** The part of a rental that is stored for a repetition of the request. */
-export type RentResult = { instanceId: string; warnings: string[] }
+export type StoredRental = { instanceId: string; warnings: string[] }
 
 /** Rents in the caller's transaction, or throws the first blocker. */
 export async function rentInTransaction(
   tx: Transaction,
   deps: Deps,
   actor: Actor,
-  { input, idempotencyKey }: { input: RentInput; idempotencyKey: IdempotentRequest['idempotencyKey'] },
-): Promise<RentResult> {
+  { input, renterKey }: { input: RentInput; renterKey: IdempotentRequest['idempotencyKey'] },
+): Promise<StoredRental> {
   const facts = await loadRentFacts(tx, deps, actor, input, { lock: true })
-  // From here on the machine is locked.
   const { at } = tx
   const decision = decideRent(input, facts, at)
-  await refuseRental(tx, deps, facts, decision)
+  await throwFirstBlocker(tx, deps, facts, decision)
+  // The offer was rentable, so its machine is locked.
   const { launch, ports, computeNanos, warnings } = decision
   const { target, template } = facts
   if (!launch || !target || computeNanos === undefined)
     throw new Error('No blocker was found, but the launch or the offer is missing.')
-  const rental = { input, template, launch, ports, ...target, computeNanos, idempotencyKey: idempotencyKey ?? null }
-  const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, rental, at)
+  const decided = { input, template, launch, ports, ...target, computeNanos, idempotencyKey: renterKey ?? null }
+  const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, decided, at)
   const granted = await updateMarket(tx, machineAfter, at)
   // The offer may have been rentable because the market was not updated yet after a command of another renter.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
-  if (waits && input.cancelUnavailable) throw new OfferGoneError(launch.diskMb)
+  if (waits && input.cancelUnavailable) throw new OfferNotRentedError(launch.diskMb)
   // After the market, which locks instances: deleting a key also locks instances first, and then the key.
   const keys = hasSshAccess(launch) ? await attachAllSshKeys(tx, actor.accountId, instanceId) : 0
   // The keys were counted before the machine was locked, and may have been deleted since.
@@ -108,14 +111,14 @@ export async function rentInTransaction(
 }
 
 /** Throws the first blocker of a rental. An `INSUFFICIENT_CREDIT` also says how much is needed. */
-async function refuseRental(
+async function throwFirstBlocker(
   tx: Transaction,
   deps: Deps,
   { target, balance }: LoadedRentFacts,
   { launch, computeNanos = 0n, blockers }: RentDecision,
 ): Promise<void> {
   const [blocker] = blockers
-  if (blocker?.code === 'OFFER_UNAVAILABLE') throw new OfferGoneError(launch?.diskMb)
+  if (blocker?.code === 'OFFER_UNAVAILABLE') throw new OfferNotRentedError(launch?.diskMb)
   if (blocker?.code !== 'INSUFFICIENT_CREDIT' || !target || !launch) {
     if (blocker) throw blocker
     return
@@ -125,7 +128,7 @@ async function refuseRental(
   throw detailed
 }
 
-export async function loadRental(deps: Deps, result: RentResult, replayed: boolean): Promise<Rental> {
+export async function loadRental(deps: Deps, result: StoredRental, replayed: boolean): Promise<Rental> {
   const id = BigInt(result.instanceId)
   const [instance] = await findInstances(deps, [Prisma.sql`i.id = ${id}`], Prisma.sql`i.id`, 1)
   const apiKey = instanceApiKey(deps.secrets, id)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Transaction, transaction } from '../../../../src/database/transaction.ts'
 import type { Actor } from '../../../../src/domain/actor.ts'
 import type { RentInput } from '../../../../src/domain/instances/rent/decide.ts'
-import { OfferGoneError, rentInTransaction } from '../../../../src/services/instances/rent/rent.ts'
+import { OfferNotRentedError, rentInTransaction } from '../../../../src/services/instances/rent/rent.ts'
 import { createSecrets } from '../../../../src/services/secrets.ts'
 import { defaultAdmission } from '../../../support/billing/admission.ts'
 import { manualClock } from '../../../support/clock.ts'
@@ -79,7 +79,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
         return rows
       },
     }
-    return rentInTransaction(between, deps, actor, { input: inputFor(offer), idempotencyKey: null })
+    return rentInTransaction(between, deps, actor, { input: inputFor(offer), renterKey: null })
   })
 }
 
@@ -123,7 +123,7 @@ describe('an offer whose GPUs are rented', () => {
       gateway.sql('UPDATE offers SET rentable = $1 WHERE id = $2', [rentable, both.id])
     await setRentable(false)
     const renting = rentBeside(both, 'after', /^SELECT machine_id, rentable FROM offers/, () => setRentable(true))
-    await expect(renting).rejects.toBeInstanceOf(OfferGoneError)
+    await expect(renting).rejects.toBeInstanceOf(OfferNotRentedError)
     await gateway.rent(actor, both.id)
   })
 

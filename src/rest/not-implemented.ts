@@ -3,17 +3,17 @@ import type { InstanceAccessOperation, Operation } from '../domain/accounts/perm
 import { RestFailure } from './errors.ts'
 import { instanceParams, noSuchInstance } from './instances/responses.ts'
 import { okResult } from './results.ts'
-import { type Failure, type Route, route } from './route.ts'
+import { type DocumentedFailure, type Route, route } from './route.ts'
 
-type NotOfferedDescription<Operation> = Pick<Route, 'method' | 'path' | 'operationId' | 'summary'> & {
+type NotImplementedDescription<Operation> = Pick<Route, 'method' | 'path' | 'operationId' | 'summary'> & {
   operation: Operation
   tag?: Route['tag']
   /** What to do instead. */
   instead: string
 }
 
-/** A route that clients know and Berth does not offer. It answers 501 and says what to do instead. */
-export function notOfferedRoute({ instead, ...facts }: NotOfferedDescription<Operation>): Route {
+/** A route that clients know and Berth does not implement. It answers 501 and says what to do instead. */
+export function notImplementedRoute({ instead, ...facts }: NotImplementedDescription<Operation>): Route {
   return route({
     ...sharedDescription(facts, instead),
     answer: async () => {
@@ -23,7 +23,10 @@ export function notOfferedRoute({ instead, ...facts }: NotOfferedDescription<Ope
 }
 
 /** The same for a path with an instance, which must exist. */
-export function notOfferedInstanceRoute({ instead, ...facts }: NotOfferedDescription<InstanceAccessOperation>): Route {
+export function notImplementedInstanceRoute({
+  instead,
+  ...facts
+}: NotImplementedDescription<InstanceAccessOperation>): Route {
   const { failures, ...more } = sharedDescription(facts, instead)
   return route({
     ...more,
@@ -37,10 +40,10 @@ export function notOfferedInstanceRoute({ instead, ...facts }: NotOfferedDescrip
 }
 
 function sharedDescription<RouteOperation extends Operation>(
-  facts: Omit<NotOfferedDescription<RouteOperation>, 'instead'>,
+  facts: Omit<NotImplementedDescription<RouteOperation>, 'instead'>,
   instead: string,
 ) {
-  const failures: Failure[] = [{ status: 501, error: 'not_implemented', when: `Always. ${instead}` }]
+  const failures: DocumentedFailure[] = [{ status: 501, error: 'not_implemented', when: `Always. ${instead}` }]
   return {
     tag: 'Instances' as const,
     ...facts,
@@ -52,7 +55,7 @@ function sharedDescription<RouteOperation extends Operation>(
 }
 
 /** Whether a route does something, and not only says what to do instead. */
-export function isOffered({ failures = [] }: Pick<Route, 'failures'>): boolean {
+export function isImplemented({ failures = [] }: Pick<Route, 'failures'>): boolean {
   return !failures.some(({ status }) => status === 501)
 }
 

@@ -1,4 +1,4 @@
-import { notOfferedInstanceRoute, notOfferedRoute } from '../not-offered.ts'
+import { notImplementedInstanceRoute, notImplementedRoute } from '../not-implemented.ts'
 import type { Route } from '../route.ts'
 
 const copying = {
@@ -6,8 +6,8 @@ const copying = {
   instead: 'Log in to the instance with SSH, and copy there with scp, rsync or rclone.',
 }
 
-export const instanceNotOfferedRoutes: Route[] = [
-  notOfferedInstanceRoute({
+export const notImplementedInstanceRoutes: Route[] = [
+  notImplementedInstanceRoute({
     method: 'PUT',
     path: '/api/v0/instances/prepay/{id}/',
     operationId: 'prepayInstance',
@@ -15,7 +15,7 @@ export const instanceNotOfferedRoutes: Route[] = [
     operation: 'instances.update',
     instead: 'Instances are paid from the credit of the account, without discounts for deposits. Add credit instead.',
   }),
-  notOfferedInstanceRoute({
+  notImplementedInstanceRoute({
     method: 'GET',
     path: '/api/v0/instances/balance/{id}/',
     operationId: 'getInstanceBalance',
@@ -23,7 +23,7 @@ export const instanceNotOfferedRoutes: Route[] = [
     operation: 'instances.get',
     instead: 'Instances are not prepaid. Read the credit of the account at /api/v0/users/current/.',
   }),
-  notOfferedInstanceRoute({
+  notImplementedInstanceRoute({
     method: 'POST',
     path: '/api/v0/instances/take_snapshot/{id}/',
     operationId: 'takeSnapshot',
@@ -31,7 +31,7 @@ export const instanceNotOfferedRoutes: Route[] = [
     operation: 'instances.execute',
     instead: 'Keep data on a volume, or build an image elsewhere.',
   }),
-  notOfferedRoute({
+  notImplementedRoute({
     method: 'POST',
     path: '/api/v0/commands/schedule_job/',
     operationId: 'scheduleJob',
@@ -41,7 +41,7 @@ export const instanceNotOfferedRoutes: Route[] = [
   }),
   ...(['PUT', 'DELETE'] as const).flatMap(method =>
     (['copy_direct', 'rsync'] as const).map(name =>
-      notOfferedRoute({
+      notImplementedRoute({
         method,
         path: `/api/v0/commands/${name}/`,
         operationId: `${method === 'PUT' ? 'start' : 'cancel'}${name === 'rsync' ? 'Rsync' : 'Copy'}`,
@@ -51,7 +51,7 @@ export const instanceNotOfferedRoutes: Route[] = [
     ),
   ),
   ...(['POST', 'DELETE'] as const).map(method =>
-    notOfferedRoute({
+    notImplementedRoute({
       method,
       path: '/api/v0/commands/rclone/',
       operationId: method === 'POST' ? 'startCloudCopy' : 'cancelCloudCopy',

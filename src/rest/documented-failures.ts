@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { maxBodyBytes } from '../http/body.ts'
-import { answers, failureOf } from './error-codes.ts'
-import type { Failure, Route } from './route.ts'
+import { documentedFailureOf, restErrors } from './error-codes.ts'
+import type { DocumentedFailure, Route } from './route.ts'
 import { text } from './values.ts'
 
 export const failureBody = z
@@ -15,12 +15,12 @@ export const failureBody = z
 /** The failures that routes share, by their names in the OpenAPI document. */
 export const sharedFailures = {
   InvalidArgs: {
-    ...answers.INVALID_INPUT,
+    ...restErrors.INVALID_INPUT,
     when: 'The request is invalid. The message lists every problem.',
   },
-  Unauthenticated: failureOf('UNAUTHENTICATED', 'The API key is missing, unknown, expired or revoked.'),
+  Unauthenticated: documentedFailureOf('UNAUTHENTICATED', 'The API key is missing, unknown, expired or revoked.'),
   Forbidden: {
-    ...answers.FORBIDDEN,
+    ...restErrors.FORBIDDEN,
     when: 'The key is scoped and lacks the permission that the message names.',
   },
   TooLarge: { status: 413, error: 'invalid_request', when: `The body is larger than ${maxBodyBytes} bytes.` },
@@ -36,22 +36,22 @@ export const sharedFailures = {
     when: 'The gateway failed. Report the request id in the message to its operator.',
   },
   Unavailable: {
-    ...answers.UNAVAILABLE,
+    ...restErrors.UNAVAILABLE,
     when: 'The database does not answer or is overloaded. Retry after the number of seconds in Retry-After.',
   },
-} satisfies Record<string, Failure>
+} satisfies Record<string, DocumentedFailure>
 
 /** The failures of a route that takes an Idempotency-Key. */
-export const idempotencyFailures: Failure[] = [
-  failureOf('IDEMPOTENCY_IN_PROGRESS', 'The first request with this idempotency key is still running.'),
+export const idempotencyFailures: DocumentedFailure[] = [
+  documentedFailureOf('IDEMPOTENCY_IN_PROGRESS', 'The first request with this idempotency key is still running.'),
   {
-    ...answers.IDEMPOTENCY_KEY_REUSED,
+    ...restErrors.IDEMPOTENCY_KEY_REUSED,
     when: 'The idempotency key was used for another request or by another API key.',
   },
 ]
 
 /** Every failure of a route, its own first. */
-export function failuresOf(route: Route): Failure[] {
+export function documentedFailuresOf(route: Route): DocumentedFailure[] {
   const { InvalidArgs, Unauthenticated, Forbidden, TooLarge, Unsupported, ...others } = sharedFailures
   const { OutcomeUnknown, InternalError, Unavailable } = others
   const hasBody = route.method !== 'GET'
