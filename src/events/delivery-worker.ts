@@ -6,7 +6,7 @@ import type { Deliveries, DeliveryLease } from '../services/webhooks/delivery.ts
 import type { SendWebhook } from './webhook-sender.ts'
 
 export type DeliveryWorker = {
-  claim(limit: number): Promise<DeliveryLease[]>
+  leaseDue(limit: number): Promise<DeliveryLease[]>
   work(lease: DeliveryLease): Promise<void>
   /** Aborts deliveries in progress. Another gateway sends them again. */
   stop(): void
@@ -17,7 +17,7 @@ export function createDeliveryWorker(deps: { deliveries: Deliveries; send: SendW
   const stopping = new AbortController()
 
   return {
-    claim: limit => deliveries.claim(limit),
+    leaseDue: limit => deliveries.leaseDue(limit),
     async work(lease) {
       if (lease.deleted) return await deliveries.giveUp(lease, 'The webhook was deleted.')
       const attempt = await attemptDelivery(lease)

@@ -55,13 +55,13 @@ function dueMetrics(due: { kind: string; count: number; lagSeconds: number }[]):
     {
       name: 'berth_due_work',
       type: 'gauge',
-      help: 'Due work that no gateway has claimed, over all gateways.',
+      help: 'Due work that no gateway has leased, over all gateways.',
       samples: due.map(({ kind, count }) => ({ labels: { kind }, value: count })),
     },
     {
       name: 'berth_due_work_lag_seconds',
       type: 'gauge',
-      help: 'How long the oldest unclaimed work has been due.',
+      help: 'How long the oldest work without a lease has been due.',
       samples: due.map(({ kind, lagSeconds }) => ({ labels: { kind }, value: lagSeconds })),
     },
   ]

@@ -8,7 +8,7 @@ export type BillingLoopDeps = { billing: ReturnType<typeof dueBillingServices>; 
 export function createBillingLoop({ billing, log }: BillingLoopDeps): Loop {
   return createLoop<AccountLease>({
     name: 'billing',
-    claim: limit => billing.claimDue(limit),
+    leaseDue: limit => billing.leaseDue(limit),
     work: lease => billing.perform(lease),
     concurrency: 4,
     log,

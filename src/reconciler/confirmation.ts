@@ -1,6 +1,6 @@
 import { isUsingGpus, type Observed } from '../domain/instances/containers.ts'
 import { isFinal } from '../domain/instances/states.ts'
-import type { Desired, Plan } from './plan.ts'
+import type { InstanceState, Plan } from './plan.ts'
 
 /** A machine must confirm a stop within this time. */
 export const confirmMs = 5 * 60_000
@@ -9,9 +9,9 @@ export const confirmMs = 5 * 60_000
  * Whether the machine has not confirmed a stop within `confirmMs`. The container may still use GPUs that it must not
  * use, so the machine takes no new rentals.
  */
-export function isUnconfirmed(desired: Desired, observed: Observed, { status }: Plan): boolean {
-  const { targetState, granted, destroyed, unreachableMs, stoppingMs } = desired
-  if (targetState === 'running' && granted && !destroyed && !isFinal(status)) return false
+export function isUnconfirmed(instance: InstanceState, observed: Observed, { status }: Plan): boolean {
+  const { targetState, holdsGpus, destroyed, unreachableMs, stoppingMs } = instance
+  if (targetState === 'running' && holdsGpus && !destroyed && !isFinal(status)) return false
   if (observed.state !== 'unreachable') return isUsingGpus(observed) && stoppingMs >= confirmMs
   return status === 'offline' || unreachableMs >= confirmMs
 }

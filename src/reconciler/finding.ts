@@ -1,11 +1,11 @@
-// Derives the desired state from a lease, and the finding from an observation.
+// Derives the state of an instance from its lease, and the finding from an observation.
 
 import { isUsingGpus, type Observed } from '../domain/instances/containers.ts'
 import { isFinal } from '../domain/instances/states.ts'
 import type { Finding } from '../services/reconciliation/finding.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import { isUnconfirmed } from './confirmation.ts'
-import type { Desired, Plan, TimeLimits } from './plan.ts'
+import type { InstanceState, Plan, TimeLimits } from './plan.ts'
 
 /** Time to the next pass while a container changes, unless the provider expects an instant. */
 const changingPassMs = 2_000
@@ -15,7 +15,7 @@ const runningPassMs = 60_000
 const restingPassMs = 10 * 60_000
 const maxBackOffMs = 60_000
 
-export function desiredOf(lease: InstanceLease, now: Date): Desired {
+export function instanceStateOf(lease: InstanceLease, now: Date): InstanceState {
   const { status, unreachableAt, statusChangedAt, destroyedAt } = lease
   const since = (instant: Date | null) => (instant === null ? 0 : Math.max(0, now.getTime() - instant.getTime()))
   return {
@@ -26,19 +26,19 @@ export function desiredOf(lease: InstanceLease, now: Date): Desired {
   }
 }
 
-export function findingOf(desired: Desired, observed: Observed, plan: Plan, now: Date): Omit<Finding, 'seenAt'> {
+export function findingOf(instance: InstanceState, observed: Observed, plan: Plan, now: Date): Omit<Finding, 'seenAt'> {
   const { status, reason, restart } = plan
   const { state } = observed
   return {
     status,
     reason,
     ran: state === 'running',
-    inactive: !isUsingGpus(observed),
+    usesGpus: isUsingGpus(observed),
     ...((state === 'failed' || state === 'absent') && { endedAt: null }),
     ...(state === 'exited' && { endedAt: observed.endedAt ?? null }),
-    gone: desired.destroyed && state === 'absent',
+    gone: instance.destroyed && state === 'absent',
     answered: state !== 'unreachable',
-    unconfirmed: isUnconfirmed(desired, observed, plan),
+    unconfirmed: isUnconfirmed(instance, observed, plan),
     failed: state === 'unreachable',
     restart,
     dueAt: plan.settled
@@ -54,11 +54,11 @@ export function findingOf(desired: Desired, observed: Observed, plan: Plan, now:
  */
 export function retryAt(
   { attempts }: InstanceLease,
-  desired: Desired,
+  instance: InstanceState,
   { offlineGraceMs }: TimeLimits,
   now: Date,
 ): Date {
-  const { unreachableMs, destroyed, status } = desired
+  const { unreachableMs, destroyed, status } = instance
   const graceMs = offlineGraceMs - unreachableMs
   // No renter waits for an ended instance, so its retries slow down to a tenth of the machine's absence.
   const ended = destroyed || isFinal(status)

@@ -18,7 +18,7 @@ export function createHousekeepingLoop({ chores, now, log }: HousekeepingLoopDep
   let stopped = false
   const loop = createLoop<typeof chores>({
     name: 'housekeeping',
-    async claim() {
+    async leaseDue() {
       const at = now().getTime()
       // Absolute, since the clock may have been set back.
       if (Math.abs(at - last) < intervalMs) return []

@@ -7,7 +7,7 @@ export function createInstanceLoop(deps: ReconcilerDeps): Loop {
   const { reconciliation, log } = deps
   return createLoop<InstanceLease>({
     name: 'instances',
-    claim: (limit, busy) => reconciliation.claim(limit, busy),
+    leaseDue: (limit, busy) => reconciliation.leaseDue(limit, busy),
     work: lease => reconcile(deps, lease),
     log,
   })

@@ -1,4 +1,4 @@
-// Claims due work and runs a few items at a time. What is due is in the database; the loop keeps no state of it.
+// Leases due work and runs a few items at a time. What is due is in the database; the loop keeps no state of it.
 
 import type { Logger } from 'pino'
 
@@ -7,7 +7,7 @@ export type Loop = {
   start(): void
   /** Polls at once, because work may be due. */
   wake(): void
-  /** While held, the loop claims nothing. Running work continues. */
+  /** While held, the loop leases nothing. Running work continues. */
   hold(isHeld: boolean): void
   /** Waits until nothing is due at this instant. True if work was done. */
   idle(): Promise<boolean>
@@ -20,8 +20,8 @@ export type Loop = {
 export type LoopOptions<Item> = {
   /** The loop's name in the log. */
   name: string
-  /** Claims at most `limit` due items. `busy` are the items that this loop works on now. */
-  claim(limit: number, busy: readonly Item[]): Promise<Item[]>
+  /** Leases at most `limit` due items. `busy` are the items that this loop works on now. */
+  leaseDue(limit: number, busy: readonly Item[]): Promise<Item[]>
   work(item: Item): Promise<void>
   /** The safety net: the loop finds due work within this time without a wake-up. */
   pollMs?: number
@@ -33,7 +33,7 @@ export type LoopOptions<Item> = {
 const failingAfterMs = 60_000
 
 export function createLoop<Item>(options: LoopOptions<Item>): Loop {
-  const { name, claim, work, pollMs = 1_000, concurrency = 8, log } = options
+  const { name, leaseDue, work, pollMs = 1_000, concurrency = 8, log } = options
   const running = new Map<Promise<void>, Item>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -43,23 +43,23 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   let failingSince: number | undefined
   let startedCount = 0
 
-  /** Claims due work while slots are free. A call during a poll makes it claim once more. */
+  /** Starts due work while slots are free. A call during a poll makes it lease once more. */
   function poll(): Promise<void> {
     pollAgain = true
-    polling ??= claimDue().finally(() => {
+    polling ??= startDue().finally(() => {
       polling = undefined
-      // A call between the last claim and here got a promise that claims no more.
-      return canClaim() ? poll() : undefined
+      // A call between the last lease and here got a promise that leases no more.
+      return canLease() ? poll() : undefined
     })
     return polling
   }
 
-  const canClaim = () => pollAgain && !stopped && !held && running.size < concurrency
+  const canLease = () => pollAgain && !stopped && !held && running.size < concurrency
 
-  async function claimDue(): Promise<void> {
-    while (canClaim()) {
+  async function startDue(): Promise<void> {
+    while (canLease()) {
       pollAgain = false
-      const items = await claim(concurrency - running.size, [...running.values()])
+      const items = await leaseDue(concurrency - running.size, [...running.values()])
       if (items.length > 0) pollAgain = true
       for (const item of items) startItem(item)
     }

@@ -21,12 +21,12 @@ import {
 } from './reasons.ts'
 
 /** What the renter and the market want of an instance, and what was last recorded of it. */
-export type Desired = {
+export type InstanceState = {
   targetState: TargetState
   /** Why the target state last changed; null if it never has. */
   targetReason: string | null
-  /** Whether the market granted the instance its GPUs. */
-  granted: boolean
+  /** Whether the market gave the instance its GPUs. */
+  holdsGpus: boolean
   interruptible: boolean
   destroyed: boolean
   status: InstanceStatus
@@ -48,14 +48,14 @@ export type Desired = {
 /** How long to wait for a container to come up, and for a machine to answer again. */
 export type TimeLimits = { startTimeoutMs: number; offlineGraceMs: number }
 
-export type DriverStep = 'ensure' | 'setSshKeys' | 'start' | 'stop' | 'remove'
+export type ProviderStep = 'ensure' | 'setSshKeys' | 'start' | 'stop' | 'remove'
 
 /**
- * What to do next and what to record. A `settled` plan has nothing to do until the desired state changes. `restart` is
- * the remaining part of a restart; absent if unchanged.
+ * The next step, null if there is none, and what to record. A `settled` plan has nothing to do until the desired state
+ * changes. `restart` is the remaining part of a restart; absent if unchanged.
  */
 export type Plan = {
-  steps: DriverStep[]
+  step: ProviderStep | null
   status: InstanceStatus
   reason?: Reason | undefined
   settled: boolean
@@ -64,114 +64,117 @@ export type Plan = {
 
 type ReachableObserved = Exclude<Observed, { state: 'unreachable' }>
 
-/** Decides the next step. A pure function that covers every combination of desired and observed state. */
-export function makePlan(desired: Desired, observed: Observed, limits: TimeLimits): Plan {
-  if (observed.state === 'unreachable') return planUnreachable(desired, limits)
-  if (desired.destroyed) return planRemoval(desired, observed)
-  if (isFinal(desired.status)) return planFinal(desired, observed)
-  const planned = planRestart(desired, observed, limits)
+/** Decides the next step. A pure function that covers every combination of instance state and observation. */
+export function makePlan(instance: InstanceState, observed: Observed, limits: TimeLimits): Plan {
+  if (observed.state === 'unreachable') return planUnreachable(instance, limits)
+  if (instance.destroyed) return planRemoval(instance, observed)
+  if (isFinal(instance.status)) return planFinal(instance, observed)
+  const planned = planRestart(instance, observed, limits)
   if (planned) return planned
-  return shouldRun(desired) ? planRunning(desired, observed, limits) : planStopped(desired, observed)
+  return shouldRun(instance) ? planRunning(instance, observed, limits) : planStopped(instance, observed)
 }
 
-function shouldRun({ targetState, granted }: Desired): boolean {
-  return targetState === 'running' && granted
+function shouldRun({ targetState, holdsGpus }: InstanceState): boolean {
+  return targetState === 'running' && holdsGpus
 }
 
 /**
  * Only retries are possible. A destroyed or ended instance is retried too: its container may still run, and is stopped
  * or removed when the machine is back. An instance survives an outage that is shorter than the grace period.
  */
-function planUnreachable({ destroyed, status, refused, unreachableMs }: Desired, { offlineGraceMs }: TimeLimits): Plan {
-  if (destroyed || isFinal(status)) return { steps: [], status, settled: false }
+function planUnreachable(
+  { destroyed, status, refused, unreachableMs }: InstanceState,
+  { offlineGraceMs }: TimeLimits,
+): Plan {
+  if (destroyed || isFinal(status)) return { step: null, status, settled: false }
   // The reason must keep that the machine refused a step: see `hasEndedWhileStopping`.
   const reason = status === 'loading' && refused ? machineError : hostUnreachable
-  if (unreachableMs < offlineGraceMs) return { steps: [], status, reason, settled: false }
-  return { steps: [], status: 'offline', reason: hostOffline(unreachableMs), settled: false }
+  if (unreachableMs < offlineGraceMs) return { step: null, status, reason, settled: false }
+  return { step: null, status: 'offline', reason: hostOffline(unreachableMs), settled: false }
 }
 
-function planRemoval({ status }: Desired, { state }: ReachableObserved): Plan {
-  return state === 'absent' ? { steps: [], status, settled: true } : { steps: ['remove'], status, settled: false }
+function planRemoval({ status }: InstanceState, { state }: ReachableObserved): Plan {
+  return state === 'absent' ? { step: null, status, settled: true } : { step: 'remove', status, settled: false }
 }
 
 /** An ended instance never runs again. If its machine comes back with a running container, the container is stopped. */
-function planFinal({ status }: Desired, { state }: ReachableObserved): Plan {
-  if (state === 'starting' || state === 'running') return { steps: ['stop'], status, settled: false }
-  return { steps: [], status, settled: state !== 'stopping' }
+function planFinal({ status }: InstanceState, { state }: ReachableObserved): Plan {
+  if (state === 'starting' || state === 'running') return { step: 'stop', status, settled: false }
+  return { step: null, status, settled: state !== 'stopping' }
 }
 
 /**
  * A reboot first stops the container, and a recycle first removes it. This progress is recorded before anything starts,
  * so that no step repeats after a crash of the gateway. Undefined if nothing of the restart is left.
  */
-function planRestart(desired: Desired, observed: ReachableObserved, limits: TimeLimits): Plan | undefined {
-  const { restart } = desired
+function planRestart(instance: InstanceState, observed: ReachableObserved, limits: TimeLimits): Plan | undefined {
+  const { restart } = instance
   if (restart !== 'reboot' && restart !== 'recycle') return undefined
   // A reboot of a stopped instance is done: its next start is all it needs.
-  if (restart === 'reboot' && !shouldRun(desired)) return { ...planStopped(desired, observed), restart: null }
+  if (restart === 'reboot' && !shouldRun(instance)) return { ...planStopped(instance, observed), restart: null }
   if (
-    shouldRun(desired) &&
-    (hasLoadTimedOut(desired, limits) || (isUsingGpus(observed) && hasStopTimedOut(desired, limits)))
+    shouldRun(instance) &&
+    (hasLoadTimedOut(instance, limits) || (isUsingGpus(observed) && hasStopTimedOut(instance, limits)))
   )
     return timedOutPlan(limits)
   const reason = restart === 'recycle' ? recycling : rebooting
-  const stopping: Plan = { steps: [], status: 'stopping', reason, settled: false }
-  if (observed.state === 'starting' || observed.state === 'running') return { ...stopping, steps: ['stop'] }
+  const stopping: Plan = { step: null, status: 'stopping', reason, settled: false }
+  if (observed.state === 'starting' || observed.state === 'running') return { ...stopping, step: 'stop' }
   if (observed.state === 'stopping') return stopping
-  return restart === 'recycle' ? planRecycle(desired, observed, stopping) : planReboot(desired, observed, stopping)
+  return restart === 'recycle' ? planRecycle(instance, observed, stopping) : planReboot(instance, observed, stopping)
 }
 
-function planRecycle(desired: Desired, { state }: ReachableObserved, stopping: Plan): Plan {
-  const down: Plan = { ...stopping, ...(shouldRun(desired) ? { status: 'loading' } : idleStatus(desired)) }
-  return state === 'absent' ? { ...down, restart: 'anew' } : { ...down, steps: ['remove'] }
+function planRecycle(instance: InstanceState, { state }: ReachableObserved, stopping: Plan): Plan {
+  const down: Plan = { ...stopping, ...(shouldRun(instance) ? { status: 'loading' } : idleStatus(instance)) }
+  return state === 'absent' ? { ...down, restart: 'anew' } : { ...down, step: 'remove' }
 }
 
-function planReboot({ status }: Desired, { state }: ReachableObserved, stopping: Plan): Plan | undefined {
+function planReboot({ status }: InstanceState, { state }: ReachableObserved, stopping: Plan): Plan | undefined {
   if (state === 'absent' || state === 'failed') return undefined
   // Recorded as stopping if it was running: if the container exits now, `hasEndedWhileStopping` must hold.
   return { ...stopping, status: status === 'running' ? 'stopping' : status, restart: null }
 }
 
-function planRunning(desired: Desired, observed: ReachableObserved, limits: TimeLimits): Plan {
-  const hasTimedOut = hasLoadTimedOut(desired, limits)
-  const loading = (steps: DriverStep[], reason: Reason): Plan => ({ steps, status: 'loading', reason, settled: false })
-  const loadOrTimeOut = (steps: DriverStep[], reason: Reason) =>
-    hasTimedOut ? timedOutPlan(limits) : loading(steps, reason)
+function planRunning(instance: InstanceState, observed: ReachableObserved, limits: TimeLimits): Plan {
+  const hasTimedOut = hasLoadTimedOut(instance, limits)
+  const loading = (step: Plan['step'], reason: Reason): Plan => ({ step, status: 'loading', reason, settled: false })
+  const loadOrTimeOut = (step: Plan['step'], reason: Reason) =>
+    hasTimedOut ? timedOutPlan(limits) : loading(step, reason)
   // Every start is tried at least once, even if no pass ran for a long time.
   const startOrTimeOut = (container: { sshKeys: string[] }) =>
-    (desired.refused ? loadOrTimeOut : loading)(startSteps(desired, container), starting)
+    (instance.refused ? loadOrTimeOut : loading)(startStep(instance, container), starting)
   switch (observed.state) {
     case 'absent':
-      return isContainerExpected(desired) ? endedPlan('unknown', containerLost) : loadOrTimeOut(['ensure'], pulling)
+      return isContainerExpected(instance) ? endedPlan('unknown', containerLost) : loadOrTimeOut('ensure', pulling)
     case 'preparing':
-      return loadOrTimeOut([], pulling)
+      return loadOrTimeOut(null, pulling)
     case 'starting':
       // On a timeout, the next pass stops the container.
-      return loadOrTimeOut([], starting)
+      return loadOrTimeOut(null, starting)
     case 'prepared':
     case 'stopped':
       return startOrTimeOut(observed)
     case 'running': {
-      const hasItsKeys = !hasOtherKeys(desired, observed)
-      const runs = { steps: hasItsKeys ? [] : ['setSshKeys' as const], status: 'running' as const, reason: started }
-      return { ...runs, settled: hasItsKeys, ...(desired.restart && { restart: null }) }
+      const hasItsKeys = !hasOtherKeys(instance, observed)
+      const runs = { step: hasItsKeys ? null : ('setSshKeys' as const), status: 'running' as const, reason: started }
+      return { ...runs, settled: hasItsKeys, ...(instance.restart && { restart: null }) }
     }
     case 'stopping':
-      if (hasStopTimedOut(desired, limits)) return timedOutPlan(limits)
-      return { steps: [], status: 'stopping', reason: restarting, settled: false }
+      if (hasStopTimedOut(instance, limits)) return timedOutPlan(limits)
+      return { step: null, status: 'stopping', reason: restarting, settled: false }
     case 'exited':
-      return hasEndedWhileStopping(desired) ? startOrTimeOut(observed) : endedPlan('exited', exited(observed.exitCode))
+      return hasEndedWhileStopping(instance) ? startOrTimeOut(observed) : endedPlan('exited', exited(observed.exitCode))
     case 'failed':
       return endedPlan('exited', observed)
   }
 }
 
 /** An instance holds its GPUs while it loads, free of charge, and while it stops. Neither may last forever. */
-function hasLoadTimedOut({ status, loadingMs }: Desired, { startTimeoutMs }: TimeLimits): boolean {
+function hasLoadTimedOut({ status, loadingMs }: InstanceState, { startTimeoutMs }: TimeLimits): boolean {
   return status === 'loading' && loadingMs >= startTimeoutMs
 }
 
-function hasStopTimedOut({ status, stoppingMs }: Desired, { startTimeoutMs }: TimeLimits): boolean {
+function hasStopTimedOut({ status, stoppingMs }: InstanceState, { startTimeoutMs }: TimeLimits): boolean {
   return status === 'stopping' && stoppingMs >= startTimeoutMs
 }
 
@@ -180,55 +183,51 @@ function timedOutPlan({ startTimeoutMs }: TimeLimits): Plan {
 }
 
 /** The container of an instance that has run must exist, unless a recycle removed it. */
-function isContainerExpected({ hasRun, restart }: Desired): boolean {
+function isContainerExpected({ hasRun, restart }: InstanceState): boolean {
   return hasRun && restart !== 'anew'
 }
 
 /** A container that exits while it is to stop counts as stopped and may start again, even after a refused start. */
-function hasEndedWhileStopping({ status, refused }: Desired): boolean {
+function hasEndedWhileStopping({ status, refused }: InstanceState): boolean {
   return ['stopped', 'stopping', 'scheduling'].includes(status) || (status === 'loading' && refused)
 }
 
 /** Sets keys before the start: a removed key must not log in, not even while the container starts. */
-function startSteps(desired: Desired, container: { sshKeys: string[] }): DriverStep[] {
-  return [hasOtherKeys(desired, container) ? 'setSshKeys' : 'start']
+function startStep(instance: InstanceState, container: { sshKeys: string[] }): ProviderStep {
+  return hasOtherKeys(instance, container) ? 'setSshKeys' : 'start'
 }
 
-function hasOtherKeys(desired: Desired, container: { sshKeys: string[] }): boolean {
-  return desired.sshKeys !== null && !areSameKeys(desired.sshKeys, container.sshKeys)
+function hasOtherKeys(instance: InstanceState, container: { sshKeys: string[] }): boolean {
+  return instance.sshKeys !== null && !areSameKeys(instance.sshKeys, container.sshKeys)
 }
 
-function planStopped(desired: Desired, observed: ReachableObserved): Plan {
-  const { status, reason } = idleStatus(desired)
+function planStopped(instance: InstanceState, observed: ReachableObserved): Plan {
+  const { status, reason } = idleStatus(instance)
   switch (observed.state) {
     case 'absent':
-      return isContainerExpected(desired)
+      return isContainerExpected(instance)
         ? endedPlan('unknown', containerLost)
-        : { steps: [], status, reason, settled: true }
+        : { step: null, status, reason, settled: true }
     case 'starting':
     case 'running':
-      return {
-        steps: ['stop'],
-        status: 'stopping',
-        reason: reason ?? stopReasonOf(desired.targetReason),
-        settled: false,
-      }
-    case 'stopping':
-      return { steps: [], status: 'stopping', reason: reason ?? stopReasonOf(desired.targetReason), settled: false }
+    case 'stopping': {
+      const step = observed.state === 'stopping' ? null : 'stop'
+      return { step, status: 'stopping', reason: reason ?? stopReasonOf(instance.targetReason), settled: false }
+    }
     case 'failed':
       return endedPlan('exited', observed)
     case 'preparing':
       // Not settled, because the pull will succeed or fail.
-      return { steps: [], status, reason, settled: false }
+      return { step: null, status, reason, settled: false }
     case 'prepared':
     case 'stopped':
     case 'exited':
-      return { steps: [], status, reason, settled: true }
+      return { step: null, status, reason, settled: true }
   }
 }
 
 /** The status of an instance that must not run: it waits for GPUs, or its target state is stopped. */
-function idleStatus({ targetState, targetReason, interruptible, hasRun, status }: Desired): {
+function idleStatus({ targetState, targetReason, interruptible, hasRun, status }: InstanceState): {
   status: InstanceStatus
   reason: Reason | undefined
 } {
@@ -241,7 +240,7 @@ function idleStatus({ targetState, targetReason, interruptible, hasRun, status }
 
 function endedPlan(status: InstanceStatus, { code, message, exitCode }: Reason): Plan {
   return {
-    steps: [],
+    step: null,
     status,
     reason: { code, message, ...(exitCode === undefined ? {} : { exitCode }) },
     settled: true,

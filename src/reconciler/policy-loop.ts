@@ -8,7 +8,7 @@ export type PolicyLoopDeps = { policies: ReturnType<typeof duePolicyServices>; l
 export function createPolicyLoop({ policies, log }: PolicyLoopDeps): Loop {
   return createLoop<PolicyLease>({
     name: 'policies',
-    claim: limit => policies.claimDue(limit),
+    leaseDue: limit => policies.leaseDue(limit),
     work: lease => policies.perform(lease),
     concurrency: 2,
     log,

@@ -9,8 +9,8 @@ import { wantsGpus } from '../domain/instances/instances.ts'
 import type { Finding } from '../services/reconciliation/finding.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
-import { addMs, desiredOf, findingOf, retryAt } from './finding.ts'
-import { type DriverStep, makePlan, type Plan } from './plan.ts'
+import { addMs, findingOf, instanceStateOf, retryAt } from './finding.ts'
+import { makePlan, type Plan, type ProviderStep } from './plan.ts'
 import { machineError, waitingForGpus } from './reasons.ts'
 import { observeContainer, runStep } from './steps.ts'
 
@@ -21,7 +21,7 @@ const gpuWaitMs = 10_000
 export async function reconcile(deps: ReconcilerDeps, lease: InstanceLease): Promise<void> {
   const { reconciliation, log, clock, limits } = deps
   try {
-    if (wantsGpus(lease) !== lease.granted && (await reconciliation.updateMarket(lease))) return
+    if (wantsGpus(lease) !== lease.holdsGpus && (await reconciliation.catchUpMarket(lease))) return
     await runPass(deps, lease)
   } catch (error) {
     const { instanceId, attempts } = lease
@@ -29,29 +29,29 @@ export async function reconcile(deps: ReconcilerDeps, lease: InstanceLease): Pro
       { err: error, instanceId: String(instanceId), attempts },
       'A pass over an instance failed. The gateway tries again.',
     )
-    await reconciliation.postpone(lease, retryAt(lease, desiredOf(lease, clock.now()), limits, clock.now()))
+    await reconciliation.postpone(lease, retryAt(lease, instanceStateOf(lease, clock.now()), limits, clock.now()))
   }
 }
 
 async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void> {
   const { limits, clock } = deps
-  let desired = desiredOf(lease, clock.now())
-  let last: DriverStep | undefined
+  let instance = instanceStateOf(lease, clock.now())
+  let last: ProviderStep | undefined
   let started = false
   let seenAt: Date | null = null
   /** After a start, the GPUs stay in use until the next pass: the container may not be visible at once. */
   const findingFor = (observed: Observed, next: Plan): Finding => {
-    const finding = findingOf(desired, observed, next, clock.now())
-    return { ...finding, seenAt, inactive: finding.inactive && !started }
+    const finding = findingOf(instance, observed, next, clock.now())
+    return { ...finding, seenAt, usesGpus: finding.usesGpus || started }
   }
   for (let turn = 1; turn <= maxSteps; turn += 1) {
     const askedAt = clock.now()
     const observed = await observeContainer(deps, lease)
     if (observed.state !== 'unreachable') seenAt = askedAt
-    const next = makePlan(desired, observed, limits)
-    const [step] = next.steps
+    const next = makePlan(instance, observed, limits)
+    const { step } = next
     // The same step again means that it has begun and is not visible yet.
-    if (step === undefined || step === last) return await record(deps, lease, findingFor(observed, next))
+    if (step === null || step === last) return await record(deps, lease, findingFor(observed, next))
     const outcome = await runStep[step](deps, lease)
     // A failed start may have begun.
     if (step === 'start' && outcome.kind !== 'waiting') started = true
@@ -59,15 +59,15 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
       case 'begun':
         last = step
         // A container that ends after this start has exited, and must not start again.
-        if (step === 'start') desired = { ...desired, status: 'loading', loadingMs: 0, refused: false }
+        if (step === 'start') instance = { ...instance, status: 'loading', loadingMs: 0, refused: false }
         break
       case 'waiting': {
-        const rest = { steps: [], status: 'scheduling' as const, reason: waitingForGpus, settled: false }
+        const rest = { step: null, status: 'scheduling' as const, reason: waitingForGpus, settled: false }
         return await record(deps, lease, { ...findingFor(observed, rest), dueAt: addMs(clock.now(), gpuWaitMs) })
       }
       case 'unreachable': {
         const unseen: Observed = { state: 'unreachable' }
-        return await record(deps, lease, findingFor(unseen, makePlan(desired, unseen, limits)))
+        return await record(deps, lease, findingFor(unseen, makePlan(instance, unseen, limits)))
       }
       case 'refused': {
         const { instanceId, machineId } = lease
@@ -88,10 +88,12 @@ async function record(
   const { instanceId, machineId, unreachableAt } = lease
   const about = { instanceId: String(instanceId), machineId }
   if (!finding.answered && unreachableAt === null) log.warn(about, 'A machine does not answer.')
-  const dueAt = finding.failed ? retryAt(lease, desiredOf(lease, clock.now()), limits, clock.now()) : finding.dueAt
-  const machine = await reconciliation.record(lease, { ...finding, dueAt })
-  if (machine === 'suspended')
+  const dueAt = finding.failed
+    ? retryAt(lease, instanceStateOf(lease, clock.now()), limits, clock.now())
+    : finding.dueAt
+  const suspension = await reconciliation.record(lease, { ...finding, dueAt })
+  if (suspension === 'suspended')
     log.warn(about, 'A machine does not confirm that a container is down. It takes no new rentals until it does.')
-  if (machine === 'cleared')
+  if (suspension === 'cleared')
     log.info(about, 'A machine has confirmed that its containers are down. It takes new rentals again.')
 }

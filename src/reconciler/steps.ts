@@ -1,10 +1,10 @@
-// Runs the steps of a plan.
+// Observes containers and runs the steps of plans.
 
 import type { Observed } from '../domain/instances/containers.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
-import type { DriverStep } from './plan.ts'
+import type { ProviderStep } from './plan.ts'
 
 /** A call that takes longer counts as unreachable, and is retried later. */
 const providerTimeoutMs = 10_000
@@ -22,7 +22,7 @@ export async function observeContainer(deps: ReconcilerDeps, lease: InstanceLeas
   }
 }
 
-export const runStep: Record<DriverStep, (deps: ReconcilerDeps, lease: InstanceLease) => Promise<StepOutcome>> = {
+export const runStep: Record<ProviderStep, (deps: ReconcilerDeps, lease: InstanceLease) => Promise<StepOutcome>> = {
   async ensure(deps, lease) {
     const spec = await deps.reconciliation.loadSpec(lease)
     const signal = leaseSignal(deps, lease)

@@ -11,7 +11,7 @@ const { sql } = Prisma
 
 export function housekeepingServices({ database }: DataDeps) {
   return {
-    /** Deletes expired idempotency keys. Skips a key that a request claims again at this moment. */
+    /** Deletes expired idempotency keys. Skips a key that a request reserves again at this moment. */
     async purgeIdempotencyKeys(limit: number): Promise<number> {
       return await deleteUnlessLocked(
         database,

@@ -51,11 +51,11 @@ export async function runIdempotent<Kept extends JsonResult>(
   }
   const hash = hashRequest(deps, request)
   return await transaction(database, async tx => {
-    const isFirst = await claimKey(tx, actor, key, hash)
+    const isFirst = await reserveKey(tx, actor, key, hash)
     await checkPermission(tx)
     if (!isFirst) {
       const kept = await findResult<Kept>(deps, tx, actor, key, hash)
-      // The key was taken a moment ago, but has expired since.
+      // The key was reserved a moment ago, but has expired since.
       if (kept === undefined) throw idempotencyInProgress()
       return { result: kept, replayed: true }
     }
@@ -78,10 +78,10 @@ export async function findReplay<Kept extends JsonResult>(
 }
 
 /**
- * Claims the batch's key inside the transaction of one item: another request with that key is then refused. Each item
+ * Reserves the batch's key inside the transaction of one item: another request with that key is then refused. Each item
  * runs once under a key of its own: see `itemKey`.
  */
-export async function claimBatchKey(
+export async function reserveBatchKey(
   tx: Transaction,
   deps: IdempotencyDeps,
   actor: Actor,
@@ -90,7 +90,7 @@ export async function claimBatchKey(
   const key = parseIdempotencyKey(batch)
   if (key === undefined) return
   const hash = hashRequest(deps, batch)
-  if (await claimKey(tx, actor, key, hash)) {
+  if (await reserveKey(tx, actor, key, hash)) {
     const emptyResult = sealJson(deps.secrets, {})
     await tx.rows(
       sql`UPDATE idempotency_keys SET result = ${emptyResult} WHERE account_id = ${actor.accountId} AND key = ${key}`,
@@ -118,21 +118,24 @@ function hashRequest({ secrets }: IdempotencyDeps, { operation, input }: Idempot
   return secrets.digest(`idempotency ${operation}`, canonicalJson(input))
 }
 
-/** True for the first request, also after an expired one. Waits for an earlier request that has not ended. */
-async function claimKey(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
+/**
+ * Reserves the key. True for the first request, also after an expired one. Waits for an earlier request that has not
+ * ended.
+ */
+async function reserveKey(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
   const { accountId, apiKeyId } = actor
   await tx.rows(sql`SELECT set_config('lock_timeout', ${String(firstRequestWaitMs)}, true)`)
-  const claiming = tx.rows(sql`
+  const reserving = tx.rows(sql`
     INSERT INTO idempotency_keys AS k (account_id, key, api_key_id, input_hash, result, created_at)
     VALUES (${accountId}, ${key}, ${apiKeyId}, ${hash}, '', ${tx.at})
     ON CONFLICT (account_id, key) DO UPDATE
     SET api_key_id = excluded.api_key_id, input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
     WHERE k.created_at <= ${keyExpirySql(sql`${tx.at}::timestamptz`)} RETURNING key`)
-  const claimed = await claiming.catch((error: unknown) => {
+  const reserved = await reserving.catch((error: unknown) => {
     throw errorCodesOf(error).includes('55P03') ? idempotencyInProgress() : error
   })
   await tx.rows(sql`SET LOCAL lock_timeout TO DEFAULT`)
-  return claimed.length === 1
+  return reserved.length === 1
 }
 
 /**

@@ -8,9 +8,9 @@ import {
 } from '../../src/domain/instances/containers.ts'
 import { ContainerNotRunning, MachineUnreachable, type Provider } from '../../src/providers/provider.ts'
 
-/** What the contract needs to test a driver. */
+/** What the contract needs to test a provider. */
 export type ProviderHarness = {
-  /** Creates the driver as a newly started gateway does. */
+  /** Creates the provider as a newly started gateway does. */
   createProvider: () => Provider
   /** Waits until every pending step is done. */
   finishPending: () => Promise<void>
@@ -20,7 +20,7 @@ export type ProviderHarness = {
 
 type ProviderCommand = 'ensure' | 'start' | 'stop' | 'remove'
 
-/** The contract of every driver, independent of what it runs containers on. */
+/** The contract of every provider, independent of what it runs containers on. */
 export function testProviderContract(name: string, createHarness: () => ProviderHarness): void {
   let lastId = 1_000n
   let instanceId: bigint
@@ -52,7 +52,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
     return await readState()
   }
 
-  describe(`the ${name} driver`, () => {
+  describe(`the ${name} provider`, () => {
     it('observes no container before one is created', async () => {
       expect(await readState()).toBe('absent')
     })

@@ -37,56 +37,56 @@ const signal = AbortSignal.timeout(60_000)
 const keys = { sshKeys: containerSpec(0n).sshKeys }
 
 it('announces when the next state comes, and reaches it then', async () => {
-  const driver = createProvider()
-  await driver.ensure(containerSpec(1n), signal)
-  const observed = await driver.observe(1n, signal)
+  const provider = createProvider()
+  await provider.ensure(containerSpec(1n), signal)
+  const observed = await provider.observe(1n, signal)
   expect(observed).toMatchObject({ state: 'preparing', until: expect.any(Date) })
   const until = 'until' in observed && observed.until ? observed.until : clock.now()
   clock.advance(until.getTime() - clock.now().getTime() - 1)
-  expect(await driver.observe(1n, signal)).toMatchObject({ state: 'preparing' })
+  expect(await provider.observe(1n, signal)).toMatchObject({ state: 'preparing' })
   clock.advance(1)
-  expect(await driver.observe(1n, signal)).toEqual({ state: 'prepared', ...keys })
+  expect(await provider.observe(1n, signal)).toEqual({ state: 'prepared', ...keys })
 })
 
 it('reaches every state at once when its delay factor is 0', async () => {
-  const driver = createProvider(0)
-  await driver.ensure(containerSpec(2n), signal)
-  await driver.start(2n, signal)
-  expect(await driver.observe(2n, signal)).toEqual({ state: 'running', ...keys })
-  await driver.stop(2n, signal)
-  expect(await driver.observe(2n, signal)).toEqual({ state: 'stopped', ...keys })
+  const provider = createProvider(0)
+  await provider.ensure(containerSpec(2n), signal)
+  await provider.start(2n, signal)
+  expect(await provider.observe(2n, signal)).toEqual({ state: 'running', ...keys })
+  await provider.stop(2n, signal)
+  expect(await provider.observe(2n, signal)).toEqual({ state: 'stopped', ...keys })
 })
 
 it('shows the exit code of a container until it is started again', async () => {
-  const driver = createProvider(0)
-  await driver.ensure(containerSpec(3n), signal)
-  await driver.start(3n, signal)
+  const provider = createProvider(0)
+  await provider.ensure(containerSpec(3n), signal)
+  await provider.start(3n, signal)
   await pool.query('UPDATE simulated_containers SET exit_code = 137 WHERE instance_id = 3')
-  expect(await driver.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
-  await driver.stop(3n, signal)
-  expect(await driver.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
-  await driver.start(3n, signal)
-  expect(await driver.observe(3n, signal)).toEqual({ state: 'running', ...keys })
+  expect(await provider.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
+  await provider.stop(3n, signal)
+  expect(await provider.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
+  await provider.start(3n, signal)
+  expect(await provider.observe(3n, signal)).toEqual({ state: 'running', ...keys })
 })
 
 describe('a simulated image', () => {
   let lastId = 100n
   async function createContainer(image: string, launch: object = {}) {
-    const driver = createProvider()
+    const provider = createProvider()
     lastId += 1n
     const instanceId = lastId
     const spec = containerSpec(instanceId)
-    await driver.ensure({ ...spec, launch: { ...spec.launch, image, ...launch } }, signal)
+    await provider.ensure({ ...spec, launch: { ...spec.launch, image, ...launch } }, signal)
     const after = async (seconds: number) => {
       clock.advance(seconds * 1_000)
-      return await driver.observe(instanceId, signal)
+      return await provider.observe(instanceId, signal)
     }
     return {
       after,
-      start: async () => await driver.start(instanceId, signal),
-      stop: async () => await driver.stop(instanceId, signal),
-      log: async () => (await driver.logs(instanceId, {}, signal)).map(({ text }) => text),
-      exec: async (command: string) => (await driver.exec(instanceId, command, signal)).output,
+      start: async () => await provider.start(instanceId, signal),
+      stop: async () => await provider.stop(instanceId, signal),
+      log: async () => (await provider.logs(instanceId, {}, signal)).map(({ text }) => text),
+      exec: async (command: string) => (await provider.exec(instanceId, command, signal)).output,
       row: async () =>
         (await pool.query('SELECT * FROM simulated_containers WHERE instance_id = $1', [instanceId])).rows[0],
     }
@@ -197,10 +197,10 @@ describe('a call that is aborted while it runs', () => {
       now: clock.now,
       delayFactor: 0,
     })
-    const driver = createProvider(0)
-    if (verb !== 'ensure') await driver.ensure(containerSpec(instanceId), signal)
-    if (verb === 'stop') await driver.start(instanceId, signal)
-    const before = await driver.observe(instanceId, signal)
+    const provider = createProvider(0)
+    if (verb !== 'ensure') await provider.ensure(containerSpec(instanceId), signal)
+    if (verb === 'stop') await provider.start(instanceId, signal)
+    const before = await provider.observe(instanceId, signal)
     const calls = {
       ensure: () => slow.ensure(containerSpec(instanceId), controller.signal),
       setSshKeys: () => slow.setSshKeys({ instanceId, sshKeys: [] }, controller.signal),
@@ -209,6 +209,6 @@ describe('a call that is aborted while it runs', () => {
       remove: () => slow.remove(instanceId, controller.signal),
     }
     await expect(calls[verb]()).rejects.toThrow('given up')
-    expect(await driver.observe(instanceId, signal)).toEqual(before)
+    expect(await provider.observe(instanceId, signal)).toEqual(before)
   })
 })

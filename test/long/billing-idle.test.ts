@@ -71,12 +71,12 @@ it('takes one statement per poll and none per instance in an hour without change
   await fillAccounts()
   const billing = dueBillingServices({ database: gateway.database, log: gateway.log }, { debtGraceMs: 48 * 3_600_000 })
   const chargeAllDue = async () => {
-    let claimed = 0
-    for (let leases = await billing.claimDue(16); leases.length > 0; leases = await billing.claimDue(16)) {
+    let leased = 0
+    for (let leases = await billing.leaseDue(16); leases.length > 0; leases = await billing.leaseDue(16)) {
       for (const lease of leases) await billing.perform(lease)
-      claimed += leases.length
+      leased += leases.length
     }
-    return claimed
+    return leased
   }
   statements = 0
   expect(await chargeAllDue()).toBeGreaterThanOrEqual(accounts)
@@ -84,14 +84,14 @@ it('takes one statement per poll and none per instance in an hour without change
 
   // An hour of a gateway that polls every second.
   statements = 0
-  let claimed = 0
+  let leased = 0
   const before = performance.now()
   for (let second = 0; second < 3_600; second += 1) {
     clock.advance(1_000)
-    claimed += await chargeAllDue()
+    leased += await chargeAllDue()
   }
   const tookMs = Math.round(performance.now() - before)
-  expect({ statements, looks: claimed }).toEqual({ statements: 3_600, looks: 0 })
+  expect({ statements, looks: leased }).toEqual({ statements: 3_600, looks: 0 })
   const [count] = await gateway.sql("SELECT count(*)::int AS entries FROM ledger_entries WHERE kind <> 'top_up'")
   expect(count).toEqual({ entries: 0 })
 

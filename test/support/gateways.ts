@@ -22,7 +22,7 @@ export type GatewayOptions = {
   url: string
   /** Replaces the database's clock. */
   now?: () => Date
-  /** Wraps the simulated driver. */
+  /** Wraps the simulated provider. */
   wrapProvider?: (provider: Provider) => Provider
   poolSize?: number
   /** Factor on the delays of simulated machines. */
@@ -60,8 +60,8 @@ export function openGateway({
   const feed = createFeed({ outbox: outboxServices({ database }, eventBatch), now, log })
   const query = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const driver = createSimulatedProvider({ world: createSimulatedWorld(query), now, delayFactor })
-  const provider = wrapProvider ? wrapProvider(driver) : driver
+  const simulated = createSimulatedProvider({ world: createSimulatedWorld(query), now, delayFactor })
+  const provider = wrapProvider ? wrapProvider(simulated) : simulated
   const secrets = createSecrets('a secret of tests')
   const containerConsole = createConsole(provider, log)
   const deps = { database, log, secrets, feed, containerConsole, sshProxy: null, admission }

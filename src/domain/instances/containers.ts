@@ -38,9 +38,9 @@ export type Observed =
   /** The container was started and is not ready yet. */
   | { state: 'starting'; until?: Date }
   | { state: 'running'; sshKeys: string[]; until?: Date }
-  /** The driver requested a stop, and the container has not stopped yet. */
+  /** The provider requested a stop, and the container has not stopped yet. */
   | { state: 'stopping'; until?: Date }
-  /** The container stopped because the driver requested it. */
+  /** The container stopped because the provider requested it. */
   | { state: 'stopped'; sshKeys: string[] }
   /** The container ended without a request. `endedAt` is absent when the time is unknown. */
   | { state: 'exited'; exitCode: number; sshKeys: string[]; endedAt?: Date }

@@ -8,8 +8,8 @@ export function wantsGpus(instance: { targetState: TargetState; status: Instance
   return instance.targetState === 'running' && !instance.destroyed && !isFinal(instance.status)
 }
 
-export function isWaitingForGpus({ granted, destroyedAt, ...state }: Instance): boolean {
-  return !granted && wantsGpus({ ...state, destroyed: destroyedAt !== null })
+export function isWaitingForGpus({ holdsGpus, destroyedAt, ...state }: Instance): boolean {
+  return !holdsGpus && wantsGpus({ ...state, destroyed: destroyedAt !== null })
 }
 
 /** The reason of a status. The code is for programs, the message for people. */
@@ -99,7 +99,7 @@ export type Instance = Block & {
   /** Empty once the instance is destroyed, although its container may keep them for a moment. */
   volumes: (VolumeMount & { sizeMb: number })[]
   /** Whether the market gave the instance its GPUs. */
-  granted: boolean
+  holdsGpus: boolean
   /** Whether its GPUs cost something now. */
   charged: boolean
   /** The SSH proxy of the proxy modes; null when the operator runs none. */

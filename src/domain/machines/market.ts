@@ -12,7 +12,7 @@ export type Claim = Block & {
   computeNanos: bigint
   claimedAt: Date
   /** Whether the instance holds its GPUs now. */
-  hasGpus: boolean
+  holdsGpus: boolean
 }
 
 /** Selects the claims to grant. On-demand claims come before bids, and an on-demand rental never loses its GPUs. */
@@ -30,7 +30,7 @@ export function overlaps(a: Block, b: Block): boolean {
 
 function comparePrecedence(a: Claim, b: Claim): number {
   if (a.interruptible !== b.interruptible) return a.interruptible ? 1 : -1
-  const first = a.interruptible ? comparePricePerGpu(b, a) : Number(b.hasGpus) - Number(a.hasGpus)
+  const first = a.interruptible ? comparePricePerGpu(b, a) : Number(b.holdsGpus) - Number(a.holdsGpus)
   return first || a.claimedAt.getTime() - b.claimedAt.getTime() || (a.instanceId < b.instanceId ? -1 : 1)
 }
 

@@ -19,10 +19,10 @@ const runtypeByMode: Record<LaunchMode, string> = {
 
 /** An instance as a row, with every field that clients read, in the types and units that they expect. */
 export function instanceRow(instance: Instance): InstanceRow {
-  const { id, label, machine, launch, granted, targetState, portBindings } = instance
+  const { id, label, machine, launch, holdsGpus, targetState, portBindings } = instance
   const [compute, disk] = [usdToNumber(instance.computeNanos), usdToNumber(instance.diskNanos)]
   const total = usdToNumber(instance.computeNanos + instance.diskNanos)
-  const held = granted ? 'running' : 'stopped'
+  const held = holdsGpus ? 'running' : 'stopped'
   const access = accessOf(instance)
   const block = blockRow(instance)
   return {

@@ -94,7 +94,7 @@ export function bidServices(deps: Deps) {
 
   /** Refuses a bid that gives GPUs to any instance of the account that may not start now. */
   async function refuseStarted(tx: Transaction, account: AccountBalance, granted: Claim[]): Promise<void> {
-    const ids = granted.filter(({ hasGpus }) => !hasGpus).map(({ instanceId }) => String(instanceId))
+    const ids = granted.filter(({ holdsGpus }) => !holdsGpus).map(({ instanceId }) => String(instanceId))
     if (ids.length === 0) return
     const own = await tx.rows(sql`
       SELECT id FROM instances WHERE id = ANY(${ids}::bigint[]) AND account_id = ${account.accountId} AND status <> 'running'`)

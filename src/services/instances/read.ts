@@ -163,7 +163,7 @@ function toInstance(row: unknown[]): Omit<Instance, 'sshProxy' | 'asOf'> {
   const attachments = (row.at(-1) ?? []) as { volumeId: string; mountPath: string; sizeMb: number }[]
   const volumes = attachments.map(({ volumeId, ...mount }) => ({ volumeId: BigInt(volumeId), ...mount }))
   const portBindings = (row.at(-2) ?? []) as PortBinding[]
-  const [charged, granted] = row.slice(-4) as [boolean, boolean]
+  const [charged, holdsGpus] = row.slice(-4) as [boolean, boolean]
   const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-  return { ...(instance as Instance), portBindings, volumes, granted, charged, machine: facts }
+  return { ...(instance as Instance), portBindings, volumes, holdsGpus, charged, machine: facts }
 }

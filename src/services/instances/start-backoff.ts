@@ -43,7 +43,7 @@ export async function hasGpuHolder(tx: Transaction, ids: readonly bigint[]): Pro
 export async function hasFailedToStart(tx: Transaction, lease: InstanceLease, finding: Finding): Promise<boolean> {
   if (lease.destroyed || lease.charged || finding.ran || !hasNotRun(lease)) return false
   if (finding.status === 'exited') return true
-  if (lease.status !== 'loading' || lease.granted || finding.status === 'loading') return false
+  if (lease.status !== 'loading' || lease.holdsGpus || finding.status === 'loading') return false
   const rows = await tx.rows(sql`
     SELECT i.id FROM instances i WHERE i.id = ${lease.instanceId} AND ${lostGpusToOwnAccountSql}`)
   return rows.length > 0

@@ -71,7 +71,7 @@ export async function updateOffers(tx: Transaction, machine: Machine, at: Date):
   await saveOffers(
     tx,
     machine,
-    claims.filter(({ hasGpus }) => hasGpus),
+    claims.filter(({ holdsGpus }) => holdsGpus),
     at,
   )
 }
@@ -100,8 +100,8 @@ export async function loadClaims(
       ${holdsGpusSql}
     FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpusSql}`)
   return rows.map(row => {
-    const [instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, hasGpus] = row
-    return { instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, hasGpus } as Claim & {
+    const [instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holdsGpus] = row
+    return { instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holdsGpus } as Claim & {
       machineId: number
     }
   })
@@ -115,7 +115,7 @@ async function saveGrants(
   granted: Claim[],
   at: Date,
 ): Promise<void> {
-  const moved = claims.filter(claim => claim.hasGpus !== granted.includes(claim))
+  const moved = claims.filter(claim => claim.holdsGpus !== granted.includes(claim))
   // Locks instances in id order, before the update of `gpus` locks them through foreign keys in any order.
   const rows = moved.length > 0 ? await tx.rows(wakeInstancesSql(moved, at)) : []
   const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
@@ -127,13 +127,13 @@ async function saveGrants(
       AS wanted(index, holder_id) ON wanted.index = old.index
     WHERE old.machine_id = ${machine.id} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
-  const lost = moved.filter(({ hasGpus }) => hasGpus).map(({ instanceId }) => instanceId)
+  const lost = moved.filter(({ holdsGpus }) => holdsGpus).map(({ instanceId }) => instanceId)
   await endCompute(tx, lost, at)
   const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
   const events = moved.map((claim): NewEvent => {
     const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }
-    const [before, after] = [{ granted: claim.hasGpus }, { granted: !claim.hasGpus }]
-    if (!claim.hasGpus) return { ...about, type: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
+    const [before, after] = [{ granted: claim.holdsGpus }, { granted: !claim.holdsGpus }]
+    if (!claim.holdsGpus) return { ...about, type: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
     const minimum = calculateMinimumBid(claim, machine, claims)
     const outbid = { ...about, type: 'INSTANCE_OUTBID' as const, before }
     if (minimum === undefined) return { ...outbid, after, reason: 'ON_DEMAND' }

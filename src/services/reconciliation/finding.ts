@@ -7,8 +7,8 @@ export type Finding = {
   reason: Reason | undefined
   /** Whether the pass observed the container as running. */
   ran: boolean
-  /** Whether the container uses no GPU. Instances that wait for its GPUs may start then. */
-  inactive: boolean
+  /** Whether the container may be using its GPUs. If not, instances that wait for them may start. */
+  usesGpus: boolean
   /** When the container exited; null if that is unknown, absent if it did not exit. */
   endedAt?: Date | null
   /** Whether the instance is destroyed and its container is gone. */

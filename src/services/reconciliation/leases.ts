@@ -25,7 +25,7 @@ export type InstanceLease = {
   targetReason: string | null
   status: InstanceStatus
   interruptible: boolean
-  granted: boolean
+  holdsGpus: boolean
   /** Whether its GPUs are being charged. */
   charged: boolean
   hasRun: boolean

@@ -19,7 +19,7 @@ export async function updateMeters(tx: Transaction, lease: InstanceLease, findin
   const { status, endedAt } = finding
   const { instanceId, accountId, destroyed } = lease
   const isUp = status === 'running' || (status === 'stopping' && lease.charged)
-  const runs = isUp && lease.targetState === 'running' && lease.granted && !destroyed
+  const runs = isUp && lease.targetState === 'running' && lease.holdsGpus && !destroyed
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
   // Applies even if the compute meter was stopped since: its end may be later than the end of the container.
   const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed

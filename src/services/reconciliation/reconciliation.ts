@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts'
 import { holdsGpusSql, isChargedSql } from '../instances/sql.ts'
 import { lockMachine, updateMarket } from '../machines/market.ts'
 import { instanceSshKeysSql, loadContainerSpec } from './container-spec.ts'
-import { createFairClaim } from './fair-claim.ts'
+import { createFairLease } from './fair-lease.ts'
 import type { Finding } from './finding.ts'
 import { type InstanceLease, lockIfLeased } from './leases.ts'
 import { recordFinding, type SuspensionChange } from './record.ts'
@@ -18,25 +18,25 @@ import { recordFinding, type SuspensionChange } from './record.ts'
 const { sql } = Prisma
 
 export function reconciliationServices({ database, secrets }: Deps) {
-  const claimFairly = createFairClaim(database)
+  const leaseFairly = createFairLease(database)
   return {
     /** Leases due instances, in turns between accounts. `busy` are the instances that this gateway works on now. */
-    async claim(limit: number, busy: readonly InstanceLease[] = []): Promise<InstanceLease[]> {
-      const { ids: taken, leasedUntil } = await claimFairly({ limit, busy })
-      if (taken.length === 0) return []
-      // A second statement. The claim sees the rows that it locks as they are then, but everything else, such as the
-      // GPUs, as it was when the claim began.
+    async leaseDue(limit: number, busy: readonly InstanceLease[] = []): Promise<InstanceLease[]> {
+      const { ids, leasedUntil } = await leaseFairly({ limit, busy })
+      if (ids.length === 0) return []
+      // A second statement. The first sees the rows that it locks as they are then, but everything else, such as the
+      // GPUs, as it was when it began.
       const rows = await database.rows(sql`
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
           ${holdsGpusSql},
           i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${instanceSshKeysSql},
           coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isChargedSql}, i.restart,
           i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at, i.seen_at
-        FROM instances i WHERE i.id = ANY(${taken.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
+        FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, ...state] = row
         const [targetState, targetReason, status, interruptible, ...rest] = state
-        const [granted, hasRun, destroyed, vm, mode, keys, refused, charged, restart, ...instants] = rest as [
+        const [holdsGpus, hasRun, destroyed, vm, mode, keys, refused, charged, restart, ...instants] = rest as [
           ...[boolean, boolean, boolean, boolean],
           LaunchConfig['mode'],
           string[],
@@ -53,7 +53,7 @@ export function reconciliationServices({ database, secrets }: Deps) {
           ...facts,
           ...target,
           interruptible,
-          granted,
+          holdsGpus,
           charged,
           hasRun,
           destroyed,
@@ -88,10 +88,10 @@ export function reconciliationServices({ database, secrets }: Deps) {
     },
 
     /**
-     * Updates the market if a command changed the desired state and crashed before it did. True if that changed the
-     * desired state of this instance: the lease is then released for another pass.
+     * Updates the market for a gateway that crashed after it committed a command and before it updated the market. True
+     * if the generation of this instance has changed: the lease is then released for another pass.
      */
-    async updateMarket({ instanceId, machineId, leasedUntil, generation }: InstanceLease): Promise<boolean> {
+    async catchUpMarket({ instanceId, machineId, leasedUntil, generation }: InstanceLease): Promise<boolean> {
       await transaction(database, async tx => {
         const machine = await lockMachine(tx, machineId)
         if (machine) await updateMarket(tx, machine, tx.at)

@@ -25,10 +25,10 @@ export async function recordFinding(
 ): Promise<SuspensionChange | undefined> {
   const machine = await lockMachine(tx, lease.machineId)
   const { at } = tx
-  if (finding.inactive) await lockWaitingInstances(tx, lease)
+  if (!finding.usesGpus) await lockWaitingInstances(tx, lease)
   if (!machine || !(await lockIfLeased(tx, lease))) return undefined
-  const vacated = finding.inactive && (await vacateGpus(tx, lease, at))
-  const emptied = finding.gone ? await releaseResources(tx, lease, machine, at) : machine
+  const vacated = !finding.usesGpus && (await vacateGpus(tx, lease, at))
+  const machineAfter = finding.gone ? await releaseResources(tx, lease, machine, at) : machine
   // An instance that just ended gets another pass: it still holds its GPUs, which the market must grant to others.
   const ended = isFinal(finding.status) && !isFinal(lease.status)
   const dueAt = ended ? at : finding.dueAt
@@ -47,7 +47,7 @@ export async function recordFinding(
   if (current?.[0] !== lease.generation) return undefined
   // An ended instance keeps the reason of its end.
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
-  const suspension = await updateSuspension(tx, lease, finding, emptied, at)
+  const suspension = await updateSuspension(tx, lease, finding, machineAfter, at)
   await updateMeters(tx, lease, finding, at)
   if (await hasFailedToStart(tx, lease, finding)) {
     await countFailedStart(tx, await lockBalance(tx, lease.accountId, at))
@@ -115,12 +115,12 @@ async function releaseResources(
   if (removed.length === 0) return machine
   const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
   await releaseVolumes(tx, instanceId, at)
-  const before = { diskMb: removed[0]?.[0] as number, ports: ports.length }
-  const freed = await changeFreeCapacity(tx, machine, before)
-  await updateOffers(tx, freed, at)
+  const freed = { diskMb: removed[0]?.[0] as number, ports: ports.length }
+  const machineAfter = await changeFreeCapacity(tx, machine, freed)
+  await updateOffers(tx, machineAfter, at)
   const event = { type: 'INSTANCE_REMOVED' as const, accountId, instanceId, reason: 'CONTAINER_GONE' }
-  await recordEvents(tx, [{ ...event, before, after: { diskMb: 0, ports: 0 } }], at)
-  return freed
+  await recordEvents(tx, [{ ...event, before: freed, after: { diskMb: 0, ports: 0 } }], at)
+  return machineAfter
 }
 
 async function writeStatus(

@@ -32,13 +32,13 @@ export type WebhookRequest = { url: string; headers: Record<string, string>; bod
 
 /** Deliveries in progress per webhook, over all gateways. */
 const maxInFlightPerWebhook = 2
-/** Deliveries in progress per account. Gateways that claim at the same time may exceed it by a few. */
+/** Deliveries in progress per account. Gateways that lease at the same time may exceed it by a few. */
 const maxInFlightPerAccount = 8
 
 export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
     /** Leases due deliveries, at most one per webhook. Accounts take turns, and so do the webhooks of each account. */
-    async claim(limit: number): Promise<DeliveryLease[]> {
+    async leaseDue(limit: number): Promise<DeliveryLease[]> {
       return await transaction(database, async tx => {
         const { at } = tx
         const webhooks = await lockDueWebhooks(tx, limit, at)

@@ -325,7 +325,7 @@ describe('a container', () => {
     }
     const [first, second] = sshKeys as [number, number]
     await gateway.services.sshKeys.attach(actor, id, first)
-    const [lease] = (await gateway.reconciliation.claim(1_000)).filter(({ instanceId }) => instanceId === id)
+    const [lease] = (await gateway.reconciliation.leaseDue(1_000)).filter(({ instanceId }) => instanceId === id)
     if (!lease) throw new Error('It was not due.')
     await gateway.services.sshKeys.attach(actor, id, second)
     await gateway.reconcile(lease)

@@ -143,23 +143,23 @@ describe('a lease', () => {
   it('holds against a gateway whose clock is ahead', async () => {
     const account = await newAccount(app, creditNanos)
     const id = BigInt(await rentalsOf(app).rent(account.key))
-    const claimBy = (gateway: Gateway | undefined) => gateway?.reconciliation.claim(100)
-    const [lease] = (await claimBy(right)) ?? []
+    const leaseBy = (gateway: Gateway | undefined) => gateway?.reconciliation.leaseDue(100)
+    const [lease] = (await leaseBy(right)) ?? []
     expect(lease?.instanceId).toBe(id)
     jumpClock(5 * minuteMs)
-    expect(await claimBy(wrong)).toEqual([])
+    expect(await leaseBy(wrong)).toEqual([])
     expect(await queryRow(`SELECT leased_until FROM instances WHERE id = ${id}`)).toEqual({
       leased_until: lease?.leasedUntil,
     })
     await app.sql(`UPDATE instances SET leased_until = clock_timestamp() WHERE id = ${id}`)
-    expect((await claimBy(wrong))?.map(({ instanceId }) => instanceId)).toEqual([id])
+    expect((await leaseBy(wrong))?.map(({ instanceId }) => instanceId)).toEqual([id])
     await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
   })
 
-  it('holds nothing after it expired, even if no other gateway has claimed the instance', async () => {
+  it('holds nothing after it expired, even if no other gateway has leased the instance', async () => {
     const account = await newAccount(app, creditNanos)
     const id = await rentalsOf(app).rent(account.key)
-    const leases = (await right?.reconciliation.claim(100)) ?? []
+    const leases = (await right?.reconciliation.leaseDue(100)) ?? []
     const lease = leases.find(({ instanceId }) => instanceId === BigInt(id)) as (typeof leases)[number]
     expect(await right?.reconciliation.occupyGpus(lease)).toBe(true)
     const late = { ...lease, leasedUntil: await readDatabaseTime() }
@@ -181,7 +181,7 @@ describe('a gateway whose machine was suspended', () => {
     await sleep(1_000)
     const resumedAt = await readDatabaseTime()
     await app.sql(`UPDATE instances SET due_at = clock_timestamp() WHERE id = ${id}`)
-    const [lease] = await gateway.reconciliation.claim(1)
+    const [lease] = await gateway.reconciliation.leaseDue(1)
     if (!lease) throw new Error('Nothing is due.')
     await gateway.reconcile(lease)
     const seenAt = (await account.instance(id))['seen_at'] as Date

@@ -25,8 +25,8 @@ const timeAgo = (ms: number) => new Date(clock.now().getTime() - ms)
 /** Clears the due instances of earlier tests. */
 const clearDue = () => gateway.sql('UPDATE instances SET due_at = NULL, leased_until = NULL')
 
-/** Claims like a loop that finishes all of its work before the next claim. */
-async function claimAll({
+/** Leases like a loop that finishes all of its work before it leases again. */
+async function leaseAll({
   concurrency,
   until,
   by = gateway,
@@ -37,7 +37,7 @@ async function claimAll({
 }) {
   const rounds: InstanceLease[][] = []
   for (;;) {
-    const leases = await by.reconciliation.claim(concurrency, [])
+    const leases = await by.reconciliation.leaseDue(concurrency, [])
     rounds.push(leases)
     const ids = leases.map(({ instanceId }) => String(instanceId))
     await by.sql('UPDATE instances SET due_at = NULL, leased_until = NULL WHERE id = ANY($1::bigint[])', [ids])
@@ -50,7 +50,7 @@ describe('an account with many due instances', () => {
     await clearDue()
     const many = await createDueInstances(gateway, 2_000, timeAgo(minutesToMs(10)))
     const one = await createDueInstances(gateway, 1, timeAgo(1_000))
-    const rounds = await claimAll({ concurrency, until: ({ accountId }) => accountId === one.accountId })
+    const rounds = await leaseAll({ concurrency, until: ({ accountId }) => accountId === one.accountId })
     expect(rounds.length).toBeLessThanOrEqual(2)
     expect(rounds.flat().filter(({ accountId }) => accountId === many.accountId).length).toBeGreaterThan(0)
   })
@@ -60,7 +60,7 @@ describe('an account with many due instances', () => {
     await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
     const busy: InstanceLease[] = []
     for (const limit of [8, 4, 1]) {
-      const leases = await gateway.reconciliation.claim(limit, busy)
+      const leases = await gateway.reconciliation.leaseDue(limit, busy)
       expect(leases.length).toBe(limit)
       busy.push(...leases)
     }
@@ -70,11 +70,11 @@ describe('an account with many due instances', () => {
   it('with half of the running work gets more only when the other account has none due', async () => {
     await clearDue()
     const many = await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
-    const busy = await gateway.reconciliation.claim(7, [])
+    const busy = await gateway.reconciliation.leaseDue(7, [])
     const few = await createDueInstances(gateway, 1, timeAgo(1_000))
-    const [next, ...more] = await gateway.reconciliation.claim(1, busy)
+    const [next, ...more] = await gateway.reconciliation.leaseDue(1, busy)
     expect([next?.accountId, more.length]).toEqual([few.accountId, 0])
-    const [last] = await gateway.reconciliation.claim(1, busy)
+    const [last] = await gateway.reconciliation.leaseDue(1, busy)
     expect(last?.accountId).toBe(many.accountId)
   })
 
@@ -85,9 +85,9 @@ describe('an account with many due instances', () => {
     const fresh = openGateway({ url: database.url, now: clock.now, delayFactor: 0 })
     // A new gateway begins with the oldest account.
     expect(many.accountId).toBeLessThan(few.accountId)
-    const busy = await gateway.reconciliation.claim(1, [])
+    const busy = await gateway.reconciliation.leaseDue(1, [])
     expect(busy[0]?.accountId).toBe(many.accountId)
-    const [next] = await fresh.reconciliation.claim(1, busy)
+    const [next] = await fresh.reconciliation.leaseDue(1, busy)
     expect(next?.accountId).toBe(few.accountId)
     await fresh.close()
   })
@@ -95,36 +95,36 @@ describe('an account with many due instances', () => {
   it('waits for its turn while it has more running work than an account with few due instances', async () => {
     await clearDue()
     const some = await createDueInstances(gateway, 20, timeAgo(minutesToMs(10)))
-    const busy = await gateway.reconciliation.claim(7, [])
+    const busy = await gateway.reconciliation.leaseDue(7, [])
     const few = await createDueInstances(gateway, 2, timeAgo(1_000))
-    const leases = await gateway.reconciliation.claim(3, busy)
+    const leases = await gateway.reconciliation.leaseDue(3, busy)
     expect(leases.map(({ accountId }) => accountId).toSorted()).toEqual(
       [some, few, few].map(a => a.accountId).toSorted(),
     )
   })
 })
 
-it('serves each of many accounts in every round, and claims all due work', async () => {
+it('serves each of many accounts in every round, and leases all due work', async () => {
   await clearDue()
   const accountIds: number[] = []
   for (let index = 0; index < 12; index += 1) {
     const { accountId } = await createDueInstances(gateway, 20, timeAgo(minutesToMs(20 - index)))
     accountIds.push(accountId)
   }
-  const order = (await claimAll({ concurrency: 1, until: () => false })).flat().map(({ accountId }) => accountId)
+  const order = (await leaseAll({ concurrency: 1, until: () => false })).flat().map(({ accountId }) => accountId)
   expect(order.length).toBe(12 * 20)
-  // Later rounds have fewer due instances than a claim compares.
+  // Later rounds have fewer due instances than are compared.
   for (let round = 0; round < 14; round += 1) {
     expect(new Set(order.slice(round * 12, round * 12 + 12))).toEqual(new Set(accountIds))
   }
 })
 
-it('shares due work between two gateways that claim at once', async () => {
+it('shares due work between two gateways that lease at once', async () => {
   await clearDue()
   const { ids } = await createDueInstances(gateway, 100, timeAgo(minutesToMs(10)))
   const other = openGateway({ url: database.url, now: clock.now, delayFactor: 0 })
   const rounds = await Promise.all(
-    Array.from({ length: 6 }, (_, index) => (index % 2 ? other : gateway).reconciliation.claim(8)),
+    Array.from({ length: 6 }, (_, index) => (index % 2 ? other : gateway).reconciliation.leaseDue(8)),
   )
   await other.close()
   const taken = rounds.flat().map(({ instanceId }) => instanceId)

@@ -43,7 +43,7 @@ describe('idempotency keys', () => {
     expect(await readKeys()).toEqual(['alive 1'])
   })
 
-  it('are skipped while a request claims one of them again', async () => {
+  it('are skipped while a request reserves one of them again', async () => {
     await app.sql('DELETE FROM idempotency_keys')
     await insertKeys(dayMs, 'held')
     await insertKeys(dayMs, 'free')

@@ -57,14 +57,14 @@ describe('due work', () => {
 
   const readDue = async (kind: string) => (await measure()).due.find(due => due.kind === kind)
 
-  it('on instances is counted, with the wait of the oldest, until a gateway claims it', async () => {
+  it('on instances is counted, with the wait of the oldest, until a gateway leases it', async () => {
     expect(await readDue('instances')).toEqual({ kind: 'instances', count: 0, lagSeconds: 0 })
     await rentals.rent(key)
     app.clock.advance(20_000)
     await rentals.rent(key)
     app.clock.advance(10_000)
     expect(await readDue('instances')).toEqual({ kind: 'instances', count: 2, lagSeconds: 30 })
-    await gateway.reconciliation.claim(1)
+    await gateway.reconciliation.leaseDue(1)
     expect(await readDue('instances')).toMatchObject({ count: 1 })
     app.clock.advance(31_000)
     await app.runUntilIdle()

@@ -102,7 +102,7 @@ type Plan = {
   Plans?: Plan[]
 }
 
-/** A claim walks this index from its beginning, until it finds the next account with a due instance. */
+/** Leasing walks this index from its beginning, until it finds the next account with a due instance. */
 const fairTurnIndex = 'instances_due_of_account'
 
 const largeTables = ['instances', 'meters', 'ledger_entries', 'events', 'gpus', 'machines', 'offers', 'accounts']

@@ -69,7 +69,7 @@ const runningFinding: Finding = {
   status: 'running',
   reason: undefined,
   ran: true,
-  inactive: false,
+  usesGpus: true,
   gone: false,
   dueAt: null,
   ...healthyFinding,
@@ -81,25 +81,25 @@ describe('a lease', () => {
     const ids = []
     for (let index = 0; index < 8; index += 1) ids.push(await rentGpu(index))
     const gateways = [liveGateway(), other as Gateway]
-    const claimed = await Promise.all([...gateways, ...gateways].map(({ reconciliation }) => reconciliation.claim(3)))
-    const taken = claimed.flat()
+    const leased = await Promise.all([...gateways, ...gateways].map(({ reconciliation }) => reconciliation.leaseDue(3)))
+    const taken = leased.flat()
     expect(new Set(taken.map(({ instanceId }) => instanceId)).size).toBe(taken.length)
-    const rest = await liveGateway().reconciliation.claim(100)
+    const rest = await liveGateway().reconciliation.leaseDue(100)
     expect([...taken, ...rest].map(({ instanceId }) => instanceId).sort()).toEqual(ids.sort())
-    expect(await other?.reconciliation.claim(100)).toEqual([])
+    expect(await other?.reconciliation.leaseDue(100)).toEqual([])
     clock.advance(29_999)
-    expect(await other?.reconciliation.claim(100)).toEqual([])
+    expect(await other?.reconciliation.leaseDue(100)).toEqual([])
     clock.advance(1)
-    expect(await other?.reconciliation.claim(100)).toHaveLength(8)
+    expect(await other?.reconciliation.leaseDue(100)).toHaveLength(8)
   })
 
   it('that another gateway has taken over allows no more writes', async () => {
     await listMachineWithGpus(1)
     const id = await rentGpu(0)
-    const [old] = (await liveGateway().reconciliation.claim(100)).filter(({ instanceId }) => instanceId === id)
+    const [old] = (await liveGateway().reconciliation.leaseDue(100)).filter(({ instanceId }) => instanceId === id)
     if (!old) throw new Error('The instance is not due.')
     clock.advance(30_000)
-    const taken = (await other?.reconciliation.claim(100))?.find(({ instanceId }) => instanceId === id)
+    const taken = (await other?.reconciliation.leaseDue(100))?.find(({ instanceId }) => instanceId === id)
     const before = await readInstance(id)
     await liveGateway().reconciliation.record(old, runningFinding)
     await liveGateway().reconciliation.postpone(old, clock.now())
@@ -131,7 +131,7 @@ describe('a lease', () => {
         },
       }),
     })
-    const [lease] = (await slow.reconciliation.claim(100)).filter(({ instanceId }) => instanceId === id)
+    const [lease] = (await slow.reconciliation.leaseDue(100)).filter(({ instanceId }) => instanceId === id)
     if (!lease) throw new Error('It is not due.')
     await slow.reconcile(lease)
     await slow.close()
@@ -141,7 +141,7 @@ describe('a lease', () => {
   })
 })
 
-it('ends a call of the driver before the lease expires', async () => {
+it('ends a call of the provider before the lease expires', async () => {
   await listMachineWithGpus(1)
   const id = await rentGpu(0)
   await drainGateway()
@@ -160,7 +160,7 @@ it('ends a call of the driver before the lease expires', async () => {
       },
     }),
   })
-  const [lease] = (await slow.reconciliation.claim(100)).filter(({ instanceId }) => instanceId === id)
+  const [lease] = (await slow.reconciliation.leaseDue(100)).filter(({ instanceId }) => instanceId === id)
   if (!lease) throw new Error('It is not due.')
   limits.mockClear()
   await slow.reconcile(lease)

@@ -128,7 +128,7 @@ describe('the events of an instance', () => {
     await idle()
     await gateway.services.instances.destroy(rival, [high])
     // In this order. Otherwise the low bidder may first wait for the container of the high one to go.
-    const leases = await gateway.reconciliation.claim(100)
+    const leases = await gateway.reconciliation.leaseDue(100)
     for (const id of [high, low])
       await gateway.reconcile(leases.find(({ instanceId }) => instanceId === id) as InstanceLease)
     await idle()

@@ -56,7 +56,7 @@ const containerState = async (id: bigint) => (await gateway.provider.observe(id,
 const update = (id: bigint, targetState: 'running' | 'stopped') =>
   gateway.services.instances.update(actor, [id], { targetState })
 
-/** Another gateway whose driver has some calls replaced. */
+/** Another gateway whose provider has some calls replaced. */
 const openGatewayWith = (calls: (provider: Provider) => Partial<Provider>) =>
   openGateway({
     ...{ url: testDatabase.url, now: clock.now },
@@ -67,7 +67,7 @@ const failCall = async () => {
 }
 
 describe('the GPUs of a starting instance', () => {
-  it('stay held while the driver does not see the start yet', async () => {
+  it('stay held while the provider does not see the start yet', async () => {
     const id = await rent('simulated/slow-pull:5')
     await advanceClock(0)
     let seen: Observed | undefined

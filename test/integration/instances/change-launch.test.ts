@@ -40,7 +40,7 @@ async function containerLaunchOf(id: number) {
   return { image, args, env, onStart, mode, at: Number(prepared_at) }
 }
 
-/** The container spec that a driver gets, including secrets. */
+/** The container spec that a provider gets, including secrets. */
 async function specOf(id: number) {
   const gateway = openGateway({ url: app.database.url, now: app.clock.now })
   const spec = await gateway.reconciliation.loadSpec({ instanceId: BigInt(id) } as InstanceLease)
@@ -48,7 +48,7 @@ async function specOf(id: number) {
   return spec
 }
 
-/** Runs another gateway, and calls `happen` within the first call of its driver. */
+/** Runs another gateway, and calls `happen` within the first call of its provider. */
 async function changingWithin(verb: 'ensure' | 'observe', happen: () => Promise<unknown>) {
   let happened = 0
   const gateway = openGateway({

@@ -131,7 +131,10 @@ describe('a bid', () => {
     const refused = await refusalOf(gateway.rent(actor, other, bid(210_000_000n, { cancelUnavailable: true })))
     expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', details: { cancelUnavailable: true } })
     const high = await gateway.rent(actor, other, bid(210_000_001n, { cancelUnavailable: true }))
-    expect([high.granted, (await gateway.services.instances.byIds(actor, [low.id]))[0]?.granted]).toEqual([true, false])
+    expect([high.holdsGpus, (await gateway.services.instances.byIds(actor, [low.id]))[0]?.holdsGpus]).toEqual([
+      true,
+      false,
+    ])
     await gateway.close()
   })
 

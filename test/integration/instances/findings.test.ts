@@ -53,7 +53,7 @@ async function idle(): Promise<void> {
 
 async function leaseOf(id: bigint): Promise<InstanceLease> {
   await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
-  const lease = (await gateway.reconciliation.claim(100)).find(({ instanceId }) => instanceId === id)
+  const lease = (await gateway.reconciliation.leaseDue(100)).find(({ instanceId }) => instanceId === id)
   if (!lease) throw new Error(`Instance ${id} is not due.`)
   return lease
 }
@@ -72,7 +72,7 @@ const goneFinding: Finding = {
   status: 'stopped',
   reason: undefined,
   ran: false,
-  inactive: true,
+  usesGpus: false,
   gone: true,
   dueAt: null,
   ...quietFinding,
@@ -84,7 +84,7 @@ describe('a pass that began before a restart was requested', () => {
     await idle()
     const lease = await leaseOf(id)
     await gateway.services.instances[kind](actor, id)
-    const runs = { ...goneFinding, status: 'running' as const, ran: true, inactive: false, gone: false }
+    const runs = { ...goneFinding, status: 'running' as const, ran: true, usesGpus: true, gone: false }
     await gateway.reconciliation.record(lease, { ...runs, restart: null, dueAt: null })
     const [row] = await gateway.sql('SELECT restart, due_at FROM instances WHERE id = $1', [id])
     expect(row).toMatchObject({ restart: kind, due_at: clock.now() })

@@ -24,9 +24,9 @@ const unreachable = new Set<bigint>()
 let commands: [bigint, string][] = []
 let execution: CommandOutput | Error = { exitCode: 0, output: '' }
 
-function withFakeConsole(driver: Provider): Provider {
+function withFakeConsole(provider: Provider): Provider {
   return {
-    ...driver,
+    ...provider,
     async logs(id, { after, tail = maxLogLines }) {
       if (unreachable.has(id)) throw new Error('The machine is silent.')
       const lines = (printed.get(id) ?? []).map((text, number): LogLine => {

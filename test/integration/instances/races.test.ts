@@ -65,7 +65,7 @@ async function read(id: bigint) {
 
 async function leaseOf(id: bigint): Promise<InstanceLease> {
   await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
-  const lease = (await gateway.reconciliation.claim(100)).find(({ instanceId }) => instanceId === id)
+  const lease = (await gateway.reconciliation.leaseDue(100)).find(({ instanceId }) => instanceId === id)
   if (!lease) throw new Error(`Instance ${id} is not due.`)
   return lease
 }
@@ -74,13 +74,13 @@ const waiting: Finding = {
   status: 'scheduling',
   reason: undefined,
   ran: false,
-  inactive: true,
+  usesGpus: false,
   gone: false,
   dueAt: null,
   ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
 }
 
-describe('a claim of due instances', () => {
+describe('leasing due instances', () => {
   it('does not miss a grant that happens while it reads', async () => {
     const [holder] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
@@ -89,7 +89,7 @@ describe('a claim of due instances', () => {
     const winner = await rentBlock(0, 1)
     await start(holder)
     await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [winner])
-    // The trigger pauses the claim after it began to read and before it has locked a row.
+    // The trigger pauses the statement after it began to read and before it has locked a row.
     await gateway.sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF current_query() LIKE '%SKIP LOCKED%' THEN PERFORM pg_advisory_xact_lock(7); END IF; RETURN NULL; END $$`)
     await gateway.sql('CREATE TRIGGER pause BEFORE UPDATE ON instances FOR EACH STATEMENT EXECUTE FUNCTION pause()')
@@ -193,7 +193,7 @@ describe('locks on instances', () => {
     await gateway.reconciliation.record(lease, { ...waiting, status: 'exited' })
     expect(await read(high)).toMatchObject({ status: 'exited', due_at: clock.now() })
     const ended = await leaseOf(high)
-    await expectsOrder(low, high, () => gateway.reconciliation.updateMarket(ended))
+    await expectsOrder(low, high, () => gateway.reconciliation.catchUpMarket(ended))
   })
 
   it('are taken by id when a market update follows another command', async () => {
@@ -205,7 +205,7 @@ describe('locks on instances', () => {
     await start(low)
     await gateway.sql("UPDATE instances SET target_state = 'running' WHERE id = $1", [high])
     const lease = await leaseOf(low)
-    await expectsOrder(low, high, () => gateway.reconciliation.updateMarket(lease))
+    await expectsOrder(low, high, () => gateway.reconciliation.catchUpMarket(lease))
   })
 
   it('are taken by id when GPUs are granted in another order', async () => {

@@ -172,7 +172,7 @@ describe('two gateways', () => {
     expect(await holders()).toHaveLength(1)
     app.clock.advance(31 * hour)
     const policies = policiesOf(gateway)
-    const lease = (await policies.claimDue(100)).find(({ instanceId }) => instanceId === id)
+    const lease = (await policies.leaseDue(100)).find(({ instanceId }) => instanceId === id)
     if (!lease) throw new Error('The instance is not due.')
     await policies.perform(lease)
     expect(await holders()).toEqual([])
@@ -182,11 +182,11 @@ describe('two gateways', () => {
     const [id] = await rentSome(1)
     const [dead, living] = gateways.map(policiesOf)
     app.clock.advance(7 * hour)
-    const [lease] = (await dead?.claimDue(10)) ?? []
+    const [lease] = (await dead?.leaseDue(10)) ?? []
     expect(lease?.instanceId).toBe(id)
-    expect(await living?.claimDue(10)).toEqual([])
+    expect(await living?.leaseDue(10)).toEqual([])
     app.clock.advance(30_001)
-    const [second] = (await living?.claimDue(10)) ?? []
+    const [second] = (await living?.leaseDue(10)) ?? []
     if (!lease || !second) throw new Error('Nothing was due.')
     await dead?.perform(lease)
     expect(await endEventsOf(Number(id))).toEqual([])

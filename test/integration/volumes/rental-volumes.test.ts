@@ -28,11 +28,11 @@ beforeAll(async () => {
   gateway = openGateway({
     url: testDatabase.url,
     now: clock.now,
-    wrapProvider: driver => ({
-      ...driver,
+    wrapProvider: provider => ({
+      ...provider,
       ensure(spec, signal) {
         specs.set(spec.instanceId, spec)
-        return driver.ensure(spec, signal)
+        return provider.ensure(spec, signal)
       },
     }),
   })

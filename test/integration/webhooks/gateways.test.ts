@@ -106,12 +106,12 @@ describe('two gateways', () => {
     expect(Math.max(...Object.values(most ?? {}))).toBe(2)
   })
 
-  it('never lease more than two deliveries of a webhook, also when they claim at once', async () => {
+  it('never lease more than two deliveries of a webhook, also when they lease at once', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(8)
-    const claim = () => withDeliveries(deliveries => deliveries.claim(10))
-    const taken = (await Promise.all(Array.from({ length: 8 }, claim))).flat()
-    taken.push(...(await claim()), ...(await claim()))
+    const leaseTen = () => withDeliveries(deliveries => deliveries.leaseDue(10))
+    const taken = (await Promise.all(Array.from({ length: 8 }, leaseTen))).flat()
+    taken.push(...(await leaseTen()), ...(await leaseTen()))
     expect(taken).toHaveLength(2)
     expect(new Set(taken.map(({ deliveryId }) => deliveryId)).size).toBe(2)
     expect(await webhooks.deliveries(key, id)).toHaveLength(8)
@@ -120,13 +120,13 @@ describe('two gateways', () => {
   it('count the deliveries in progress again once they have locked the webhook', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(8)
-    // The state after another gateway claimed between the count and the lock of this one.
+    // The state after another gateway leased between the count and the lock of this one.
     const another = async () => {
       const until = new Date(app.clock.now().getTime() + 30_000).toISOString()
       const two = `SELECT id FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} ORDER BY id LIMIT 2`
       await app.sql(`UPDATE webhook_deliveries SET leased_until = '${until}' WHERE id IN (${two})`)
     }
-    expect(await withDeliveries(deliveries => deliveries.claim(10), another)).toEqual([])
+    expect(await withDeliveries(deliveries => deliveries.leaseDue(10), another)).toEqual([])
   })
 })
 
@@ -135,7 +135,7 @@ describe('a gateway that dies after sending an event', () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(1)
     await withDeliveries(async deliveries => {
-      const [lease] = await deliveries.claim(10)
+      const [lease] = await deliveries.leaseDue(10)
       if (!lease) throw new Error('Nothing is due.')
       const send = createWebhookSender({ privateWebhooks: true })
       expect(await send(deliveries.buildRequest(lease), new AbortController().signal)).toEqual({ responseStatus: 204 })
@@ -154,7 +154,7 @@ describe('a gateway that dies after sending an event', () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(1)
     await withDeliveries(async deliveries => {
-      const [lease] = await deliveries.claim(10)
+      const [lease] = await deliveries.leaseDue(10)
       if (!lease) throw new Error('Nothing is due.')
       app.clock.advance(30_000)
       await other.runUntilIdle()
@@ -216,7 +216,7 @@ describe('accounts', () => {
     await causeEvents(4, neighbor)
     await withDeliveries(async deliveries => {
       const urls = async (limit: number) =>
-        (await deliveries.claim(limit)).map(({ url }) => (url.endsWith('/neighbor') ? 'neighbor' : 'mine'))
+        (await deliveries.leaseDue(limit)).map(({ url }) => (url.endsWith('/neighbor') ? 'neighbor' : 'mine'))
       expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbor'])
       // Each has one in progress, so each gets one more.
       expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbor'])

@@ -5,7 +5,7 @@ import { decideChange } from '../../../src/domain/instances/instances.ts'
 import { instanceStatuses, isFinal } from '../../../src/domain/instances/states.ts'
 import { MachineUnreachable } from '../../../src/providers/provider.ts'
 import { createSimulatedProvider } from '../../../src/providers/simulated-provider.ts'
-import { type Desired, makePlan, type Plan } from '../../../src/reconciler/plan.ts'
+import { type InstanceState, makePlan, type Plan } from '../../../src/reconciler/plan.ts'
 import { machineError } from '../../../src/reconciler/reasons.ts'
 import { containerSpec } from '../../contract/provider.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'
@@ -28,14 +28,14 @@ const images = fc.constantFrom(
   ...['simulated/slow-start:7200', 'simulated/slow-start:60', 'simulated/crash:100', 'simulated/exit'],
 )
 
-/** The desired state without durations. */
-type Facts = Omit<Desired, 'unreachableMs' | 'loadingMs' | 'stoppingMs'>
+/** The state of an instance without durations. */
+type Facts = Omit<InstanceState, 'unreachableMs' | 'loadingMs' | 'stoppingMs'>
 /** The same with the stored instants. */
 type Row = Facts & { unreachableAt: Date | null; statusChangedAt: Date }
 
 const facts: fc.Arbitrary<Facts> = fc.record({
   targetState: fc.constantFrom('running' as const, 'stopped' as const),
-  granted: fc.boolean(),
+  holdsGpus: fc.boolean(),
   interruptible: fc.boolean(),
   destroyed: fc.boolean(),
   status: fc.constantFrom(...instanceStatuses),
@@ -70,7 +70,7 @@ class Refusal extends Error {}
 function createTestBench(image = 'ubuntu') {
   const clock = manualClock()
   const { world, ...tricks } = createMemoryWorld()
-  const driver = createSimulatedProvider({ world, now: clock.now, delayFactor: 1 })
+  const provider = createSimulatedProvider({ world, now: clock.now, delayFactor: 1 })
   const signal = AbortSignal.timeout(60_000)
   const spec = { ...containerSpec(id), launch: { ...containerSpec(id).launch, image } }
   let refusals = 0
@@ -81,12 +81,12 @@ function createTestBench(image = 'ubuntu') {
       refusals -= 1
       throw new Refusal()
     }
-    if (verb === 'ensure') await driver.ensure(spec, signal)
-    else if (verb === 'setSshKeys') await driver.setSshKeys({ instanceId: id, sshKeys: sshKeys ?? [] }, signal)
-    else await driver[verb](id, signal)
+    if (verb === 'ensure') await provider.ensure(spec, signal)
+    else if (verb === 'setSshKeys') await provider.setSshKeys({ instanceId: id, sshKeys: sshKeys ?? [] }, signal)
+    else await provider[verb](id, signal)
   }
   return {
-    ...{ clock, ...tricks, tell, observe: () => driver.observe(id, signal) },
+    ...{ clock, ...tricks, tell, observe: () => provider.observe(id, signal) },
     /** Refuses the next `count` steps. */
     refuse: (count: number) => {
       refusals = count
@@ -99,7 +99,7 @@ function createTestBench(image = 'ubuntu') {
 }
 type TestBench = ReturnType<typeof createTestBench>
 
-function desiredOf({ unreachableAt, statusChangedAt, ...facts }: Row, now: Date): Desired {
+function instanceStateOf({ unreachableAt, statusChangedAt, ...facts }: Row, now: Date): InstanceState {
   const since = (instant: Date | null) => (instant ? now.getTime() - instant.getTime() : 0)
   const loadingMs = since(facts.status === 'loading' ? statusChangedAt : null)
   const stoppingMs = since(facts.status === 'stopping' ? statusChangedAt : null)
@@ -122,18 +122,18 @@ async function callMachine<Answer>(call: Promise<Answer>): Promise<Answer | 'unr
 /** One pass of the reconciler: observes, performs steps, and records the result when no step is left. */
 async function runPass(bench: TestBench, row: Row): Promise<{ row: Row; observed: Observed; settled: boolean }> {
   const now = bench.clock.now()
-  let desired = desiredOf(row, now)
+  let instance = instanceStateOf(row, now)
   let cut = false
   for (let turn = 0; turn < 10; turn += 1) {
     const seen = cut ? 'unreachable' : await callMachine(bench.observe())
     const observed: Observed = typeof seen === 'string' ? { state: 'unreachable' } : seen
-    const next = makePlan(desired, observed, limits)
-    const [step] = next.steps
-    if (step === undefined) return { ...recordPass(row, observed, next, now), observed }
-    const answer = await callMachine(bench.tell(step, desired.sshKeys))
+    const next = makePlan(instance, observed, limits)
+    const { step } = next
+    if (step === null) return { ...recordPass(row, observed, next, now), observed }
+    const answer = await callMachine(bench.tell(step, instance.sshKeys))
     if (answer === 'refused') return { ...recordPass(row, observed, { ...next, reason: machineError }, now), observed }
     cut = answer === 'unreachable'
-    if (step === 'start' && !cut) desired = { ...desired, status: 'loading', loadingMs: 0, refused: false }
+    if (step === 'start' && !cut) instance = { ...instance, status: 'loading', loadingMs: 0, refused: false }
   }
   throw new Error('The pass did not end.')
 }
@@ -172,74 +172,72 @@ function waitFor(clock: ManualClock, observed: Observed): void {
 }
 
 describe('a plan', () => {
-  /** Checks a rule for every desired state, observation and waiting time. */
-  function always(rule: (desired: Desired, observed: Observed, next: Plan) => void): void {
+  /** Checks a rule for every instance state, observation and waiting time. */
+  function always(rule: (instance: InstanceState, observed: Observed, next: Plan) => void): void {
     const property = fc.property(facts, times, observations, (facts, times, observed) => {
-      const desired = { ...facts, ...times }
-      rule(desired, observed, makePlan(desired, observed, limits))
+      const instance = { ...facts, ...times }
+      rule(instance, observed, makePlan(instance, observed, limits))
     })
     fc.assert(property, { seed, numRuns: numRuns * 25 })
   }
-  const mayRun = ({ destroyed, status, targetState, granted }: Desired) =>
-    !destroyed && !isFinal(status) && targetState === 'running' && granted
+  const mayRun = ({ destroyed, status, targetState, holdsGpus }: InstanceState) =>
+    !destroyed && !isFinal(status) && targetState === 'running' && holdsGpus
 
-  it('has at most one step, and none when it is settled', () => {
-    always((_desired, _observed, { steps, status, settled }) => {
+  it('has no step when it is settled', () => {
+    always((_instance, _observed, { step, status, settled }) => {
       expect(instanceStatuses).toContain(status)
-      expect(steps.length).toBeLessThanOrEqual(settled ? 0 : 1)
+      if (settled) expect(step).toBeNull()
     })
   })
 
   it('changes a status only with a reason, and never a final one', () => {
-    always((desired, _, { status, reason }) => {
-      if (status === desired.status) return
+    always((instance, _, { status, reason }) => {
+      if (status === instance.status) return
       expect(reason).toMatchObject({ code: expect.any(String), message: expect.any(String) })
-      expect(isFinal(desired.status)).toBe(false)
+      expect(isFinal(instance.status)).toBe(false)
     })
   })
 
   it('starts only instances that may run', () => {
-    always((desired, _, { steps }) => {
-      if (mayRun(desired)) return
-      for (const step of ['ensure', 'setSshKeys', 'start'] as const) expect(steps).not.toContain(step)
+    always((instance, _, { step }) => {
+      if (mayRun(instance)) return
+      expect(['ensure', 'setSshKeys', 'start']).not.toContain(step)
     })
   })
 
   it('removes only containers of destroyed or recycled instances', () => {
-    always(({ destroyed, restart }, _, { steps }) => {
-      if (steps.includes('remove')) expect(destroyed || restart === 'recycle').toBe(true)
+    always(({ destroyed, restart }, _, { step }) => {
+      if (step === 'remove') expect(destroyed || restart === 'recycle').toBe(true)
     })
   })
 
   it('starts no instance that a restart must stop first', () => {
-    always(({ restart }, { state }, { steps }) => {
-      if (restart === 'reboot' || restart === 'recycle') {
-        for (const step of ['ensure', 'start'] as const) {
-          if (steps.includes(step)) expect([restart, state]).toEqual(['reboot', 'absent'])
-        }
+    always(({ restart }, { state }, { step }) => {
+      if ((restart === 'reboot' || restart === 'recycle') && (step === 'ensure' || step === 'start')) {
+        expect([restart, state]).toEqual(['reboot', 'absent'])
       }
     })
   })
 
   it('has no step for a machine that does not answer, and is not settled', () => {
-    always((_, observed, { steps, settled }) => {
-      if (observed.state === 'unreachable') expect([steps, settled]).toEqual([[], false])
+    always((_, observed, { step, settled }) => {
+      if (observed.state === 'unreachable') expect([step, settled]).toEqual([null, false])
     })
   })
 
   it('marks an instance offline only when its machine was silent for the whole grace period', () => {
-    always((desired, { state }, { status }) => {
-      if (desired.destroyed || isFinal(desired.status)) return
-      expect(status === 'offline').toBe(state === 'unreachable' && desired.unreachableMs >= limits.offlineGraceMs)
+    always((instance, { state }, { status }) => {
+      if (instance.destroyed || isFinal(instance.status)) return
+      expect(status === 'offline').toBe(state === 'unreachable' && instance.unreachableMs >= limits.offlineGraceMs)
     })
   })
 
   it('applies the start timeout only to an instance that was loading or stopping that long', () => {
-    always((desired, _, { reason }) => {
+    always((instance, _, { reason }) => {
       if (reason?.code !== 'START_TIMEOUT') return
-      expect(desired).toMatchObject({ targetState: 'running', granted: true, destroyed: false })
-      const { loadingMs, stoppingMs } = desired
-      const ms = { loading: loadingMs, stopping: stoppingMs }[desired.status as string]
+      expect(instance).toMatchObject({ targetState: 'running', holdsGpus: true, destroyed: false })
+      const { loadingMs, stoppingMs } = instance
+      const ms = { loading: loadingMs, stopping: stoppingMs }[instance.status as string]
       expect(ms).toBeGreaterThanOrEqual(limits.startTimeoutMs)
     })
   })
@@ -278,11 +276,11 @@ describe('a reconciled instance', () => {
         // A running container may end on its own, which the next pass observes.
         if (end.observed.state !== 'running') world.clock.advance(7_200_000)
         const observed = await world.observe()
-        expect(makePlan(desiredOf(end.row, world.clock.now()), observed, limits)).toMatchObject({
-          steps: [],
+        expect(makePlan(instanceStateOf(end.row, world.clock.now()), observed, limits)).toMatchObject({
+          step: null,
           settled: true,
         })
-        expect(makePlan(desiredOf(end.row, world.clock.now()), observed, limits).status).toBe(end.row.status)
+        expect(makePlan(instanceStateOf(end.row, world.clock.now()), observed, limits).status).toBe(end.row.status)
         checkEnd(end.row, observed, first)
       })
       await fc.assert(property, { seed, numRuns })
@@ -327,7 +325,7 @@ describe('a reconciled instance', () => {
         const world = createTestBench(image)
         await liveThrough(world, past)
         const { facts, ...others } = given
-        let row = rowOf({ ...facts, ...others, targetState: 'running', granted: true, destroyed: false }, world)
+        let row = rowOf({ ...facts, ...others, targetState: 'running', holdsGpus: true, destroyed: false }, world)
         world.refuseEvery(verb)
         for (let minutes = 0; minutes < 90; minutes += 1) {
           row = (await runPass(world, row)).row
@@ -352,8 +350,8 @@ describe('a reconciled instance', () => {
     return last
   }
 
-  function checkEnd(end: Row, observed: Observed, { destroyed, targetState, granted, status, sshKeys }: Row): void {
-    const mayRun = !destroyed && !isFinal(status) && targetState === 'running' && granted
+  function checkEnd(end: Row, observed: Observed, { destroyed, targetState, holdsGpus, status, sshKeys }: Row): void {
+    const mayRun = !destroyed && !isFinal(status) && targetState === 'running' && holdsGpus
     if (mayRun && observed.state === 'running' && sshKeys)
       expect(observed.sshKeys.toSorted()).toEqual(sshKeys.toSorted())
     if (observed.state === 'running') expect(end.restart).toBeNull()
@@ -368,7 +366,7 @@ describe('a reconciled instance', () => {
 type Disturbance =
   | { kind: 'update'; targetState: 'running' | 'stopped' }
   | { kind: 'destroy' | 'exit' | 'lose' | 'pass' }
-  | { kind: 'grant'; granted: boolean }
+  | { kind: 'grant'; holdsGpus: boolean }
   | { kind: 'plug'; out: boolean }
   | { kind: 'wait'; ms: number }
   | { kind: 'keys'; sshKeys: string[] }
@@ -378,8 +376,8 @@ const disturbances: fc.Arbitrary<Disturbance> = fc.oneof(
   fc.constantFrom<Disturbance>(
     { kind: 'update', targetState: 'running' },
     { kind: 'update', targetState: 'stopped' },
-    { kind: 'grant', granted: true },
-    { kind: 'grant', granted: false },
+    { kind: 'grant', holdsGpus: true },
+    { kind: 'grant', holdsGpus: false },
     { kind: 'exit' },
     { kind: 'plug', out: true },
     { kind: 'plug', out: false },
@@ -420,7 +418,7 @@ describe('an instance with a final status', () => {
 
   const freshFacts: Facts = {
     targetState: 'running',
-    granted: true,
+    holdsGpus: true,
     interruptible: false,
     destroyed: false,
     status: 'created',
@@ -441,7 +439,7 @@ describe('an instance with a final status', () => {
       case 'destroy':
         return { ...row, destroyed: true }
       case 'grant':
-        return { ...row, granted: happening.granted }
+        return { ...row, holdsGpus: happening.holdsGpus }
       case 'exit':
         world.exit(id, 1, world.clock.now())
         return row

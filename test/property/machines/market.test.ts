@@ -47,7 +47,7 @@ describe('the market', () => {
         expect(new Set(gpus).size).toBe(gpus.length)
         for (const claim of claims) {
           if (!granted.includes(claim)) expect(granted.some(other => sharesGpu(claim, other))).toBe(true)
-          if (claim.hasGpus && !claim.interruptible) expect(granted).toContain(claim)
+          if (claim.holdsGpus && !claim.interruptible) expect(granted).toContain(claim)
         }
       })
       fc.assert(property, { seed, numRuns })
@@ -60,7 +60,7 @@ describe('the market', () => {
     () => {
       const property = fc.property(machines, ({ claims }) => {
         const granted = selectGranted(claims)
-        const after = claims.map(claim => ({ ...claim, hasGpus: granted.includes(claim) }))
+        const after = claims.map(claim => ({ ...claim, holdsGpus: granted.includes(claim) }))
         expect(idsOf(selectGranted(after))).toEqual(idsOf(granted))
       })
       fc.assert(property, { seed, numRuns })
@@ -80,7 +80,7 @@ describe('a history of rentals', () => {
           if (action.kind !== 'rent') model.apply(action)
           else if (model.isRentable(action.block)) model.rent(BigInt(index), action)
           // The holders of the last grant, and not those of the model.
-          const claims = model.claims().map(claim => ({ ...claim, hasGpus: holders.has(claim.instanceId) }))
+          const claims = model.claims().map(claim => ({ ...claim, holdsGpus: holders.has(claim.instanceId) }))
           const granted = selectGranted(claims)
           holders = new Set(granted.map(({ instanceId }) => instanceId))
           const held = new Set(model.holders().filter(holder => holder !== null))
@@ -105,11 +105,11 @@ describe('a history of rentals', () => {
   function arriving(claims: Claim[]): bigint[] {
     let there: Claim[] = []
     for (const claim of claims) {
-      there.push({ ...claim, hasGpus: false })
+      there.push({ ...claim, holdsGpus: false })
       const granted = selectGranted(there)
-      there = there.map(each => ({ ...each, hasGpus: granted.includes(each) }))
+      there = there.map(each => ({ ...each, holdsGpus: granted.includes(each) }))
     }
-    return idsOf(there.filter(({ hasGpus }) => hasGpus))
+    return idsOf(there.filter(({ holdsGpus }) => holdsGpus))
   }
 
   it(

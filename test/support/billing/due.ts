@@ -10,7 +10,7 @@ export async function performDueBilling({ database }: DataDeps, accountId: numbe
   const work = dueBillingServices({ database, log: pino({ enabled: false }) }, { debtGraceMs: 48 * 3_600_000 })
   await database.rows(Prisma.sql`UPDATE accounts SET billing_due_at = ${database.now} WHERE id = ${accountId}`)
   for (;;) {
-    const leases = await work.claimDue(100)
+    const leases = await work.leaseDue(100)
     if (leases.length === 0) break
     for (const lease of leases) await work.perform(lease)
   }

@@ -1,7 +1,7 @@
 import type { Provider } from '../../../src/providers/provider.ts'
 import { openGateway } from '../gateways.ts'
 
-/** Ways in which a call of the driver fails or kills its gateway. */
+/** Ways in which a call of the provider fails or kills its gateway. */
 export const crashModes: Record<string, (act: () => Promise<unknown>, die: () => Promise<never>) => Promise<unknown>> =
   {
     'fails before it acts': async () => {
@@ -18,7 +18,7 @@ export const crashModes: Record<string, (act: () => Promise<unknown>, die: () =>
     },
   }
 
-/** A gateway that crashes at the given call of its driver. */
+/** A gateway that crashes at the given call of its provider. */
 export function openCrashingGateway(url: string, now: () => Date, crashAtCall: number, crashMode: string) {
   let calls = 0
   let resolveCrashed = () => {}

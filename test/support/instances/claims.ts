@@ -24,7 +24,7 @@ export function aListedMachine(facts: Partial<MachineAttributes> = {}): Machine 
 export function aClaim(facts: Partial<Claim> = {}): Claim {
   const block = { firstGpu: 0, numGpus: 1 }
   const terms = { interruptible: false, computeNanos: 400_000_000n }
-  return { instanceId: 1n, ...block, ...terms, claimedAt: new Date(0), hasGpus: false, ...facts }
+  return { instanceId: 1n, ...block, ...terms, claimedAt: new Date(0), holdsGpus: false, ...facts }
 }
 
 export function gpusOf({ firstGpu, numGpus }: Block): number[] {
@@ -49,9 +49,9 @@ export function arbitraryClaims(numGpus: number): fc.Arbitrary<Claim[]> {
   return fc.array(claim, { maxLength: 20 }).map(drawn => {
     const claims: Claim[] = []
     for (const [index, { block, interruptible, gpuNanos, extraNanos, claimedAt, mayHold }] of drawn.entries()) {
-      const hasGpus = mayHold && !claims.some(other => other.hasGpus && sharesGpu(other, block))
+      const holdsGpus = mayHold && !claims.some(other => other.holdsGpus && sharesGpu(other, block))
       const computeNanos = gpuNanos * BigInt(block.numGpus) + extraNanos
-      claims.push({ instanceId: BigInt(index + 1), ...block, interruptible, computeNanos, claimedAt, hasGpus })
+      claims.push({ instanceId: BigInt(index + 1), ...block, interruptible, computeNanos, claimedAt, holdsGpus })
     }
     return claims
   })
@@ -61,7 +61,7 @@ export function arbitraryClaims(numGpus: number): fc.Arbitrary<Claim[]> {
 function comesBefore(a: Claim, b: Claim): boolean {
   if (!a.interruptible && b.interruptible) return true
   if (a.interruptible && !b.interruptible) return false
-  if (!a.interruptible && a.hasGpus !== b.hasGpus) return a.hasGpus
+  if (!a.interruptible && a.holdsGpus !== b.holdsGpus) return a.holdsGpus
   const perGpu = ({ computeNanos, numGpus }: Claim) => (computeNanos * 720_720n) / BigInt(numGpus)
   if (a.interruptible && perGpu(a) !== perGpu(b)) return perGpu(a) > perGpu(b)
   if (a.claimedAt.getTime() !== b.claimedAt.getTime()) return a.claimedAt < b.claimedAt

@@ -1,7 +1,7 @@
 import type { Container } from '../../../src/providers/simulated-container.ts'
 import type { SimulatedWorld } from '../../../src/providers/simulated-world.ts'
 
-/** The world of the simulated driver, in memory. */
+/** The world of the simulated provider, in memory. */
 export function createMemoryWorld() {
   const rows = new Map<bigint, { container: Container; revision: string }>()
   const outages = new Set<number>()

@@ -80,7 +80,7 @@ function statusOf(row: Row, holds: boolean): unknown {
   return row['status'] === 'created' ? 'created' : 'stopped'
 }
 
-function claimOf(row: Row, hasGpus: boolean): Claim {
+function claimOf(row: Row, holdsGpus: boolean): Claim {
   return {
     instanceId: BigInt(row['id'] as string),
     firstGpu: row['first_gpu'] as number,
@@ -88,7 +88,7 @@ function claimOf(row: Row, hasGpus: boolean): Claim {
     interruptible: row['interruptible'] as boolean,
     computeNanos: BigInt(row['compute_nanos'] as string),
     claimedAt: row['claimed_at'] as Date,
-    hasGpus,
+    holdsGpus,
   }
 }
 

@@ -62,7 +62,7 @@ export function aMarketModel(numGpus: number) {
   const wanting = () => contenders.filter(({ wants, ended, destroyed }) => wants && !ended && !destroyed)
   function updateGrants(): void {
     const granted = expectedGrants(wanting())
-    for (const contender of contenders) contender.hasGpus = granted.includes(contender)
+    for (const contender of contenders) contender.holdsGpus = granted.includes(contender)
   }
 
   return {
@@ -70,18 +70,18 @@ export function aMarketModel(numGpus: number) {
     pick: (number: number): Contender | undefined => contenders[number % Math.max(contenders.length, 1)],
     /** Whether a block is on the market. */
     isRentable: (block: Block) =>
-      contenders.every(other => !other.hasGpus || other.interruptible || !sharesGpu(other, block)),
+      contenders.every(other => !other.holdsGpus || other.interruptible || !sharesGpu(other, block)),
     claims: wanting,
     /** The holder of each GPU. */
     holders(): (bigint | null)[] {
       return gpusOf({ firstGpu: 0, numGpus }).map(gpu => {
-        const holder = contenders.find(contender => contender.hasGpus && gpusOf(contender).includes(gpu))
+        const holder = contenders.find(contender => contender.holdsGpus && gpusOf(contender).includes(gpu))
         return holder?.instanceId ?? null
       })
     },
     rent(instanceId: bigint, { block, bidNanos, stopped }: Extract<MarketAction, { kind: 'rent' }>): void {
       const price = { interruptible: bidNanos !== undefined, computeNanos: bidNanos ?? 400_000_000n }
-      const state = { wants: !stopped, ended: false, destroyed: false, hasGpus: false }
+      const state = { wants: !stopped, ended: false, destroyed: false, holdsGpus: false }
       contenders.push({ instanceId, ...block, ...price, ...state, claimedAt: new Date(time) })
       updateGrants()
     },

@@ -93,18 +93,18 @@ export async function openMarketSite() {
   /** Ends the container. The next pass grants its GPUs to others. */
   async function end(id: bigint): Promise<void> {
     const gone: Finding = {
-      ...{ status: 'exited', reason: undefined, ran: false, inactive: true, gone: false, dueAt: null },
+      ...{ status: 'exited', reason: undefined, ran: false, usesGpus: false, gone: false, dueAt: null },
       ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
     }
-    await gateway.reconciliation.record(await claimLease(id), gone)
-    await gateway.reconciliation.updateMarket(await claimLease(id))
+    await gateway.reconciliation.record(await leaseOf(id), gone)
+    await gateway.reconciliation.catchUpMarket(await leaseOf(id))
     await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [id])
   }
 
   /** Makes the instance due before all others, because no pass has run over those. */
-  async function claimLease(id: bigint): Promise<InstanceLease> {
+  async function leaseOf(id: bigint): Promise<InstanceLease> {
     await gateway.sql("UPDATE instances SET due_at = 'epoch', leased_until = NULL WHERE id = $1", [id])
-    const [lease] = await gateway.reconciliation.claim(1)
+    const [lease] = await gateway.reconciliation.leaseDue(1)
     if (lease?.instanceId !== id) throw new Error(`Instance ${id} is not due first.`)
     return lease
   }

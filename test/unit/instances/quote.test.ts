@@ -26,7 +26,7 @@ function forecast(
 ) {
   const request = { ...input, launch: { ...input.launch, ...launch }, cancelUnavailable }
   const known = { ...facts, target }
-  const claims = [aClaim({ interruptible: true, computeNanos, hasGpus: true })]
+  const claims = [aClaim({ interruptible: true, computeNanos, holdsGpus: true })]
   const { waits, blockers } = forecastRental(decideRent(request, known, at), request, known, claims, at)
   return { waits, codes: blockers.map(({ code }) => code) }
 }

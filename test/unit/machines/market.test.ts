@@ -16,10 +16,10 @@ const bid = (computeNanos: bigint) => ({ interruptible: true, computeNanos })
 describe('the market', () => {
   it.each<[string, Partial<Claim>, Partial<Claim>]>([
     ['on demand before any bid', { claimedAt: late }, { ...bid(9_000_000_000n), claimedAt: early }],
-    ['an on-demand holder before an older on-demand claim', { claimedAt: late, hasGpus: true }, { claimedAt: early }],
-    ['a waiting on-demand claim before a bid that holds the GPUs', {}, { ...bid(9_000_000_000n), hasGpus: true }],
+    ['an on-demand holder before an older on-demand claim', { claimedAt: late, holdsGpus: true }, { claimedAt: early }],
+    ['a waiting on-demand claim before a bid that holds the GPUs', {}, { ...bid(9_000_000_000n), holdsGpus: true }],
     ['the older of two on-demand claims', { claimedAt: early }, { claimedAt: late }],
-    ['the higher bid', { ...bid(300n), claimedAt: late }, { ...bid(200n), claimedAt: early, hasGpus: true }],
+    ['the higher bid', { ...bid(300n), claimedAt: late }, { ...bid(200n), claimedAt: early, holdsGpus: true }],
     ['the higher bid per GPU', bid(300n), { ...bid(598n), numGpus: 2 }],
     [
       'the earlier of equal bids per GPU',
@@ -34,7 +34,7 @@ describe('the market', () => {
   })
 
   it('lets a smaller rental overtake a larger one that waits', () => {
-    const holder = aClaim({ instanceId: 1n, firstGpu: 0, hasGpus: true })
+    const holder = aClaim({ instanceId: 1n, firstGpu: 0, holdsGpus: true })
     const large = aClaim({ instanceId: 2n, firstGpu: 0, numGpus: 4, claimedAt: early })
     const small = aClaim({ instanceId: 3n, firstGpu: 1, claimedAt: late })
     expect(idsOf(selectGranted([holder, large, small]))).toEqual([1n, 3n])
@@ -66,7 +66,7 @@ describe('the minimum bid', () => {
 
   it('is the minimum of the host without rivals, independent of its own bid', () => {
     expect(calculateMinimumBid(own, machine, [])).toBe(400_000_000n)
-    expect(calculateMinimumBid(own, machine, [aClaim({ ...own, ...bid(900_000_000n), hasGpus: true })])).toBe(
+    expect(calculateMinimumBid(own, machine, [aClaim({ ...own, ...bid(900_000_000n), holdsGpus: true })])).toBe(
       400_000_000n,
     )
     expect(calculateMinimumBid(own, machine, [aClaim({ instanceId: 1n, firstGpu: 2 })])).toBe(400_000_000n)
@@ -74,7 +74,7 @@ describe('the minimum bid', () => {
 
   it('is a step above the highest rival bid per GPU, whether or not the rival holds the GPUs now', () => {
     expect(calculateMinimumBid(own, machine, [low, high])).toBe(601_000_000n)
-    const mine = aClaim({ ...own, ...bid(900_000_000n), hasGpus: true })
+    const mine = aClaim({ ...own, ...bid(900_000_000n), holdsGpus: true })
     expect(calculateMinimumBid(own, machine, [mine, low, high])).toBe(601_000_000n)
   })
 

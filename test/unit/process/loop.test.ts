@@ -10,7 +10,7 @@ function createTestLoop(due: string[], options: Partial<LoopOptions<string>> = {
   const done: string[] = []
   const loop = createLoop<string>({
     name: 'a test',
-    claim: async limit => due.splice(0, limit),
+    leaseDue: async limit => due.splice(0, limit),
     work: async item => void done.push(item),
     log,
     ...options,
@@ -26,7 +26,7 @@ describe('a loop', () => {
     expect(await loop.idle()).toBe(false)
   })
 
-  it('claims nothing while it is on hold', async () => {
+  it('leases nothing while it is on hold', async () => {
     const { loop, done } = createTestLoop(['a'])
     loop.hold(true)
     expect(await loop.idle()).toBe(false)
@@ -36,13 +36,13 @@ describe('a loop', () => {
     expect(done).toEqual(['a'])
   })
 
-  it('never exceeds its concurrency, and passes the running items to the claim', async () => {
+  it('never exceeds its concurrency, and passes the running items to `leaseDue`', async () => {
     const due = ['a', 'b', 'c', 'd', 'e']
     const [inHand, busyItems] = [new Set<string>(), [] as string[][]]
     let most = 0
     const { loop } = createTestLoop(due, {
       concurrency: 2,
-      claim: async (limit, busy) => {
+      leaseDue: async (limit, busy) => {
         busyItems.push([...busy])
         return due.splice(0, Math.min(limit, 1))
       },
@@ -58,12 +58,12 @@ describe('a loop', () => {
     expect(busyItems).toContainEqual(['a'])
   })
 
-  it('never claims more items than its concurrency leaves free', async () => {
+  it('never leases more items than its concurrency leaves free', async () => {
     const due = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
     const requestedLimits = new Set<number>()
     const { loop, done } = createTestLoop(due, {
       concurrency: 3,
-      claim: async (limit, busy) => {
+      leaseDue: async (limit, busy) => {
         requestedLimits.add(limit + busy.length)
         return due.splice(0, Math.min(limit, 2))
       },
@@ -74,12 +74,12 @@ describe('a loop', () => {
 
   it.each([0, 1, 2, 3, 4, 5, 6])('reacts to a wake-up %i microtasks after an empty poll', async moments => {
     const due: string[] = []
-    let claims = 0
+    let polls = 0
     const { loop, done } = createTestLoop(due, {
       pollMs: 3_600_000,
-      claim: async limit => {
-        claims += 1
-        if (claims === 1) void waitTurns(moments)
+      leaseDue: async limit => {
+        polls += 1
+        if (polls === 1) void waitTurns(moments)
         return due.splice(0, limit)
       },
     })
@@ -105,7 +105,7 @@ describe('a loop', () => {
     expect(done).toEqual(['b'])
   })
 
-  it('claims nothing more once it stops, and waits for running items', async () => {
+  it('leases nothing more once it stops, and waits for running items', async () => {
     const due = ['a', 'b']
     const { loop, done } = createTestLoop(due, {
       concurrency: 1,
@@ -123,12 +123,12 @@ describe('a loop', () => {
   })
 })
 
-describe('a loop whose claims fail', () => {
-  it('counts as failing after a minute, until a claim succeeds', async () => {
+describe('a loop that cannot lease', () => {
+  it('counts as failing after a minute, until it leases again', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     let broken = true
     const { loop } = createTestLoop([], {
-      claim: async () => {
+      leaseDue: async () => {
         if (broken) throw new Error('No.')
         return []
       },
@@ -167,7 +167,7 @@ describe('several loops', () => {
   })
 
   it('do not wait for a loop that always has work', async () => {
-    const greedy = createTestLoop([], { claim: async () => ['more'], work: async () => void (await turn()) })
+    const greedy = createTestLoop([], { leaseDue: async () => ['more'], work: async () => void (await turn()) })
     const rare = ['once']
     const other = createTestLoop(rare)
     const loops = createLoops([greedy.loop, other.loop])

@@ -27,7 +27,7 @@ export function forecastRental(
   // The newest instance has the highest id.
   const instanceId = 2n ** 63n - 1n
   const { interruptible } = input.terms
-  const claim = { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt: at, hasGpus: false }
+  const claim = { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt: at, holdsGpus: false }
   const waits = !selectGranted([...claims, claim]).includes(claim)
   const isUnavailable = blockers.some(({ code }) => code === 'OFFER_UNAVAILABLE')
   const waitBlockers = waits && input.cancelUnavailable && !isUnavailable ? [offerUnavailable(input)] : []

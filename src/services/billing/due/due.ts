@@ -32,7 +32,7 @@ export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
      * Leases accounts that are due or have an uncharged meter end. Skips accounts that another gateway has leased or
      * another transaction has locked.
      */
-    async claimDue(limit: number): Promise<AccountLease[]> {
+    async leaseDue(limit: number): Promise<AccountLease[]> {
       const { now } = database
       const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${now})`
       const rows = await database.rows(sql`
@@ -103,7 +103,7 @@ export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
   }
 }
 
-/** Whether this lease is still valid. Another gateway may have claimed the account after it expired. */
+/** Whether this lease is still valid. Another gateway may have leased the account after it expired. */
 async function hasLease(tx: Transaction, { accountId, leasedUntil }: AccountLease): Promise<boolean> {
   const rows = await tx.rows(sql`
     SELECT FROM accounts WHERE id = ${accountId} AND billing_leased_until = ${leasedUntil}`)

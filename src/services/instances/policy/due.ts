@@ -1,4 +1,4 @@
-// Claims instances with a due action, and performs it.
+// Leases instances with a due action, and performs it.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
@@ -17,7 +17,7 @@ export function duePolicyServices(deps: FollowDeps) {
   const { database } = deps
   return {
     /** Leases instances with a due action, the longest due first. No other gateway gets them while the lease lasts. */
-    async claimDue(limit: number): Promise<PolicyLease[]> {
+    async leaseDue(limit: number): Promise<PolicyLease[]> {
       const { now } = database
       const rows = await database.rows(sql`
         UPDATE instances SET policy_leased_until = ${leaseEndSql(now)} WHERE id = ANY(ARRAY(

@@ -22,7 +22,7 @@ export function rentManyServices(deps: Deps) {
   return {
     /**
      * Rents several offers with the same input, one after the other, each in its own transaction. A repetition with the
-     * idempotency key returns the rentals again and retries the other offers. The key is claimed with the first rental.
+     * idempotency key returns the rentals again and retries the other offers. The key is reserved with the first rental.
      */
     async rentMany(actor: Actor, input: RentManyInput, idempotencyKey?: string): Promise<RentOutcome[]> {
       authorizeOperation(actor, 'instances.rent')
@@ -51,7 +51,7 @@ export function rentManyServices(deps: Deps) {
 
 function toRefusal(failure: unknown): { error: DomainError } {
   const error = translateDatabaseError(failure)
-  // Another request claimed the key in between, so no further offer can be rented with it.
+  // Another request reserved the key in between, so no further offer can be rented with it.
   if (error instanceof DomainError && error.code !== 'IDEMPOTENCY_KEY_REUSED') return { error }
   throw error
 }

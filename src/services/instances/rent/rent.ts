@@ -20,7 +20,7 @@ import { lockBalance } from '../../billing/balance.ts'
 import { checkSpendLimits } from '../../billing/limits/check.ts'
 import { openMeters } from '../../billing/meters.ts'
 import type { Deps } from '../../deps.ts'
-import { claimBatchKey, type IdempotentRequest, itemKey, runIdempotent } from '../../idempotency.ts'
+import { type IdempotentRequest, itemKey, reserveBatchKey, runIdempotent } from '../../idempotency.ts'
 import { updateMarket } from '../../machines/market.ts'
 import { explainUnavailableOffer } from '../../offers/unavailable.ts'
 import { scheduleNextAction } from '../policy/facts.ts'
@@ -49,7 +49,7 @@ export function rentServices(deps: Deps) {
       const idempotencyKey = batch ? itemKey(deps, batch, String(input.offerId)) : renterKey
       const request = { operation: 'instances.rent', input: canonicalRequest(input), idempotencyKey } as const
       const renting = runIdempotent(deps, actor, request, async tx => {
-        if (batch) await claimBatchKey(tx, deps, actor, batch)
+        if (batch) await reserveBatchKey(tx, deps, actor, batch)
         return await rentInTransaction(tx, deps, actor, { input, renterKey })
       })
       const { result, replayed } = await renting.catch(async (error: unknown) => {

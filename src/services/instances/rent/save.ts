@@ -112,8 +112,8 @@ async function reserveRoom(
   instanceId: bigint,
   { machine, launch, ports }: DecidedRental,
 ): Promise<Machine> {
-  const taken = { diskMb: -(launch.diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
-  const machineAfter = await changeFreeCapacity(tx, machine, taken)
+  const delta = { diskMb: -(launch.diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
+  const machineAfter = await changeFreeCapacity(tx, machine, delta)
   if (ports.length > 0) await bindPorts(tx, machine, instanceId, ports)
   return machineAfter
 }

@@ -253,7 +253,7 @@ describe('many offers', () => {
     expect(await rentMany({ ids: [four], image }, single)).toMatchObject(reused)
   })
 
-  it('do not claim the key when none was rented', async () => {
+  it('do not reserve the key when none was rented', async () => {
     const [one, two] = (await market(0.4, 0.4)) as [number, number]
     const headers = { 'idempotency-key': randomUUID() }
     expect((await rentMany({ ids: [one], image, disk: 1 }, headers)).status).toBe(400)

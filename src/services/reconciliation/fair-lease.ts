@@ -9,19 +9,19 @@ const { sql } = Prisma
 /** Compares this many of the instances that are due the longest. If more are due, accounts take turns. */
 const comparedCount = 64
 
-export type ClaimQuery = { limit: number; busy: readonly InstanceLease[] }
-export type ClaimedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
+export type LeaseQuery = { limit: number; busy: readonly InstanceLease[] }
+export type LeasedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
 
 /**
  * Leases due instances. Among the instances that are due the longest, accounts with the fewest in work come first. If
- * more are due, one account may fill that window and hide the instances of others. So a round-robin goes first: it
- * takes the next instance of each account, but skips accounts that have half of the slots already.
+ * more are due, one account may fill all `comparedCount` places and hide the instances of others. So a round-robin goes
+ * first: it takes the next instance of each account, but skips accounts that have half of the slots already.
  */
-export function createFairClaim(database: Database): (turn: ClaimQuery) => Promise<ClaimedInstances> {
+export function createFairLease(database: Database): (turn: LeaseQuery) => Promise<LeasedInstances> {
   // Each gateway has its own: the round-robin may start at any account.
   let lastAccount = 0
 
-  return async function claim({ limit, busy }) {
+  return async function leaseDue({ limit, busy }) {
     const { now, clock } = database
     const askedMs = performance.now()
     const isFree = sql`i.due_at <= ${now} AND (i.leased_until IS NULL OR i.leased_until <= ${now})`
