@@ -128,7 +128,7 @@ export function createApp(options: AppOptions): App {
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const onNewEpoch = () => log.warn('The database failed over to another server. Event cursors have expired.')
-  const notify = () => signals.notify()
+  const notify = () => wakeUps.notify()
   const onRefusal = (error: unknown) => writes.check(error)
   const listeners = { onIdleError, onNewEpoch, onRefusal, notify }
   const database = openDatabase({ url: databaseUrl, poolSize, ...listeners, now: options.now })
@@ -158,7 +158,7 @@ export function createApp(options: AppOptions): App {
     work.wake()
     feed.wake()
   }
-  const signals = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake })
+  const wakeUps = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let demoKey: string | undefined
 
@@ -224,7 +224,7 @@ export function createApp(options: AppOptions): App {
     countStreams: () => feed.streamCount(),
     startWork() {
       work.start()
-      signals.start()
+      wakeUps.start()
     },
     markNotReady,
     drain: () => {
@@ -239,7 +239,7 @@ export function createApp(options: AppOptions): App {
       delivery.stop()
       writes.stop()
       await work.stop()
-      await signals.stop()
+      await wakeUps.stop()
       await database.close()
     },
   }

@@ -92,7 +92,7 @@ async function attemptTransaction<T>(
     await client.query('COMMIT')
   } catch (error) {
     const isRefused = failureKindOf(error) === 'refused'
-    // Drop the connection: the next one may lead to the promoted server, which can.
+    // Drop the connection: the next one may lead to the promoted server, which accepts writes.
     isBroken = isRefused
     await client.query('ROLLBACK').catch(() => {
       isBroken = true

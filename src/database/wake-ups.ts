@@ -14,7 +14,7 @@ export type WakeUps = {
 /** `wake` wakes only this gateway. */
 export type WakeUpOptions = { url: string; pool: pg.Pool; log: Logger; wake: () => void }
 
-const channel = 'berth_news'
+const channel = 'berth_wake_up'
 /** All commits within this time share one notification to the other gateways. */
 const minNotifyIntervalMs = 20
 const reconnectMs = 2_000
@@ -24,7 +24,7 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
   let notifyTimer: NodeJS.Timeout | undefined
   let reconnectTimer: NodeJS.Timeout | undefined
   let isRunning = false
-  let isListening = true
+  let isOutageLogged = false
 
   function notifyOthers(): void {
     notifyTimer = undefined
@@ -33,7 +33,7 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
   }
 
   async function listen(): Promise<void> {
-    const client = new pg.Client({ connectionString: url, application_name: 'berth signals', keepAlive: true })
+    const client = new pg.Client({ connectionString: url, application_name: 'berth wake-ups', keepAlive: true })
     listener = client
     const lost = (error: Error | undefined) => {
       if (listener !== client) return
@@ -41,9 +41,9 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
       client.end().catch(() => {})
       if (!isRunning) return
       // Logged once per outage, not at each retry.
-      if (isListening)
+      if (!isOutageLogged)
         log.info({ err: error }, 'The connection for wake-ups was lost. The gateway polls until it is back.')
-      isListening = false
+      isOutageLogged = true
       reconnectTimer = setTimeout(listen, reconnectMs)
     }
     client.on('error', lost)
@@ -52,7 +52,7 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
     try {
       await client.connect()
       await client.query(`LISTEN ${channel}`)
-      isListening = true
+      isOutageLogged = false
       // Other gateways may have committed work before this one listened.
       wake()
     } catch (error) {

@@ -7,7 +7,7 @@ import { cursorExpired, type EventCursor } from '../domain/events/cursor.ts'
 import { type Event, isAfter } from '../domain/events/events.ts'
 import { maxStreamMs, type StreamLimits, streamEnded, streamLimits, tooManyStreams } from '../domain/streams.ts'
 import type { Outbox } from '../services/events/outbox.ts'
-import type { Feed, FeedFilter, FeedSubscription, FeedUpdate } from '../services/feed.ts'
+import type { Feed, FeedSubscription, FeedUpdate, Interest } from '../services/feed.ts'
 import { createFollower, type Follower } from './follower.ts'
 import { createTurnScheduler } from './turn-scheduler.ts'
 
@@ -66,7 +66,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     // Logged once, not every second while the database is away.
     if (!failing && !stopped) log.warn({ err: error }, 'Events cannot be read. Retrying.')
     failing = true
-    for (const follower of followers) if (!follower.isAdmitted()) follower.refuse(error)
+    for (const follower of followers) if (!follower.isAdmitted()) follower.fail(error)
   }
 
   async function readOnce(): Promise<void> {
@@ -93,7 +93,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   async function startNewEpoch(admitted: Follower[], { epoch }: EventCursor): Promise<void> {
     await outbox.endEpoch(epoch)
     log.warn({ epoch }, 'The order of events starts again: cursors have expired, and streams end.')
-    for (const follower of admitted) follower.refuse(cursorExpired())
+    for (const follower of admitted) follower.fail(cursorExpired())
     position = undefined
     readAgain = true
   }
@@ -130,7 +130,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   return {
     wake,
     streamCount: () => followers.size,
-    async subscribe(actor: Actor, interest: FeedFilter): Promise<FeedSubscription> {
+    async subscribe(actor: Actor, interest: Interest): Promise<FeedSubscription> {
       if (stopped) throw streamEnded('GATEWAY_STOPS')
       checkStreamLimits(actor)
       const follower = createFollower(actor, interest, {
@@ -140,7 +140,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
       })
       followers.add(follower)
       wake()
-      return await follower.following
+      return await follower.subscription
     },
     stop() {
       stopped = true

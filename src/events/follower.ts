@@ -2,18 +2,18 @@ import type { Actor } from '../domain/actor.ts'
 import type { StreamEndReason } from '../domain/errors.ts'
 import type { Event, Position } from '../domain/events/events.ts'
 import { maxBufferedEvents, streamEnded } from '../domain/streams.ts'
-import type { FeedFilter, FeedSubscription, FeedUpdate } from '../services/feed.ts'
+import type { FeedSubscription, FeedUpdate, Interest } from '../services/feed.ts'
 
 /** One stream, as the feed sees it. */
 export type Follower = {
   actor: Actor
-  interest: FeedFilter
+  interest: Interest
   since: number
   /** Resolves to the subscription once the stream is admitted. */
-  following: Promise<FeedSubscription>
+  subscription: Promise<FeedSubscription>
   isAdmitted(): boolean
   admit(from: Position): void
-  refuse(error: Error): void
+  fail(error: Error): void
   deliver(events: Event[], machineIds: number[]): void
   end(ending: StreamEndReason): void
 }
@@ -22,10 +22,10 @@ const matchesNothing = () => false
 
 export function createFollower(
   actor: Actor,
-  interest: FeedFilter,
+  interest: Interest,
   { since, turn, onClose }: { since: number; turn: () => Promise<void>; onClose: () => void },
 ): Follower {
-  const { promise: following, resolve: resolveFollowing, reject } = Promise.withResolvers<FeedSubscription>()
+  const { promise: subscription, resolve, reject } = Promise.withResolvers<FeedSubscription>()
   let events: Event[] = []
   let machineIds = new Set<number>()
   let woken = false
@@ -35,7 +35,7 @@ export function createFollower(
   let closeReason: Error | undefined
   let wakeReader = () => {}
 
-  const hasNews = () => woken || events.length + machineIds.size > 0
+  const hasUpdate = () => woken || events.length + machineIds.size > 0
 
   function close(reason?: Error): void {
     if (closed) return
@@ -50,7 +50,7 @@ export function createFollower(
   }
 
   async function next(timeoutMs?: number): Promise<FeedUpdate | undefined> {
-    if (!hasNews() && !closed) await waitForNews(timeoutMs)
+    if (!hasUpdate() && !closed) await waitForUpdate(timeoutMs)
     if (closeReason) throw closeReason
     if (closed) return undefined
     const read = { events, machineIds: [...machineIds] }
@@ -60,11 +60,11 @@ export function createFollower(
     return read
   }
 
-  async function waitForNews(timeoutMs: number | undefined): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = timeoutMs === undefined ? undefined : setTimeout(resolve, timeoutMs)
-    wakeReader = resolve
-    await promise
+  async function waitForUpdate(timeoutMs: number | undefined): Promise<void> {
+    const { promise: waiting, resolve: endWait } = Promise.withResolvers<void>()
+    const timer = timeoutMs === undefined ? undefined : setTimeout(endWait, timeoutMs)
+    wakeReader = endWait
+    await waiting
     clearTimeout(timer)
   }
 
@@ -72,13 +72,13 @@ export function createFollower(
     actor,
     interest,
     since,
-    following,
+    subscription,
     isAdmitted: () => admitted,
     admit(startPosition) {
       admitted = true
-      resolveFollowing({ startPosition, next, waitForTurn: turn, isClosed: () => closed, close: () => close() })
+      resolve({ startPosition, next, waitForTurn: turn, isClosed: () => closed, close: () => close() })
     },
-    refuse: close,
+    fail: close,
     deliver(newEvents, changedMachineIds) {
       if (closed) return
       const { includes = matchesNothing, wakesOn = matchesNothing, includesMarket } = interest
@@ -86,7 +86,7 @@ export function createFollower(
       if (newEvents.some(wakesOn)) woken = true
       for (const machineId of includesMarket ? changedMachineIds : []) machineIds.add(machineId)
       if (events.length > maxBufferedEvents) close(streamEnded('TOO_SLOW'))
-      else if (hasNews()) wakeReader()
+      else if (hasUpdate()) wakeReader()
     },
     end: ending => close(streamEnded(ending)),
   }

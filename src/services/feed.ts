@@ -5,7 +5,7 @@ import type { Event, Position } from '../domain/events/events.ts'
 
 export type Feed = {
   /** Follows the events from now on. Throws if the key, the account or the gateway has too many streams. */
-  subscribe(actor: Actor, interest: FeedFilter): Promise<FeedSubscription>
+  subscribe(actor: Actor, interest: Interest): Promise<FeedSubscription>
 }
 
 /**
@@ -14,7 +14,7 @@ export type Feed = {
  * - `wakesOn`: events that only end a wait
  * - `includesMarket`: ids of machines whose offers changed
  */
-export type FeedFilter = {
+export type Interest = {
   includes?: (event: Event) => boolean
   wakesOn?: (event: Event) => boolean
   includesMarket?: boolean
@@ -26,7 +26,7 @@ export type FeedUpdate = { events: Event[]; machineIds: number[] }
 export type FeedSubscription = {
   /** Earlier events are in the database, and the feed does not deliver them. */
   startPosition: Position
-  /** Waits for news; after a timeout, the update is empty. Undefined once closed; throws if Berth ended the stream. */
+  /** Waits for an update; after a timeout, it is empty. Undefined once closed; throws if Berth ended the stream. */
   next(timeoutMs?: number): Promise<FeedUpdate | undefined>
   /** Waits for this stream's turn in the share of the event loop that streams have. */
   waitForTurn(): Promise<void>
@@ -53,8 +53,12 @@ export function createStream<Item>(
   /** The reader turns an item into a result during the stream's turn. */
   async function untilTurn(): Promise<void> {
     await subscription.waitForTurn()
-    // If Berth ended the stream meanwhile, this throws the reason.
-    if (!isOver && subscription.isClosed()) await subscription.next()
+    if (!isOver && subscription.isClosed()) await throwIfEnded()
+  }
+
+  /** For a closed subscription: throws the reason if Berth ended the stream. */
+  async function throwIfEnded(): Promise<void> {
+    await subscription.next()
   }
 
   return {
@@ -62,7 +66,8 @@ export function createStream<Item>(
       if (isOver) return ended
       try {
         const isClosed = subscription.isClosed()
-        const item = isClosed ? await subscription.next().then(() => ended) : await items.next()
+        if (isClosed) await throwIfEnded()
+        const item = isClosed ? ended : await items.next()
         if (!item.done) await untilTurn()
         if (isOver) return ended
         if (item.done) close()

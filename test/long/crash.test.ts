@@ -38,7 +38,7 @@ const settleTimeoutMs = 75_000
 const expireLeasesSql = "UPDATE instances SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL"
 /** Like a restart of the database, except for gateways that are still starting: those would give up. */
 const terminateConnectionsSql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name IN ('berth', 'berth signals')`
+  WHERE datname = current_database() AND application_name IN ('berth', 'berth wake-ups')`
 
 let testDatabase: TestDatabase
 let pool: pg.Pool

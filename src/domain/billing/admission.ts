@@ -1,10 +1,10 @@
 // Decides whether an account may rent or start more, from its credit, its quotas and its failed starts.
 
-import { quotaProblems } from '../accounts/quota-problems.ts'
+import { quotaErrors } from '../accounts/quota-errors.ts'
 import type { Quotas, QuotaUsage } from '../accounts/quotas.ts'
 import type { DomainError } from '../errors.ts'
-import { backoffProblem, type StartFailures } from '../instances/start-backoff.ts'
-import { type ReserveRates, type ReserveRules, reserveProblem } from './reserve.ts'
+import { backoffError, type StartFailures } from '../instances/start-backoff.ts'
+import { type ReserveRates, type ReserveRules, reserveError } from './reserve.ts'
 
 export type AdmissionRules = ReserveRules & { quotas: Quotas }
 
@@ -48,11 +48,11 @@ function combineHoldings(one: Holdings, other: Holdings, sign: 1 | -1): Holdings
 }
 
 /** Lists every reason to refuse `added` on top of what the account holds. */
-export function admissionProblems(admission: AdmissionFacts, added: Holdings, rules: AdmissionRules): DomainError[] {
+export function admissionErrors(admission: AdmissionFacts, added: Holdings, rules: AdmissionRules): DomainError[] {
   const { at, creditNanos, held, quotas, failures } = admission
-  const credit = reserveProblem(creditNanos, addHoldings(held, added), rules)
-  const backoff = added.loading > 0 ? backoffProblem(failures, at) : undefined
-  return [...(credit ? [credit] : []), ...quotaProblems(held, added, quotas), ...(backoff ? [backoff] : [])]
+  const credit = reserveError(creditNanos, addHoldings(held, added), rules)
+  const backoff = added.loading > 0 ? backoffError(failures, at) : undefined
+  return [...(credit ? [credit] : []), ...quotaErrors(held, added, quotas), ...(backoff ? [backoff] : [])]
 }
 
 /**
@@ -68,8 +68,8 @@ export function findRefusedStarts(
   let { held } = admission
   for (const { id, computeNanos } of starts) {
     const added = completeHoldings({ computeNanos, loading: 1 })
-    const [problem] = admissionProblems({ ...admission, held }, added, rules)
-    if (problem) refused.set(id, problem)
+    const [error] = admissionErrors({ ...admission, held }, added, rules)
+    if (error) refused.set(id, error)
     else held = addHoldings(held, added)
   }
   return refused

@@ -88,7 +88,7 @@ export function sumCountedRates({ apiKeyId }: Pick<SpendLimit, 'apiKeyId'>, rate
 }
 
 /** Lists the limits that refuse `added` rates, those of the account first. `usedNanos` must exclude these rates. */
-export function limitProblems(
+export function limitErrors(
   limits: readonly SpendLimitWithUsage[],
   added: readonly KeyRate[],
   at: Date,

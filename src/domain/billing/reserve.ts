@@ -21,7 +21,7 @@ export function calculateRequiredCredit({ computeNanos, diskNanos }: ReserveRate
 }
 
 /** Why credit does not allow an addition. `rates` must include the addition. */
-export function reserveProblem(
+export function reserveError(
   availableNanos: bigint,
   rates: ReserveRates,
   rules: ReserveRules,

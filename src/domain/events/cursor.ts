@@ -5,8 +5,8 @@ import { isAfter, type Position } from './events.ts'
 /** Histories and streams share event cursors: each can continue where the other ended. */
 export type EventCursor = Position & { epoch: number }
 
-/** The events that can be read: those of this epoch after the position `purged`. */
-export type EventHorizon = { epoch: number; purged: Position }
+/** The events that retention has kept: those of this epoch after the position `purged`. */
+export type KeptRange = { epoch: number; purged: Position }
 
 const cursorScope = 'events'
 
@@ -22,7 +22,7 @@ export function parseEventCursor(cursor: string): EventCursor {
 }
 
 /** Refuses a cursor when events after it may be gone: a reader must not miss events without notice. */
-export function checkCursorNotExpired(cursor: EventCursor, { epoch, purged }: EventHorizon): void {
+export function checkCursorNotExpired(cursor: EventCursor, { epoch, purged }: KeptRange): void {
   if (cursor.epoch !== epoch || isAfter(purged, cursor)) throw cursorExpired()
 }
 

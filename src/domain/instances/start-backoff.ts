@@ -28,7 +28,7 @@ export function addFailure(failures: StartFailures, at: Date): StartFailures {
   return { count: Math.min(failures.count + 1, maxCountedFailures), lastAt: at }
 }
 
-export function backoffProblem(failures: StartFailures, at: Date): DomainError | undefined {
+export function backoffError(failures: StartFailures, at: Date): DomainError | undefined {
   const retryAfter = backoffUntil(failures)
   if (retryAfter === null || at >= retryAfter) return undefined
   const summary = `The last ${failures.count} starts of the account failed or were given up before the instance ran.`

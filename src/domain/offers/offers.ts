@@ -6,7 +6,7 @@ export const defaultDiskMb = 8_000
 export const rentalTypes = ['onDemand', 'interruptible'] as const
 export type RentalType = (typeof rentalTypes)[number]
 
-/** The terms of a price. It depends on the rental type and the disk size. */
+/** What the price of an offer depends on. */
 export type Pricing = { type: RentalType; diskMb: number }
 export const defaultPricing: Pricing = { type: 'onDemand', diskMb: defaultDiskMb }
 

@@ -3,7 +3,7 @@
 import type { Quota } from '../../domain/accounts/quotas.ts'
 import { SpendLimit } from '../billing/limits.ts'
 import { enumOf } from '../enum.ts'
-import { Refusal, refusalType } from './error-types.ts'
+import { Refusal, refusalType } from './refusal.ts'
 
 export const InsufficientCreditError = refusalType('INSUFFICIENT_CREDIT').implement({
   description:

@@ -5,14 +5,14 @@ import { DomainError, renameIssuePaths } from '../../domain/errors.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
 import { builder } from '../builder.ts'
 import { isRefusalCode, type RefusalCode } from './codes.ts'
-import type { RefusalValue } from './error-types.ts'
-import { errorTypes } from './typed-errors.ts'
+import type { RefusalValue } from './refusal.ts'
+import { refusalTypes } from './refusal-types.ts'
 
 /** The refusal as a value of its GraphQL type. Throws the error if its code has no type. */
 export function toRefusalValue(error: DomainError): RefusalValue {
   if (!hasType(error)) throw error
   const value = { ...error, message: error.message }
-  brandWithType(value, errorTypes[error.code])
+  brandWithType(value, refusalTypes[error.code])
   return value
 }
 
@@ -31,7 +31,7 @@ export function resultUnion<Success extends object>(
 ) {
   const union = builder.unionType(name, {
     description,
-    types: [...new Set([success, ...codes.map(code => errorTypes[code])])],
+    types: [...new Set([success, ...codes.map(code => refusalTypes[code])])],
   })
   /**
    * Runs the mutation. Declared refusals become its answer; other errors are thrown. `names` renames the first part of

@@ -3,7 +3,7 @@ import type { Instance as InstanceShape } from '../../domain/instances/instances
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { enumOf } from '../enum.ts'
-import { Refusal } from '../errors/error-types.ts'
+import { Refusal } from '../errors/refusal.ts'
 import { toRefusalValue } from '../errors/result-union.ts'
 import { printId } from '../ids.ts'
 import { Instance } from './instances.ts'

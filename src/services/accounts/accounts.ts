@@ -1,6 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import { creditProblem } from '../../domain/accounts/credit.ts'
+import { creditError } from '../../domain/accounts/credit.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { type CreditStatus, creditStatusOf } from '../../domain/billing/balance.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
@@ -41,8 +41,8 @@ export function accountOperations({ database }: DataDeps) {
 
 /** Throws when the account has no credit left. */
 export async function requireCredit(tx: Transaction, { accountId }: Actor, at: Date): Promise<void> {
-  const problem = creditProblem(creditStatusOf(await readBalance(tx, accountId, at)).creditNanos)
-  if (problem) throw problem
+  const error = creditError(creditStatusOf(await readBalance(tx, accountId, at)).creditNanos)
+  if (error) throw error
 }
 
 export async function findAccount(

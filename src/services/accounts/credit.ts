@@ -80,12 +80,12 @@ function checkAdjustment(adjustment: CreditGrant & { reason: string }): void {
 }
 
 function checkEntry(amount: string | undefined, { reason, idempotencyKey }: CreditGrant): void {
-  const problems = [
+  const candidates = [
     issueOf('amount', amount),
     issueOf('reason', reason === '' ? 'must not be empty.' : textProblem(reason ?? '', 256)),
     issueOf('idempotencyKey', idempotencyKey === '' ? 'must not be empty.' : textProblem(idempotencyKey ?? '', 255)),
   ]
-  const issues = problems.filter(problem => problem !== undefined)
+  const issues = candidates.filter(issue => issue !== undefined)
   if (issues.length > 0) throw invalidInput(issues)
 }
 

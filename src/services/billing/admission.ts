@@ -7,7 +7,7 @@ import { quotasOf } from '../../domain/accounts/quotas.ts'
 import {
   type AdmissionFacts,
   type AdmissionRules,
-  admissionProblems,
+  admissionErrors,
   completeHoldings,
   type Holdings,
   subtractHoldings,
@@ -64,19 +64,19 @@ export async function loadAdmissionFacts(
 }
 
 /**
- * Appends the problems of an addition that is not written yet to other problems. A credit problem that says the needed
- * amount replaces one that does not.
+ * Appends the errors of an addition that is not written yet to other errors. A credit error that says the needed amount
+ * replaces one that does not.
  */
-export async function addAdmissionProblems(
+export async function addAdmissionErrors(
   database: Database,
   rules: AdmissionRules,
   account: AccountBalance,
   added: Holdings,
   others: readonly DomainError[],
 ): Promise<DomainError[]> {
-  const problems = admissionProblems(await loadAdmissionFacts(database, account, rules), added, rules)
-  const known = others.map(other => problems.find(({ code }) => code === other.code) ?? other)
-  return [...known, ...problems.filter(({ code }) => others.every(other => other.code !== code))]
+  const errors = admissionErrors(await loadAdmissionFacts(database, account, rules), added, rules)
+  const known = others.map(other => errors.find(({ code }) => code === other.code) ?? other)
+  return [...known, ...errors.filter(({ code }) => others.every(other => other.code !== code))]
 }
 
 /**
@@ -95,6 +95,6 @@ export async function checkAdmission(
   // `diskNanos` comes from `account`, which does not count the disks of this transaction.
   const written = { ...added, diskNanos: 0n }
   const held = isWritten ? subtractHoldings(admission.held, written) : admission.held
-  const [problem] = admissionProblems({ ...admission, held }, added, rules)
-  if (problem) throw problem
+  const [error] = admissionErrors({ ...admission, held }, added, rules)
+  if (error) throw error
 }

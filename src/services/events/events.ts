@@ -20,7 +20,7 @@ export type NewEvent = {
   reason?: string
 }
 
-const eventColumns = columnsOf({ ...Prisma.EventScalarFieldEnum })
+const eventColumns = columnsOf(Prisma.EventScalarFieldEnum)
 
 /**
  * Writes events and their webhook deliveries in the transaction of the change, so that none exists without the others. A

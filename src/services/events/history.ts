@@ -16,13 +16,13 @@ import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import {
   eventColumns,
-  eventHorizonSql,
   filterSql,
   isKnownTypeSql,
+  keptRangeSql,
   positionSql,
   readableSql,
   toEvent,
-  toEventHorizon,
+  toKeptRange,
 } from './sql.ts'
 
 const { sql, join, raw } = Prisma
@@ -82,22 +82,22 @@ export function eventHistoryServices({ database }: DataDeps) {
     const [direction, comparison] = backward ? [raw('DESC'), raw('<')] : [raw('ASC'), raw('>')]
     const all = [...conditions, ...(place ? [sql`(e.xid, e.id) ${comparison} ${positionSql(place)}`] : [])]
     const statement = sql`
-      WITH kept AS MATERIALIZED (${eventHorizonSql})
-      SELECT k.epoch, k.purged_xid, k.purged_id, k.xmin::text, g.id, e.*
+      WITH kept AS MATERIALIZED (${keptRangeSql})
+      SELECT k.epoch, k.purged_xid, k.purged_id, k.horizon::text, g.id, e.*
       FROM kept k CROSS JOIN ${groups} AS g(id) LEFT JOIN LATERAL (
         SELECT ${eventColumns} FROM events e
-        WHERE e.xid < k.xmin AND (e.xid, e.id) > (k.purged_xid::xid8, k.purged_id) AND ${join(all, ' AND ')}
+        WHERE e.xid < k.horizon AND (e.xid, e.id) > (k.purged_xid::xid8, k.purged_id) AND ${join(all, ' AND ')}
         ORDER BY e.xid ${direction}, e.id ${direction} LIMIT ${limit + 1}
       ) e ON true`
     const rows = await database.rows(withoutStatementName(statement))
-    const kept = toEventHorizon(rows[0])
+    const kept = toKeptRange(rows[0])
     if (place) checkCursorNotExpired(place, kept)
-    const horizon = printEventCursor({ xid: BigInt(rows[0]?.[3] as string), id: 0n }, kept.epoch)
+    const horizonCursor = printEventCursor({ xid: BigInt(rows[0]?.[3] as string), id: 0n }, kept.epoch)
     const reachesHorizon = !backward || cursor === undefined
     const toPage = (group: unknown[][]): EventPage => {
       const events = group.filter(([, , , , , xid]) => xid !== null).map(row => toEvent(row.slice(5)))
       const cut = pageOf(events, { limit, backward, cursor }, node => printEventCursor(node, kept.epoch))
-      return { ...cut, endCursor: cut.edges.at(-1)?.cursor ?? (reachesHorizon ? horizon : null) }
+      return { ...cut, endCursor: cut.edges.at(-1)?.cursor ?? (reachesHorizon ? horizonCursor : null) }
     }
     return new Map([...Map.groupBy(rows, row => row[4])].map(([id, group]) => [id, toPage(group)]))
   }

@@ -5,7 +5,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import type { EventCursor } from '../../domain/events/cursor.ts'
 import type { Event, Position } from '../../domain/events/events.ts'
 import type { DataDeps } from '../deps.ts'
-import { eventColumns, eventHorizonSql, positionSql, toEvent } from './sql.ts'
+import { eventColumns, keptRangeSql, positionSql, toEvent } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -16,23 +16,23 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
   return {
     /** The position before which no event can appear any more. */
     async readHorizon(): Promise<EventCursor> {
-      const [row] = await database.rows(sql`SELECT xmin::text, epoch FROM (${eventHorizonSql}) k`)
+      const [row] = await database.rows(sql`SELECT k.horizon::text, k.epoch FROM (${keptRangeSql}) k`)
       return { xid: BigInt(row?.[0] as string), id: 0n, epoch: row?.[1] as number }
     },
 
     /** These accounts' events after a position, and the position up to which they are complete. */
     async readAfter(after: Position, accountIds: number[]): Promise<{ events: Event[]; reached: EventCursor }> {
       const rows = await database.rows(sql`
-        WITH horizon AS MATERIALIZED (${eventHorizonSql})
-        SELECT h.xmin::text, h.epoch, e.* FROM horizon h LEFT JOIN LATERAL (
+        WITH kept AS MATERIALIZED (${keptRangeSql})
+        SELECT k.horizon::text, k.epoch, e.* FROM kept k LEFT JOIN LATERAL (
           SELECT ${eventColumns} FROM events e
-          WHERE (e.xid, e.id) > ${positionSql(after)} AND e.xid < h.xmin
+          WHERE (e.xid, e.id) > ${positionSql(after)} AND e.xid < k.horizon
           AND e.account_id = ANY(${accountIds}::int[]) ORDER BY e.xid, e.id LIMIT ${batchSize}
         ) e ON true`)
       const events = rows.filter(([, , xid]) => xid !== null).map(row => toEvent(row.slice(2)))
-      const [xmin, epoch] = rows[0] as [string, number]
+      const [horizon, epoch] = rows[0] as [string, number]
       const last = events.length === batchSize ? events.at(-1) : undefined
-      return { events, reached: { xid: last?.xid ?? BigInt(xmin), id: last?.id ?? 0n, epoch } }
+      return { events, reached: { xid: last?.xid ?? BigInt(horizon), id: last?.id ?? 0n, epoch } }
     },
 
     /** Expires all cursors, once per epoch, however many gateways call this. */

@@ -5,7 +5,7 @@ import {
   type Operation,
   type Permissions,
 } from '../../domain/accounts/permissions/permissions.ts'
-import type { EventHorizon } from '../../domain/events/cursor.ts'
+import type { KeptRange } from '../../domain/events/cursor.ts'
 import {
   type Event,
   type EventFilter,
@@ -24,10 +24,10 @@ export function toEvent(row: unknown[]): Event {
   return { xid: BigInt(xid as string), id, type, accountId, instanceId, apiKeyId, before, after, reason, at } as Event
 }
 
-/** The range of events to read now: after `purged` and below xmin, the horizon. No event can appear in it later. */
-export const eventHorizonSql = sql`SELECT epoch, purged_xid::text, purged_id, pg_snapshot_xmin(pg_current_snapshot()) AS xmin FROM outbox`
+/** The range of events that are kept, and the horizon: no event can appear before it any more. */
+export const keptRangeSql = sql`SELECT epoch, purged_xid::text, purged_id, pg_snapshot_xmin(pg_current_snapshot()) AS horizon FROM outbox`
 
-export function toEventHorizon(row: unknown[] | undefined): EventHorizon {
+export function toKeptRange(row: unknown[] | undefined): KeptRange {
   const [epoch, xid, id] = row as [number, string, bigint]
   return { epoch, purged: { xid: BigInt(xid), id } }
 }

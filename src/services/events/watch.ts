@@ -22,7 +22,7 @@ import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
 import type { EventEdge } from './history.ts'
-import { eventColumns, eventHorizonSql, filterSql, positionSql, readableSql, toEvent, toEventHorizon } from './sql.ts'
+import { eventColumns, filterSql, keptRangeSql, positionSql, readableSql, toEvent, toKeptRange } from './sql.ts'
 
 const { sql, join } = Prisma
 
@@ -38,19 +38,19 @@ export function eventWatchServices({ database, feed }: Deps) {
       authorize(actor, 'events.watch')
       checkEventFilter(filter)
       const after = cursor == null ? undefined : parseEventCursor(cursor)
-      const kept = toEventHorizon((await database.rows(eventHorizonSql))[0])
+      const kept = toKeptRange((await database.rows(keptRangeSql))[0])
       if (after) checkCursorNotExpired(after, kept)
       // The start position may lie before the cursor, when another gateway has read further.
       const includes = (event: Event) =>
         (!after || isAfter(event, after)) && matchesEventFilter(event, filter) && canReadEvent(actor, event)
-      const following = await feed.subscribe(actor, { includes })
-      return createStream(following, readEdges(following))
+      const subscription = await feed.subscribe(actor, { includes })
+      return createStream(subscription, readEdges(subscription))
 
       async function* readEdges({ startPosition, next }: FeedSubscription): AsyncGenerator<EventEdge> {
         for await (const event of after ? readMissedEvents(actor, filter, after, startPosition) : [])
           yield edgeOf(event, kept.epoch)
-        for (let news = await next(); news; news = await next())
-          yield* news.events.map(event => edgeOf(event, kept.epoch))
+        for (let update = await next(); update; update = await next())
+          yield* update.events.map(event => edgeOf(event, kept.epoch))
       }
     },
   }
@@ -65,14 +65,14 @@ export function eventWatchServices({ database, feed }: Deps) {
     const wanted = join([sql`e.account_id = ${accountId}`, readableSql(permissions), ...filterSql(filter)], ' AND ')
     for (let position = after; ; ) {
       const statement = sql`
-        SELECT k.*, e.* FROM (${eventHorizonSql}) k LEFT JOIN LATERAL (
+        SELECT k.*, e.* FROM (${keptRangeSql}) k LEFT JOIN LATERAL (
           SELECT ${eventColumns} FROM events e WHERE ${wanted}
           AND (e.xid, e.id) > ${positionSql(position)} AND (e.xid, e.id) <= ${positionSql(upTo)}
           ORDER BY e.xid, e.id LIMIT ${batchSize}
         ) e ON true`
       const rows = await database.rows(withoutStatementName(statement))
       // Retention may delete events between two reads.
-      checkCursorNotExpired(position, toEventHorizon(rows[0]))
+      checkCursorNotExpired(position, toKeptRange(rows[0]))
       const events = rows.filter(([, , , , xid]) => xid !== null).map(row => toEvent(row.slice(4)))
       yield* events
       const last = events.at(-1)

@@ -4,14 +4,14 @@ import { commandIssues, executeRefusal, maxOutputLength } from '../../domain/ins
 import { authorize } from '../authorize.ts'
 import { askMachine } from '../container-console.ts'
 import type { Deps } from '../deps.ts'
-import { instanceServices } from './read.ts'
+import { instanceReadServices } from './read.ts'
 
 export type CommandResult = { exitCode: number; output: string; truncated: boolean }
 
 const commandTimeoutMs = 30_000
 
 export function executeServices(deps: Deps) {
-  const { byIds } = instanceServices(deps)
+  const { byIds } = instanceReadServices(deps)
 
   return {
     /** Runs a command in a running instance and waits for its end. The gateway passes it on without parsing it. */

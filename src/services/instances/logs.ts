@@ -10,7 +10,7 @@ import { authorize } from '../authorize.ts'
 import { askMachine } from '../container-console.ts'
 import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
-import { instanceServices } from './read.ts'
+import { instanceReadServices } from './read.ts'
 
 /** The first line: the one after a cursor or, without one, `tail` lines before the end. */
 export type LogStart = { tail: number; after?: string | undefined }
@@ -20,7 +20,7 @@ const machineTimeoutMs = 5_000
 const pollMs = 1_000
 
 export function logServices(deps: Deps) {
-  const { byIds } = instanceServices(deps)
+  const { byIds } = instanceReadServices(deps)
 
   return {
     /** The last lines of an instance. `instance` must have been found for the same actor. */
@@ -40,15 +40,15 @@ export function logServices(deps: Deps) {
       const lineCursor = after === undefined ? undefined : parseLogCursor(id, after)
       const isWanted = (event: Event) => event.instanceId === id
       // Subscribes before reading, so that no event is missed in between.
-      const following = await deps.feed.subscribe(actor, { includes: isWanted })
+      const subscription = await deps.feed.subscribe(actor, { includes: isWanted })
       try {
         const instance = await findInstance(actor, id)
         return createStream(
-          following,
-          streamLines(actor, instance, following, await readFirstLines(id, tail, lineCursor)),
+          subscription,
+          streamLines(actor, instance, subscription, await readFirstLines(id, tail, lineCursor)),
         )
       } catch (error) {
-        following.close()
+        subscription.close()
         throw error
       }
     },
@@ -57,7 +57,7 @@ export function logServices(deps: Deps) {
   async function* streamLines(
     actor: Actor,
     first: Instance,
-    following: FeedSubscription,
+    subscription: FeedSubscription,
     begun: FirstLines,
   ): AsyncGenerator<LogLine> {
     const { id } = first
@@ -65,7 +65,7 @@ export function logServices(deps: Deps) {
     for (let instance: Instance | undefined = first; ; ) {
       for (const line of lines) yield withInstanceCursor(id, line)
       lineCursor = lines.at(-1)?.cursor ?? lineCursor
-      if (lines.length < maxLogLines) instance = await waitForMore(actor, instance, following)
+      if (lines.length < maxLogLines) instance = await waitForMore(actor, instance, subscription)
       if (!instance) return
       lines = await readLines(id, lineCursor === undefined ? {} : { after: lineCursor })
     }
@@ -78,8 +78,8 @@ export function logServices(deps: Deps) {
     { next }: FeedSubscription,
   ): Promise<Instance | undefined> {
     if (instance.destroyedAt) return undefined
-    const change = await next(canPrintMore(instance) ? pollMs : undefined)
-    return change && change.events.length > 0 ? await findInstance(actor, instance.id) : change && instance
+    const update = await next(canPrintMore(instance) ? pollMs : undefined)
+    return update && update.events.length > 0 ? await findInstance(actor, instance.id) : update && instance
   }
 
   /** The first lines to send, and the cursor from which reading goes on. */

@@ -42,7 +42,7 @@ const allColumns = join([
 /** Instances `i` with their machines `m` and GPU models `g`. */
 export const instancesFromSql = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
 
-export function instanceServices(deps: Deps) {
+export function instanceReadServices(deps: Deps) {
   const { database } = deps
   const find = (conditions: Prisma.Sql[], order: Prisma.Sql, limit: number, options?: FindOptions) =>
     findInstances(deps, conditions, order, limit, options)
@@ -92,7 +92,7 @@ export function instanceServices(deps: Deps) {
    * perform `operation` on an instance may read the outcome, even without the permission to read instances.
    */
   async function byIds(actor: Actor, ids: readonly bigint[], operation: InstanceAccessOperation = 'instances.get') {
-    // A key that may only label the instance may read it too.
+    // `instances.update` also checks `relabels`. A read passes with whichever value the key allows.
     const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
     authorizeEach(actor, operation, ids, { relabels })
     const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]

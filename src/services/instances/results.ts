@@ -13,13 +13,13 @@ import {
 import type { Deps } from '../deps.ts'
 import { executeServices } from './execute.ts'
 import { logServices } from './logs.ts'
-import { instanceServices } from './read.ts'
+import { instanceReadServices } from './read.ts'
 
 const { sql } = Prisma
 
 export function resultServices(deps: Deps) {
   const { database, secrets } = deps
-  const { findLiving } = instanceServices(deps)
+  const { findLiving } = instanceReadServices(deps)
   const { logs } = logServices(deps)
   const { execute } = executeServices(deps)
 

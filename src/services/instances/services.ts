@@ -6,7 +6,7 @@ import { commandServices } from './command.ts'
 import { executeServices } from './execute.ts'
 import { logServices } from './logs.ts'
 import { policySetServices } from './policy/set.ts'
-import { instanceServices } from './read.ts'
+import { instanceReadServices } from './read.ts'
 import { bestOfferServices } from './rent/best-offer.ts'
 import { rentManyServices } from './rent/many.ts'
 import { quoteServices } from './rent/quote.ts'
@@ -19,7 +19,7 @@ import { instanceWatchServices } from './watch.ts'
 export function createInstanceServices(deps: Deps) {
   return {
     instances: compose(
-      instanceServices(deps),
+      instanceReadServices(deps),
       instanceSearchServices(deps),
       rentServices(deps),
       rentManyServices(deps),

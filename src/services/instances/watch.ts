@@ -5,10 +5,10 @@ import type { Instance } from '../../domain/instances/instances.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
-import { instanceServices } from './read.ts'
+import { instanceReadServices } from './read.ts'
 
 export function instanceWatchServices(deps: Deps) {
-  const { byIds } = instanceServices(deps)
+  const { byIds } = instanceReadServices(deps)
 
   return {
     /**
@@ -19,20 +19,23 @@ export function instanceWatchServices(deps: Deps) {
       authorize(actor, 'instances.watch', { id: Number(id) })
       const wakesOn = (event: Event) => event.instanceId === id
       // Subscribes before reading, so that no event is missed in between.
-      const following = await deps.feed.subscribe(actor, { wakesOn })
+      const subscription = await deps.feed.subscribe(actor, { wakesOn })
       try {
-        return createStream(following, streamInstance(actor, await loadInstance(actor, id), following))
+        return createStream(subscription, streamInstance(actor, await loadInstance(actor, id), subscription))
       } catch (error) {
-        following.close()
+        subscription.close()
         throw error
       }
     },
   }
 
   async function* streamInstance(actor: Actor, first: Instance, { next }: FeedSubscription): AsyncGenerator<Instance> {
-    yield first
-    for (let instance = first; !instance.removedAt && (await next()); yield instance)
+    let instance = first
+    yield instance
+    while (!instance.removedAt && (await next())) {
       instance = await loadInstance(actor, instance.id)
+      yield instance
+    }
   }
 
   async function loadInstance(actor: Actor, id: bigint): Promise<Instance> {

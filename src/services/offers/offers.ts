@@ -24,7 +24,7 @@ const allColumns = Prisma.join([
   selectListSql('g', gpuModelColumns),
 ])
 
-export function offerServices(deps: DataDeps) {
+export function offerReadServices(deps: DataDeps) {
   const { database } = deps
   const find = (search: OfferSearch, slice: Slice) => findSlice(deps, search, slice)
 

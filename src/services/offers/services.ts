@@ -1,8 +1,8 @@
 import { compose } from '../compose.ts'
 import type { Deps } from '../deps.ts'
-import { offerServices } from './offers.ts'
+import { offerReadServices } from './offers.ts'
 import { offerWatchServices } from './watch.ts'
 
 export function createOfferServices(deps: Deps) {
-  return { offers: compose(offerServices(deps), offerWatchServices(deps)) }
+  return { offers: compose(offerReadServices(deps), offerWatchServices(deps)) }
 }

@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/errors.ts'
 import type { RentInput } from '../../domain/instances/rent/decide.ts'
 import { defaultDiskMb } from '../../domain/offers/offers.ts'
 import type { DataDeps } from '../deps.ts'
-import { offerServices } from './offers.ts'
+import { offerReadServices } from './offers.ts'
 
 /** The error names at most this many alternatives. */
 const alternativeCount = 3
@@ -29,7 +29,7 @@ export async function explainUnavailableOffer(
   const wanted = { offerId, numGpus, pricing: { type, diskMb: diskMb ?? defaultDiskMb } }
   const alternatives =
     gpuName !== undefined && isAllowed(actor.permissions, 'offers.search')
-      ? await offerServices(deps).alternatives(actor, { ...wanted, gpuName }, alternativeCount)
+      ? await offerReadServices(deps).alternatives(actor, { ...wanted, gpuName }, alternativeCount)
       : []
   const message = yours
     ? `Offer ${offerId} is no longer available: you rented it yourself, as instance ${yours}.`

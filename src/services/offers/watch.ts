@@ -45,28 +45,28 @@ export function offerWatchServices(deps: Deps) {
       const seen = createRememberedOffers(actor.accountId)
       const view = createView(filter, pricing)
       // Subscribes before it searches, so that no change in between is lost.
-      const following = untilClosed(await feed.subscribe(actor, { includesMarket: true }), seen)
+      const subscription = untilClosed(await feed.subscribe(actor, { includesMarket: true }), seen)
       try {
         const at = now()
         // Offers that match at the start are remembered, and not reported.
         const batches = splitIntoBatches(await findMatchingMachines(view), openingBatchSize)
-        for await (const _ of differences(following, view, seen, batches));
-        return createStream(following, changes(following, view, seen, at))
+        for await (const _ of differences(subscription, view, seen, batches));
+        return createStream(subscription, changes(subscription, view, seen, at))
       } catch (error) {
-        following.close()
+        subscription.close()
         throw error
       }
     },
   }
 
   /** The offers of a stream count toward the limits until it closes. */
-  function untilClosed(following: FeedSubscription, seen: RememberedOffers): FeedSubscription {
+  function untilClosed(subscription: FeedSubscription, seen: RememberedOffers): FeedSubscription {
     open.add(seen)
     return {
-      ...following,
+      ...subscription,
       close() {
         open.delete(seen)
-        following.close()
+        subscription.close()
       },
     }
   }
@@ -85,20 +85,20 @@ export function offerWatchServices(deps: Deps) {
   }
 
   async function* changes(
-    following: FeedSubscription,
+    subscription: FeedSubscription,
     view: OfferView,
     seen: RememberedOffers,
     since: Date,
   ): AsyncGenerator<OfferChange> {
     let searchedAt = since
-    for (let change = await following.next(tickMs); change; change = await following.next(tickMs)) {
+    for (let update = await subscription.next(tickMs); update; update = await subscription.next(tickMs)) {
       const at = now()
-      const machineIds = new Set([...change.machineIds, ...takeEndedMachines(seen, at)])
+      const machineIds = new Set([...update.machineIds, ...takeEndedMachines(seen, at)])
       if (dependsOnTime(view.filter) && at.getTime() - searchedAt.getTime() >= tickMs) {
         for (const id of [...(await findMatchingMachines(view)), ...seen.machines.keys()]) machineIds.add(id)
         searchedAt = at
       }
-      yield* differences(following, view, seen, splitIntoBatches(machineIds, updateBatchSize))
+      yield* differences(subscription, view, seen, splitIntoBatches(machineIds, updateBatchSize))
       await sleep(coalesceMs)
     }
   }

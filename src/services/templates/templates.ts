@@ -14,7 +14,7 @@ import type { DataDeps } from '../deps.ts'
 
 const { sql, join, raw } = Prisma
 
-export function templateServices(deps: DataDeps) {
+export function templateReadServices(deps: DataDeps) {
   return {
     /** The account's own templates and all public ones, newest first. */
     async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<PageResult<Template>> {

@@ -2,8 +2,8 @@ import { compose } from '../compose.ts'
 import type { Deps } from '../deps.ts'
 import { volumeOfferServices } from './offers.ts'
 import { volumeUpdateServices } from './update.ts'
-import { volumeServices } from './volumes.ts'
+import { volumeReadServices } from './volumes.ts'
 
 export function createVolumeServices(deps: Deps) {
-  return { volumes: compose(volumeServices(deps), volumeUpdateServices(deps), volumeOfferServices(deps)) }
+  return { volumes: compose(volumeReadServices(deps), volumeUpdateServices(deps), volumeOfferServices(deps)) }
 }

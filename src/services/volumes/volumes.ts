@@ -20,7 +20,7 @@ const allColumns = join([
   sql`a.instance_id, a.mount_path`,
 ])
 
-export function volumeServices(deps: DataDeps) {
+export function volumeReadServices(deps: DataDeps) {
   const { database } = deps
   const find = (conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) =>
     findVolumes(deps, conditions, order, limit)

@@ -10,7 +10,7 @@ const { sql } = Prisma
 
 export const webhookColumns = sql`w.id, w.url, w.types, w.created_at, w.old_secret_until`
 
-export function webhookServices({ database }: Pick<Deps, 'database'>) {
+export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
   const findWebhooks = async ({ accountId }: Actor, condition: Prisma.Sql): Promise<Webhook[]> => {
     const rows = await database.rows(sql`
       SELECT ${webhookColumns}, ${database.now} FROM webhooks w

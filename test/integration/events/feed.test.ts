@@ -226,16 +226,16 @@ describe('a stream', () => {
   })
 
   it('does not end for a reader that is only woken, however much happens', async () => {
-    const following = await gateway.feed.subscribe(renter, { wakesOn: ({ type }) => type === 'CREDIT_GRANTED' })
+    const subscription = await gateway.feed.subscribe(renter, { wakesOn: ({ type }) => type === 'CREDIT_GRANTED' })
     for (const _ of [1, 2, 3]) {
       await writeMany(400)
       await readOnce()
     }
-    expect(await following.next()).toEqual({ events: [], machineIds: [] })
+    expect(await subscription.next()).toEqual({ events: [], machineIds: [] })
     await writeEvent(gateway.sql, { accountId: renter.accountId, type: 'SSH_KEY_DELETED' })
     await readOnce()
-    const waiting = following.next()
-    following.close()
+    const waiting = subscription.next()
+    subscription.close()
     expect(await waiting).toBeUndefined()
   })
 
@@ -258,10 +258,10 @@ describe('a stream', () => {
         return read
       },
     })
-    const following = await feed.subscribe(renter, everyEvent)
+    const subscription = await feed.subscribe(renter, everyEvent)
     await write()
     await readOnce(feed)
-    await expect(following.next()).rejects.toMatchObject(ended('KEY_ENDED'))
+    await expect(subscription.next()).rejects.toMatchObject(ended('KEY_ENDED'))
   })
 
   it('ends with its key, also while it delivers missed events', async () => {
@@ -400,7 +400,7 @@ describe('streams', () => {
 
 describe('two gateways', () => {
   const quiet = createLog('silent', { write: () => {} })
-  const signalsOf = ({ database, feed }: Gateway, wake = feed.wake) =>
+  const wakeUpsOf = ({ database, feed }: Gateway, wake = feed.wake) =>
     createWakeUps({ url: testDatabase.url, pool: database.pool, log: quiet, wake })
 
   async function withOtherGateway(work: (other: Gateway) => Promise<void>, notify = () => {}): Promise<void> {
@@ -414,19 +414,19 @@ describe('two gateways', () => {
     let telling: WakeUps | undefined
     const tellOthers = () => telling?.notify()
     await withOtherGateway(async other => {
-      telling = signalsOf(other)
-      const hearing = signalsOf(gateway, () => {
+      telling = wakeUpsOf(other)
+      const hearing = wakeUpsOf(gateway, () => {
         gateway.feed.wake()
         listening.resolve()
       })
-      const signals = [telling, hearing]
-      for (const one of signals) one.start()
+      const both = [telling, hearing]
+      for (const one of both) one.start()
       await listening.promise
       const stream = await watch()
       await happen(other)
       expect((await stream.next()).value.node).toMatchObject({ type: 'CREDIT_GRANTED' })
       await stream.return?.()
-      for (const one of signals) await one.stop()
+      for (const one of both) await one.stop()
     }, tellOthers)
   })
 

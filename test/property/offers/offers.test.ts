@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../../../src/database/client.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { Offer } from '../../../src/domain/offers/offers.ts'
 import type { PageResult } from '../../../src/domain/pages.ts'
-import { type OfferSearch, offerServices } from '../../../src/services/offers/offers.ts'
+import { type OfferSearch, offerReadServices } from '../../../src/services/offers/offers.ts'
 import { filterArbitrary, orderArbitrary, pricingArbitrary } from '../../support/arbitraries.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -19,13 +19,13 @@ const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: '', permissions: nul
 const clock = manualClock()
 let testDatabase: TestDatabase
 let database: Database
-let offers: ReturnType<typeof offerServices>
+let offers: ReturnType<typeof offerReadServices>
 let market: Offer[]
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
   database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {}, now: clock.now })
-  offers = offerServices({ database })
+  offers = offerReadServices({ database })
   market = await makeMarket(database, clock, seed, 40)
 })
 

@@ -36,19 +36,19 @@ const newVolumes = fc.array(
 
 it('accepts exactly the existing volumes that are free and on the machine', () => {
   const property = fc.property(found, volumes, newVolumes, (known, requested, made) => {
-    const problems = volumeBlockers(known, { volumes: requested, newVolumes: made }, machineId)
+    const errors = volumeBlockers(known, { volumes: requested, newVolumes: made }, machineId)
     const of = (id: bigint) => known.find(volume => volume.id === id)
     const ids = requested.map(({ volumeId }) => volumeId)
-    const missing = problems.flatMap(error => (error.code === 'NOT_FOUND' ? [error.details.subject] : []))
+    const missing = errors.flatMap(error => (error.code === 'NOT_FOUND' ? [error.details.subject] : []))
     expect(missing).toEqual(ids.filter(id => !of(id)).map(id => ({ type: 'Volume', id })))
-    const taken = problems.flatMap(error => (error.code === 'VOLUME_UNAVAILABLE' ? [error.details.volumeId] : []))
+    const taken = errors.flatMap(error => (error.code === 'VOLUME_UNAVAILABLE' ? [error.details.volumeId] : []))
     expect(taken).toEqual(ids.filter(id => of(id)?.machineId === machineId && of(id)?.instanceId === 5n))
     const elsewhere = ids.filter(id => of(id)?.machineId === 8).length
     const offers = made.filter(({ volumeOfferId }) => volumeOfferId === 8n).length
-    const invalid = problems.flatMap(error => (error.code === 'INVALID_INPUT' ? [error.details.issues] : []))
+    const invalid = errors.flatMap(error => (error.code === 'INVALID_INPUT' ? [error.details.issues] : []))
     expect(invalid.flat()).toHaveLength(elsewhere + offers)
     expect(invalid.length).toBe(elsewhere + offers > 0 ? 1 : 0)
-    for (const { code, details, message } of problems) {
+    for (const { code, details, message } of errors) {
       if (code !== 'VOLUME_UNAVAILABLE') continue
       expect(details.instanceId).toBe(5n)
       expect(message.includes('being removed')).toBe(of(details.volumeId)?.removing)

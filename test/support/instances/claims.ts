@@ -81,7 +81,7 @@ export function createMarket(machine: Machine) {
   let lastId = 0n
   return {
     offers: () => offers,
-    /** Uses up the offer of a block. */
+    /** Withdraws the offer of a block. */
     withdraw(index: number): void {
       offers = offers.filter((_, place) => place !== index)
     },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   checkLimitAmount,
   isReached,
-  limitProblems,
+  limitErrors,
   maxLimitNanos,
   predictReachedAt,
   type Spending,
@@ -103,17 +103,17 @@ describe('the instant at which a limit is reached', () => {
 describe('a spend limit', () => {
   const at = date('2026-05-01T12:00')
   const ask = (rateNanos: bigint, ...limits: Partial<SpendLimitWithUsage>[]) =>
-    limitProblems(limits.map(aLimit), [{ apiKeyId: 7, rateNanos }], at)
+    limitErrors(limits.map(aLimit), [{ apiKeyId: 7, rateNanos }], at)
   const hour = { window: 'hour', usedNanos: 600_000_000n } as const
 
   it('refuses a rate above its amount and allows one equal to it', () => {
     expect(ask(400_000_000n, hour)).toEqual([])
-    const [problem] = ask(400_000_001n, hour)
-    expect([problem?.code, problem?.message]).toEqual([
+    const [error] = ask(400_000_001n, hour)
+    expect([error?.code, error?.message]).toEqual([
       'SPEND_LIMIT_EXCEEDED',
       'The spend limit of the account is 1 $ an hour: 0.6 $ are in use and this request adds 0.400000001 $. Stop or destroy something first, or raise the limit.',
     ])
-    expect(problem?.details).toMatchObject({ limit: { id: 1, usedNanos: 600_000_000n }, askedNanos: 400_000_001n })
+    expect(error?.details).toMatchObject({ limit: { id: 1, usedNanos: 600_000_000n }, askedNanos: 400_000_001n })
   })
 
   it('allows a request without costs, even when it is exceeded', () => {

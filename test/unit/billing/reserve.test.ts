@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { quotaProblems } from '../../../src/domain/accounts/quota-problems.ts'
+import { quotaErrors } from '../../../src/domain/accounts/quota-errors.ts'
 import {
   type AdmissionFacts,
-  admissionProblems,
+  admissionErrors,
   completeHoldings,
   findRefusedStarts,
 } from '../../../src/domain/billing/admission.ts'
-import { calculateRequiredCredit, reserveProblem } from '../../../src/domain/billing/reserve.ts'
+import { calculateRequiredCredit, reserveError } from '../../../src/domain/billing/reserve.ts'
 import {
   addFailure,
-  backoffProblem,
+  backoffError,
   backoffUntil,
   failuresBeforeBackoff,
 } from '../../../src/domain/instances/start-backoff.ts'
@@ -51,8 +51,8 @@ describe('the required credit', () => {
       fc.property(rates, periods, (held, period) => {
         const needed = calculateRequiredCredit(held, period)
         fc.pre(needed > 0n)
-        expect(reserveProblem(needed, held, period)).toBeUndefined()
-        expect(reserveProblem(needed - 1n, held, period)).toMatchObject({
+        expect(reserveError(needed, held, period)).toBeUndefined()
+        expect(reserveError(needed - 1n, held, period)).toMatchObject({
           code: 'INSUFFICIENT_CREDIT',
           details: { availableNanos: needed - 1n, neededNanos: needed },
         })
@@ -62,8 +62,8 @@ describe('the required credit', () => {
 
   it('is above zero even for additions that cost nothing', () => {
     const free = { computeNanos: 0n, diskNanos: 0n }
-    expect(reserveProblem(0n, free, rules)).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
-    expect(reserveProblem(1n, free, rules)).toBeUndefined()
+    expect(reserveError(0n, free, rules)).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
+    expect(reserveError(1n, free, rules)).toBeUndefined()
   })
 })
 
@@ -72,8 +72,8 @@ describe('quotas', () => {
   const none = completeHoldings({})
 
   it('allow additions up to their limits and refuse more', () => {
-    expect(quotaProblems(none, completeHoldings({ instances: 2, loading: 1, diskMb: 10_000 }), quotas)).toEqual([])
-    const over = quotaProblems(none, completeHoldings({ instances: 3, loading: 2, diskMb: 10_001, volumes: 1 }), quotas)
+    expect(quotaErrors(none, completeHoldings({ instances: 2, loading: 1, diskMb: 10_000 }), quotas)).toEqual([])
+    const over = quotaErrors(none, completeHoldings({ instances: 3, loading: 2, diskMb: 10_001, volumes: 1 }), quotas)
     expect(over.map(({ code, details: { quota } }) => [code, quota])).toEqual([
       ['QUOTA_EXCEEDED', { name: 'instances', limit: 2, used: 0, asked: 3 }],
       ['QUOTA_EXCEEDED', { name: 'loading', limit: 1, used: 0, asked: 2 }],
@@ -84,8 +84,8 @@ describe('quotas', () => {
 
   it('ignore an exceeded quota when the addition does not count for it', () => {
     const much = completeHoldings({ instances: 9, diskMb: 99_000, volumes: 9 })
-    expect(quotaProblems(much, completeHoldings({ loading: 1 }), quotas)).toEqual([])
-    expect(quotaProblems(much, completeHoldings({ volumes: 1 }), quotas)).toHaveLength(1)
+    expect(quotaErrors(much, completeHoldings({ loading: 1 }), quotas)).toEqual([])
+    expect(quotaErrors(much, completeHoldings({ volumes: 1 }), quotas)).toHaveLength(1)
   })
 })
 
@@ -115,8 +115,8 @@ describe('the wait after failed starts', () => {
   it('names its end and ends then', () => {
     const failures = failed(failuresBeforeBackoff + 1)
     const retryAfter = later(60_000)
-    expect(backoffProblem(failures, later(59_999))).toMatchObject({ code: 'START_BACKOFF', details: { retryAfter } })
-    expect(backoffProblem(failures, retryAfter)).toBeUndefined()
+    expect(backoffError(failures, later(59_999))).toMatchObject({ code: 'START_BACKOFF', details: { retryAfter } })
+    expect(backoffError(failures, retryAfter)).toBeUndefined()
   })
 })
 
@@ -129,9 +129,9 @@ describe('an addition', () => {
     failures: { count: failuresBeforeBackoff + 1, lastAt: at },
   }
 
-  it('gets every problem', () => {
+  it('gets every error', () => {
     const added = completeHoldings({ computeNanos: 2_000_000_000n, instances: 2_000, loading: 1 })
-    expect(admissionProblems(account, added, rules).map(({ code }) => code)).toEqual([
+    expect(admissionErrors(account, added, rules).map(({ code }) => code)).toEqual([
       'INSUFFICIENT_CREDIT',
       'QUOTA_EXCEEDED',
       'START_BACKOFF',
@@ -139,7 +139,7 @@ describe('an addition', () => {
   })
 
   it('does not wait if it starts nothing', () => {
-    expect(admissionProblems(account, completeHoldings({ diskNanos: 1n, volumes: 1 }), rules)).toEqual([])
+    expect(admissionErrors(account, completeHoldings({ diskNanos: 1n, volumes: 1 }), rules)).toEqual([])
   })
 
   it('admits starts in order and skips those that do not fit', () => {

@@ -1,4 +1,4 @@
-import { creditProblem } from '../../accounts/credit.ts'
+import { creditError } from '../../accounts/credit.ts'
 import { canChangeSshKeys } from '../../accounts/ssh-keys.ts'
 import type { Holdings } from '../../billing/admission.ts'
 import { DomainError, type Issue, invalidInput } from '../../errors.ts'
@@ -14,7 +14,7 @@ import { bidTooLow, checkBid } from '../bid.ts'
 import { mergePolicy, type PolicyInput, policyIssues, policyWarnings } from '../policy/change.ts'
 import { portsToBind, proxyWarnings } from '../ports.ts'
 
-/** The price: the host's, up to `maxPriceNanos` if the renter gives it, or a bid for the whole block. */
+/** How the renter pays: on demand, up to `maxPriceNanos` if given, or with a bid for the whole block. */
 export type RentalTerms =
   | { interruptible: false; maxPriceNanos?: bigint | undefined }
   | { interruptible: true; bidNanos: bigint }
@@ -63,23 +63,22 @@ export function decideRent(input: RentInput, facts: RentFacts, at: Date): RentDe
   const { launch, issues } = resolveLaunch(facts.template?.launch, input.launch, facts.secretVariables)
   const ports = launch ? portsToBind(launch, facts.hasProxy) : []
   const openTarget = facts.target && isTargetRentable(facts.target, at) ? facts.target : undefined
-  const mounts = launch ? volumeBlockers(facts.volumes, launch, openTarget?.machine.id) : []
-  const policyProblems = input.policy ? policyIssues(mergePolicy(input.policy), undefined, at) : []
-  const mountIssues = mounts.flatMap(error => (error.code === 'INVALID_INPUT' ? error.details.issues : []))
+  const volumeErrors = launch ? volumeBlockers(facts.volumes, launch, openTarget?.machine.id) : []
+  const volumeIssues = volumeErrors.flatMap(error => (error.code === 'INVALID_INPUT' ? error.details.issues : []))
   const blockers = [
     ...templateBlockers(input, facts),
     ...sshKeyBlockers(launch, facts),
     ...inputBlockers(input, facts, [
       ...issues,
       ...bidIssues(input),
-      ...policyProblems,
+      ...(input.policy ? policyIssues(mergePolicy(input.policy), undefined, at) : []),
       ...machineIssues(openTarget?.machine, launch, ports),
-      ...mountIssues,
+      ...volumeIssues,
     ]),
     // Before the volume blockers: a repeated request finds its volume attached to the instance that it rented first. The
-    // caller must learn that this instance used up the offer.
+    // caller must learn that the offer was withdrawn for this instance.
     ...(openTarget ? [] : [offerUnavailable(input)]),
-    ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
+    ...volumeErrors.filter(({ code }) => code !== 'INVALID_INPUT'),
     ...creditBlockers(facts),
     ...(openTarget ? priceBlockers(input, openTarget, launch) : []),
   ]
@@ -99,10 +98,10 @@ function isTargetRentable({ offer, machine }: RentTarget, at: Date): boolean {
 
 function templateBlockers({ templateHash }: RentInput, { template }: RentFacts): DomainError[] {
   if (templateHash === undefined || template) return []
-  const problem = isTemplateHash(templateHash)
+  const message = isTemplateHash(templateHash)
     ? `Template ${templateHash} not found.`
     : 'Template not found: its hash must be 32 hex digits.'
-  return [new DomainError('NOT_FOUND', problem, { subject: null })]
+  return [new DomainError('NOT_FOUND', message, { subject: null })]
 }
 
 function sshKeyBlockers(launch: Launch | undefined, { sshKeyCount }: RentFacts): DomainError[] {
@@ -140,8 +139,8 @@ export function offerUnavailable({ offerId }: RentInput): DomainError<'OFFER_UNA
 }
 
 function creditBlockers({ availableNanos }: RentFacts): DomainError[] {
-  const problem = creditProblem(availableNanos)
-  return problem ? [problem] : []
+  const error = creditError(availableNanos)
+  return error ? [error] : []
 }
 
 function priceBlockers(

@@ -4,7 +4,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { type KeyRate, limitProblems, sumCountedRates } from '../../../domain/billing/limits.ts'
+import { type KeyRate, limitErrors, sumCountedRates } from '../../../domain/billing/limits.ts'
 import { DomainError } from '../../../domain/errors.ts'
 import type { ItemPlan } from '../../../domain/instances/command.ts'
 import { type AccountBalance, lockBalance, readBalance } from '../balance.ts'
@@ -14,12 +14,12 @@ import { readLimitsWithUsage } from './usage.ts'
 const { sql } = Prisma
 
 /** The limits that refuse rates which are not written yet. */
-export async function findLimitProblems(
+export async function findLimitErrors(
   database: Pick<Transaction, 'rows'>,
   account: AccountBalance,
   added: readonly KeyRate[],
 ): Promise<DomainError[]> {
-  return account.isLimited ? limitProblems(await readLimitsWithUsage(database, account), added, account.at) : []
+  return account.isLimited ? limitErrors(await readLimitsWithUsage(database, account), added, account.at) : []
 }
 
 /** Refuses rates whose meters this transaction has written, in an account that it has locked. */
@@ -32,8 +32,8 @@ export async function checkSpendLimits(
   const used = (await readLimitsWithUsage(tx, account)).map(limit =>
     limit.window === 'hour' ? { ...limit, usedNanos: limit.usedNanos - sumCountedRates(limit, added) } : limit,
   )
-  const [problem] = limitProblems(used, added, account.at)
-  if (problem) throw problem
+  const [error] = limitErrors(used, added, account.at)
+  if (error) throw error
 }
 
 /** Refuses a command that starts more than a limit allows. The whole command is refused, not single instances. */
@@ -49,8 +49,8 @@ export async function checkStartLimits(
   const account = await (dryRun ? readBalance : lockBalance)(tx, actor.accountId, at)
   await checkOwnInstances(tx, account, actor, ids)
   if (!dryRun) return await checkSpendLimits(tx, account, await loadComputeRates(tx, ids))
-  const [problem] = await findLimitProblems(tx, account, await loadComputeRates(tx, ids))
-  if (problem) throw problem
+  const [error] = await findLimitErrors(tx, account, await loadComputeRates(tx, ids))
+  if (error) throw error
 }
 
 /**

@@ -16,7 +16,7 @@ import type { Offer } from '../../../domain/offers/offers.ts'
 import { authorize, authorizeOperation } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { findReplay, type IdempotentRequest, runIdempotent } from '../../idempotency.ts'
-import { type OfferSearch, offerServices } from '../../offers/offers.ts'
+import { type OfferSearch, offerReadServices } from '../../offers/offers.ts'
 import { loadRentFacts } from './facts.ts'
 import { loadRental, OfferNotRentedError, type Rental, rentInTransaction, type StoredRental } from './rent.ts'
 
@@ -25,7 +25,7 @@ type StoredBestOffer = StoredRental & { attempts: { offerId: string; code: Attem
 
 export function bestOfferServices(deps: Deps) {
   const { database } = deps
-  const { search } = offerServices(deps)
+  const { search } = offerReadServices(deps)
 
   return {
     /** Rents the best offer of a search. If that offer is gone or cannot be rented after all, tries the next. */

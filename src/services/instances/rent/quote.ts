@@ -4,9 +4,9 @@ import { runwayAfterAdding } from '../../../domain/billing/runway.ts'
 import { decideRent, type RentInput, rentalHoldings, rentalRate } from '../../../domain/instances/rent/decide.ts'
 import { type Forecast, forecastRental } from '../../../domain/instances/rent/quote.ts'
 import { authorize } from '../../authorize.ts'
-import { addAdmissionProblems } from '../../billing/admission.ts'
+import { addAdmissionErrors } from '../../billing/admission.ts'
 import type { AccountBalance } from '../../billing/balance.ts'
-import { findLimitProblems } from '../../billing/limits/check.ts'
+import { findLimitErrors } from '../../billing/limits/check.ts'
 import type { Deps } from '../../deps.ts'
 import { loadClaims } from '../../machines/market.ts'
 import { explainUnavailableOffer } from '../../offers/unavailable.ts'
@@ -32,8 +32,8 @@ export function quoteServices(deps: Deps) {
         if (!facts.target || !launch || computeNanos === undefined) return { ...forecast, runwaySeconds }
         const rateNanos = rentalRate(facts.target.machine, launch, computeNanos)
         const added = rentalHoldings(facts.target.machine, launch, computeNanos)
-        const reasons = await addAdmissionProblems(tx, deps.admission, facts.balance, added, forecast.blockers)
-        const over = await findLimitProblems(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
+        const reasons = await addAdmissionErrors(tx, deps.admission, facts.balance, added, forecast.blockers)
+        const over = await findLimitErrors(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
         return { ...forecast, runwaySeconds, blockers: [...reasons, ...over] }
       })
       const reasons = decision.blockers.map(async reason =>

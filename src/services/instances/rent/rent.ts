@@ -15,7 +15,7 @@ import {
 import { instanceApiKey } from '../../accounts/api-keys/identity.ts'
 import { attachAllSshKeys } from '../../accounts/ssh-keys/ssh-keys.ts'
 import { authorize } from '../../authorize.ts'
-import { addAdmissionProblems, checkAdmission } from '../../billing/admission.ts'
+import { addAdmissionErrors, checkAdmission } from '../../billing/admission.ts'
 import { lockBalance } from '../../billing/balance.ts'
 import { checkSpendLimits } from '../../billing/limits/check.ts'
 import { openMeters } from '../../billing/meters.ts'
@@ -40,7 +40,7 @@ export type Rental = {
 export function rentServices(deps: Deps) {
   return {
     /**
-     * Rents an offer in one transaction: either the instance exists and the offer is used up, or nothing changes.
+     * Rents an offer in one transaction: either the instance exists and the offer is withdrawn, or nothing changes.
      * `renterKey` is the idempotency key that the renter sent. It is kept on the instance, so that the renter can look it
      * up. With a `batch`, it belongs to the whole batch, and each item has an idempotency key of its own.
      */
@@ -94,13 +94,14 @@ export async function rentInTransaction(
   const decided = { input, template, launch, ports, ...target, computeNanos, idempotencyKey: renterKey ?? null }
   const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, decided, at)
   const granted = await updateMarket(tx, machineAfter, at)
-  // The offer may have been rentable because the market was not updated yet after a command of another renter.
+  // Another renter's start may have claimed these GPUs while the offer still looked rentable: a command commits before
+  // the market is updated.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
   if (waits && input.cancelUnavailable) throw new OfferNotRentedError(launch.diskMb)
   // After the market, which locks instances: deleting a key also locks instances first, and then the key.
-  const keys = hasSshAccess(launch) ? await attachAllSshKeys(tx, actor.accountId, instanceId) : 0
+  const attachedKeyCount = hasSshAccess(launch) ? await attachAllSshKeys(tx, actor.accountId, instanceId) : 0
   // The keys were counted before the machine was locked, and may have been deleted since.
-  if (launch.vm && keys === 0) throw sshKeyRequired()
+  if (launch.vm && attachedKeyCount === 0) throw sshKeyRequired()
   const account = await lockBalance(tx, actor.accountId, at)
   await checkAdmission(tx, deps.admission, account, rentalHoldings(target.machine, launch, computeNanos))
   await openMeters(tx, account, { apiKeyId: actor.apiKeyId, instanceIds: [instanceId], volumeIds })
@@ -124,7 +125,7 @@ async function throwFirstBlocker(
     return
   }
   const added = rentalHoldings(target.machine, launch, computeNanos)
-  const [detailed] = await addAdmissionProblems(tx, deps.admission, balance, added, [blocker])
+  const [detailed] = await addAdmissionErrors(tx, deps.admission, balance, added, [blocker])
   throw detailed
 }
 

@@ -35,7 +35,7 @@ type DecidedRental = {
 }
 
 /**
- * Inserts the instance with its ports and volumes, and uses up the offer. The caller adds GPUs and meters. `machineAfter`
+ * Inserts the instance with its ports and volumes, and withdraws the offer. The caller adds GPUs and meters. `machineAfter`
  * has the capacity that is left.
  */
 export async function saveRental(
@@ -57,11 +57,11 @@ export async function saveRental(
   return { instanceId, volumeIds: made.map(({ volumeId }) => volumeId), machineAfter }
 }
 
-/** Uses up the offer. The machine's lock makes it certain; the condition guards against a missing lock. */
+/** Under the machine's lock the offer cannot have changed. The condition catches a caller without the lock. */
 async function withdrawOffer(tx: Transaction, offerId: bigint, at: Date): Promise<void> {
-  const used = await tx.rows(sql`
+  const withdrawn = await tx.rows(sql`
     UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable RETURNING id`)
-  if (used.length !== 1) throw new Error(`Offer ${offerId} was changed without a lock on its machine.`)
+  if (withdrawn.length !== 1) throw new Error(`Offer ${offerId} was changed without a lock on its machine.`)
 }
 
 async function insertInstance(

@@ -13,7 +13,7 @@ import {
   StartBackoffError,
 } from './account-errors.ts'
 import type { RefusalCode } from './codes.ts'
-import { ErrorCodeEnum, Refusal, refusalType } from './error-types.ts'
+import { ErrorCodeEnum, Refusal, refusalType } from './refusal.ts'
 
 const ValidationIssue = builder.objectRef<{ path: string; message: string }>('ValidationIssue').implement({
   description: 'One problem in an input.',
@@ -176,7 +176,7 @@ const IdempotencyError = refusalType<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_
   interfaces: [Refusal],
 })
 
-export const errorTypes = {
+export const refusalTypes = {
   INVALID_INPUT: InvalidInputError,
   NOT_FOUND: NotFoundError,
   OFFER_UNAVAILABLE: OfferUnavailableError,

@@ -2,7 +2,7 @@ import { DomainError } from '../errors.ts'
 import { type ExceededQuota, type Quota, type Quotas, type QuotaUsage, quotaNames } from './quotas.ts'
 
 /** The quotas that an addition would exceed. An account above a quota keeps what it has and cannot add to it. */
-export function quotaProblems(used: QuotaUsage, added: QuotaUsage, quotas: Quotas): DomainError<'QUOTA_EXCEEDED'>[] {
+export function quotaErrors(used: QuotaUsage, added: QuotaUsage, quotas: Quotas): DomainError<'QUOTA_EXCEEDED'>[] {
   return quotaNames.flatMap(name => {
     const [usedNow, asked, limit] = [amountOf(used, name), amountOf(added, name), quotas[name]]
     // Compared in MB: sums of fractional GB are not exact.
