@@ -1,5 +1,5 @@
 // The operator's commands: npm run --silent berth -- NOUN VERB --option VALUE. A command prints one line of JSON, and a
-// list one line for each row. Commands work on the configured database, also while a gateway runs on it. They name that
+// list one line for each row. Commands work on the configured database, even while a gateway runs on it. They name that
 // database on standard error.
 
 import { once } from 'node:events'

@@ -62,7 +62,7 @@ const settings = {
   DEMO_MARKET: { must: 'true or false', schema: booleanSetting },
   GRAPHIQL: { must: 'true or false', schema: booleanSetting },
   METRICS: { must: 'true or false', schema: booleanSetting },
-  BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
+  BERTH_SECRET: { must: 'a string of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
   EVENT_RETENTION_DAYS: {
     must: `a number of days, ${maxRetryDays} to 3650`,

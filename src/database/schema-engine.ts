@@ -67,7 +67,7 @@ async function loadEngine() {
 /** Prisma's adapter, with workarounds for two faults of version 7.10 that only the schema engine meets. */
 async function connectAdapter(pool: CatalogPool): Promise<SqlDriverAdapter> {
   const adapter = await new PrismaPg(pool).connect()
-  // The adapter splits a script at every semicolon, also in comments and functions. A crash would leave half of the
+  // The adapter splits a script at every semicolon, even in comments and functions. A crash would leave half of the
   // script applied. PostgreSQL runs an unsplit script in one transaction.
   adapter.executeScript = async script => void (await pool.query(script))
   // The adapter does not know the type of some catalog columns.

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { toError } from './failure-codes.ts'
 
 export type WakeUps = {
-  /** Wakes this gateway now and, while started, the others soon. */
+  /** Wakes this gateway at once. Between `start` and `stop`, wakes the other gateways soon after. */
   notify(): void
   start(): void
   stop(): Promise<void>

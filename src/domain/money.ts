@@ -40,10 +40,10 @@ export function divideRounded(dividend: bigint, divisor: bigint): bigint {
 
 const hoursPerMonth = 720n
 const mbPerGb = 1000n
-/** A price per GB and month is this many times the hourly rate of one MB. */
+/** A price per GB per month is this many times the hourly rate of one MB. */
 export const mbHoursPerGbMonth = hoursPerMonth * mbPerGb
 
-/** The hourly cost of a disk, from its price per GB and month. */
+/** The hourly cost of a disk, from its price per GB per month. */
 export function diskPricePerHour(storageNanos: bigint, diskMb: number): bigint {
   return divideRounded(storageNanos * BigInt(diskMb), mbHoursPerGbMonth)
 }

@@ -18,7 +18,7 @@ export function pageSizeOf({ first, last }: PageArguments): number {
   return Math.min(Math.max(first ?? last ?? defaultPageSize, 1), maxPageSize)
 }
 
-/** `limit` rows after the cursor or, backwards, the last `limit` rows before it. */
+/** `limit` rows after the cursor or, backward, the last `limit` rows before it. */
 type PageQuery = { limit: number; backward: boolean; cursor: string | undefined }
 
 export function parsePage({ first, after, last, before }: PageArguments): PageQuery {

@@ -23,7 +23,7 @@ export type FeedOptions = { outbox: Outbox; now: () => Date; log: Logger; limits
 
 /** Safety net: the longest delay of an event whose wake-up was missed. */
 const pollMs = 1_000
-/** Shortest pause between reads. A read costs more the more accounts follow. */
+/** Shortest pause between reads. The cost of a read grows with the number of accounts that follow. */
 const minPauseMs = 10
 
 export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOptions): LiveFeed {

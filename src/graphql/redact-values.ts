@@ -1,5 +1,5 @@
-// GraphQL's errors repeat the sent values, and a value in a wrong place may be a password. The place of the value and the
-// problem are enough to find it.
+// GraphQL's errors repeat the sent values, and a misplaced value may be a password. The place and the problem are enough
+// to find the mistake.
 
 import type { GraphQLError } from 'graphql'
 

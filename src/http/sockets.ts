@@ -11,7 +11,7 @@ import { findRequestProblem, printRefusal } from './refusal.ts'
 /** A socket, as its face sees it. */
 export type Channel = {
   protocol: string
-  /** Resolves when the text was handed to the network, or cannot be any more. */
+  /** Resolves when the text was handed to the network, or cannot be anymore. */
   send(text: string): Promise<void>
   close(code: number, reason: string): void
   onMessage(read: (text: string) => Promise<void>): void

@@ -45,7 +45,7 @@ export function parseBody(text: string): Record<string, unknown> {
 const typeNames: Record<string, string> = {
   int: 'a whole number',
   number: 'a number',
-  string: 'a text',
+  string: 'a string',
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
@@ -68,9 +68,12 @@ const issueMessage: z.core.$ZodErrorMap = issue => {
   }
 }
 
-const units: Record<string, string> = { string: 'characters', array: 'entries' }
+const units: Record<string, [one: string, many: string]> = {
+  string: ['character', 'characters'],
+  array: ['entry', 'entries'],
+}
 
 function boundText(origin: string, comparison: string, bound: number | bigint): string {
   const unit = units[origin]
-  return unit ? `have ${comparison} ${bound} ${unit}` : `be ${comparison} ${bound}`
+  return unit ? `have ${comparison} ${bound} ${unit[Number(bound) === 1 ? 0 : 1]}` : `be ${comparison} ${bound}`
 }

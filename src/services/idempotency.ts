@@ -119,8 +119,8 @@ function hashRequest({ secrets }: IdempotencyDeps, { operation, input }: Idempot
 }
 
 /**
- * Reserves the key. True for the first request, also after an expired one. Waits for an earlier request that has not
- * ended.
+ * Reserves the key. True for the first request, and for the first after one that expired. Waits for an earlier request
+ * that has not ended.
  */
 async function reserveKey(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
   const { accountId, apiKeyId } = actor

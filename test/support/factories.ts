@@ -17,7 +17,7 @@ export function aGpuModel(overrides: Partial<NewGpuModel> = {}): NewGpuModel {
 
 export type MachineAttributes = Omit<NewMachine, 'hostId' | 'gpuModelId'>
 
-/** A valid machine: one GPU at $0.40 per hour, and disk at $0.36 per GB and month. */
+/** A valid machine: one GPU at $0.40 per hour, and disk at $0.36 per GB per month. */
 export function aMachine(overrides: Partial<MachineAttributes> = {}): MachineAttributes {
   return {
     numGpus: 1,

@@ -103,7 +103,7 @@ it('creates, updates and destroys an instance', async () => {
   expect((await terraform.delete(`/instances/${id}/`)).status).toBe(404)
 })
 
-it('sees that an instance lost its GPUs to a rental on demand', async () => {
+it('sees that an instance lost its GPUs to an on-demand rental', async () => {
   const [offer] = await findOffers({ type: 'bid' })
   const { body } = await terraform.put(`/asks/${offer.id}/`, { image: 'ubuntu', disk: 10, price: offer.min_bid })
   const read = () => terraform.get(`/instances/${body.new_contract}/`)

@@ -1,7 +1,7 @@
 // The embedded database: one PostgreSQL server per data folder, on loopback, behind a password.
 //
 // Any number of processes (a gateway, operator commands) use the server, and none owns it. A process starts the server
-// or finds it running, also after a crash, and holds a shared advisory lock while it uses the server. The last process
+// or finds it running, even after a crash, and holds a shared advisory lock while it uses the server. The last process
 // to leave gets that lock exclusively, and stops the server. A gateway also holds an exclusive lock of its own, so a
 // data folder has one gateway.
 

@@ -22,7 +22,7 @@ export type AccountFacts = {
   creditStatus: CreditStatus
   /** When the credit ended; null after the account was notified. */
   creditEndedAt: Date | null
-  /** Hours ahead in the last credit warning; null if there was enough credit again since. */
+  /** How many hours ahead the last credit warning was; null once there is enough credit again. */
   lowCreditHours: number | null
   debtSince: Date | null
   debtWarnedAt: Date | null

@@ -113,8 +113,8 @@ function limitExceeded(limit: SpendLimitWithUsage, askedNanos: bigint): DomainEr
   const whose = apiKeyId === null ? 'the account' : `API key ${apiKeyId}`
   const message =
     window === 'hour'
-      ? `The spend limit of ${whose} is ${amount} $ an hour: ${used} $ are in use and this request adds ${asked} $. Stop or destroy something first, or raise the limit.`
-      : `The spend limit of ${whose} is ${amount} $ a ${window} and is reached: ${used} $ are spent. This request costs ${asked} $ an hour. Wait for the next ${window} (UTC), or raise the limit.`
+      ? `The spend limit of ${whose} is $${amount} an hour: $${used} is in use and this request adds $${asked}. Stop or destroy something first, or raise the limit.`
+      : `The spend limit of ${whose} is $${amount} a ${window} and is reached: $${used} is spent. This request costs $${asked} an hour. Wait for the next ${window} (UTC), or raise the limit.`
   return new DomainError('SPEND_LIMIT_EXCEEDED', message, { limit, askedNanos })
 }
 

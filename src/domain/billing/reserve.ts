@@ -39,7 +39,7 @@ function insufficientCreditMessage(
   { minimumRunwayMs, debtGraceMs }: ReserveRules,
 ): string {
   const hours = (ms: number) => `${Math.round(ms / 36_000) / 100} h`
-  const figures = `The account has ${printUsd(availableNanos)} $ and needs ${printUsd(neededNanos)} $`
+  const figures = `The account has $${printUsd(availableNanos)} and needs $${printUsd(neededNanos)}`
   const why = `enough for ${hours(minimumRunwayMs)} of all costs and ${hours(debtGraceMs)} more of disks`
   return `You lack credit. ${figures}: ${why}.`
 }

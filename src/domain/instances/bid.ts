@@ -2,7 +2,7 @@ import { DomainError, type Issue, invalidState } from '../errors.ts'
 import { printUsd } from '../money.ts'
 import { actionRefusal, type Instance } from './instances.ts'
 
-/** Nano-dollars per hour: 0.001 $ to 128 $. */
+/** Nano-dollars per hour: $0.001 to $128. */
 export const bidRange = { min: 1_000_000n, max: 128_000_000_000n }
 
 /** Checks what every bid must satisfy, for a rental and for a change. */
@@ -32,13 +32,10 @@ export function winningBid(id: bigint, minimumNanos: bigint | undefined): bigint
   const most = bidRange.max
   if (minimumNanos !== undefined && minimumNanos <= most)
     return minimumNanos < bidRange.min ? bidRange.min : minimumNanos
-  throw invalidState(
-    id,
-    `No bid up to ${printUsd(most)} $ an hour wins the GPUs of this instance now. Try again later.`,
-  )
+  throw invalidState(id, `No bid up to $${printUsd(most)} an hour wins the GPUs of this instance now. Try again later.`)
 }
 
 export function bidTooLow(floorNanos: bigint): DomainError<'BID_TOO_LOW'> {
-  const message = `The host accepts no bid under ${printUsd(floorNanos)} $ an hour for these GPUs.`
+  const message = `The host accepts no bid under $${printUsd(floorNanos)} an hour for these GPUs.`
   return new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floorNanos })
 }

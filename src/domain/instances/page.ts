@@ -17,7 +17,7 @@ export type InstanceFilter = {
   idempotencyKey?: string | undefined
 }
 
-/** Refuses a filter that costs too much, or that has a text that no row can contain. */
+/** Refuses a filter that costs too much, or that has a string that no row can contain. */
 export function checkInstanceFilter({ ids = [], label = '', gpuName = '', idempotencyKey = '' }: InstanceFilter): void {
   const issues = [
     ...(ids.length > maxIdsPerFilter

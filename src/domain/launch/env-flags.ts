@@ -83,7 +83,7 @@ export function parseEnvObject(object: Record<string, unknown>): ParsedEnvironme
 
 function addPlainVariable(name: string, value: unknown, { env }: Environment): string | undefined {
   const text = scalarText(value)
-  return text === undefined ? 'must be a text.' : addVariable({ name, value: text }, env)
+  return text === undefined ? 'must be a string.' : addVariable({ name, value: text }, env)
 }
 
 function addFlag(key: string, value: unknown, environment: Environment): string | undefined {
@@ -95,7 +95,7 @@ function addFlag(key: string, value: unknown, environment: Environment): string 
   if (value === false || text === '') return undefined
   if (operand !== undefined && text !== '1' && text !== 'true') return 'must have the value "1".'
   const taken = operand ?? text
-  if (taken === undefined) return 'must be a text.'
+  if (taken === undefined) return 'must be a string.'
   return addByKind[kind](kind === 'variable' ? taken : taken.trim(), environment)
 }
 
@@ -105,7 +105,7 @@ function scalarText(value: unknown): string | undefined {
   return plain ? String(value) : undefined
 }
 
-/** Parses "-e NAME=value -p 80:80/udp -h name -v V.5:/data", also with the long names of the flags. */
+/** Parses "-e NAME=value -p 80:80/udp -h name -v V.5:/data", including with the long names of the flags. */
 export function parseEnvFlags(text: string): ParsedEnvironment {
   const environment = emptyEnvironment()
   const words = textProblem(text) ?? splitWords(text)

@@ -14,7 +14,7 @@ export type GpuModel = {
   computeCapability: number
 }
 
-/** A host's computer. Prices are nano-dollars: per GPU and hour, per GB of disk and month, per GB of traffic. */
+/** A host's computer. Prices are nano-dollars: per GPU per hour, per GB of disk per month, per GB of traffic. */
 export type Machine = {
   id: number
   hostId: number

@@ -55,7 +55,7 @@ export function parseCondition(field: OfferField, operator: Operator, operand: u
 const kindNames: Record<FieldKind, string> = {
   number: 'a number',
   usd: 'an amount',
-  text: 'a text',
+  text: 'a string',
   boolean: 'a boolean',
 }
 

@@ -65,7 +65,7 @@ export function priceVolume(
   }
   const price = diskPricePerHour(machine.storageNanos, sizeMb)
   if (maxPriceNanos !== undefined && price > maxPriceNanos) {
-    const message = `The volume costs ${printUsd(price)} $ an hour, more than your maximum of ${printUsd(maxPriceNanos)} $.`
+    const message = `The volume costs $${printUsd(price)} an hour, more than your maximum of $${printUsd(maxPriceNanos)}.`
     throw new DomainError('PRICE_CHANGED', message, { currentPriceNanos: price })
   }
   return price

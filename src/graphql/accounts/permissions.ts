@@ -65,7 +65,7 @@ const ConstraintOperator = enumOf<Comparison>(
 )
 
 const valueFields = {
-  text: { description: 'The value, if it is a text.' },
+  text: { description: 'The value, if it is a string.' },
   number: { description: 'The value, if it is a number, such as the integer of an ID.' },
   boolean: { description: 'The value, if it is true or false.' },
 }

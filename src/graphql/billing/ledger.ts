@@ -79,7 +79,7 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
     apiKeyId: t.id({
       nullable: true,
       description:
-        'ID of the API key that rented the instance or created the volume; the entry counts towards its limits. Null if there is none.',
+        'ID of the API key that rented the instance or created the volume; the entry counts toward its limits. Null if there is none.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
     reason: t.exposeString('reason', {

@@ -43,7 +43,7 @@ const SetSpendLimitInput = builder.inputType('SetSpendLimitInput', {
       type: SpendLimitAction,
       required: true,
       defaultValue: 'block_new',
-      description: 'What the gateway does when the limit is reached.',
+      description: 'Action of the gateway when the limit is reached.',
     }),
   }),
 })

@@ -17,7 +17,7 @@ export const SpendLimitWindow = enumOf<SpendWindow>(
 
 export const SpendLimitAction = enumOf<SpendAction>(
   'SpendLimitAction',
-  'What the gateway does when a spend limit is reached, besides emitting ACCOUNT_SPEND_LIMIT.',
+  'Action of the gateway when a spend limit is reached, besides emitting ACCOUNT_SPEND_LIMIT.',
   {
     block_new: 'Refuse requests that would cost more: renting, starting, creating volumes and raising bids.',
     stop_running: 'Refuse as BLOCK_NEW does, and stop every instance that the limit counts. Disks still cost money.',
@@ -50,13 +50,13 @@ export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').i
     }),
     action: t.expose('action', {
       type: SpendLimitAction,
-      description: 'What the gateway does when the limit is reached.',
+      description: 'Action of the gateway when the limit is reached.',
     }),
     reachedAt: t.expose('reachedAt', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When the limit was last reached since it was set. Null if never, and for HOUR once the cost is below the limit again.',
+        'When the limit was last reached since it was set. Null if never. For `HOUR`, also null once the cost is below the limit again.',
     }),
     setAt: t.expose('createdAt', { type: 'DateTime', description: 'When the limit was last set or changed.' }),
   }),

@@ -14,7 +14,7 @@ import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 
-const ChargeKind = enumOf<Charged>('ChargeKind', 'What a continuous cost is for.', {
+const ChargeKind = enumOf<Charged>('ChargeKind', 'Purpose of a continuous cost.', {
   compute: 'GPUs of running instances.',
   disk: 'Disks of instances, and volumes.',
 })

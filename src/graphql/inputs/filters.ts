@@ -34,7 +34,7 @@ export const UsdFilter = createComparison(
 )
 
 export const StringFilter = builder.inputType('StringFilter', {
-  description: 'Conditions on a text, ignoring case. All given conditions must hold.',
+  description: 'Conditions on a string, ignoring case. All given conditions must hold.',
   fields: t => ({
     eq: t.string({ description: 'Equal to this value.' }),
     neq: t.string({ description: 'Not equal to this value.' }),

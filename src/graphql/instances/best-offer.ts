@@ -49,7 +49,7 @@ const RentBestOfferInput = builder.inputType('RentBestOfferInput', {
       description: 'Order in which offers are tried. Defaults to cheapest first.',
     }),
     terms: t.field({ type: BestTermsInput, required: true, description: 'Rental terms: on demand or interruptible.' }),
-    spec: t.field({ type: InstanceSpecInput, required: true, description: 'The instance to start.' }),
+    spec: t.field({ type: InstanceSpecInput, required: true, description: 'The instance to create.' }),
     maxAttempts: t.int({
       required: true,
       defaultValue: 10,

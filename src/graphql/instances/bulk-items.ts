@@ -25,7 +25,7 @@ const BulkInstanceItem = builder.objectRef<BulkItem>('BulkInstanceItem').impleme
     id: t.id({ description: 'ID of the instance.', resolve: ({ id }) => printId('Instance', id) }),
     outcome: t.expose('outcome', {
       type: BulkItemOutcome,
-      description: 'What the command did to the instance.',
+      description: 'Outcome of the command for the instance.',
     }),
     instance: t.expose('instance', {
       type: Instance,

@@ -35,7 +35,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     }),
     targetState: t.expose('targetState', {
       type: TargetState,
-      description: 'Desired state. The instance moves towards it asynchronously; `status` is the observed state.',
+      description: 'Desired state. The instance moves toward it asynchronously; `status` is the observed state.',
     }),
     status: t.field({
       type: InstanceStatus,
@@ -112,13 +112,13 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     bidPerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: 'Bid per hour for all GPUs, in US dollars. Null for a rental on demand.',
+      description: 'Bid per hour for all GPUs, in US dollars. Null for an on-demand rental.',
       resolve: ({ interruptible, computeNanos }) => (interruptible ? computeNanos : null),
     }),
     minimumBidPerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: `Lowest bid per hour that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or a rental on demand holds some of the GPUs. ${permissionSentence('instances.get')}`,
+      description: `Lowest bid per hour that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs. ${permissionSentence('instances.get')}`,
       resolve: async (instance, _args, context) =>
         actionRefusal('changeBid', instance) === null
           ? (await minimumBidById(context).load(instance.id))?.minimumBidNanos

@@ -9,7 +9,7 @@ import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 
-const LogSource = enumOf<LineSource>('LogSource', 'What printed a log line.', {
+const LogSource = enumOf<LineSource>('LogSource', 'Source of a log line.', {
   machine: 'The machine, reporting what it does with the container.',
   stdout: 'Standard output of the container.',
   stderr: 'Standard error of the container.',
@@ -22,7 +22,7 @@ const LogLine = builder.objectRef<LogLineShape>('LogLine').implement({
       description: 'Position of the line. Pass it as `after` to `instanceLogs` to continue there.',
     }),
     at: t.expose('at', { type: 'DateTime', description: 'When the line was printed, by the clock of the machine.' }),
-    source: t.expose('source', { type: LogSource, description: 'What printed the line.' }),
+    source: t.expose('source', { type: LogSource, description: 'Source of the line.' }),
     line: t.exposeString('text', { description: 'Text of the line without the line break.' }),
   }),
 })

@@ -23,7 +23,7 @@ const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
 
 export const InterruptibleTermsInput = builder.inputType('InterruptibleTermsInput', {
   description:
-    'Interruptible terms: a bid. A higher bid or a rental on demand stops the instance until its bid is the highest again.',
+    'Interruptible terms: a bid. A higher bid or an on-demand rental stops the instance until its bid is the highest again.',
   fields: t => ({
     bidPerHour: t.field({
       type: 'Usd',
@@ -52,7 +52,7 @@ export const RentInstanceInput = builder.inputType('RentInstanceInput', {
       defaultValue: { onDemand: {} },
       description: 'Rental terms. Defaults to on demand at any price.',
     }),
-    spec: t.field({ type: InstanceSpecInput, required: true, description: 'The instance to start.' }),
+    spec: t.field({ type: InstanceSpecInput, required: true, description: 'The instance to create.' }),
     cancelUnavailable: t.boolean({
       required: true,
       defaultValue: false,

@@ -20,7 +20,7 @@ export const InstanceStatus = enumOf<StatusWithDestroyed>(
     loading: 'Pulling the image or starting.',
     running: 'Running.',
     stopping: 'Stopping, but still on its machine.',
-    stopped: 'Stopped on request. It can start again.',
+    stopped: 'Stopped, on request or by a rule: see `statusReason`. It can start again.',
     exited: 'Ended without a request, or failed to start.',
     offline: 'The gateway has not reached the machine for too long.',
     unknown: 'The machine no longer has the container.',

@@ -10,7 +10,7 @@ import { Instance } from './instances.ts'
 import { TargetState } from './status.ts'
 
 const BulkErrorPolicy = builder.enumType('BulkErrorPolicy', {
-  description: 'What happens to the other items when a bulk command fails for one.',
+  description: 'Treatment of the other items when a bulk command fails for one.',
   values: {
     REJECT_FAILED_ITEMS: {
       description: 'Apply the command to every item that can be changed; report the rest as `FAILED`.',
@@ -56,7 +56,7 @@ const errorPolicyField = {
   type: BulkErrorPolicy,
   required: true,
   defaultValue: 'REJECT_FAILED_ITEMS',
-  description: 'What happens to the other items when one fails. Defaults to `REJECT_FAILED_ITEMS`.',
+  description: 'Treatment of the other items when one fails. Defaults to `REJECT_FAILED_ITEMS`.',
 } as const
 const dryRunField = {
   required: true,

@@ -44,7 +44,7 @@ const RegistryCredentialInput = builder.inputType('RegistryCredentialInput', {
   description: 'Credentials of a private registry. The password is stored encrypted and never shown.',
   fields: t => ({
     host: t.string({ required: true, description: 'Host of the registry, such as `ghcr.io`.' }),
-    username: t.string({ required: true, description: 'User name that pulls the image.' }),
+    username: t.string({ required: true, description: 'User name for the registry.' }),
     password: t.string({ required: true, description: 'Password or access token.' }),
   }),
 })
@@ -56,9 +56,9 @@ export const launchFields = (t: InputFields) => ({
   mode: t.field({
     type: LaunchModeInput,
     description:
-      'Launch mode: SSH, a notebook, or the entrypoint of the image. Without a mode in the request or its template, SSH through the proxy.',
+      "Launch mode: SSH, a notebook, or the entrypoint of the image. Defaults to the template's mode, or else to SSH through the proxy.",
   }),
-  diskGb: t.float({ description: 'Disk size in GB, at least 8. Without a size in the request or its template, 8.' }),
+  diskGb: t.float({ description: "Disk size in GB, at least 8. Defaults to the template's size, or else to 8." }),
   env: t.field({ type: [EnvVarInput], required: true, defaultValue: [], description: 'Environment variables to set.' }),
   ports: t.field({
     type: [PortMappingInput],

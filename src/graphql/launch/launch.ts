@@ -9,13 +9,17 @@ import {
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 
-export const LaunchMode = enumOf<Mode>('LaunchMode', 'What starts in an instance, and how it is reached.', {
-  sshDirect: 'SSH on a public port.',
-  sshProxy: 'SSH through the proxy, or on a public port where the operator runs no proxy.',
-  jupyterDirect: 'A notebook and SSH, each on a public port.',
-  jupyterProxy: 'A notebook and SSH through the proxy, or on public ports where the operator runs no proxy.',
-  args: "The image's own entrypoint with arguments, without SSH and notebook.",
-})
+export const LaunchMode = enumOf<Mode>(
+  'LaunchMode',
+  'Program that starts in an instance, and the way to reach the instance.',
+  {
+    sshDirect: 'SSH on a public port.',
+    sshProxy: 'SSH through the proxy, or on a public port where the operator runs no proxy.',
+    jupyterDirect: 'A notebook and SSH, each on a public port.',
+    jupyterProxy: 'A notebook and SSH through the proxy, or on public ports where the operator runs no proxy.',
+    args: "The image's own entrypoint with arguments, without SSH and notebook.",
+  },
+)
 
 export const PortProtocol = builder.enumType('PortProtocol', {
   description: 'Transport protocol of a port.',

@@ -34,7 +34,7 @@ const ArgsLaunchInput = builder.inputType('ArgsLaunchInput', {
 })
 
 export const LaunchModeInput = builder.inputType('LaunchModeInput', {
-  description: 'What starts in an instance, and how it is reached.',
+  description: 'Program that starts in an instance, and the way to reach the instance.',
   isOneOf: true,
   fields: t => ({
     ssh: t.field({ type: SshLaunchInput, description: 'Start an SSH server.' }),

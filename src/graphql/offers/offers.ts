@@ -11,7 +11,7 @@ import { permissionSentence } from '../permission.ts'
 
 export const RentalType = enumOf<Rental>('RentalType', 'Terms of a rental, which decide its price.', {
   onDemand: "The host's price applies. No other renter can take the GPUs away.",
-  interruptible: 'The bid is the price. A higher bid or a rental on demand stops the instance.',
+  interruptible: 'The bid is the price. A higher bid or an on-demand rental stops the instance.',
 })
 
 const PriceBreakdown = builder.objectRef<OfferShape>('PriceBreakdown').implement({

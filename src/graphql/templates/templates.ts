@@ -12,7 +12,7 @@ const RegistryCredential = builder.objectRef<Omit<Registry, 'password'>>('Regist
   description: 'Credentials of a private registry. The password is never shown.',
   fields: t => ({
     host: t.exposeString('host', { description: 'Host of the registry, such as `ghcr.io`.' }),
-    username: t.exposeString('username', { description: 'User name that pulls the image.' }),
+    username: t.exposeString('username', { description: 'User name for the registry.' }),
   }),
 })
 

@@ -49,7 +49,7 @@ const spanColumns = {
   end: number(
     'When the costs ended, or now if they have not, in seconds since 1970, but not after the last requested day.',
   ),
-  amount: number('The cost, in $.'),
+  amount: number('The cost, in US dollars.'),
 }
 const chargeItemSchema = z
   .object({

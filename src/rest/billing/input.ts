@@ -110,7 +110,7 @@ export function checkPeriod({ from, to }: OpenPeriod, path: string, complain: Co
 function parseWords(operator: string, operand: unknown): string[] | string {
   if (operator !== 'in' && operator !== 'eq') return 'does not apply to a word; use eq, in'
   const words = operator === 'in' && Array.isArray(operand) ? operand : [operand]
-  return words.every(word => typeof word === 'string') ? words : 'must be a text, or for in a list of texts'
+  return words.every(word => typeof word === 'string') ? words : 'must be a string or, for `in`, a list of strings'
 }
 
 export function parseFlag(given: string | undefined, path: string, complain: Complain): boolean {

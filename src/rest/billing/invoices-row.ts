@@ -16,15 +16,15 @@ export const statementLineSchema = z
     type: z.enum(['payment', 'charge']).describe('charge for usage; payment for credit, refunds and adjustments.'),
     description: text('The reason for the entry, in words.'),
     quantity: z.number().nullable().describe('The charged hours; null for a payment.'),
-    rate: z.number().nullable().describe('The price per hour, in $; null for a payment.'),
+    rate: z.number().nullable().describe('The price per hour, in US dollars; null for a payment.'),
     amount: number(
-      'The amount, in $: the cost of a charge, or the credit that a payment adds. A payment below 0 takes credit back.',
+      'The amount, in US dollars: the cost of a charge, or the credit that a payment adds. A payment below 0 takes credit back.',
     ),
     timestamp: number('When the entry was posted, in seconds since 1970.'),
     when: number('The same as timestamp.'),
     paid_on: number('The same as timestamp, since no entry is paid later.'),
-    balance_before: number('The sum of all earlier entries, in $.'),
-    balance_after: number('The sum of all entries up to and including this one, in $.'),
+    balance_before: number('The sum of all earlier entries, in US dollars.'),
+    balance_after: number('The sum of all entries up to and including this one, in US dollars.'),
     ...resourceIdColumns,
   })
   .meta({ id: 'StatementLine', description: 'A payment or a charge.' })
@@ -48,12 +48,12 @@ export const invoiceSchema = z
     source: text('The source of the entry: "operator", or the refunded resource, like "instance-5".'),
     description: text('The reason for the entry, in words.'),
     amount: number(
-      'The amount, in $. Clients of this version expect a number below 0 for credit that the account receives.',
+      'The amount, in US dollars. Clients of this version expect a number below 0 for credit that the account receives.',
     ),
     metadata: z
       .object({
         invoice_id: integer('The id of the ledger entry.'),
-        balance_after: number('The sum of all entries up to and including this one, in $.'),
+        balance_after: number('The sum of all entries up to and including this one, in US dollars.'),
         ...resourceIdColumns,
       })
       .describe('The ledger entry behind the invoice.'),

@@ -83,10 +83,10 @@ export const invoiceRoutes: Route[] = [
       invoices: z.array(statementLineSchema).describe('The entries of the period.'),
       current: z
         .object({
-          charges: number('Costs that are not posted yet, in $.'),
+          charges: number('Costs that are not posted yet, in US dollars.'),
           service_fee: number('Always 0.'),
-          total: number('The sum of charges and service_fee, in $.'),
-          credit: number('The remaining credit, in $, after these charges.'),
+          total: number('The sum of charges and service_fee, in US dollars.'),
+          credit: number('The remaining credit, in US dollars, after these charges.'),
         })
         .describe('The account now, independent of the period.'),
     }),

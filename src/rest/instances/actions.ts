@@ -50,7 +50,9 @@ const priceBody = z.object({
   price: z
     .number()
     .optional()
-    .describe('Bid for all GPUs of the instance, in $/h. Defaults to the lowest bid that wins them now.'),
+    .describe(
+      'Bid for all GPUs of the instance, in US dollars per hour. Defaults to the lowest bid that wins them now.',
+    ),
 })
 
 export const instanceActionRoutes: Route[] = [

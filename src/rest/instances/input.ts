@@ -52,10 +52,10 @@ export const rentBody = z
         'Launch mode. Defaults to that of the template, or to ssh_proxy. Without an SSH proxy, the proxy modes get public ports instead.',
       ),
     target_state: state('Initial state; running by default.'),
-    price: amount('Bid for the GPUs in $/h, for an interruptible rental. Absent means on demand.'),
+    price: amount('Bid for the GPUs in US dollars per hour, for an interruptible rental. Absent means on demand.'),
     env: z
       .unknown()
-      .refine(isEnvironment, 'must be an object or a text.')
+      .refine(isEnvironment, 'must be an object or a string.')
       .optional()
       .meta({
         anyOf: [{ type: 'object', additionalProperties: true }, { type: 'string' }],

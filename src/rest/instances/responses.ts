@@ -36,8 +36,8 @@ export const insufficientCredit: DocumentedFailure = {
   when: 'The account lacks credit. Credit must cover all costs for a minimum time, and then the disks through the grace period.',
   body: failureBody
     .extend({
-      needed: number('Credit that the request needs, in $. Absent if the account has no credit.').optional(),
-      available: number('Credit of the account, in $. Absent if the account has no credit.').optional(),
+      needed: number('Credit that the request needs, in US dollars. Absent if the account has no credit.').optional(),
+      available: number('Credit of the account, in US dollars. Absent if the account has no credit.').optional(),
     })
     .meta({ id: 'InsufficientCredit', description: 'The failure when the account lacks credit.' }),
 }

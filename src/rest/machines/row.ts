@@ -44,10 +44,10 @@ export const blockRowSchema = z.object({
 
   inet_down: number('Download speed, in Mb/s.'),
   inet_up: number('Upload speed, in Mb/s.'),
-  inet_down_cost: number('Price of downloads, in $/GB.'),
-  inet_up_cost: number('Price of uploads, in $/GB.'),
-  internet_down_cost_per_tb: number('Price of downloads, in $/TB.'),
-  internet_up_cost_per_tb: number('Price of uploads, in $/TB.'),
+  inet_down_cost: number('Price of downloads, in US dollars per GB.'),
+  inet_up_cost: number('Price of uploads, in US dollars per GB.'),
+  internet_down_cost_per_tb: number('Price of downloads, in US dollars per TB.'),
+  internet_up_cost_per_tb: number('Price of uploads, in US dollars per TB.'),
   public_ipaddr: text('Public IP address of the machine.'),
   static_ip: boolean('Whether the public IP address is static.'),
   direct_port_count: integer('Number of free public ports.'),
@@ -67,10 +67,10 @@ export const blockRowSchema = z.object({
 
 export const hourlySchema = z
   .object({
-    gpuCostPerHour: number('Price of the GPUs, in $/h.'),
-    diskHour: number('Price of the disk, in $/h.'),
-    totalHour: number('Price of the GPUs and the disk, in $/h.'),
-    discountTotalHour: number('Discount, in $/h; always 0.'),
-    discountedTotalPerHour: number('Total price after the discount, in $/h.'),
+    gpuCostPerHour: number('Price of the GPUs, in US dollars per hour.'),
+    diskHour: number('Price of the disk, in US dollars per hour.'),
+    totalHour: number('Price of the GPUs and the disk, in US dollars per hour.'),
+    discountTotalHour: number('Discount, in US dollars per hour; always 0.'),
+    discountedTotalPerHour: number('Total price after the discount, in US dollars per hour.'),
   })
   .meta({ id: 'HourlyPrice', description: 'The parts of an hourly price.' })

@@ -9,7 +9,7 @@ const flag = (about: string) => z.boolean().optional().describe(about)
 const objectOrText = (about: string) =>
   z
     .unknown()
-    .refine(value => typeof value === 'string' || isObject(value), 'must be an object or a text.')
+    .refine(value => typeof value === 'string' || isObject(value), 'must be an object or a string.')
     .optional()
     .meta({ anyOf: [{ type: 'object', additionalProperties: true }, { type: 'string' }], description: about })
 

@@ -61,9 +61,9 @@ export async function postCredit(
   const { amountNanos, reason, idempotencyKey } = grant
   const sum = balance.postedNanos + amountNanos
   if (sum > maxCreditNanos)
-    throw invalidInput([{ path: 'amount', message: 'would give the account more than 999999999 $.' }])
+    throw invalidInput([{ path: 'amount', message: 'would give the account more than $999999999.' }])
   if (sum < -maxCreditNanos)
-    throw invalidInput([{ path: 'amount', message: 'would leave the account less than -999999999 $.' }])
+    throw invalidInput([{ path: 'amount', message: 'would leave the account less than -$999999999.' }])
   const entry = { accountId, kind, amountNanos, reason, idempotencyKey, postedAt }
   const [row] = await tx.rows(sql`${insertSql('ledger_entries', entryColumns, [entry])} RETURNING balance_after_nanos`)
   const afterNanos = row?.[0] as bigint

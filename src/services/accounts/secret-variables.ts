@@ -57,7 +57,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
     /** Deletes a variable. Rentals that have it keep it. */
     async delete(actor: Actor, name: string): Promise<void> {
       authorize(actor, 'secretVariables.delete')
-      // PostgreSQL cannot store such a text, so no variable has this name.
+      // PostgreSQL cannot store such a string, so no variable has this name.
       if (!name.isWellFormed() || name.includes('\0')) throw variableNotFound()
       const { accountId, apiKeyId } = actor
       await transaction(database, async tx => {

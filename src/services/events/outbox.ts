@@ -14,7 +14,7 @@ export type Outbox = ReturnType<typeof outboxServices>
 /** One read returns at most `batchSize` events. */
 export function outboxServices({ database }: DataDeps, batchSize = 500) {
   return {
-    /** The position before which no event can appear any more. */
+    /** The position before which no event can appear anymore. */
     async readHorizon(): Promise<EventCursor> {
       const [row] = await database.rows(sql`SELECT k.horizon::text, k.epoch FROM (${keptRangeSql}) k`)
       return { xid: BigInt(row?.[0] as string), id: 0n, epoch: row?.[1] as number }

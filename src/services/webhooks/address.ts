@@ -37,7 +37,7 @@ for (const [net, prefix] of [
 ] as const)
   specialIpv6.addSubnet(net, prefix, 'ipv6')
 
-/** Also false for a text that is not an address. */
+/** Also false for a string that is not an address. */
 export function isPublicAddress(address: string): boolean {
   const family = address.includes('%') ? 0 : isIP(address)
   if (family === 4) return !privateIpv4.check(address)

@@ -49,7 +49,7 @@ describe('an API key over REST', () => {
   })
 
   it.each([
-    [{ name: 7 }, 'name: must be a text.'],
+    [{ name: 7 }, 'name: must be a string.'],
     [{ name: 'x'.repeat(257) }, 'name: must have at most 256 characters, not 257.'],
     [{ permissions: {} }, 'permissions: must have the key "api"'],
     [{ permissions: 'all' }, 'permissions: must be an object.'],
@@ -71,7 +71,7 @@ describe('an API key over REST', () => {
     expect([status, body.error]).toEqual([422, 'idempotency_key_reused'])
   })
 
-  it('is deleted, and the answer is a text', async () => {
+  it('is deleted, and the answer is a string', async () => {
     const { body: made } = await create({ name: 'deleted' })
     const { status, body } = await app.rest(key, 'DELETE', `/auth/apikeys/${made.id}/`, {})
     expect([status, body, await works(made.key)]).toEqual([200, 'Successfully Deleted API Key', false])

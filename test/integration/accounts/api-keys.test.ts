@@ -220,7 +220,7 @@ describe('a new key', () => {
     expect(await list(owner)).toHaveLength(1)
   })
 
-  it(`is refused when the account has ${maxApiKeys} active keys, also when two are created at once`, async () => {
+  it(`is refused when the account has ${maxApiKeys} active keys, even when two are created at once`, async () => {
     const owner = await app.newKey()
     await app.sql(`INSERT INTO api_keys (account_id, public_id, secret_hash, revoked_at)
       SELECT account_id, 'filled' || account_id || n, sha256('x'), CASE WHEN n > ${maxApiKeys - 2} THEN now() END

@@ -1,4 +1,4 @@
-// The own key of each instance. It can start, stop and destroy that instance, and do nothing else.
+// Each instance has its own key. The key can start, stop and destroy its instance, and do nothing else.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../../src/rest/routes.ts'

@@ -59,7 +59,7 @@ describe('an account', () => {
   it('cannot start with negative credit or with more than the maximum', async () => {
     const create = (creditNanos: bigint) => app.operations.accounts.create({ email: 'rich@example.com', creditNanos })
     const most = 999_999_999_000_000_000n
-    await expect(create(most + 1n)).rejects.toThrow('credit: would give the account more than 999999999 $.')
+    await expect(create(most + 1n)).rejects.toThrow('credit: would give the account more than $999999999.')
     await expect(create(-1n)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     expect((await create(most)).account.postedNanos).toBe(most)
   })
@@ -129,7 +129,7 @@ describe('credit that is granted', () => {
     await expect(grant(-1n, { reason: 'x'.repeat(257), idempotencyKey: '' })).rejects.toThrow(
       'amount: must be above 0. reason: must have at most 256 characters, not 257. idempotencyKey: must not be empty.',
     )
-    await expect(grant(most - 999_999_999n)).rejects.toThrow('amount: would give the account more than 999999999 $.')
+    await expect(grant(most - 999_999_999n)).rejects.toThrow('amount: would give the account more than $999999999.')
     expect(await grantsOf(account.id)).toEqual([])
     await grant(most - 1_000_000_000n)
     expect(await creditOf(apiKey)).toBe(999_999_999)
@@ -178,9 +178,9 @@ describe('credit that is adjusted', () => {
     const { account } = await newAccount()
     await expect(adjust(0n, { reason: '' })).rejects.toThrow('amount: must not be 0. reason: must not be empty.')
     const most = 999_999_999_000_000_000n
-    await expect(adjust(most)).rejects.toThrow('amount: would give the account more than 999999999 $.')
+    await expect(adjust(most)).rejects.toThrow('amount: would give the account more than $999999999.')
     await expect(adjust(-most - 1_000_000_001n)).rejects.toThrow(
-      'amount: would leave the account less than -999999999 $.',
+      'amount: would leave the account less than -$999999999.',
     )
     expect(await grantsOf(account.id)).toEqual([])
   })

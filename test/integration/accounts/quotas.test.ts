@@ -108,7 +108,7 @@ describe('an account', () => {
     expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('disk_gb', 100, 100, 8))
   })
 
-  it('cannot have more volumes than its quota, also when a rental creates them', async () => {
+  it('cannot have more volumes than its quota, even when a rental creates them', async () => {
     const machineId = await volumes.newMachine()
     await volumes.make(key, machineId, 1)
     await volumes.make(key, machineId, 1)

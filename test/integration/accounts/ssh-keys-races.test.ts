@@ -112,7 +112,7 @@ describe('a new instance', () => {
 })
 
 describe('a key that is deleted', () => {
-  it('is locked after the containers that have it, like in every transaction that locks both', async () => {
+  it('is locked after the containers that have it, as in every transaction that locks both', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     await gateway.services.sshKeys.attach(actor, id, sshKey)
@@ -137,7 +137,7 @@ describe('a key that is replaced', () => {
   const replace = (actor: Actor, id: number, text: string) =>
     gateway.services.sshKeys.replace(actor, id, aPublicKey(text))
 
-  it('is locked after the containers that have it, like in every transaction that locks both', async () => {
+  it('is locked after the containers that have it, as in every transaction that locks both', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     await gateway.services.sshKeys.attach(actor, id, sshKey)

@@ -67,9 +67,9 @@ describe('the keys of an account', () => {
   it.each([
     [{}, 'ssh_key: is required.'],
     [{ ssh_key: null }, 'ssh_key: is required.'],
-    [{ ssh_key: 7 }, 'ssh_key: must be a text.'],
+    [{ ssh_key: 7 }, 'ssh_key: must be a string.'],
     [{ ssh_key: 'ssh-ed25519 AAAA' }, 'ssh_key: is damaged or cut off: send the whole line.'],
-  ])('refuse the body %j', async (body, msg) => {
+  ])('are not registered from the body %j', async (body, msg) => {
     const answer = await app.rest(key, 'POST', '/ssh/', body)
     expect([answer.status, answer.body]).toEqual([400, { success: false, error: 'invalid_args', msg }])
   })

@@ -186,7 +186,7 @@ describe('registering an SSH key', () => {
     await expect(app.sql(again)).rejects.toThrow('ssh_keys_of_account')
   })
 
-  it('stops at 100 keys, also for many requests at once', async () => {
+  it('stops at 100 keys, even for many requests at once', async () => {
     await registerKey(key)
     await app.sql(`INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
       SELECT account_id, '', public_key, n::text, now() FROM ssh_keys, generate_series(1, 95) n
@@ -416,7 +416,7 @@ describe('deleting an SSH key', () => {
     expect(await eventsOf()).toEqual(events)
   })
 
-  it('leaves the key in no container, even when others attach it at the same moment', async () => {
+  it('leaves the key in no container, even when other requests attach it at the same moment', async () => {
     const ids: number[] = []
     while (ids.length < 6) ids.push(await rentals.rent(key))
     for (let round = 1; round <= 5; round += 1) {

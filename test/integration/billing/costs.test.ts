@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterAll(() => app.close())
 
 const hour = 3_600_000
-// GPUs at 0.4 $ an hour, and 8 GB of disk at 0.36 $ a GB for 720 hours.
+// GPUs at $0.4 an hour, and 8 GB of disk at $0.36 a GB for 720 hours.
 const [compute, disk] = [400_000_000n, 4_000_000n]
 const usd = printUsd
 const nanosOf = (text: string) => parseUsd(text) as bigint
@@ -54,10 +54,10 @@ it('shows in a quote how long the credit would last', async () => {
     return (await app.graphql(key, `{ rentQuote(input: { ${input} }) { runwaySecondsAfter } }`)).data.rentQuote
       .runwaySecondsAfter
   }
-  // 100 $ at 0.404 $ an hour.
+  // $100 at $0.404 an hour.
   expect(await quote('')).toBe(891_089)
   expect(await quote('targetState: STOPPED')).toBe(90_000_000)
-  // 20 GB more of disk cost 0.01 $ an hour.
+  // 20 GB more of disk cost $0.01 an hour.
   expect(await quote('volumes: [{ source: { create: { sizeGb: 20 } }, mountPath: "/data" }]')).toBe(869_565)
   expect(await quote('label: "\u0000"')).toBeNull()
   await rentals.rent(key, { target_state: 'stopped' })

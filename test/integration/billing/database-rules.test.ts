@@ -8,7 +8,7 @@ import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 let app: TestApp
 let instance: number
 let account: number
-/** The meters of the instance: its GPUs at 0.4 $ an hour for an hour, and its disk. */
+/** The meters of the instance: its GPUs at $0.4 an hour for an hour, and its disk. */
 let compute: number
 let disk: number
 let volume: number
@@ -120,8 +120,8 @@ describe('a ledger entry', () => {
     ['less than its rate times its period', { amount_nanos: '-399999999' }],
     ['an amount above zero', { amount_nanos: '400000000' }],
     ['an empty period', { period_end: 'm.since', amount_nanos: '0' }],
-    // The amount would be exact for a period forwards: nine milliseconds, as above.
-    ['a period that runs backwards', { period_end: "m.since - interval '9 ms'", amount_nanos: '1000' }],
+    // The amount would be exact for a forward period: nine milliseconds, as above.
+    ['a period that runs backward', { period_end: "m.since - interval '9 ms'", amount_nanos: '1000' }],
   ])('is refused with %s', async (_what, changed) => {
     await refused(charging(compute, changed), 'ledger_entries_charges')
   })

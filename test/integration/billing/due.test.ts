@@ -11,7 +11,7 @@ import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
 import { volumesOf } from '../../support/volumes/volumes.ts'
 
-// Prices of the test machines: GPUs 0.4 $ an hour, and the smallest disk 0.004 $.
+// Prices of the test machines: GPUs $0.4 an hour, and the smallest disk $0.004.
 const computeNanos = 400_000_000n
 const diskNanos = 4_000_000n
 const dollar = 1_000_000_000n
@@ -133,7 +133,7 @@ describe('when credit ends', () => {
     await app.rest(winner, 'PUT', `/asks/${other?.id}/`, { image: 'ubuntu' })
     const outbidAt = now()
     await app.runUntilIdle()
-    // The end of its GPUs is charged without any other event of its account.
+    // The GPUs are charged up to their loss, although nothing else happens to the account.
     const [charged, ...more] = await account.entries("e.kind = 'compute'")
     expect([charged?.end, more]).toEqual([outbidAt, []])
     expect(await app.sql(`SELECT FROM meter_ends WHERE account_id = ${account.id}`)).toEqual([])
@@ -179,7 +179,7 @@ describe('when credit ends', () => {
 })
 
 describe('debt', () => {
-  it('is announced a day before it destroys instances after 48 hours, and then volumes', async () => {
+  it('is announced after 24 hours, destroys instances after 48 hours, and then deletes volumes', async () => {
     const account = await newAccount(app, dollar)
     const volumes = volumesOf(app)
     const machineId = await volumes.newMachine()
@@ -409,7 +409,7 @@ describe('two gateways', () => {
     expect(await account.row()).toMatchObject({ billing_leased_until: null })
   })
 
-  it('perform an action once when one of them dies at it and comes back', async () => {
+  it('perform an action once when one of them dies during it and comes back', async () => {
     await app.runUntilIdle()
     const account = await newAccount(app, dollar)
     await account.rentRunning()
@@ -428,7 +428,7 @@ describe('two gateways', () => {
     expect(await account.eventsLike('ACCOUNT_CREDIT_ENDED')).toHaveLength(1)
   })
 
-  it('charge and stop the same when one of them dies between any two transactions', async () => {
+  it('make the same charge and the same stop, even when one of them dies between any two transactions', async () => {
     for (const survived of [0, 1]) {
       await app.runUntilIdle()
       const account = await newAccount(app, dollar)

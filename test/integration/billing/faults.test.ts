@@ -31,7 +31,7 @@ afterAll(async () => {
 
 type Rented = { actor: Actor; id: bigint; email: string }
 
-/** Rents an instance with a bid of 0.3 $ an hour in a new account. It has run for about a minute. */
+/** Rents an instance with a bid of $0.3 an hour in a new account. It has run for about a minute. */
 async function rentRunning(): Promise<Rented> {
   machineId += 1
   await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId % 250}` } }])

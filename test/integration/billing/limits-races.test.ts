@@ -59,7 +59,7 @@ async function atOnce(asks: ((gateway: Gateway) => Promise<unknown>)[]) {
 
 const used = async (actor: Actor) => (await first.services.billing.spendLimits(actor))[0]?.usedNanos
 
-// An instance costs 0.404 $ an hour.
+// An instance costs $0.404 an hour.
 describe('twelve simultaneous requests against a limit that allows five', () => {
   it.each(['the account', 'a key'])('rent five instances with a limit of %s', async whose => {
     const { owner, worker } = await createRenter()

@@ -127,7 +127,7 @@ describe('a day limit that stops instances', () => {
     const { status, body } = await start(id)
     expect([status, body.error]).toEqual([400, 'spend_limit_exceeded'])
     expect(body.msg).toMatch(
-      /^The spend limit of the account is 1 \$ a day and is reached: 1\.\d+ \$ are spent\. This request costs 0\.4 \$ an hour\. Wait for the next day \(UTC\), or raise the limit\.$/,
+      /^The spend limit of the account is \$1 a day and is reached: \$1\.\d+ is spent\. This request costs \$0\.4 an hour\. Wait for the next day \(UTC\), or raise the limit\.$/,
     )
     expect((await rentals.tryRent(worker, { image: 'ubuntu' })).body.error).toBe('spend_limit_exceeded')
     await limits.set(owner, { window: 'DAY', amount: '2', action: 'STOP_RUNNING' })
@@ -334,7 +334,7 @@ describe('a month limit', () => {
     await limits.enforce(accountId)
     expect(await targetOf(id)).toBe('running')
     const { body } = await start(idle)
-    expect(body.msg).toMatch(/^The spend limit of the account is 1 \$ a month and is reached: 8\.\d+ \$ are spent\./)
+    expect(body.msg).toMatch(/^The spend limit of the account is \$1 a month and is reached: \$8\.\d+ is spent\./)
     app.clock.advance(20 * hour)
     await limits.enforce(accountId)
     expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toHaveLength(1)

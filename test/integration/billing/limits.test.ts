@@ -52,13 +52,13 @@ const eventsOf = async (type: string) => {
 
 const hourly = { window: 'HOUR', amount: '1' }
 const rent = (key: string, body: object = {}) => rentals.tryRent(key, { image: 'ubuntu', ...body })
-/** GPUs cost 0.4 $ an hour, and the disk 0.004 $. */
+/** GPUs cost $0.4 an hour, and the disk $0.004. */
 const limitExceeded = {
   status: 400,
   body: {
     success: false,
     error: 'spend_limit_exceeded',
-    msg: 'The spend limit of the account is 1 $ an hour: 0.808 $ are in use and this request adds 0.404 $. Stop or destroy something first, or raise the limit.',
+    msg: 'The spend limit of the account is $1 an hour: $0.808 is in use and this request adds $0.404. Stop or destroy something first, or raise the limit.',
   },
 }
 
@@ -321,7 +321,7 @@ describe('an hourly limit', () => {
     const running = await rentals.rent(worker, { target_state: 'stopped' })
     expect(await rent(worker)).toMatchObject({ status: 200 })
     const start = (key: string) => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
-    const msg = `The spend limit of API key ${workerId.slice(4)} is 0.5 $ an hour: 0.412 $ are in use and this request adds 0.4 $. Stop or destroy something first, or raise the limit.`
+    const msg = `The spend limit of API key ${workerId.slice(4)} is $0.5 an hour: $0.412 is in use and this request adds $0.4. Stop or destroy something first, or raise the limit.`
     expect(await start(worker)).toMatchObject({ status: 400, body: { error: 'spend_limit_exceeded', msg } })
     expect((await start(owner)).body).toMatchObject({ error: 'spend_limit_exceeded', msg })
     // Rentals of other keys do not count for the limit of this key.
@@ -367,7 +367,7 @@ describe('an hourly limit', () => {
     expect(await bid('0.36')).toEqual({
       code: 'SPEND_LIMIT_EXCEEDED',
       message:
-        'The spend limit of the account is 0.35 $ an hour: 0.304 $ are in use and this request adds 0.06 $. Stop or destroy something first, or raise the limit.',
+        'The spend limit of the account is $0.35 an hour: $0.304 is in use and this request adds $0.06. Stop or destroy something first, or raise the limit.',
     })
     expect(await readAccountState()).toEqual(before)
     expect(await bid('0.34')).toEqual({})
@@ -382,7 +382,7 @@ describe('an hourly limit', () => {
 
   it('refuses a volume, alone or with a rental, by the cost of its disk', async () => {
     await limits.set(owner, { ...hourly, amount: '0.006' })
-    // 10 GB at 0.36 $ per GB and month.
+    // 10 GB at $0.36 per GB per month.
     const vof = await volumes.newMachine()
     expect(await volumes.create(worker, { offerId: vof, sizeGb: 10 })).not.toHaveProperty('code')
     const before = await readAccountState()

@@ -33,7 +33,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** A machine with one GPU for 0.4 $ an hour. Its disk costs 0.36 $ per GB and month, so 8 GB cost 0.004 $ an hour. */
+/** A machine with one GPU for $0.4 an hour. Its disk costs $0.36 per GB per month, so 8 GB cost $0.004 an hour. */
 beforeEach(async () => {
   machineId += 1
   await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
@@ -387,7 +387,7 @@ describe('when the credit ends', () => {
     await postAll()
     const { since } = await meterOf(id)
     await setCredit(1_000_000n)
-    // 0.001 $ last for 11.8 seconds at 0.304 $ an hour. The instance was outbid after 5 seconds.
+    // $0.001 lasts for 11.8 seconds at $0.304 an hour. The instance was outbid after 5 seconds.
     const outbid = new Date(since.getTime() + 5_000)
     await endLater(id, outbid)
     clock.advance(10 * hour)

@@ -9,7 +9,7 @@ import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
 import { volumesOf } from '../../support/volumes/volumes.ts'
 
-// A GPU costs 0.4 $ an hour, and a GB 0.0005 $. A rental with 8 GB needs 0.404 $ for an hour, then 0.004 $ for each of
+// A GPU costs $0.4 an hour, and a GB of disk $0.0005. A rental with 8 GB needs $0.404 for an hour, then $0.004 for each of
 // 48 hours.
 const dollar = 1_000_000_000n
 const slow = 'simulated/slow-pull:3600'
@@ -41,7 +41,7 @@ async function newOffers(count: number): Promise<number[]> {
   return offers
 }
 
-describe('an account with 1 $', () => {
+describe('an account with $1', () => {
   beforeEach(async () => {
     key = await app.newKey(null, { creditNanos: dollar })
   })
@@ -213,7 +213,7 @@ describe('simultaneous requests of one account on two gateways', () => {
         (gateways[index % 2] as Gateway).services.instances.update(actor, [id], { targetState: 'running' }),
       ),
     )
-    // Disks need 1.568 $, so 1.432 $ remain for GPUs at 0.4 $.
+    // Disks need $1.568, so $1.432 remains for GPUs at $0.4.
     const running = await app.sql(
       `SELECT id FROM instances WHERE account_id = ${actor.accountId} AND target_state = 'running'`,
     )

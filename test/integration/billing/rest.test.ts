@@ -217,7 +217,7 @@ describe('charges', () => {
     [{ select_filters: { day: { gte: 0, lte: 5 }, gpu: 'x' } }, /select_filters.gpu: is not a filterable column/],
     [
       { select_filters: { day: { gte: 0, lte: 5 }, type: { in: [5] } } },
-      /select_filters.type.in: must be a text, or for in a list of texts/,
+      /select_filters.type.in: must be a string or, for `in`, a list of strings/,
     ],
     [{ select_filters: { day: { gte: 0, lte: 5 } }, limit: 0 }, /limit: must be a whole number, at least 1/],
     [{ select_filters: { day: { gte: 0, lte: 5 } }, limit: 'x' }, /limit: must be/],

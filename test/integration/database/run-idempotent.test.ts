@@ -57,7 +57,7 @@ describe('two requests', () => {
   it.each<[what: string, first: Partial<IdempotentRequest>, second: Partial<IdempotentRequest>]>([
     ['the operation', { operation: 'volumes.create' }, { operation: 'templates.save' }],
     ['the order of a list', { input: [1, 2] }, { input: [2, 1] }],
-    ['a large number instead of a text', { input: { id: 5n } }, { input: { id: '5' } }],
+    ['a large number instead of a string', { input: { id: 5n } }, { input: { id: '5' } }],
     ['the name of a field', { input: { a: 1 } }, { input: { b: 1 } }],
     ['the place of a field', { input: { a: { c: 1 } } }, { input: { a: {}, c: 1 } }],
   ])('are not the same if they differ in %s', async (_what, first, second) => {

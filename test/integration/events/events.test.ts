@@ -120,7 +120,7 @@ describe('the events of an instance', () => {
     ])
   })
 
-  it('tell that it was outbid and that it resumed', async () => {
+  it('show that it was outbid and that it resumed', async () => {
     await aMachine()
     const { id: low } = await rent(renter, atBid(200_000_000n))
     await idle()

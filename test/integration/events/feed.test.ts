@@ -249,7 +249,7 @@ describe('a stream', () => {
     await expect(watch()).rejects.toMatchObject(ended('KEY_ENDED'))
   })
 
-  it('ends with its key, also when the key ends between the read and the delivery', async () => {
+  it('ends with its key, even when the key ends between the read and the delivery', async () => {
     const outbox = outboxServices({ database: gateway.database })
     const feed = feedOf({
       async readAfter(...args) {
@@ -264,7 +264,7 @@ describe('a stream', () => {
     await expect(subscription.next()).rejects.toMatchObject(ended('KEY_ENDED'))
   })
 
-  it('ends with its key, also while it delivers missed events', async () => {
+  it('ends with its key, even while it delivers missed events', async () => {
     await write()
     await readOnce()
     const { endCursor } = await gateway.services.events.page(renter, {}, {})

@@ -192,7 +192,7 @@ describe('the history of an account', () => {
     expect(read).toEqual([whole, whole])
   })
 
-  it('continues after the last cursor of a page, also of an empty page', async () => {
+  it('continues after the last cursor of a page, even of an empty page', async () => {
     const key = await newKey()
     const { pageInfo } = await page(key)
     expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false, startCursor: null })

@@ -271,7 +271,7 @@ describe('the server', () => {
     expect((await send({ body: path === '/graphql' ? ask : '{}', headers, path })).status).toBe(200)
   })
 
-  it('sets x-request-id on every answer, and keeps a valid one of the request', async () => {
+  it("sets x-request-id on every answer, and keeps the client's if it is valid", async () => {
     const idOf = async (requestId: string) =>
       (await send({ body: ask, headers: { 'x-request-id': requestId } })).headers.get('x-request-id')
     expect(await idOf('trace-42')).toBe('trace-42')

@@ -156,7 +156,7 @@ describe('a filterable column', () => {
     expect(idsOf(body)).toEqual(all.toSorted(compare).map(({ id }) => id))
   })
 
-  it.each(orders)('has pages without repetitions or gaps: $col $dir', async order => {
+  it.each(orders)('orders pages without repetitions or gaps: $col $dir', async order => {
     const order_by = [order]
     const complete = idsOf((await list({ order_by })).body)
     const pages: number[][] = []
@@ -227,7 +227,7 @@ describe('a refused list', () => {
     ['a limit that is not an integer', { limit: 2.5 }],
     ['too many values', { select_filters: { id: { in: Array(201).fill(1) } } }],
     ['an invalid token', { after_token: 'nonsense' }],
-    ['NUL in a text', { select_filters: { label: { eq: 'a\0' } } }],
+    ['NUL in a string', { select_filters: { label: { eq: 'a\0' } } }],
   ])('has %s', async (_what, query) => {
     const { status, body } = await list(query)
     expect([status, body]).toMatchObject([400, { success: false, error: 'invalid_args', msg: expect.any(String) }])

@@ -226,7 +226,7 @@ describe('a command', () => {
     expect(commands).toEqual([])
   })
 
-  it('is refused when the container has just ended, and unavailable when the machine is', async () => {
+  it('is refused when the container has just ended, and fails as UNAVAILABLE when the machine does not answer', async () => {
     const id = await rentRunning()
     execution = new ContainerNotRunning('It ended.')
     const ended = gateway.services.instances.execute(renter, id, 'ls')

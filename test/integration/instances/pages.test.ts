@@ -71,14 +71,14 @@ describe('instances in an order', () => {
   })
 
   describe.each(orders)('$field $direction', orderBy => {
-    it.each([1, 2, 3, 7])('are complete forwards and backwards in pages of %i', async size => {
+    it.each([1, 2, 3, 7])('are complete forward and backward in pages of %i', async size => {
       const complete = await all({ orderBy })
-      const [forwards, backwards]: [number[], number[]] = [[], []]
+      const [forward, backward]: [number[], number[]] = [[], []]
       for (let after: string | undefined; ; ) {
         const { edges, pageInfo } = await page({ first: size, after, orderBy }, withCursors)
-        forwards.push(...numbersOf(edges.map((edge: { node: { id: string } }) => edge.node)))
+        forward.push(...numbersOf(edges.map((edge: { node: { id: string } }) => edge.node)))
         expect([pageInfo.hasNextPage, pageInfo.hasPreviousPage]).toEqual([
-          forwards.length < complete.length,
+          forward.length < complete.length,
           after !== undefined,
         ])
         expect(pageInfo.endCursor).toBe(edges.at(-1).cursor)
@@ -87,12 +87,12 @@ describe('instances in an order', () => {
       }
       for (let before: string | undefined; ; ) {
         const { edges, pageInfo } = await page({ last: size, before, orderBy }, withCursors)
-        backwards.unshift(...numbersOf(edges.map((edge: { node: { id: string } }) => edge.node)))
+        backward.unshift(...numbersOf(edges.map((edge: { node: { id: string } }) => edge.node)))
         expect(pageInfo.startCursor).toBe(edges[0].cursor)
         if (!pageInfo.hasPreviousPage) break
         before = pageInfo.startCursor
       }
-      expect([forwards, backwards]).toEqual([complete, complete])
+      expect([forward, backward]).toEqual([complete, complete])
     })
 
     it('refuse the cursor of every other order', async () => {

@@ -90,7 +90,7 @@ describe('a log', () => {
   })
 
   it.each([
-    ['tail as a text', { tail: '2' }, -2],
+    ['tail as a string', { tail: '2' }, -2],
     ['tail as a number', { tail: 1 }, -1],
     ['a tail above the maximum', { tail: '5000', daemon_logs: 'False' }, 0],
     ['null and "" as absent', { tail: null, filter: '', daemon_logs: '' }, 0],

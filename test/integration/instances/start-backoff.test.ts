@@ -176,7 +176,7 @@ describe('an account whose own bids alternate on the GPUs of a machine', () => {
     expect(await countOf()).toBe(failuresBeforeBackoff + 1)
   })
 
-  it('cannot pass the GPUs on by a lower bid while it must wait', async () => {
+  it('cannot lower one bid during the backoff so that its other bid gets the GPUs', async () => {
     const one = await aLoadingBid()
     const other = await outbid(one, 0.302)
     await app.runUntilIdle()

@@ -119,7 +119,7 @@ describe('a search', () => {
     expect(await counts('nodes { id }')).toHaveLength(0)
   })
 
-  it('has pages forwards and backwards', async () => {
+  it('has pages forward and backward', async () => {
     const fields = 'edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
     const first = (await search({ first: 3 }, fields)).data.offers
     expect(first.pageInfo).toMatchObject({
@@ -169,13 +169,13 @@ describe('an invalid search', () => {
       { filter: { numGpus: { atLeast: 1 } } },
       'Field "atLeast" is not defined by type "IntFilter".',
     ],
-    ['a text for a number', { filter: { numGpus: { gte: '2' } } }, 'Int cannot represent non-integer value.'],
+    ['a string for a number', { filter: { numGpus: { gte: '2' } } }, 'Int cannot represent non-integer value.'],
     [
       'a float for money',
       { filter: { pricePerHour: { lt: 0.5 } } },
       'An amount must be a decimal number in a string, at most 999999999 with at most nine decimal places, like "0.25".',
     ],
-    ['a text for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value.'],
+    ['a string for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value.'],
     [
       'a value outside of an enum',
       { filter: { verification: ['SOMEWHAT'] } },

@@ -81,7 +81,7 @@ describe('a search', () => {
     ['hosting_type 0', { hosting_type: { eq: '0' }, num_gpus: { eq: 2 } }, ['2 RTX 4090']],
     ['datacenter as a boolean', { datacenter: { eq: false }, num_gpus: { eq: 2 } }, ['2 RTX 4090']],
     ['has_avx as 0 and 1', { has_avx: { eq: 0 } }, ['1 RTX 4090']],
-    ['a driver version as a text', { driver_version: { gte: '570.172.08' }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
+    ['a driver version as a string', { driver_version: { gte: '570.172.08' }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
     ['a driver version as a number', { driver_version: { gte: 570_172_008 }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
     ['offers that are not rentable', { rentable: { eq: false }, dph: { lt: 0.2 } }, ['1 RTX 3090']],
     [
@@ -323,18 +323,18 @@ describe('a row', () => {
 
 describe('an invalid search', () => {
   it.each([
-    ['a text for a number', { num_gpus: { gte: 'many' } }, 'num_gpus.gte: "many" is not a number.'],
+    ['a string for a number', { num_gpus: { gte: 'many' } }, 'num_gpus.gte: "many" is not a number.'],
     [
       'an unknown operator',
       { num_gpus: { like: 1 } },
       'num_gpus: unknown operator "like"; use eq, neq, gt, gte, lt, lte, in, notin.',
     ],
-    ['an operator that does not apply', { gpu_name: { gte: 'A' } }, 'gpu_name.gte: does not apply to a text.'],
-    ['a text for a boolean', { verified: { eq: 'perhaps' } }, 'verified.eq: "perhaps" is not a boolean.'],
-    ['a number for a text', { gpu_name: { in: ['RTX 4090', 7] } }, 'gpu_name.in: 7 is not a text.'],
+    ['an operator that does not apply', { gpu_name: { gte: 'A' } }, 'gpu_name.gte: does not apply to a string.'],
+    ['a string for a boolean', { verified: { eq: 'perhaps' } }, 'verified.eq: "perhaps" is not a boolean.'],
+    ['a number for a string', { gpu_name: { in: ['RTX 4090', 7] } }, 'gpu_name.in: 7 is not a string.'],
     ['an invalid amount', { dph_total: { lt: 'cheap' } }, 'dph_total.lt: "cheap" is not an amount.'],
     ['an object for a value', { machine_id: { eq: { gte: 0 } } }, 'machine_id.eq: {"gte":0} is not a number.'],
-    ['text that is not Unicode', { gpu_name: { eq: '\ud800' } }, 'gpu_name.eq: "\\ud800" is not a text.'],
+    ['text that is not Unicode', { gpu_name: { eq: '\ud800' } }, 'gpu_name.eq: "\\ud800" is not a string.'],
     ['an unknown type', { type: 'gift' }, 'type: "gift" is not one of ondemand, bid, reserved.'],
     ['a limit of 0', { limit: 0 }, 'limit: must be a whole number, at least 1.'],
     ['a limit that is a boolean', { limit: true }, 'limit: must be a whole number, at least 1.'],
@@ -354,12 +354,12 @@ describe('an invalid search', () => {
       'allocated_storage: must be a number of GB',
     ],
     [
-      'a column that cannot be converted to a text',
+      'a column that cannot be converted to a string',
       { select_cols: [{ toString: 1 }] },
       'select_cols: must be a list of column names.',
     ],
     [
-      'a type that cannot be converted to a text',
+      'a type that cannot be converted to a string',
       { type: { toString: 1 } },
       'type: {"toString":1} is not one of ondemand, bid',
     ],
@@ -386,7 +386,7 @@ describe('an invalid search', () => {
       'type: "gift" is not one of ondemand, bid, reserved. limit: must be a whole number, at least 1.',
     ],
     [
-      'a text under q',
+      'a string under q',
       { q: 'num_gpus>=2' },
       'q: is not JSON. Send an object of conditions, like {"num_gpus": {"gte": 2}}.',
     ],

@@ -77,7 +77,7 @@ describe('a stream of offers', () => {
     expect(describeChanges(changes)).toHaveLength(4)
     expect(changes.find(({ offerId }) => offerId === both)).toEqual({
       ...{ kind: 'UPDATED', offerId: both },
-      // Twice the bid plus a step, and 80 GB at $0.36 per GB and month of 720 hours.
+      // Twice the bid plus a step, and 80 GB at $0.36 per GB per month of 720 hours.
       offer: expect.objectContaining({ minimumBidPerHour: '0.601', pricePerHour: '0.641' }),
     })
     await stream.close()

@@ -522,7 +522,7 @@ describe('a search', () => {
   })
 })
 
-it('lists the own templates of an account with the permission instance_read', async () => {
+it("lists an account's own templates with the permission instance_read", async () => {
   const by = await newKey()
   const first = await mustSave({ name: 'first' }, by)
   app.clock.advance(1_000)

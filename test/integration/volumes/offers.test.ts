@@ -115,18 +115,18 @@ describe('storage offers', () => {
       for (const direction of ['ASC', 'DESC']) {
         const order = `orderBy: { field: ${field}, direction: ${direction} }`
         const all = await found(order)
-        const forwards: string[] = []
+        const forward: string[] = []
         let after = ''
         for (let more = true; more; ) {
           const { countries, pageInfo } = await page(`${order}, first: 1${after}`)
-          forwards.push(countries)
+          forward.push(countries)
           after = `, after: "${pageInfo.endCursor}"`
           more = pageInfo.hasNextPage
         }
-        expect(forwards.join(' ')).toBe(all)
+        expect(forward.join(' ')).toBe(all)
         const { pageInfo } = await page(`${order}, last: 1`)
         const before = await page(`${order}, last: 2, before: "${pageInfo.startCursor}"`)
-        expect(before).toMatchObject({ countries: forwards.slice(1, 3).join(' '), pageInfo: { hasPreviousPage: true } })
+        expect(before).toMatchObject({ countries: forward.slice(1, 3).join(' '), pageInfo: { hasPreviousPage: true } })
       }
     },
   )

@@ -145,7 +145,7 @@ describe('the best offer', () => {
 
   it('costs at most the maximum price, new volumes included', async () => {
     await market({})
-    // 8 GB of disk and 20 GB of volumes at 0.0005 $ each.
+    // 8 GB of disk and 20 GB of volumes at $0.0005 each.
     expect(await best(onDemand('0.213999999'), [newMount(20)])).toMatchObject({ code: 'NO_OFFER_RENTED', attempts: [] })
     expect(await best(onDemand('0.214'), [newMount(20)])).toMatchObject({ attempts: [{ failure: null }] })
   })

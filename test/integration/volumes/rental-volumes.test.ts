@@ -149,7 +149,7 @@ describe('requested volumes', () => {
 })
 
 describe('an instance', () => {
-  it('has them in its container, and keeps them until the container is gone', async () => {
+  it('has its volumes in its container, and keeps them until the container is gone', async () => {
     const machineId = await newMachine()
     const [first, second] = [await createVolume(machineId), await createVolume(machineId)]
     const instance = await rent(machineId)
@@ -175,7 +175,7 @@ describe('an instance', () => {
     expect((await specOf(other)).volumes).toEqual([dataMount(third)])
   })
 
-  it('releases them for the next instance', async () => {
+  it('releases its volumes for the next instance', async () => {
     const machineId = await newMachine()
     const id = await createVolume(machineId)
     const first = await rent(machineId)

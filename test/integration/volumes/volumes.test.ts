@@ -48,7 +48,7 @@ describe('a new volume', () => {
         id: expect.stringMatching(/^vol_\d+$/),
         name: 'models-1',
         sizeGb: 20.5,
-        // 20.5 GB at 0.36 $ for 720 hours.
+        // 20.5 GB at $0.36 for 720 hours.
         pricePerHour: '0.01025',
         createdAt: app.clock.now().toISOString(),
         machine: { id: `mch_${machineId}` },
@@ -186,7 +186,7 @@ describe('a repeated request', () => {
 })
 
 describe('a deletion', () => {
-  it('returns the disk, and the volume is no longer found', async () => {
+  it('frees the disk on the machine, and the volume is no longer found', async () => {
     const machineId = await volumes.newMachine()
     const id = await volumes.make(key, machineId)
     expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteSuccess', deletedId: `vol_${id}` })
@@ -264,7 +264,7 @@ describe('a query', () => {
     expect((await app.graphql(key, query)).data.node).toEqual({ id: `vol_${id}` })
   })
 
-  it('returns pages, forwards and backwards, newest first', async () => {
+  it('returns pages, forward and backward, newest first', async () => {
     const machineId = await volumes.newMachine()
     const ids: string[] = []
     for (let count = 1; count <= 5; count += 1) ids.unshift(`vol_${await volumes.make(key, machineId, 1)}`)

@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  // Deliveries of earlier tests are not due any more.
+  // Deliveries of earlier tests are no longer due.
   await app.sql('UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL')
   key = await app.newKey()
   receiver = await openReceiver()
@@ -106,7 +106,7 @@ describe('two gateways', () => {
     expect(Math.max(...Object.values(most ?? {}))).toBe(2)
   })
 
-  it('never lease more than two deliveries of a webhook, also when they lease at once', async () => {
+  it('never lease more than two deliveries of a webhook, even when they lease at once', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(8)
     const leaseTen = () => withDeliveries(deliveries => deliveries.leaseDue(10))

@@ -97,7 +97,7 @@ describe('a webhook', () => {
     expect(fourth).toEqual({ ...third, replayed: true })
   })
 
-  it('is one of at most eight, also when several are created at once', async () => {
+  it('is one of at most eight, even when several are created at once', async () => {
     const key = await app.newKey()
     const answers = await Promise.all(
       Array.from({ length: 11 }, (_, index) => webhooks.mutate(key, 'create', { url: `${url}/${index}`, types })),

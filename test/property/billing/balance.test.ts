@@ -18,7 +18,7 @@ const timeout = 20_000 + 20 * numRuns
 const partsPerNano = 3_600_000n
 const start = new Date('2026-11-21T12:00:00.000Z').getTime()
 const year = 366 * 86_400_000
-// Rates up to 8 GPUs at 128 $ each, and rates so low that hours make no nano-dollar.
+// Rates up to 8 GPUs at $128 each, and rates so low that hours make no nano-dollar.
 const rates = fc.oneof(fc.bigInt(0n, 1_024_000_000_000n), fc.bigInt(0n, 5n), fc.constant(0n))
 const times = fc.oneof(fc.integer({ min: 0, max: year }), fc.integer({ min: 0, max: 10 }))
 const remainders = fc.integer({ min: 0, max: 3_599_999 })

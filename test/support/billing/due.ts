@@ -5,7 +5,7 @@ import { dueBillingServices } from '../../../src/services/billing/due/due.ts'
 import { findNextLimitCheck } from '../../../src/services/billing/limits/usage.ts'
 import type { DataDeps } from '../../../src/services/deps.ts'
 
-/** Performs the due billing work of an account. Returns when its limits must be checked next. */
+/** Makes the account due and performs all due billing work. Returns the time of the account's next limit check. */
 export async function performDueBilling({ database }: DataDeps, accountId: number): Promise<Date | null> {
   const work = dueBillingServices({ database, log: pino({ enabled: false }) }, { debtGraceMs: 48 * 3_600_000 })
   await database.rows(Prisma.sql`UPDATE accounts SET billing_due_at = ${database.now} WHERE id = ${accountId}`)

@@ -2,9 +2,9 @@ import { expect } from 'vitest'
 import type { RestAnswer, TestApp } from '../app.ts'
 import { listMachines, type MachineListing } from '../factories.ts'
 
-/** The usual credit of a renter: 100 $. */
+/** The usual credit of a renter: $100. */
 export const someCredit = { creditNanos: 100_000_000_000n }
-/** Credit for many or expensive rentals: 10,000 $. */
+/** Credit for many or expensive rentals: $10,000. */
 export const muchCredit = { creditNanos: 10_000_000_000_000n }
 
 export type Rentals = {

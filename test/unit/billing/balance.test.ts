@@ -14,7 +14,7 @@ const dollar = 1_000_000_000n
 const later = (ms: number) => new Date(start.getTime() + ms)
 const originOf = (rateNanos: bigint, since: Date, carried = 0n) => rateNanos * BigInt(since.getTime()) - carried
 
-/** GPUs for 0.4 $ an hour and a disk for 0.05 $, both since `start`, in an account with 1 $. */
+/** GPUs for $0.4 an hour and a disk for $0.05, both since `start`, in an account with $1. */
 function aBalance(overrides: Partial<Balance> = {}): Balance {
   const { computeRateNanos = 400_000_000n, diskRateNanos = 50_000_000n } = overrides
   return {
@@ -94,7 +94,7 @@ describe('the charge for a period', () => {
 
 describe('the end of credit', () => {
   it('is the last millisecond that credit pays for', () => {
-    // 1 $ / 0.45 $/h = 8,000,000 ms.
+    // $1 / $0.45/h = 8,000,000 ms.
     expect(calculateCreditEnd(aBalance())).toEqual(later(8_000_000))
     // A millisecond costs 125 nano-dollars.
     expect(calculateCreditEnd(aBalance({ postedNanos: dollar + 124n }))).toEqual(later(8_000_000))
@@ -119,7 +119,7 @@ describe('the end of credit', () => {
   })
 
   it('moves later when GPUs end before it', () => {
-    // Both cost 0.45 $ in the first hour. The remaining 0.55 $ pay for the disk alone for 11 hours.
+    // Both cost $0.45 in the first hour. The remaining $0.55 pays for the disk alone for 11 hours.
     const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(hour) }
     expect(calculateCreditEnd(aBalance({ ends: [end] }))).toEqual(later(12 * hour))
     expect(calculateCreditEnd(aBalance({ ends: [end], diskRateNanos: 0n, diskOrigin: 0n }))).toBeNull()
@@ -156,7 +156,7 @@ describe('the end of credit', () => {
   })
 
   it('counts several ends in any order', () => {
-    // 0.1 $/h until 1 h, 0.3 $/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = 1.15 $. The remaining 0.05 $ pay for the disk for an
+    // $0.1/h until 1 h, $0.3/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = $1.15. The remaining $0.05 pays for the disk for an
     // hour.
     const ends = [
       { kind: 'compute' as const, rateNanos: 300_000_000n, since: start, carried: 0, at: later(3 * hour) },
@@ -165,7 +165,7 @@ describe('the end of credit', () => {
     const postedNanos = 1_200_000_000n
     expect(calculateCreditEnd(aBalance({ postedNanos, ends }))).toEqual(later(4 * hour))
     expect(calculateCreditEnd(aBalance({ postedNanos, ends: ends.toReversed() }))).toEqual(later(4 * hour))
-    // The end is between both: 0.45 $ in the first hour and 0.35 $ in the second.
+    // The end is between both: $0.45 in the first hour and $0.35 in the second.
     expect(calculateCreditEnd(aBalance({ postedNanos: 800_000_000n, ends }))).toEqual(later(2 * hour))
   })
 
@@ -214,7 +214,7 @@ describe('the credit status', () => {
   it('counts disks until their end, before and after the end of credit', () => {
     const end = { kind: 'disk' as const, rateNanos: 50_000_000n, since: start, carried: 0, at: later(hour) }
     const ended = aBalance({ at: later(2 * hour), ends: [end] })
-    // 0.45 $ in the first hour and 0.4 $ an hour after it: 0.55 $ last for another 82.5 minutes.
+    // $0.45 in the first hour and $0.4 an hour after it: $0.55 lasts for another 82.5 minutes.
     const endsAt = later(hour + 4_950_000)
     expect(creditStatusOf(ended)).toEqual({
       creditNanos: 150_000_000n,

@@ -19,7 +19,7 @@ const endsIn = (hours: number): CreditStatus => ({ ...rich, costPerHourNanos: 1n
 const indebted: CreditStatus = { creditNanos: -5n, costPerHourNanos: 1n, endsAt: later(-1), hasEnded: true }
 
 const facts = (some: Partial<AccountFacts> = {}): AccountFacts => ({
-  // The day of this account is charged exactly at midnight.
+  // With this id, the account's daily charge is due exactly at midnight.
   accountId: 600_000,
   at,
   creditStatus: rich,

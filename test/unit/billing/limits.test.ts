@@ -60,7 +60,7 @@ describe('the windows to check', () => {
 describe('the instant at which a limit is reached', () => {
   const day = date('2026-05-01T00:00')
   const times = { at: date('2026-05-01T12:00'), meteredAt: day }
-  /** Costs of 0.4 $ an hour since the start of the day. */
+  /** Costs of $0.4 an hour since the start of the day. */
   const spending = (facts: Partial<Spending> = {}): Spending => ({
     ...{ from: day, postedNanos: 0n, rateNanos: 400_000_000n, origin: 400_000_000n * BigInt(day.getTime()) },
     ...{ spentNanos: 0n, ends: [] },
@@ -111,7 +111,7 @@ describe('a spend limit', () => {
     const [error] = ask(400_000_001n, hour)
     expect([error?.code, error?.message]).toEqual([
       'SPEND_LIMIT_EXCEEDED',
-      'The spend limit of the account is 1 $ an hour: 0.6 $ are in use and this request adds 0.400000001 $. Stop or destroy something first, or raise the limit.',
+      'The spend limit of the account is $1 an hour: $0.6 is in use and this request adds $0.400000001. Stop or destroy something first, or raise the limit.',
     ])
     expect(error?.details).toMatchObject({ limit: { id: 1, usedNanos: 600_000_000n }, askedNanos: 400_000_001n })
   })
@@ -128,7 +128,7 @@ describe('a spend limit', () => {
     expect(ask(1n, reachedAt('2026-04-30T23:59:59.999'))).toEqual([])
     expect(ask(1n, { window: 'month', ...reachedAt('2026-04-30T23:59:59.999') })).toEqual([])
     expect(ask(1n, { window: 'month', ...reachedAt('2026-05-01T00:00') })[0]?.message).toBe(
-      'The spend limit of the account is 1 $ a month and is reached: 0 $ are spent. This request costs 0.000000001 $ an hour. Wait for the next month (UTC), or raise the limit.',
+      'The spend limit of the account is $1 a month and is reached: $0 is spent. This request costs $0.000000001 an hour. Wait for the next month (UTC), or raise the limit.',
     )
   })
 

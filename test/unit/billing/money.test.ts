@@ -43,7 +43,7 @@ describe('a rate', () => {
     expect(divideRounded(5n, 3n)).toBe(2n)
   })
 
-  it('is the price of a disk per GB and month divided by 720 hours', () => {
+  it('is the price of a disk per GB per month divided by 720 hours', () => {
     expect(diskPricePerHour(360_000_000n, 8_000)).toBe(4_000_000n)
     expect(diskPricePerHour(330_000_000n, 8_000)).toBe(3_666_667n)
     expect(diskPricePerHour(1n, 1)).toBe(0n)

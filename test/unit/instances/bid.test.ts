@@ -11,8 +11,8 @@ const aBidder = (facts: Partial<Bidder> = {}): Bidder => ({
 
 describe('a bid', () => {
   it.each([
-    ['0.001 $', 1_000_000n],
-    ['128 $', 128_000_000_000n],
+    ['$0.001', 1_000_000n],
+    ['$128', 128_000_000_000n],
   ])('can be %s', (_, nanos) => {
     expect(checkBid(nanos)).toBeUndefined()
   })

@@ -180,7 +180,7 @@ describe('the SSH keys of a container', () => {
     expect(next({ sshKeys: null }, state, ['a'])).not.toBe('setSshKeys')
   })
 
-  it('are set before the container starts, also after it ended on its own', () => {
+  it('are set before the container starts, even after it ended on its own', () => {
     const observed: Observed = { state: 'exited', exitCode: 0, sshKeys: ['b'] }
     expect(plan(anInstance({ status: 'stopped', hasRun: true }), observed).step).toBe('setSshKeys')
   })

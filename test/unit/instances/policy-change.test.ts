@@ -73,7 +73,7 @@ describe('a policy', () => {
     expect(issuesOf({ stopAtCostNanos: 0n })).toEqual([{ path: 'stopAtCost', message: 'must be more than 0.' }])
     expect(issuesOf({ stopAtCostNanos: 1n })).toEqual([])
     expect(issuesOf({ stopAtCostNanos: 1000n }, stopped)).toEqual([
-      { path: 'stopAtCost', message: 'must be more than 0.000001 $, which the instance has already cost.' },
+      { path: 'stopAtCost', message: 'must be more than $0.000001, which the instance has already cost.' },
     ])
     expect(issuesOf({ stopAtCostNanos: 1001n }, stopped)).toEqual([])
   })

@@ -36,13 +36,13 @@ describe('a condition', () => {
     ['numGpus', 'in', Array(201).fill(1), 'takes at most 200 values, not 201'],
     ['numGpus', 'contains', '1', 'does not apply to a number'],
     ['pricePerHour', 'lt', 'cheap', '"cheap" is not an amount'],
-    ['gpuName', 'eq', 4090, '4090 is not a text'],
-    ['gpuName', 'eq', 'RTX\0', '"RTX\\u0000" is not a text'],
-    ['gpuName', 'eq', '\ud800', '"\\ud800" is not a text'],
-    ['gpuName', 'gt', 'RTX', 'does not apply to a text'],
+    ['gpuName', 'eq', 4090, '4090 is not a string'],
+    ['gpuName', 'eq', 'RTX\0', '"RTX\\u0000" is not a string'],
+    ['gpuName', 'eq', '\ud800', '"\\ud800" is not a string'],
+    ['gpuName', 'gt', 'RTX', 'does not apply to a string'],
     ['verified', 'eq', 'yes', '"yes" is not a boolean'],
     ['verified', 'gte', true, 'does not apply to a boolean'],
-    ['gpuName', 'eq', ['x'.repeat(100)], `["${'x'.repeat(58)}… is not a text`],
+    ['gpuName', 'eq', ['x'.repeat(100)], `["${'x'.repeat(58)}… is not a string`],
   ] as const)('on %s with %s refuses %o', (field, operator, operand, problem) => {
     expect(parseCondition(field, operator, operand)).toBe(problem)
   })

@@ -18,7 +18,7 @@ const optionTable = {
 const parse = (...args: string[]) => parseOptions(optionTable, args)
 
 describe('options', () => {
-  it('have a text, or are flags', () => {
+  it('have a value, or are flags', () => {
     expect(parse('--email', 'a@b.c')).toEqual({ email: 'a@b.c', 'dry-run': false })
     expect(parse('--dry-run', '--name=Ada', '--email=')).toEqual({ email: '', name: 'Ada', 'dry-run': true })
   })

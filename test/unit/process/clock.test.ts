@@ -40,7 +40,7 @@ describe('the clock of the database', () => {
     expect([msSinceRead(clock.now()), msSinceRead(clock.latest())]).toEqual([0, 1])
   })
 
-  it('tells how far the clock of the process is ahead', () => {
+  it('returns how far the clock of the process is ahead', () => {
     const clock = createClock()
     vi.setSystemTime(readAt)
     clock.recordReading(readAt, performance.now())

@@ -91,7 +91,7 @@ describe('a failure of the database', () => {
 })
 
 describe('any other error', () => {
-  it.each([new Error('a bug'), errorWithCode('42703'), 'a text', undefined])(
+  it.each([new Error('a bug'), errorWithCode('42703'), 'a string', undefined])(
     'is a bug and is returned unchanged: %s',
     error => {
       expect(translateDatabaseError(error)).toBe(error)

@@ -59,7 +59,7 @@ describe('the log', () => {
   })
 
   it('accepts values that are not errors', () => {
-    expect(JSON.parse(logError('a text')).err).toEqual({ type: 'string' })
+    expect(JSON.parse(logError('a string')).err).toEqual({ type: 'string' })
     expect(JSON.parse(logError(undefined)).msg).toBe('It failed.')
   })
 })

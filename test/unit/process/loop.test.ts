@@ -19,7 +19,7 @@ function createTestLoop(due: string[], options: Partial<LoopOptions<string>> = {
 }
 
 describe('a loop', () => {
-  it('is idle when no item is due any more, and tells whether any was', async () => {
+  it('is idle once no item is due, and returns whether any was', async () => {
     const { loop, done } = createTestLoop(['a', 'b', 'c', 'd', 'e'], { concurrency: 2 })
     expect(await loop.idle()).toBe(true)
     expect(done).toEqual(['a', 'b', 'c', 'd', 'e'])

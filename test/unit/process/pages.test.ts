@@ -84,8 +84,8 @@ describe('a cursor', () => {
     ['too many values', encodeCursor(['v1', scope, '1', 'a', 1, 1, 1])],
     ['a price that is no integer', encodeCursor(['v1', scope, '1.5', 'a', 1, 1])],
     ['a price that is too large', encodeCursor(['v1', scope, '9'.repeat(19), 'a', 1, 1])],
-    ['a number as a text', encodeCursor(['v1', scope, '1', 'a', '1', 1])],
-    ['a text with NUL', encodeCursor(['v1', scope, '1', 'a\0', 1, 1])],
+    ['a number as a string', encodeCursor(['v1', scope, '1', 'a', '1', 1])],
+    ['a string with NUL', encodeCursor(['v1', scope, '1', 'a\0', 1, 1])],
     ['an infinite number', Buffer.from(`["v1",${JSON.stringify(scope)},"1","a",1e999,1]`).toString('base64url')],
   ])('is refused if its content is %s', (_content, forged) => {
     expect(() => parseOfferCursor(forged, [...keys], defaultPricing)).toThrow(

@@ -21,11 +21,14 @@ describe('the id of a request', () => {
     expect(lines.map(({ requestId }) => requestId)).toEqual([sentId])
   })
 
-  it.each(['', 'x'.repeat(65), 'a b', 'a"b', 'a/b', 'ä'])('is a new one instead of the invalid "%s"', async sentId => {
-    const { response, lines } = await ask(new Request('http://a/', { headers: { 'x-request-id': sentId } }))
-    expect(response.headers.get('x-request-id')).toMatch(uuid)
-    expect(lines[0]?.['requestId']).toBe(response.headers.get('x-request-id'))
-  })
+  it.each(['', 'x'.repeat(65), 'a b', 'a"b', 'a/b', 'ä'])(
+    'is new if the client sent the invalid id "%s"',
+    async sentId => {
+      const { response, lines } = await ask(new Request('http://a/', { headers: { 'x-request-id': sentId } }))
+      expect(response.headers.get('x-request-id')).toMatch(uuid)
+      expect(lines[0]?.['requestId']).toBe(response.headers.get('x-request-id'))
+    },
+  )
 })
 
 describe('a request that fails', () => {
@@ -46,7 +49,7 @@ describe('a request that fails', () => {
     ])
   })
 
-  it('gets the same answer if its URL cannot be parsed', async () => {
+  it('gets a 500 if its URL cannot be parsed', async () => {
     const { response, lines } = await ask(unparsableRequest())
     expect(response.status).toBe(500)
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')

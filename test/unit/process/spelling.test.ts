@@ -10,7 +10,7 @@ const british = [
   /\b\w*(?:author|real|recogn|organ|normal|serial|initial|summar|minim|maxim|optim|synchron|util|final|capital|general|special|emphas|apolog|categor|prior|priorit|visual|central|local|custom|standard|materi?al|anonym|finger)is(?:e|es|ed|ing|er|ers|ation|ations)\b/i,
   /\b\w*(?:behaviour|colour|favour|honour|labour|neighbour|flavour|rumour)\w*\b/i,
   /\b(?:cancelled|cancelling|labelled|labelling|travelled|modelled|modelling|signalled|signalling|fuelled|levelled|totalled|unlabelled)\b/i,
-  /\b(?:catalogue|dialogue|analogue|centre|centres|metre|metres|litre|fibre|theatre|licence|defence|offence|grey|whilst|amongst|learnt|spelt|burnt|dreamt|cheque|programme|judgement|fulfil|instalment|skilful|jewellery|artefact|artefacts)\b/i,
+  /\b(?:catalogue|dialogue|analogue|centre|centres|metre|metres|litre|fibre|theatre|licence|defence|offence|grey|whilst|amongst|learnt|spelt|burnt|dreamt|cheque|programme|judgement|fulfil|instalment|skilful|jewellery|artefact|artefacts|towards|backwards|forwards(?= (?:and|or|in)\b))\b/i,
 ]
 /** Texts of protocols, which must stay as they are. */
 const protocolTexts = /Connection initialisation timeout|Too many initialisation requests/g

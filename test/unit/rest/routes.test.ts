@@ -103,7 +103,7 @@ describe('a request', () => {
       { path: 'ids.0', message: 'must be a whole number.' },
       { path: 'ids.1', message: 'must be a number.' },
       { path: 'state', message: 'must be one of running, stopped.' },
-      { path: 'label', message: 'must be a text.' },
+      { path: 'label', message: 'must be a string.' },
     ]
     expect(() => read('x', 'limit=many', { ids: [1.5, '2'], state: 'gone', label: 7 })).toThrow(
       expect.objectContaining({ details: { issues } }),
@@ -112,7 +112,7 @@ describe('a request', () => {
 
   it.each([
     [undefined, 'is required.'],
-    [[], 'must have at least 1 entries.'],
+    [[], 'must have at least 1 entry.'],
     [[1, 2, 3, 4], 'must have at most 3 entries.'],
     [7, 'must be a list.'],
   ])('is refused with %o for a list of one to three entries', (ids, message) => {

@@ -63,7 +63,7 @@ function costProblem(nanos: bigint | null, facts: PolicyFacts | undefined, at: D
   if (nanos === null) return undefined
   if (nanos <= 0n) return 'must be more than 0.'
   const cost = facts ? costAt(facts.meters, at) : 0n
-  return nanos <= cost ? `must be more than ${printUsd(cost)} $, which the instance has already cost.` : undefined
+  return nanos <= cost ? `must be more than $${printUsd(cost)}, which the instance has already cost.` : undefined
 }
 
 function durationProblem(ms: bigint | null, facts: PolicyFacts | undefined, at: Date): string | undefined {

@@ -19,7 +19,7 @@ export type PolicyFacts = Policy &
   Pick<Instance, 'createdAt' | 'endsAt' | 'destroyedAt' | 'targetState' | 'status' | 'statusChangedAt'> & {
     /** When the renter was warned that the rental ends. */
     announcedAt: Date | null
-    /** When the target state was set, or the bid of an instance that is to run. */
+    /** When the target state was last set or, while the target state is running, the bid. */
     claimedAt: Date
     computeNanos: bigint
     /** Empty before the instance is rented. */
@@ -125,7 +125,7 @@ export function stoppedSince({
   return claimedAt > statusChangedAt ? claimedAt : statusChangedAt
 }
 
-/** Whether the instance should already be destroyed. No change can prevent that any more. */
+/** Whether the instance should already be destroyed. No change can prevent that anymore. */
 export function isDestroyDue(facts: PolicyFacts, at: Date): boolean {
   const next = nextAction(facts, at)
   return next?.kind === 'destroy' && next.at <= at
@@ -140,7 +140,7 @@ export function startRefusal(facts: PolicyFacts, at: Date): string | undefined {
   if (isDestroyDue(facts, at)) return destroyDueMessage
   if (stopAtCostNanos === null || !isStopCostReached(facts, at)) return undefined
   const [cost, limit] = [costAt(meters, at), stopAtCostNanos].map(printUsd)
-  return `The instance has cost ${cost} $, and its stopAtCost is ${limit} $. Raise or remove stopAtCost to start it.`
+  return `The instance has cost $${cost}, and its stopAtCost is $${limit}. Raise or remove stopAtCost to start it.`
 }
 
 const rentalEnded: DestroyReason = {

@@ -157,7 +157,7 @@ function priceBlockers(
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
   const total = offer.computeNanos + diskNanos + volumesNanos
   if (total <= maxPriceNanos) return []
-  const message = `The rental costs ${printUsd(total)} $ an hour, more than your maximum of ${printUsd(maxPriceNanos)} $.`
+  const message = `The rental costs $${printUsd(total)} an hour, more than your maximum of $${printUsd(maxPriceNanos)}.`
   return [new DomainError('PRICE_CHANGED', message, { currentPriceNanos: total })]
 }
 

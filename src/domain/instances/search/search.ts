@@ -83,8 +83,8 @@ export function readInstanceCondition(
 const kindNames: Record<InstanceFieldKind, string> = {
   number: 'a number',
   usd: 'an amount',
-  text: 'a text',
-  word: 'a text',
+  text: 'a string',
+  word: 'a string',
   boolean: 'a boolean',
 }
 

@@ -68,7 +68,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
       return { ...fromPlain(result), replayed }
     },
 
-    /** Gives a key a new secret. The old secret fails at once, also when a key resets itself. */
+    /** Gives a key a new secret. The old secret fails at once, even when a key resets itself. */
     async reset(actor: Actor, id: bigint, idempotencyKey?: string | null): Promise<ApiKeyWithSecret> {
       authorize(actor, 'apiKeys.reset', { id: Number(id) })
       const [existing] = await findActiveKeys(actor, sql`id = ${String(id)}::bigint`)

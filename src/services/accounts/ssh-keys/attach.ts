@@ -11,7 +11,7 @@ import { recordEvents } from '../../events/events.ts'
 
 const { sql } = Prisma
 
-/** `unchanged` when the key was attached, or detached, before. */
+/** `unchanged` when the key already was attached, or already was detached. */
 type AttachOutcome = 'applied' | 'unchanged'
 
 export function attachServices({ database }: Deps) {

@@ -50,9 +50,9 @@ export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
     },
 
     /**
-     * Records due notices, performs the first due action and schedules the next pass, in one transaction. Markets
-     * follow in others. The action's targets are chosen and locked before the account, so the action is decided again
-     * under its lock.
+     * Records due notices, performs the first due action and schedules the next pass, in one transaction. Then updates
+     * the markets, in other transactions. The action's targets are chosen and locked before the account, so the action
+     * is decided again under its lock.
      */
     async perform({ accountId, leasedUntil }: AccountLease): Promise<void> {
       const seen = await readBalance(database, accountId)

@@ -30,7 +30,7 @@ export function duePolicyServices(deps: FollowDeps) {
 
     /**
      * Performs the due action and schedules the next one, in one transaction; the market is updated in another. If nothing
-     * is due any more, only the next action is scheduled.
+     * is due anymore, only the next action is scheduled.
      */
     async perform(lease: PolicyLease): Promise<void> {
       const machines = await transaction(database, tx => performInTransaction(tx, lease, tx.at))

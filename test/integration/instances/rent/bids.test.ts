@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** A new machine whose GPUs the renter rents at a bid. The floor is 0.2 $ per GPU. */
+/** A new machine whose GPUs the renter rents at a bid. The floor is $0.2 per GPU. */
 async function aBid(price: number, machine: { numGpus?: number } = {}) {
   const id = await rentals.rent(renter, { price }, machine)
   return { id, machineId: (await rentals.read(renter, id)).machine_id as number }
@@ -233,7 +233,7 @@ describe('a refused bid', () => {
     const { id } = await aBid(1, { numGpus: 4 })
     expect(await changeBid(renter, id, '0.799999999')).toEqual({
       ...{ code: 'BID_TOO_LOW', retryable: false, minimumBidPerHour: '0.8' },
-      message: 'The host accepts no bid under 0.8 $ an hour for these GPUs.',
+      message: 'The host accepts no bid under $0.8 an hour for these GPUs.',
     })
     expect(await changeBid(renter, id, '0.8')).toMatchObject({ instance: { bidPerHour: '0.8' } })
   })

@@ -269,7 +269,7 @@ describe('many offers', () => {
     expect(answers.find(({ status }) => status === 200)?.body.created).toHaveLength(2)
   })
 
-  it('are found by their key, also at its maximum length', async () => {
+  it('are found by their key, even at its maximum length', async () => {
     const ids = await market(0.4, 0.4)
     const longest = `${randomUUID()}${'k'.repeat(219)}`
     const { body } = await rentMany({ ids, image }, { 'idempotency-key': longest })

@@ -233,7 +233,7 @@ describe('new volumes of a rental', () => {
     volumes: sizes.map((size, index) => made(`v${index}`, size, `/v${index}`)),
   })
 
-  it('count towards the maximum price, and are priced as they are charged', async () => {
+  it('count toward the maximum price, and are priced as they are charged', async () => {
     const offer = await rentals.newOffer()
     const input = { offerId: String(offer), spec: spec(1.001, 2.001, 3.001) }
     const ask = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { pricePerHour volumesPricePerHour blockers { code } } }`

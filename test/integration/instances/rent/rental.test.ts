@@ -107,7 +107,7 @@ describe('a rental', () => {
 })
 
 describe('a refused rental', () => {
-  it('of a used-up offer names the cheapest alternatives and the own instance', async () => {
+  it("of a used-up offer names the cheapest alternatives and the renter's own instance", async () => {
     const [cheap, taken] = [await rentals.newOffer({ gpuNanos: 1_000_000n }), await rentals.newOffer()]
     const { instance: made } = await rent(taken)
     const refused = await rent(taken)
@@ -178,7 +178,7 @@ describe('a bulk command', () => {
   it.each([
     ['updateInstances', { targetState: 'STOPPED' }],
     ['destroyInstances', {}],
-  ] as const)('%s applies all or nothing with REJECT_EVERYTHING', async (field, change) => {
+  ] as const)('applies all or nothing with REJECT_EVERYTHING: %s', async (field, change) => {
     const ids = [await rentOne(), 'ins_987654', await rentOne()]
     const refused = await bulk(field, { ids, ...change, errorPolicy: 'REJECT_EVERYTHING' })
     expect(outcomesOf(refused.items)).toEqual(['SKIPPED', 'FAILED', 'SKIPPED'])
@@ -191,7 +191,7 @@ describe('a bulk command', () => {
   it.each([
     ['updateInstances', { targetState: 'STOPPED', label: 'x' }],
     ['destroyInstances', {}],
-  ] as const)('%s returns its outcomes without applying them on a dry run', async (field, change) => {
+  ] as const)('returns outcomes and changes nothing on a dry run: %s', async (field, change) => {
     const ids = [await rentOne(), 'ins_987654']
     const before = await read(ids[0] as string)
     const { items } = await bulk(field, { ids, ...change, dryRun: true })
@@ -199,7 +199,7 @@ describe('a bulk command', () => {
     expect(await read(ids[0] as string)).toEqual(before)
   })
 
-  it('has one item per id in the order of the ids, also for a duplicate', async () => {
+  it('has one item per id in the order of the ids, even for a duplicate', async () => {
     const [one, other] = [await rentOne(), await rentOne()]
     const { items } = await bulk('updateInstances', { ids: [other, one, other], label: 'x' })
     const places = items.map(({ index, id }: { index: number; id: string }) => [index, id])
