@@ -1,6 +1,8 @@
 // npm run db:migration NAME: writes prisma/migrations/<time>_<name>/migration.sql with the changes of schema.prisma
-// since the last migration. Review the file, and add by hand what the schema language does not have.
+// since the last migration, and generates the Prisma client. Review the file, and add by hand what the schema language
+// does not have.
 
+import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { parseConfig } from '../src/config.ts'
 import { openServer, withScratchDatabase } from '../src/database/embedded/server.ts'
@@ -26,3 +28,5 @@ if (sql === undefined) {
   await writeFile(new URL('migration.sql', folder), sql)
   process.stdout.write(`prisma/migrations/${time}_${name}/migration.sql\n`)
 }
+
+execFileSync('npm', ['run', '--silent', 'postinstall'], { cwd: new URL('..', import.meta.url), stdio: 'inherit' })

@@ -3,9 +3,9 @@ import { printUsd } from '../domain/money.ts'
 
 /** Describes the import's columns, from the table that parses them. */
 export function columnsHelp(): string {
-  const lines = Object.entries(importColumns).map(([name, { type, meaning, defaultValue, defaultNote }]) => {
+  const lines = Object.entries(importColumns).map(([name, { type, meaning, defaultValue, absentNote }]) => {
     const absent =
-      defaultNote ?? (requiredColumns.includes(name) ? 'required' : `default: ${printFallback(defaultValue)}`)
+      absentNote ?? (requiredColumns.includes(name) ? 'required' : `default: ${printFallback(defaultValue)}`)
     return `  ${name.padEnd(24)}${meaning} (${type.expected}); ${absent}`
   })
   return `Columns (in CSV, the first line names them):\n${lines.join('\n')}`

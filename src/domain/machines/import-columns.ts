@@ -7,10 +7,10 @@ import { parseDriverVersion, verifications } from './machines.ts'
 type Column<Value = unknown> = {
   type: ColumnType<Value>
   meaning: string
-  /** Absent if the column is required, or if its default depends on other columns. */
+  /** Undefined if the column is required, or if what its absence means depends on other columns. */
   defaultValue?: Value
-  /** The default in words for the help, if it is not a constant. */
-  defaultNote?: string
+  /** For the help: what the absence of an optional column means, if it has no `defaultValue`. */
+  absentNote?: string
 }
 
 const driverVersionType: ColumnType<number> = {
@@ -30,7 +30,7 @@ const gpuPriceType = usd(1n, 1_000_000_000_000n)
 const unitPriceType = usd(0n, 10_000_000_000n)
 const unknownModelNote = 'required for a GPU model that Berth does not know'
 
-export const machineColumns = {
+export const importMachineColumns = {
   gpuModel: { type: text(64), meaning: 'trade name of the GPU model' },
   numGpus: { type: integer(1, 16), meaning: 'number of GPUs' },
   driverVersion: { type: driverVersionType, meaning: 'GPU driver version' },
@@ -39,7 +39,7 @@ export const machineColumns = {
   minBidPerHour: {
     type: gpuPriceType,
     meaning: 'lowest accepted bid, US dollars per GPU per hour',
-    defaultNote: 'default: half of gpuPricePerHour',
+    absentNote: 'default: half of gpuPricePerHour',
   },
   storagePricePerGbMonth: { type: unitPriceType, meaning: 'US dollars per GB of disk per 720 hours' },
   downloadPricePerGb: { type: unitPriceType, meaning: 'US dollars per GB downloaded', defaultValue: 0n },
@@ -68,7 +68,7 @@ export const machineColumns = {
   dlperfPerGpu: {
     type: decimal(0.001, 1_000_000),
     meaning: 'deep learning performance of one GPU',
-    defaultNote: "default: the model's TFLOPS",
+    absentNote: "default: the model's TFLOPS",
   },
   gpuMaxTempCelsius: { type: decimal(-100, 200), meaning: 'temperature of the hottest GPU', defaultValue: 0 },
   gpuDisplayActive: { type: yesNo, meaning: 'whether a screen is attached to a GPU', defaultValue: false },
@@ -78,35 +78,38 @@ export const machineColumns = {
   pcieGbps: { type: decimal(0, 1_000_000), meaning: 'measured PCIe GB/s', defaultValue: 0 },
   cpuArch: { type: oneOf('amd64', 'arm64'), meaning: 'CPU instruction set', defaultValue: 'amd64' },
   cpuGhz: { type: decimal(0, 100), meaning: 'maximum CPU clock', defaultValue: 0 },
-  hasAvx: { type: yesNo, meaning: 'whether the CPU has AVX', defaultNote: 'default: true for amd64, else false' },
+  hasAvx: { type: yesNo, meaning: 'whether the CPU has AVX', absentNote: 'default: true for amd64, else false' },
   motherboard: { type: text(128), meaning: 'motherboard model', defaultValue: '' },
   osVersion: { type: decimal(0, 10_000), meaning: 'Ubuntu version, such as 24.04', defaultValue: 0 },
   diskName: { type: text(128), meaning: 'disk model', defaultValue: '' },
   diskMbps: { type: decimal(0, 10_000_000), meaning: 'measured disk MB/s', defaultValue: 0 },
 } as const satisfies Record<string, Column<never> | Column>
 
-const gpuModelColumns = {
-  gpuArchitecture: { type: oneOf('nvidia', 'amd'), meaning: 'GPU vendor', defaultNote: unknownModelNote },
-  gpuRamMb: { type: integer(1, 100_000_000), meaning: 'memory of one GPU', defaultNote: unknownModelNote },
-  gpuMemoryBandwidthGbps: { type: decimal(0, 1_000_000), meaning: 'memory GB/s', defaultNote: unknownModelNote },
-  gpuTflops: { type: decimal(0.001, 1_000_000), meaning: 'FP32 TFLOPS of one GPU', defaultNote: unknownModelNote },
-  gpuMaxPowerWatts: { type: decimal(0, 100_000), meaning: 'maximum power of one GPU', defaultNote: unknownModelNote },
+const importGpuModelColumns = {
+  gpuArchitecture: { type: oneOf('nvidia', 'amd'), meaning: 'GPU vendor', absentNote: unknownModelNote },
+  gpuRamMb: { type: integer(1, 100_000_000), meaning: 'memory of one GPU', absentNote: unknownModelNote },
+  gpuMemoryBandwidthGbps: { type: decimal(0, 1_000_000), meaning: 'memory GB/s', absentNote: unknownModelNote },
+  gpuTflops: { type: decimal(0.001, 1_000_000), meaning: 'FP32 TFLOPS of one GPU', absentNote: unknownModelNote },
+  gpuMaxPowerWatts: { type: decimal(0, 100_000), meaning: 'maximum power of one GPU', absentNote: unknownModelNote },
   gpuComputeCapability: {
     type: decimal(0, 100, 100),
     meaning: 'CUDA compute capability, such as 8.9; 0 without CUDA',
-    defaultNote: unknownModelNote,
+    absentNote: unknownModelNote,
   },
 } as const satisfies Record<string, Column<never> | Column>
 
-export const importColumns: Record<string, Column> = { ...machineColumns, ...gpuModelColumns } as Record<string, Column>
+export const importColumns: Record<string, Column> = { ...importMachineColumns, ...importGpuModelColumns } as Record<
+  string,
+  Column
+>
 
 export const requiredColumns = Object.entries(importColumns)
-  .filter(([, { defaultValue, defaultNote }]) => defaultValue === undefined && defaultNote === undefined)
+  .filter(([, { defaultValue, absentNote }]) => defaultValue === undefined && absentNote === undefined)
   .map(([name]) => name)
 
 type ValuesOf<Columns extends Record<string, { type: ColumnType<unknown> }>> = {
   [Name in keyof Columns]: Columns[Name] extends { type: ColumnType<infer Value> } ? Value : never
 }
 /** The values of a row that could be parsed. */
-export type ImportValues = Partial<MachineValues & ValuesOf<typeof gpuModelColumns>>
-export type MachineValues = ValuesOf<typeof machineColumns>
+export type ImportValues = Partial<MachineValues & ValuesOf<typeof importGpuModelColumns>>
+export type MachineValues = ValuesOf<typeof importMachineColumns>

@@ -3,8 +3,8 @@ import { findSharedPortsInFile, type PlacedAddress, type RowIssue } from './addr
 import {
   type ImportValues,
   importColumns,
+  importMachineColumns,
   type MachineValues,
-  machineColumns,
   requiredColumns,
 } from './import-columns.ts'
 import type { GpuModel, Machine } from './machines.ts'
@@ -134,7 +134,7 @@ function resolveModel(
     const missing = completed.filter(([, value]) => value === undefined)
     const message = `is required, because Berth does not know the GPU model "${name}" yet.`
     const issues = missing.map(([fact]) => ({ path: modelColumnName(fact), message }))
-    // No fact is missing, and its column parsed each.
+    // No fact is missing, and the type of its column has parsed each.
     return {
       model: missing.length > 0 ? undefined : ({ name, ...Object.fromEntries(completed) } as NewGpuModel),
       issues,
@@ -166,13 +166,14 @@ function findContradictions(values: ImportValues, at: Date): Issue[] {
 }
 
 function toMachine(values: ImportValues, model: NewGpuModel): ImportedMachine {
-  const own = Object.entries(values).filter(([name]) => Object.hasOwn(machineColumns, name))
+  const own = Object.entries(values).filter(([name]) => Object.hasOwn(importMachineColumns, name))
   const { gpuPricePerHour, minBidPerHour, storagePricePerGbMonth, downloadPricePerGb, uploadPricePerGb, ...facts } =
-    // Its column parsed each value. A row that lacks a required value has issues and does not get here.
+    // The type of its column has parsed each value. A row without a required value has issues and does not get here.
     Object.fromEntries(own) as Required<MachineValues>
   const { cpuRamGb, diskGb, hasAvx, dlperfPerGpu, ...rest } = facts
   return {
     ...rest,
+    // The types of these columns have converted GB to MB.
     cpuRamMb: cpuRamGb,
     diskMb: diskGb,
     hasAvx: hasAvx ?? rest.cpuArch === 'amd64',

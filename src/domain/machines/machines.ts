@@ -7,6 +7,7 @@ export type GpuModel = {
   name: string
   architecture: string
   ramMb: number
+  /** GB/s: bytes, not bits. */
   memoryBandwidthGbps: number
   tflops: number
   maxPowerWatts: number
@@ -14,7 +15,11 @@ export type GpuModel = {
   computeCapability: number
 }
 
-/** A host's computer. Prices are nano-dollars: per GPU per hour, per GB of disk per month, per GB of traffic. */
+/**
+ * A host's computer. Prices are nano-dollars: per GPU per hour, per GB of disk per month, per GB of traffic. Speeds are
+ * bytes per second in `nvlinkGbps`, `pcieGbps` and `diskMbps` (GB/s and MB/s), and bits in `downloadMbps` and
+ * `uploadMbps` (Mb/s).
+ */
 export type Machine = {
   id: number
   hostId: number

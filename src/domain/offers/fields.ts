@@ -50,10 +50,12 @@ export const offerFields = {
   motherboard: text(offer => offer.machine.motherboard),
   osVersion: number(offer => offer.machine.osVersion),
 
+  // The free disk of the machine.
   diskGb: number(offer => offer.machine.freeDiskMb / 1000),
   diskMbps: number(offer => offer.machine.diskMbps),
   downloadMbps: number(offer => offer.machine.downloadMbps),
   uploadMbps: number(offer => offer.machine.uploadMbps),
+  // The free ports of the machine.
   directPorts: number(offer => offer.machine.freePorts),
   staticIp: boolean(offer => offer.machine.staticIp),
 

@@ -14,7 +14,10 @@ export type VolumeOffer = {
   asOf: Date
 }
 
-/** The fields that a search for storage can filter by. They are those of searches for GPUs that apply to storage. */
+/**
+ * The fields that a search for storage can filter by. Each is a field of searches for GPUs that an offer of storage shows
+ * over REST, or `gpuName`. REST ignores conditions on other fields, since clients send the same filters to both searches.
+ */
 const volumeOfferFields = [
   'machineId',
   'hostId',

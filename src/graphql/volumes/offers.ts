@@ -56,7 +56,7 @@ export const volumeOfferById = createLoader((context, ids: readonly number[]) =>
   context.services.volumes.offersByIds(context.actor, ids),
 )
 
-// The fields must have the names of VolumeOfferField, because parseConditions takes the names from the input.
+// The fields are some of VolumeOfferField, with its names, because parseConditions takes the names from the input.
 type Filter = { [Field in VolumeOfferField]?: unknown }
 const VolumeOfferFilter = builder.inputRef<Filter>('VolumeOfferFilter').implement({
   description: 'Conditions for volume offers. All given fields must match; null and absent fields match every offer.',

@@ -89,7 +89,7 @@ function parseComparison({ name, field, operator, operand }: Comparison<OfferFie
   if (isAbsent(operand) || wildcards.some(word => word === operand)) return undefined
   const condition = parseCondition(field, operator, parseWireValue(name, operand))
   if (typeof condition === 'object' || fieldKindOf(field) !== 'boolean') return condition
-  // hosting_type and has_avx are 0 or 1 on the wire and are compared as numbers.
+  // Any boolean field may be compared with numbers, since some (hosting_type, has_avx) are 0 or 1 on the wire.
   const numeric = parseCondition('numGpus', operator, operand)
   if (typeof numeric === 'string') return condition
   return { field, operator: 'in', values: [false, true].filter(value => meetsCondition(Number(value), numeric)) }

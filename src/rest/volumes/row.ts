@@ -7,7 +7,7 @@ const { machine_id, host_id, cluster_id, disk_name, disk_bw, driver_version, ver
 const { inet_up, inet_down, inet_up_cost, inet_down_cost, reliability, reliability2, hosting_type, ...more } = others
 const { cpu_arch, cpu_ghz, cuda_max_good, public_ipaddr, static_ip } = more
 
-const machineColumns = {
+const machineRowColumns = {
   machine_id,
   host_id,
   cluster_id,
@@ -17,7 +17,7 @@ const machineColumns = {
   verification,
   geolocation,
 }
-const networkColumns = { inet_up, inet_down, reliability, reliability2, hosting_type }
+const networkRowColumns = { inet_up, inet_down, reliability, reliability2, hosting_type }
 
 export const volumeRowSchema = z
   .object({
@@ -33,8 +33,8 @@ export const volumeRowSchema = z
     start_date: number('Time of creation, in seconds since 1970.'),
     storage_cost: number('Price of the volume, in US dollars per GB per month of 720 hours.'),
     storage_total_cost: number('Price of the volume, in US dollars per hour.'),
-    ...machineColumns,
-    ...networkColumns,
+    ...machineRowColumns,
+    ...networkRowColumns,
   })
   .meta({ id: 'Volume', description: 'A volume: a part of the disk of a machine that outlives instances.' })
 
@@ -50,8 +50,8 @@ export const volumeOfferRowSchema = z
     dph_total: number('The same as storage_total_cost.'),
     duration: number('Time from now until end_date, in seconds.'),
     end_date: number('Time at which the machine leaves the market, in seconds since 1970.'),
-    ...machineColumns,
-    ...networkColumns,
+    ...machineRowColumns,
+    ...networkRowColumns,
     inet_up_cost,
     inet_down_cost,
     cpu_arch,

@@ -82,7 +82,10 @@ async function saveOffers(tx: Transaction, machine: Machine, granted: Claim[], a
   if (added.length > 0) await tx.rows(insertSql('offers', offerColumns, offerRowsOf(machine, added, at)))
 }
 
-/** Rows of new offers. They copy facts of the machine that searches filter by. */
+/**
+ * Rows of new offers. They copy the few facts of the machine that the indexes of searches have. A search reads all
+ * other facts from the machine.
+ */
 export function offerRowsOf(machine: Machine, listings: ReturnType<typeof planOffers>['added'], listedAt: Date) {
   const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos } = machine
   const verified = verification === 'verified'

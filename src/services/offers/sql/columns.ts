@@ -1,5 +1,5 @@
-// Each field of a search as SQL. Aliases as in the search statement: k is the kind of offer, g its GPU model, o the
-// offer, m its machine. The arithmetic matches domain/offers/fields.ts; a property test compares them.
+// Each field of a search as SQL. Aliases as in the search statement: k is the offer's kind (its GPU model and count), g the
+// GPU model, o the offer, m its machine. The arithmetic matches domain/offers/fields.ts; a property test compares them.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { mbHoursPerGbMonth } from '../../../domain/money.ts'
@@ -10,7 +10,7 @@ const { sql, raw } = Prisma
 
 type Column = {
   /**
-   * The tables that the column needs. `kind` reads only k and g, so the value is equal for a whole kind of offer;
+   * The tables that the column needs. `kind` reads only k and g, so the value is equal for all offers of a kind;
    * `offer` also reads o; `machine` also reads m. The statement joins machines only for a search that needs one of its
    * columns.
    */
@@ -67,7 +67,9 @@ type ContextualField =
   | 'dlperfPerDollar'
 
 const ofKind = (text: string): Column => ({ scope: 'kind', sql: raw(text) })
+/** For a column of `offers`. A fact of the machine is one only if `offerRowsOf` copies it. */
 const ofOffer = (text: string): Column => ({ scope: 'offer', sql: raw(text) })
+/** For all other facts of the machine. */
 const ofMachine = (text: string): Column => ({ scope: 'machine', sql: raw(text) })
 
 const plainColumns: Record<Exclude<OfferField, ContextualField>, Column> = {
