@@ -4,57 +4,123 @@ import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 
-/** The folders that the files of a folder may import from, besides their own. */
-const allowedImports: Record<string, string[]> = {
-  domain: [],
-  database: [],
-  services: ['domain', 'database'],
-  http: ['domain'],
-  auth: ['domain', 'services'],
-  graphql: ['domain', 'services', 'auth', 'http', 'database/generated'],
-  rest: ['domain', 'services', 'auth', 'http'],
-  providers: ['domain'],
-  reconciler: ['domain', 'services', 'providers'],
-  events: ['domain', 'services'],
-  operator: ['domain', 'services', 'prisma/seed.ts'],
-  prisma: ['domain', 'services', 'database', 'config.ts'],
-}
-
-/** Programs that people start. Only they may read the environment and import anything. */
-const entryPoints = ['cli.ts', 'main.ts', 'prisma/new-migration.ts']
-
-const layerReasons: Record<string, string> = {
-  domain: 'Rules are pure: they import no database, face or package.',
-  database: 'The database layer has no rules and no use cases: move this into a service.',
-  services: 'Services know no face: every face gets the same answer.',
-  http: 'The HTTP layer serves both faces, and imports neither of them.',
-  auth: 'Authentication turns a request into an actor, by calling a service.',
-  graphql: 'A face calls services. It has no rules or queries of its own, and imports no other face.',
-  providers: 'A provider gets its orders in the terms of the domain, and does not know the caller.',
-  reconciler: 'The reconciler moves the observed state to the desired state, through services and a provider.',
-  events: 'The feed carries events from the database to streams and webhooks, through services.',
-  rest: 'A face calls services. It has no rules or queries of its own, and imports no other face.',
-  operator: 'A command calls operations, as a face calls services. It has no rules or queries of its own.',
-  prisma: 'The seed calls operations, as a command does, and imports no face.',
-}
-
-/** The folders of a layer. A noun has the same name in every layer, so the folders of one name hold a whole feature. */
-const featureFolders = [
+/** The nouns of the business. A folder of that name has the same noun in every layer and at every level of tests. */
+const nouns = [
   ...['accounts', 'billing', 'events', 'instances', 'launch'],
   ...['machines', 'offers', 'templates', 'volumes', 'webhooks'],
 ]
-const allowedFolders: Record<string, string[]> = {
-  'src/domain': featureFolders,
-  'src/services': [...featureFolders, 'reconciliation'],
-  'src/graphql': [...featureFolders, 'errors', 'graphiql', 'inputs', 'nodes'],
-  'src/rest': [...featureFolders, 'openapi'],
-  'src/database': ['embedded', 'generated'],
-  'test/unit': [...featureFolders, 'graphql', 'operator', 'process', 'rest'],
-  'test/property': [...featureFolders, 'rest'],
-  'test/integration': [...featureFolders, 'database', 'faces', 'graphql', 'rest'],
-  'test/support': [...featureFolders, 'crashes', 'database', 'faces', 'processes', 'rest'],
+
+type Layer = {
+  /** What its files may import of the project, besides their own layer. */
+  imports: string[]
+  /** The npm packages that its files may import. */
+  packages: string[]
+  /** The folders inside it, at any depth. */
+  folders: string[]
+  /** Why its files import nothing else. */
+  reason: string
 }
+
+const layers: Record<string, Layer> = {
+  domain: {
+    imports: [],
+    packages: [],
+    folders: [...nouns, 'accounts/permissions', 'instances/policy', 'instances/rent', 'instances/search'],
+    reason: 'Rules are pure: move what needs a database, a face, a package or a module of Node into a service.',
+  },
+  database: {
+    imports: [],
+    packages: ['@prisma/adapter-pg', '@prisma/driver-adapter-utils', '@prisma/schema-engine-wasm', 'pg', 'pino'],
+    folders: ['embedded'],
+    reason: 'The database layer has no rules and no use cases: move this into a service.',
+  },
+  services: {
+    imports: ['domain', 'database'],
+    packages: ['pino'],
+    folders: [
+      ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
+      ...['instances/policy', 'instances/rent', 'instances/search', 'offers/sql'],
+    ],
+    reason: 'Services know no face and run their statements through the database layer.',
+  },
+  http: {
+    imports: ['domain'],
+    packages: ['@whatwg-node/server', 'pino', 'ws'],
+    folders: [],
+    reason: 'The HTTP layer serves both faces and imports neither: pass it what it needs.',
+  },
+  auth: {
+    imports: ['domain', 'services'],
+    packages: [],
+    folders: [],
+    reason: 'Authentication turns a request into an actor by calling a service.',
+  },
+  graphql: {
+    imports: ['domain', 'services', 'auth', 'http', 'database/generated'],
+    packages: [
+      ...['@pothos/core', '@pothos/plugin-complexity', '@pothos/plugin-prisma', '@pothos/plugin-relay', 'dataloader'],
+      ...['graphql', 'graphql-scalars', 'graphql-ws', 'graphql-yoga'],
+    ],
+    folders: [...nouns, 'errors', 'graphiql', 'inputs', 'nodes'],
+    reason: 'A face calls services: move rules and queries there. It does not know the other face.',
+  },
+  rest: {
+    imports: ['domain', 'services', 'auth', 'http'],
+    packages: ['zod'],
+    folders: [...nouns, 'openapi'],
+    reason: 'A face calls services: move rules and queries there. It does not know the other face.',
+  },
+  providers: {
+    imports: ['domain'],
+    packages: ['pino'],
+    folders: [],
+    reason: 'A provider gets its orders in the terms of the domain and does not know the caller.',
+  },
+  reconciler: {
+    imports: ['domain', 'services', 'providers'],
+    packages: ['pino'],
+    folders: [],
+    reason: 'The reconciler works through services and a provider: move statements into services/reconciliation.',
+  },
+  events: {
+    imports: ['domain', 'services'],
+    packages: ['pino'],
+    folders: [],
+    reason: 'The feed reads events through services and does not know who listens.',
+  },
+  operator: {
+    imports: ['domain', 'services', 'prisma/seed.ts'],
+    packages: ['csv-parse'],
+    folders: [],
+    reason: 'A command calls operations, as a face calls services: move rules and queries there.',
+  },
+  prisma: {
+    imports: ['domain', 'services', 'database', 'config.ts'],
+    packages: ['@prisma/client', 'prisma'],
+    folders: ['migrations'],
+    reason: 'The seed calls operations, as a command does.',
+  },
+}
+
+/** The folders inside each level of tests. The nouns are those of the layers. */
+const testFolders: Record<string, string[]> = {
+  unit: [...nouns, 'graphql', 'operator', 'process', 'rest'],
+  property: [...nouns, 'rest'],
+  integration: [...nouns, 'database', 'faces', 'graphql', 'instances/rent', 'rest'],
+  support: [...nouns, 'crashes', 'database', 'faces', 'processes', 'rest'],
+  client: [],
+  contract: [],
+  e2e: [],
+  long: [],
+  wire: [],
+}
+
 const maxFilesPerFolder = 20
+const maxLines = 250
+const maxMedianLines = 70
+
+/** Programs that people start. Only they may read the environment and import anything. */
+const entryPoints = ['cli.ts', 'main.ts', 'prisma/new-migration.ts']
 
 type SourceFile = {
   location: string
@@ -81,7 +147,8 @@ const files: SourceFile[] = filePaths
   })
 
 function importsIn(text: string): string[] {
-  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name as string)
+  const imports = /\bfrom '([^'\n]+)'$|^import '([^'\n]+)'$|\bimport\(\s*'([^'\n]+)'/gm
+  return [...text.matchAll(imports)].map(groups => groups.slice(1).find(Boolean) as string)
 }
 
 function withoutSrc(location: string): string {
@@ -93,35 +160,67 @@ function importTarget(file: SourceFile, name: string): string {
   return withoutSrc(join(dirname(file.location), name))
 }
 
+/** Of a package such as "csv-parse/sync" or "@pothos/core" the name that npm knows. */
+function packageOf(name: string): string {
+  return name.split('/', name.startsWith('@') ? 2 : 1).join('/')
+}
+
 describe('the layers', () => {
-  it('are exactly the folders that exist', () => {
-    expect(new Set(files.map(({ folder }) => folder))).toEqual(new Set(['', ...Object.keys(allowedImports)]))
+  it('are the folders that exist', () => {
+    const existing = new Set(files.map(({ folder }) => folder).filter(folder => folder !== ''))
+    const problems = [
+      ...[...existing]
+        .filter(folder => !layers[folder])
+        .map(folder => `src/${folder} is no layer. Put its files into a layer, or describe the new one in \`layers\`.`),
+      ...Object.keys(layers)
+        .filter(name => !existing.has(name))
+        .map(name => `The layer ${name} has no files. Remove it from \`layers\`.`),
+    ]
+    expect(problems).toEqual([])
     expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(150)
   })
 
-  it.each(Object.keys(allowedImports))('let %s import only from the layers below it', folder => {
-    const broken = files
-      .filter(file => file.folder === folder)
+  it.each(Object.entries(layers))('let %s import only what it may know', (name, { imports, packages, reason }) => {
+    const isAllowed = (target: string) => [name, ...imports].some(allowed => `${target}/`.startsWith(`${allowed}/`))
+    const problems = files
+      .filter(file => file.folder === name && !entryPoints.includes(file.path))
       .flatMap(file =>
         file.imports
-          .filter(name => name.startsWith('.'))
-          .map(name => importTarget(file, name))
-          .filter(
-            target =>
-              ![folder, ...(allowedImports[folder] ?? [])].some(allowed => `${target}/`.startsWith(`${allowed}/`)),
+          .filter(target =>
+            target.startsWith('.')
+              ? !isAllowed(importTarget(file, target))
+              : target.startsWith('node:')
+                ? name === 'domain'
+                : !packages.includes(packageOf(target)),
           )
-          .map(target => `${file.location} imports ${target}. ${layerReasons[folder]}`),
+          .map(target => `${file.location} imports ${target}. ${reason}`),
       )
-    expect(broken).toEqual([])
+    expect(problems).toEqual([])
   })
 
   it('do not import app.ts, config.ts or a program', () => {
-    const broken = files
+    const problems = files
       .filter(({ folder, path }) => folder !== '' && !entryPoints.includes(path))
       .flatMap(file => file.imports.map(name => ({ file, target: importTarget(file, name) })))
       .filter(({ target }) => /^(app|main|cli|config).ts$/.test(target))
+      .filter(({ file, target }) => !(file.folder === 'prisma' && target === 'config.ts'))
       .map(({ file, target }) => `${file.location} imports ${target}. Pass it what it needs instead.`)
-    expect(broken).toEqual([])
+    expect(problems).toEqual([])
+  })
+
+  it('are described in docs/contributing.md as they are here', () => {
+    const page = readFileSync(join(root, 'docs/contributing.md'), 'utf8')
+    const problems = Object.entries(layers).flatMap(([name, { imports }]) => {
+      const location = name === 'prisma' ? 'prisma' : `src/${name}`
+      const row = page.split('\n').find(line => line.startsWith(`| \`${location}\` |`))
+      const shown = [...(row?.split('|')[3] ?? '').matchAll(/`([^`]+)`/g)].map(([, target]) => target)
+      return row && shown.join() === imports.join()
+        ? []
+        : [
+            `docs/contributing.md: the row of \`${location}\` must name what it imports: ${imports.join(', ') || 'nothing'}.`,
+          ]
+    })
+    expect(problems).toEqual([])
   })
 })
 
@@ -171,9 +270,9 @@ const lists: Record<string, string> = {
 
 /** Where to list a file that no other file imports. */
 const listOf: Record<string, string> = {
-  services: 'the services.ts of its noun, which src/services/services.ts imports, or in src/services/background.ts',
-  graphql: 'the schema.ts of its noun, which src/graphql/schema.ts imports',
-  rest: 'the routes.ts of its noun, which src/rest/routes.ts imports',
+  services: 'the file of its noun that src/services/services.ts imports, or in src/services/background.ts',
+  graphql: 'the file of its noun that src/graphql/schema.ts imports',
+  rest: 'the file of its noun that src/rest/routes.ts imports',
   operator: 'src/operator/commands.ts',
 }
 
@@ -221,82 +320,106 @@ describe('the lists of nouns', () => {
   })
 })
 
-describe('the domain', () => {
-  const domain = files.filter(({ folder }) => folder === 'domain')
+describe('the code', () => {
+  /** A sentence for each file whose text matches. */
+  const findText = (pattern: RegExp, inside: (file: SourceFile) => boolean, advice: string) =>
+    files.filter(file => inside(file) && pattern.test(file.text)).map(({ location }) => `${location}: ${advice}`)
 
-  it('uses no package', () => {
-    const broken = domain.flatMap(file =>
-      file.imports.filter(name => !name.startsWith('.')).map(name => `${file.path}: ${name}`),
-    )
-    expect(broken).toEqual([])
-  })
-
-  it('is synchronous and deterministic: it reads no clock and no random numbers', () => {
+  it('of the domain is synchronous and deterministic', () => {
     const impure = /\basync\b|\bawait\b|Date\.now|new Date\(\)|Math\.random|\bprocess\./
-    expect(domain.filter(({ text }) => impure.test(text)).map(({ path }) => path)).toEqual([])
+    const advice = 'a rule does not wait and reads no clock and no random numbers. Pass the instant or the number in.'
+    expect(findText(impure, ({ folder }) => folder === 'domain', advice)).toEqual([])
   })
-})
 
-it('builds prefixed ids in one place', () => {
-  const spelled = files.filter(({ text }) => /(?<!\w)[a-z]{3}_\$\{/.test(text))
-  expect(spelled.map(({ path }) => path)).toEqual([])
-})
+  it('builds prefixed ids in one place', () => {
+    const advice = 'print ids with printId of domain/ids.ts.'
+    expect(findText(/(?<!\w)[a-z]{3}_\$\{/, () => true, advice)).toEqual([])
+  })
 
-it('reads the environment only in the programs and the embedded engine', () => {
-  const readers = files.filter(({ text }) => /process\.env/.test(text)).map(({ path }) => path)
-  expect(readers.toSorted()).toEqual(
-    ['database/embedded/engine.ts', ...entryPoints, 'prisma/prisma.config.ts'].toSorted(),
-  )
+  it('reads the environment only where programs start', () => {
+    const readers = [...entryPoints, 'database/embedded/engine.ts', 'prisma/prisma.config.ts']
+    const advice = 'do not read process.env here. Add a setting to src/config.ts and pass its value in.'
+    expect(findText(/process\.env/, ({ path }) => !readers.includes(path), advice)).toEqual([])
+  })
+
+  it('shadows no global', () => {
+    const globals = 'console|crypto|fetch|performance|process'
+    const shadow = new RegExp(
+      `(?:const|let|function)\\s+(?:\\{[^}=]*\\b)?(${globals})\\b|\\(\\{[^}]*\\b(${globals})\\b[^}]*\\}[^)]*\\)\\s*(?:=>|\\{)`,
+    )
+    const advice = 'a name hides a global of Node. Name it more precisely, as in containerConsole.'
+    expect(findText(shadow, ({ location }) => location.startsWith('src/'), advice)).toEqual([])
+  })
 })
 
 describe('the folders', () => {
-  it.each(Object.keys(allowedFolders))('of %s are on the list of allowed folders', layer => {
-    const wrong = filePaths
-      .filter(location => location.startsWith(`${layer}/`))
-      .map(location => ({
-        location,
-        room: location
-          .slice(layer.length + 1)
-          .split('/')
-          .slice(0, -1)[0],
-      }))
-      .filter(({ room }) => room !== undefined && !allowedFolders[layer]?.includes(room))
-      .map(
-        ({ location, room }) =>
-          `${location}: "${room}" is not a folder of ${layer}. Use one of ${allowedFolders[layer]?.join(', ')}.`,
-      )
-    expect(wrong).toEqual([])
+  const places = [
+    ...Object.entries(layers).map(
+      ([name, { folders }]) => [name === 'prisma' ? name : `src/${name}`, folders] as const,
+    ),
+    ...Object.entries(testFolders).map(([name, folders]) => [`test/${name}`, folders] as const),
+  ]
+
+  it.each(places)('of %s are the ones that it may have', (place, folders) => {
+    const inside = filePaths
+      .filter(location => location.startsWith(`${place}/`))
+      .map(location => ({ location, folder: dirname(location).slice(place.length + 1) }))
+    const problems = inside
+      .filter(({ folder }) => folder !== '' && !folders.includes(folder))
+      .map(({ location, folder }) => {
+        const known = folders.length > 0 ? `Use one of ${folders.join(', ')}` : 'Put it directly into the folder'
+        return `${location}: ${place} has no folder "${folder}". ${known}, or add the folder to this test.`
+      })
+    expect(problems).toEqual([])
+  })
+
+  it('of tests are levels', () => {
+    const levels = new Set(filePaths.flatMap(location => /^test\/([^/]+)\//.exec(location)?.[1] ?? []))
+    const problems = [...levels]
+      .filter(level => !testFolders[level])
+      .map(level => `test/${level} is no level of tests. Use one of ${Object.keys(testFolders).join(', ')}.`)
+    expect(problems).toEqual([])
   })
 
   it('have files that do not repeat the name of their folder', () => {
-    const repeating = filePaths.filter(location => {
-      const [file = '', folder = ''] = location.split('/').toReversed()
-      return file.startsWith(`${folder}-`)
-    })
-    expect(repeating.map(location => `${location}: the folder's name is the first word already.`)).toEqual([])
+    const problems = filePaths
+      .filter(location => {
+        const [file = '', folder = ''] = location.split('/').toReversed()
+        return file.startsWith(`${folder}-`)
+      })
+      .map(location => `${location}: the folder's name is the first word already. Leave it out of the file's name.`)
+    expect(problems).toEqual([])
   })
 
-  it(`have at most ${maxFilesPerFolder} files`, () => {
-    const crowded = Map.groupBy(filePaths, location => dirname(location))
-    const wrong = [...crowded].filter(([, inside]) => inside.length > maxFilesPerFolder).map(([folder]) => folder)
-    expect(wrong.map(folder => `${folder}: more than ${maxFilesPerFolder} files. Divide it by task.`)).toEqual([])
+  it(`have at most ${maxFilesPerFolder} files each`, () => {
+    const problems = [...Map.groupBy(filePaths, location => dirname(location))]
+      .filter(([, inside]) => inside.length > maxFilesPerFolder)
+      .map(
+        ([folder, inside]) =>
+          `${folder} has ${inside.length} files, more than ${maxFilesPerFolder}. Divide it by task.`,
+      )
+    expect(problems).toEqual([])
   })
 })
 
-it('shadows no global in src', () => {
-  const shadow = /(?:const|let|function)\s+(?:\{[^}=]*\b)?(console|crypto|fetch|performance|process)\b/
-  const shadowing = files.flatMap(({ location, text }) => {
-    const name = shadow.exec(text)?.[1]
-    return name ? [`${location}: "${name}" shadows the global. Name it more precisely, as in containerConsole.`] : []
-  })
-  expect(shadowing).toEqual([])
-})
+// Tests may be longer: one file tells all about one thing.
+describe('the files of src and prisma', () => {
+  const lengths = files.map(({ location, text }) => ({ location, lines: text.split('\n').length - 1 }))
 
-it('has no catch-all files and no long files', () => {
-  const vague = /(^|\/)(utils?|helpers?|common|shared|misc|index)(\.ts|\/)/
-  expect(files.filter(({ path }) => vague.test(path)).map(({ path }) => path)).toEqual([])
-  const lengths = files.map(({ text }) => text.split('\n').length - 1).toSorted((a, b) => a - b)
-  expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(70)
-  const long = files.filter(({ text }) => text.split('\n').length > 250).map(({ path }) => path)
-  expect(long).toEqual([])
+  it('are named after what they have', () => {
+    const vague = /(^|\/)(utils?|helpers?|common|shared|misc|index)(\.ts|\/)/
+    const problems = files
+      .filter(({ path }) => vague.test(path))
+      .map(({ location }) => `${location}: the name says nothing. Name it after its main export.`)
+    expect(problems).toEqual([])
+  })
+
+  it(`have at most ${maxLines} lines, and a median of at most ${maxMedianLines}`, () => {
+    const problems = lengths
+      .filter(({ lines }) => lines > maxLines)
+      .map(({ location, lines }) => `${location} has ${lines} lines, more than ${maxLines}. Divide it by task.`)
+    expect(problems).toEqual([])
+    const sorted = lengths.map(({ lines }) => lines).toSorted((a, b) => a - b)
+    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThanOrEqual(maxMedianLines)
+  })
 })
