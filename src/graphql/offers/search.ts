@@ -1,4 +1,4 @@
-import { invalidInput } from '../../domain/errors.ts'
+import { invalidInput, renameIssuePaths } from '../../domain/errors.ts'
 import type { OfferField } from '../../domain/offers/fields.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb, type Pricing } from '../../domain/offers/offers.ts'
 import { maxOrderKeys } from '../../domain/offers/order.ts'
@@ -98,7 +98,10 @@ builder.queryField('offers', t =>
           order: orderBy,
           bundled: true,
         }
-        return { search, ...connectionOf(await services.offers.page(actor, search, page)) }
+        const result = await services.offers
+          .page(actor, search, page)
+          .catch((error: unknown) => Promise.reject(renameIssuePaths(error, { order: 'orderBy' })))
+        return { search, ...connectionOf(result) }
       },
     },
     {

@@ -217,7 +217,7 @@ describe('an invalid search', () => {
       { filter: { or: Array(51).fill({ verified: true }) } },
       'filter: has 52 conditions; at most 50 are allowed.',
     ],
-    ['too many keys', { orderBy: Array(5).fill({ field: 'SCORE' }) }, 'order: must have at most 4 keys, not 5.'],
+    ['too many keys', { orderBy: Array(5).fill({ field: 'SCORE' }) }, 'orderBy: must have at most 4 keys, not 5.'],
     ['a negative disk size', { pricing: { diskGb: -1 } }, 'pricing.diskGb: must be from 0 to 100000, not -1.'],
     [
       'an id of another type',
