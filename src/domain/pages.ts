@@ -52,7 +52,7 @@ export function parseCursor(cursor: string, scope: string): unknown[] {
   return position
 }
 
-/** For cursors that no list has returned, or another one. */
+/** For a cursor that no list returned, or that belongs to another list. */
 export function invalidCursor(): DomainError {
   return new DomainError(
     'INVALID_CURSOR',

@@ -13,14 +13,14 @@ type ColumnRules<Field> = {
   lenient?: boolean
 }
 
-export type Comparison<Field> = { name: string; field: Field; operator: ListOperator; operand: unknown }
+export type RawComparison<Field> = { name: string; field: Field; operator: ListOperator; operand: unknown }
 type ListOperator = Exclude<Operator, 'contains'>
 
 type FilterRules<Field, Condition> = ColumnRules<Field> & {
   /** Prefix of a column's name in the path of an issue. */
   path?: string
   /** Returns the condition, a message if it is invalid, or undefined if it restricts nothing. */
-  read: (comparison: Comparison<Field>) => Condition | string | undefined
+  read: (comparison: RawComparison<Field>) => Condition | string | undefined
 }
 
 /** The operators by their wire names. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { fieldKindOf, fieldValueOf, type OfferField, offerFields } from '../../src/domain/offers/fields.ts'
-import { type Condition, type OfferFilter, operatorsByKind, parseCondition } from '../../src/domain/offers/filter.ts'
+import { fieldTypeOf, fieldValueOf, type OfferField, offerFields } from '../../src/domain/offers/fields.ts'
+import { type Condition, type OfferFilter, operatorsByType, parseCondition } from '../../src/domain/offers/filter.ts'
 import type { Offer, Pricing } from '../../src/domain/offers/offers.ts'
 import { rentalTypes } from '../../src/domain/offers/offers.ts'
 import type { OrderKey } from '../../src/domain/offers/order.ts'
@@ -46,7 +46,7 @@ const fields = Object.keys(offerFields) as OfferField[]
 export function conditionArbitrary(offers: Offer[]): fc.Arbitrary<Condition> {
   const value = (field: OfferField) => fc.constantFrom(...offers).map(offer => fieldValueOf(offer, field))
   return fc.constantFrom(...fields).chain(field =>
-    fc.constantFrom(...operatorsByKind[fieldKindOf(field)]).chain(operator => {
+    fc.constantFrom(...operatorsByType[fieldTypeOf(field)]).chain(operator => {
       const operand = operator === 'in' || operator === 'nin' ? fc.array(value(field), { maxLength: 4 }) : value(field)
       return operand.map(given => parseCondition(field, operator, given) as Condition)
     }),
@@ -69,7 +69,7 @@ export function filterArbitrary(offers: Offer[]): fc.Arbitrary<OfferFilter> {
   return filter
 }
 
-const orderableFields = fields.filter(field => fieldKindOf(field) !== 'boolean')
+const orderableFields = fields.filter(field => fieldTypeOf(field) !== 'boolean')
 
 export const orderArbitrary: fc.Arbitrary<OrderKey[]> = fc.array(
   fc.record({

@@ -2,17 +2,20 @@ import { usdToNumber } from '../money.ts'
 import { isRentable, type Offer } from './offers.ts'
 
 /** How a field compares: `usd` exactly, `text` without case, `number` as floats. */
-export type FieldKind = 'number' | 'usd' | 'text' | 'boolean'
+export type FieldType = 'number' | 'usd' | 'text' | 'boolean'
 export type FieldValue = number | bigint | string | boolean
 
-type Field<Kind extends FieldKind, Value extends FieldValue> = { kind: Kind; read: (offer: Offer) => Value }
+type Field<Type extends FieldType, Value extends FieldValue> = { type: Type; read: (offer: Offer) => Value }
 
-const number = (read: (offer: Offer) => number): Field<'number', number> => ({ kind: 'number', read })
-const usd = (read: (offer: Offer) => bigint): Field<'usd', bigint> => ({ kind: 'usd', read })
-const text = (read: (offer: Offer) => string): Field<'text', string> => ({ kind: 'text', read })
-const boolean = (read: (offer: Offer) => boolean): Field<'boolean', boolean> => ({ kind: 'boolean', read })
+const number = (read: (offer: Offer) => number): Field<'number', number> => ({ type: 'number', read })
+const usd = (read: (offer: Offer) => bigint): Field<'usd', bigint> => ({ type: 'usd', read })
+const text = (read: (offer: Offer) => string): Field<'text', string> => ({ type: 'text', read })
+const boolean = (read: (offer: Offer) => boolean): Field<'boolean', boolean> => ({ type: 'boolean', read })
 
-/** The fields that a search can filter and order by. GraphQL, REST and the search statement derive from this list. */
+/**
+ * The fields that a search can filter by and, except for booleans, order by. The search statement has a column for each
+ * (columns.ts). GraphQL and REST list the fields that they offer.
+ */
 export const offerFields = {
   id: number(offer => Number(offer.id)),
   machineId: number(offer => offer.machineId),
@@ -80,12 +83,12 @@ export const offerFields = {
   storagePerGbMonth: usd(offer => offer.machine.storageNanos),
   downloadPerGb: usd(offer => offer.machine.downloadNanos),
   uploadPerGb: usd(offer => offer.machine.uploadNanos),
-} as const satisfies Record<string, Field<FieldKind, FieldValue>>
+} as const satisfies Record<string, Field<FieldType, FieldValue>>
 
 export type OfferField = keyof typeof offerFields
 
-export function fieldKindOf(field: OfferField): FieldKind {
-  return offerFields[field].kind
+export function fieldTypeOf(field: OfferField): FieldType {
+  return offerFields[field].type
 }
 
 export function fieldValueOf(offer: Offer, field: OfferField): FieldValue {

@@ -1,33 +1,33 @@
 import { type Issue, invalidInput } from '../errors.ts'
 import { nanosOfNumber, parseUsd } from '../money.ts'
-import { type FieldKind, type FieldValue, fieldKindOf, fieldValueOf, type OfferField } from './fields.ts'
+import { type FieldType, type FieldValue, fieldTypeOf, fieldValueOf, type OfferField } from './fields.ts'
 import type { Offer } from './offers.ts'
 
 const operators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains'] as const
 export type Operator = (typeof operators)[number]
 
-const equality: readonly Operator[] = ['eq', 'neq', 'in', 'nin']
-const comparison: readonly Operator[] = [...equality, 'gt', 'gte', 'lt', 'lte']
-export const operatorsByKind: Record<FieldKind, readonly Operator[]> = {
-  number: comparison,
-  usd: comparison,
-  text: [...equality, 'contains'],
-  boolean: equality,
+const equalityOperators: readonly Operator[] = ['eq', 'neq', 'in', 'nin']
+const orderedOperators: readonly Operator[] = [...equalityOperators, 'gt', 'gte', 'lt', 'lte']
+export const operatorsByType: Record<FieldType, readonly Operator[]> = {
+  number: orderedOperators,
+  usd: orderedOperators,
+  text: [...equalityOperators, 'contains'],
+  boolean: equalityOperators,
 }
 
 type ListOperator = 'in' | 'nin'
-type Comparison = { operator: Exclude<Operator, ListOperator>; value: FieldValue }
-type Membership = { operator: ListOperator; values: FieldValue[] }
+type ValueCondition = { operator: Exclude<Operator, ListOperator>; value: FieldValue }
+type ListCondition = { operator: ListOperator; values: FieldValue[] }
 
 /** Compares one field with a value or a list. Texts are in lower case. */
-export type Condition = { field: OfferField } & (Comparison | Membership)
+export type Condition = { field: OfferField } & (ValueCondition | ListCondition)
 
 /** Matches when every condition holds and, if there are alternatives, at least one of them matches. */
 export type OfferFilter = { conditions: Condition[]; alternatives: OfferFilter[] }
 
 const maxConditions = 50
-/** For filters that rent an offer. A search ignores a field without a comparison. */
-export const emptyComparisonMessage = 'has nothing to compare with. Give a value or omit the field.'
+/** For a request that rents what the filter finds. A plain search ignores an empty field. */
+export const emptyFieldMessage = 'has nothing to compare with. Give a value or omit the field.'
 export const maxOperands = 200
 const maxNesting = 3
 
@@ -35,24 +35,24 @@ const maxNesting = 3
  * Returns a condition, or a message if it is invalid. Numbers and booleans may be strings, as old clients send them.
  */
 export function parseCondition(field: OfferField, operator: Operator, operand: unknown): Condition | string {
-  const kind = fieldKindOf(field)
-  if (!operatorsByKind[kind].includes(operator)) return `does not apply to ${kindNames[kind]}`
+  const type = fieldTypeOf(field)
+  if (!operatorsByType[type].includes(operator)) return `does not apply to ${typeNames[type]}`
   if (operator !== 'in' && operator !== 'nin') {
-    const value = valueParsers[kind](operand)
-    return value === undefined ? `${quoteValue(operand)} is not ${kindNames[kind]}` : { field, operator, value }
+    const value = valueParsers[type](operand)
+    return value === undefined ? `${quoteValue(operand)} is not ${typeNames[type]}` : { field, operator, value }
   }
   const operands = Array.isArray(operand) ? operand : [operand]
   if (operands.length > maxOperands) return `takes at most ${maxOperands} values, not ${operands.length}`
   const values: FieldValue[] = []
   for (const raw of operands) {
-    const value = valueParsers[kind](raw)
-    if (value === undefined) return `${quoteValue(raw)} is not ${kindNames[kind]}`
+    const value = valueParsers[type](raw)
+    if (value === undefined) return `${quoteValue(raw)} is not ${typeNames[type]}`
     values.push(value)
   }
   return { field, operator, values }
 }
 
-const kindNames: Record<FieldKind, string> = {
+const typeNames: Record<FieldType, string> = {
   number: 'a number',
   usd: 'an amount',
   text: 'a string',
@@ -65,7 +65,7 @@ export function quoteValue(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
-const valueParsers: Record<FieldKind, (raw: unknown) => FieldValue | undefined> = {
+const valueParsers: Record<FieldType, (raw: unknown) => FieldValue | undefined> = {
   number: parseNumber,
   usd: parseUsdOperand,
   text: raw => (typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw.toLowerCase() : undefined),
@@ -136,7 +136,7 @@ export function meetsCondition(raw: FieldValue, condition: Condition): boolean {
   }
 }
 
-const comparators: Record<Comparison['operator'], (a: FieldValue, b: FieldValue) => boolean> = {
+const comparators: Record<ValueCondition['operator'], (a: FieldValue, b: FieldValue) => boolean> = {
   eq: (a, b) => a === b,
   neq: (a, b) => a !== b,
   gt: (a, b) => a > b,

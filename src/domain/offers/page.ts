@@ -1,5 +1,5 @@
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
-import { type FieldValue, fieldKindOf } from './fields.ts'
+import { type FieldValue, fieldTypeOf } from './fields.ts'
 import type { Pricing } from './offers.ts'
 import type { OrderKey } from './order.ts'
 
@@ -15,13 +15,13 @@ export function printOfferCursor(position: FieldValue[], keys: OrderKey[], prici
 
 export function parseOfferCursor(cursor: string, keys: OrderKey[], pricing: Pricing): FieldValue[] {
   const values = parseCursor(cursor, scopeOf(keys, pricing))
-  const position = keys.map(({ field }, index) => parsePositionValue(fieldKindOf(field), values[index]))
+  const position = keys.map(({ field }, index) => parsePositionValue(fieldTypeOf(field), values[index]))
   if (position.length === values.length && position.every(value => value !== undefined)) return position
   throw invalidCursor()
 }
 
-function parsePositionValue(kind: ReturnType<typeof fieldKindOf>, value: unknown): FieldValue | undefined {
-  switch (kind) {
+function parsePositionValue(type: ReturnType<typeof fieldTypeOf>, value: unknown): FieldValue | undefined {
+  switch (type) {
     case 'number':
       return typeof value === 'number' && Number.isFinite(value) ? value : undefined
     case 'usd':
@@ -29,6 +29,7 @@ function parsePositionValue(kind: ReturnType<typeof fieldKindOf>, value: unknown
     case 'text':
       return typeof value === 'string' && value.isWellFormed() && !value.includes('\0') ? value : undefined
     case 'boolean':
+      // No order has a boolean key.
       return undefined
   }
 }

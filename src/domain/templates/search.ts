@@ -1,6 +1,6 @@
 import { type Issue, invalidInput } from '../errors.ts'
-import type { FieldKind } from '../offers/fields.ts'
-import { maxOperands, type Operator, operatorsByKind, parseBoolean, parseNumber, quoteValue } from '../offers/filter.ts'
+import type { FieldType } from '../offers/fields.ts'
+import { maxOperands, type Operator, operatorsByType, parseBoolean, parseNumber, quoteValue } from '../offers/filter.ts'
 import type { Direction } from '../offers/order.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 
@@ -23,7 +23,7 @@ export const templateFields = {
   directNotebook: 'boolean',
   lab: 'boolean',
   recommended: 'boolean',
-} as const satisfies Record<string, FieldKind>
+} as const satisfies Record<string, FieldType>
 export type TemplateField = keyof typeof templateFields
 
 type Value = number | string | boolean
@@ -46,20 +46,20 @@ export function parseTemplateCondition(
   operator: Operator,
   operand: unknown,
 ): TemplateCondition | string {
-  const kind = templateFields[field]
-  if (!operatorsByKind[kind].includes(operator)) return `does not apply to a ${kind}`
+  const type = templateFields[field]
+  if (!operatorsByType[type].includes(operator)) return `does not apply to a ${type}`
   const operands = isListOperator(operator) && Array.isArray(operand) ? operand : [operand]
   if (operands.length > maxOperands) return `takes at most ${maxOperands} values, not ${operands.length}`
   const values: Value[] = []
   for (const raw of operands) {
-    const value = parseValueByKind[kind](raw)
-    if (value === undefined) return `${quoteValue(raw)} is not a ${kind}`
+    const value = parseValueByType[type](raw)
+    if (value === undefined) return `${quoteValue(raw)} is not a ${type}`
     values.push(value)
   }
   return { field, operator, values }
 }
 
-const parseValueByKind: Record<'number' | 'text' | 'boolean', (raw: unknown) => Value | undefined> = {
+const parseValueByType: Record<'number' | 'text' | 'boolean', (raw: unknown) => Value | undefined> = {
   number: parseNumber,
   text: raw => (typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw.toLowerCase() : undefined),
   boolean: parseBoolean,
@@ -87,8 +87,8 @@ export function printTemplateSearchCursor({ value, id }: TemplatePosition, order
 
 export function parseTemplateSearchCursor(cursor: string, order: TemplateOrder): TemplatePosition {
   const [value, id, ...rest] = parseCursor(cursor, scopeOf(order))
-  const kind = templateFields[order.field]
-  const fits = typeof value === 'string' && parseValueByKind[kind](value) !== undefined
+  const type = templateFields[order.field]
+  const fits = typeof value === 'string' && parseValueByType[type](value) !== undefined
   const isId = typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < 2 ** 31
   if (fits && isId && rest.length === 0) return { value, id }
   throw invalidCursor()

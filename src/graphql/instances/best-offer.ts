@@ -113,7 +113,7 @@ builder.mutationField('rentBestOffer', t =>
       answer({ ...specIssuePaths, bid: 'terms.interruptible.bidPerHour', order: 'orderBy' }, async () => {
         const { filter, orderBy, terms, spec, maxAttempts } = input
         const rentInput = {
-          filter: parseOfferFilter(filter, { complete: true }),
+          filter: parseOfferFilter(filter, { refuseEmptyFields: true }),
           order: orderBy,
           terms: parseTermsInput(terms),
           ...parseSpecInput(spec),

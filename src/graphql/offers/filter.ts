@@ -4,7 +4,7 @@ import type { OfferField } from '../../domain/offers/fields.ts'
 import {
   type Condition,
   checkFilter,
-  emptyComparisonMessage,
+  emptyFieldMessage,
   type OfferFilter as Filter,
   type Operator,
   parseCondition,
@@ -142,12 +142,12 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
 })
 
 /**
- * Parses the filter, or throws an error that lists every problem. With `complete`, a comparison without a value is a
- * problem: the client probably forgot a variable, and the offer found will cost money.
+ * Parses the filter, or throws an error that lists every problem. With `refuseEmptyFields`, a field without a
+ * comparison is a problem: the client probably forgot a variable, and the offer found will cost money.
  */
-export function parseOfferFilter(input: FilterInput, { complete = false } = {}): Filter {
+export function parseOfferFilter(input: FilterInput, { refuseEmptyFields = false } = {}): Filter {
   const issues: Issue[] = []
-  const filter = parseFilterLevel(input, 'filter', issues, complete)
+  const filter = parseFilterLevel(input, 'filter', issues, refuseEmptyFields)
   if (input.rentable === undefined) filter.conditions.push({ field: 'rentable', operator: 'eq', value: true })
   return checkFilter(filter, issues)
 }
@@ -158,13 +158,18 @@ export function parseConditions(input: object): Condition[] {
   return checkFilter(parseFilterLevel(input, 'filter', issues), issues).conditions
 }
 
-function parseFilterLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[], complete = false): Filter {
+function parseFilterLevel(
+  { or, ...fields }: FilterInput,
+  path: string,
+  issues: Issue[],
+  refuseEmptyFields = false,
+): Filter {
   const conditions: Condition[] = []
   // The schema admits only fields of FilterInput, and each has its name in the domain.
   for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
     const comparisons = comparisonsOf(input, `${path}.${field}`)
-    if (complete && input && comparisons.length === 0)
-      issues.push({ path: `${path}.${field}`, message: emptyComparisonMessage })
+    if (refuseEmptyFields && input && comparisons.length === 0)
+      issues.push({ path: `${path}.${field}`, message: emptyFieldMessage })
     for (const { operator, operand, path: place } of comparisons) {
       const condition = parseComparison(field, operator, operand)
       if (typeof condition === 'string') issues.push({ path: place, message: `${condition}.` })
@@ -173,15 +178,15 @@ function parseFilterLevel({ or, ...fields }: FilterInput, path: string, issues: 
   }
   if (or?.length === 0) issues.push({ path: `${path}.or`, message: 'must have at least one alternative.' })
   const alternatives = (or ?? []).map((alternative, index) =>
-    parseFilterLevel(alternative, `${path}.or.${index}`, issues, complete),
+    parseFilterLevel(alternative, `${path}.or.${index}`, issues, refuseEmptyFields),
   )
   return { conditions, alternatives }
 }
 
-type Comparison = { operator: Operator; operand: unknown; path: string }
+type RawComparison = { operator: Operator; operand: unknown; path: string }
 
 /** The comparisons of one field; the schema has checked their operators. A plain value means `eq`, a list means `in`. */
-function comparisonsOf(input: unknown, path: string): Comparison[] {
+function comparisonsOf(input: unknown, path: string): RawComparison[] {
   if (input === null || input === undefined) return []
   if (Array.isArray(input)) return [{ operator: 'in', operand: input, path }]
   if (typeof input !== 'object') return [{ operator: 'eq', operand: input, path }]

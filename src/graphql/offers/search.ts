@@ -46,6 +46,7 @@ const fields = {
   GPU_TOTAL_MEMORY: { value: 'gpuTotalRamMb', description: 'Memory of all GPUs in the offer.' },
   GPU_COUNT: { value: 'numGpus', description: 'Number of GPUs.' },
   DOWNLOAD: { value: 'downloadMbps', description: 'Download bandwidth.' },
+  // Ids are given in the order of listing.
   LISTED_AT: { value: 'id', description: 'Time when the offer was listed.' },
 } as const satisfies Record<string, { value: OfferField; description: string }>
 

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { parseBoolean, parseNumber, quoteValue } from '../../domain/offers/filter.ts'
 import { defaultPageSize } from '../../domain/pages.ts'
-import { type Comparison, parseFilters } from '../filters.ts'
+import { parseFilters, type RawComparison } from '../filters.ts'
 import { isAbsent } from '../json-values.ts'
 import { type Complain, isGiven } from '../list-parameters.ts'
 
@@ -38,7 +38,7 @@ export function parseBillFilter(
     field,
     operator,
     operand,
-  }: Comparison<BillColumnKind>): OpenPeriod | WordCondition | string | undefined => {
+  }: RawComparison<BillColumnKind>): OpenPeriod | WordCondition | string | undefined => {
     if (field === 'instant') return parseInstantBound(operator, operand)
     const words = parseWords(operator, operand)
     return typeof words === 'string' ? words : { name, words }

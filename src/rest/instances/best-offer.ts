@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { invalidInput, renameIssuePaths } from '../../domain/errors.ts'
 import { maxAttempts, type RentBestOfferInput } from '../../domain/instances/rent/best-offer.ts'
-import { emptyComparisonMessage } from '../../domain/offers/filter.ts'
+import { emptyFieldMessage } from '../../domain/offers/filter.ts'
 import { isAbsent, isObject, parseJson } from '../json-values.ts'
 import { restFields } from '../offers/fields.ts'
 import { parseSearch } from '../offers/input.ts'
@@ -59,7 +59,7 @@ function refuseUselessFilters(search: unknown): void {
     if (!isObject(comparisons)) return []
     if (!Object.hasOwn(restFields, path)) return [{ path, message: 'is not an offer field that can be filtered.' }]
     const isEmpty = Object.values(comparisons).every(isAbsent)
-    return isEmpty ? [{ path, message: emptyComparisonMessage }] : []
+    return isEmpty ? [{ path, message: emptyFieldMessage }] : []
   })
   if (issues.length > 0) throw invalidInput(issues)
 }

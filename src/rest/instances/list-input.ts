@@ -9,7 +9,7 @@ import {
   type InstanceSearch,
   readInstanceCondition,
 } from '../../domain/instances/search/search.ts'
-import { type Comparison, parseFilters, parseOrder } from '../filters.ts'
+import { parseFilters, parseOrder, type RawComparison } from '../filters.ts'
 import { complainInto, isGiven, parseColumns, parseLimit } from '../list-parameters.ts'
 import { parseWireValue } from '../offers/input.ts'
 import { instanceFields } from './fields.ts'
@@ -59,6 +59,6 @@ export function parseListQuery(query: z.output<typeof listQuery>): InstanceListQ
   return { search: checkInstanceSearch({ conditions, order }, issues), page: { limit, after }, columns }
 }
 
-function parseCondition({ name, field, operator, operand }: Comparison<InstanceField>): InstanceCondition | string {
+function parseCondition({ name, field, operator, operand }: RawComparison<InstanceField>): InstanceCondition | string {
   return readInstanceCondition(field, operator, parseWireValue(name, operand))
 }

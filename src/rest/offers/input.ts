@@ -4,7 +4,7 @@
 import { DomainError, type Issue, invalidInput } from '../../domain/errors.ts'
 import { parseDriverVersion } from '../../domain/machines/machines.ts'
 import { isTooDeep, maxNestingLevels } from '../../domain/nesting.ts'
-import { fieldKindOf, type OfferField } from '../../domain/offers/fields.ts'
+import { fieldTypeOf, type OfferField } from '../../domain/offers/fields.ts'
 import {
   type Condition,
   checkFilter,
@@ -17,7 +17,7 @@ import {
 import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../../domain/offers/offers.ts'
 import type { OrderKey } from '../../domain/offers/order.ts'
 import type { OfferSearch } from '../../services/offers/offers.ts'
-import { type Comparison, parseFilters, parseOrder } from '../filters.ts'
+import { parseFilters, parseOrder, type RawComparison } from '../filters.ts'
 import { isAbsent, isObject, parseJson } from '../json-values.ts'
 import { type Complain, complainInto, isGiven, parseColumns, parseLimit } from '../list-parameters.ts'
 import { restFields } from './fields.ts'
@@ -85,10 +85,15 @@ function presentEntriesOf(search: Record<string, unknown>): [string, unknown][] 
 
 const wildcards = ['any', '?', '*']
 
-function parseComparison({ name, field, operator, operand }: Comparison<OfferField>): Condition | string | undefined {
+function parseComparison({
+  name,
+  field,
+  operator,
+  operand,
+}: RawComparison<OfferField>): Condition | string | undefined {
   if (isAbsent(operand) || wildcards.some(word => word === operand)) return undefined
   const condition = parseCondition(field, operator, parseWireValue(name, operand))
-  if (typeof condition === 'object' || fieldKindOf(field) !== 'boolean') return condition
+  if (typeof condition === 'object' || fieldTypeOf(field) !== 'boolean') return condition
   // Any boolean field may be compared with numbers, since some (hosting_type, has_avx) are 0 or 1 on the wire.
   const numeric = parseCondition('numGpus', operator, operand)
   if (typeof numeric === 'string') return condition
@@ -111,7 +116,7 @@ export function parseWireValue(name: string, operand: unknown): unknown {
 }
 
 const orderFields = Object.fromEntries(
-  Object.entries(restFields).filter(([, field]) => fieldKindOf(field) !== 'boolean'),
+  Object.entries(restFields).filter(([, field]) => fieldTypeOf(field) !== 'boolean'),
 )
 const bestFirst: OrderKey[] = [{ field: 'score', direction: 'desc' }]
 

@@ -1,7 +1,7 @@
 // The documented schema of a search. input.ts parses searches, and accepts more than the schema.
 
 import { z } from 'zod'
-import { fieldKindOf, type OfferField } from '../../domain/offers/fields.ts'
+import { fieldTypeOf, type OfferField } from '../../domain/offers/fields.ts'
 import { maxOperands } from '../../domain/offers/filter.ts'
 import { defaultDiskMb, maxDiskGb } from '../../domain/offers/offers.ts'
 import { maxOrderKeys } from '../../domain/offers/order.ts'
@@ -61,9 +61,9 @@ function describeFilter([name, field]: [string, OfferField]) {
 
 /** A filter takes the values of its column: 0 and 1 for some booleans, strings for versions (compared as numbers). */
 function filterSchemaOf(field: OfferField, column: z.ZodType | undefined): z.ZodType {
-  const kind = fieldKindOf(field)
-  if (kind === 'text') return filterSchemas.text
-  if (kind === 'boolean') return column instanceof z.ZodNumber ? filterSchemas.number : filterSchemas.boolean
+  const type = fieldTypeOf(field)
+  if (type === 'text') return filterSchemas.text
+  if (type === 'boolean') return column instanceof z.ZodNumber ? filterSchemas.number : filterSchemas.boolean
   return column instanceof z.ZodString ? filterSchemas.version : filterSchemas.number
 }
 

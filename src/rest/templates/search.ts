@@ -10,7 +10,7 @@ import {
   type TemplateOrder,
   type TemplateSearch,
 } from '../../domain/templates/search.ts'
-import { type Comparison, parseFilters, parseOrder } from '../filters.ts'
+import { parseFilters, parseOrder, type RawComparison } from '../filters.ts'
 import { complainInto, isGiven, type LimitRules, parseColumns, parseLimit } from '../list-parameters.ts'
 import { text } from '../values.ts'
 import { templateRowSchema } from './row.ts'
@@ -67,6 +67,6 @@ export function parseTemplateSearch(
   return { search: { conditions: checkTemplateConditions(found, issues), order, limit, after }, columns }
 }
 
-function parseCondition({ field, operator, operand }: Comparison<TemplateField>): TemplateCondition | string {
+function parseCondition({ field, operator, operand }: RawComparison<TemplateField>): TemplateCondition | string {
   return parseTemplateCondition(field, operator, operand)
 }

@@ -60,7 +60,7 @@ export function instanceReadServices(deps: Deps) {
       const { limit, backward, cursor } = parsePage(page)
       const conditions = [...livingInstancesSql(actor), ...filterSql(filter)]
       const ascending = (order.direction === 'asc') !== backward
-      if (cursor !== undefined) conditions.push(afterCursorSql(order, parseInstanceCursor(cursor, order), ascending))
+      if (cursor !== undefined) conditions.push(afterPositionSql(order, parseInstanceCursor(cursor, order), ascending))
       const direction = raw(ascending ? 'ASC' : 'DESC')
       const keys = sql`${orderColumn(order)} ${direction}, i.id ${direction}`
       const cursorOf = (instance: Instance) => printInstanceCursor(positionOf(instance, order), order)
@@ -153,7 +153,7 @@ const orderTypes: Record<InstanceOrder['field'], string> = {
   label: 'text',
 }
 
-function afterCursorSql(order: InstanceOrder, { value, id }: InstancePosition, ascending: boolean): Prisma.Sql {
+function afterPositionSql(order: InstanceOrder, { value, id }: InstancePosition, ascending: boolean): Prisma.Sql {
   const type = raw(orderTypes[order.field])
   return sql`(${orderColumn(order)}, i.id) ${raw(ascending ? '>' : '<')} (${value}::${type}, ${String(id)}::bigint)`
 }

@@ -11,7 +11,10 @@ import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { countStatement, type Slice, searchStatement } from './sql/statement.ts'
 
+/** `bundled` shows one offer for each bundle: a machine's offers with the same GPU count and price. */
 export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
+/** A search whose order is that of the slice to find. */
+type UnorderedSearch = Omit<OfferSearch, 'order'>
 /** An offer that the caller could not rent, and the terms of that rental. */
 type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
@@ -26,7 +29,7 @@ const allColumns = Prisma.join([
 
 export function offerReadServices(deps: DataDeps) {
   const { database } = deps
-  const find = (search: OfferSearch, slice: Slice) => findSlice(deps, search, slice)
+  const find = (search: UnorderedSearch, slice: Slice) => findSlice(deps, search, slice)
 
   return {
     /** The best offers, at most `limit` of them. */
@@ -95,7 +98,7 @@ export async function findMachinesOfOffers(
   return rows.map(([machineId]) => machineId as number)
 }
 
-async function findSlice({ database }: DataDeps, search: OfferSearch, slice: Slice): Promise<Offer[]> {
+async function findSlice({ database }: DataDeps, search: UnorderedSearch, slice: Slice): Promise<Offer[]> {
   const rows = await database.rows(
     withoutStatementName(searchStatement({ ...search, now: database.now }, slice, allColumns)),
   )

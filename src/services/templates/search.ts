@@ -81,7 +81,7 @@ function typeSql(field: TemplateField): Prisma.Sql {
   return raw({ number: 'float8', text: 'text', boolean: 'boolean' }[templateFields[field]])
 }
 
-const comparisons = { eq: raw('='), neq: raw('<>'), gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
+const sqlOperators = { eq: raw('='), neq: raw('<>'), gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
 
 function conditionSql({ field, operator, values }: TemplateCondition, actor: Actor): Prisma.Sql {
   const column = columnSql(field, actor)
@@ -95,6 +95,6 @@ function conditionSql({ field, operator, values }: TemplateCondition, actor: Act
     case 'contains':
       return sql`strpos(${value}, ${texts[0]}) > 0`
     default:
-      return sql`${value} ${comparisons[operator]} ${texts[0]}::${type}`
+      return sql`${value} ${sqlOperators[operator]} ${texts[0]}::${type}`
   }
 }

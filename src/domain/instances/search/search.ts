@@ -8,7 +8,7 @@ import type { Instance } from '../instances.ts'
 import { type InstanceStatus, instanceStatuses } from '../states.ts'
 
 /** How a field compares: a word ignores case, a text does not, and `usd` compares nano-dollars. */
-const fieldKinds = {
+const fieldTypes = {
   id: 'number',
   label: 'text',
   shownStatus: 'word',
@@ -39,11 +39,11 @@ const fieldKinds = {
   createdAt: 'number',
   endsAt: 'number',
 } as const
-export type InstanceField = keyof typeof fieldKinds
-export type InstanceFieldKind = (typeof fieldKinds)[InstanceField]
+export type InstanceField = keyof typeof fieldTypes
+export type InstanceFieldType = (typeof fieldTypes)[InstanceField]
 
-export function kindOf(field: InstanceField): InstanceFieldKind {
-  return fieldKinds[field]
+export function fieldTypeOf(field: InstanceField): InstanceFieldType {
+  return fieldTypes[field]
 }
 
 export const instanceOperators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin'] as const
@@ -72,15 +72,15 @@ export function readInstanceCondition(
   }
   const values: (Value | null)[] = []
   for (const raw of operands) {
-    const value = raw === null ? null : operandReaders[fieldKinds[field]](raw)
-    if (value === undefined) return `${quoteValue(raw)} is not ${kindNames[fieldKinds[field]]}`
+    const value = raw === null ? null : operandReaders[fieldTypes[field]](raw)
+    if (value === undefined) return `${quoteValue(raw)} is not ${typeNames[fieldTypes[field]]}`
     if (value === null && !['eq', 'neq', 'in', 'nin'].includes(operator)) return 'cannot be compared with null'
     values.push(value)
   }
   return { field, operator, values }
 }
 
-const kindNames: Record<InstanceFieldKind, string> = {
+const typeNames: Record<InstanceFieldType, string> = {
   number: 'a number',
   usd: 'an amount',
   text: 'a string',
@@ -90,7 +90,7 @@ const kindNames: Record<InstanceFieldKind, string> = {
 
 const readText = (raw: unknown) =>
   typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw : undefined
-const operandReaders: Record<InstanceFieldKind, (raw: unknown) => Value | undefined> = {
+const operandReaders: Record<InstanceFieldType, (raw: unknown) => Value | undefined> = {
   number: parseNumber,
   usd(raw) {
     const dollars = parseNumber(raw)

@@ -10,7 +10,7 @@ import { type InstanceSearch, type ShownStatus, totalInstanceOrder } from '../..
 import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { findInstances, instancesFromSql, livingInstancesSql } from '../read.ts'
-import { afterCursorSql, conditionSql, orderSql, positionSql, shownStatusSql } from './sql.ts'
+import { afterPositionSql, conditionSql, orderSql, positionSql, shownStatusSql } from './sql.ts'
 
 const { sql, join } = Prisma
 
@@ -43,7 +43,7 @@ export function instanceSearchServices(deps: Deps) {
       const order = totalInstanceOrder(keys)
       const position = after === undefined ? undefined : parseSearchCursor(after, order)
       const conditions = [...livingInstancesSql(actor), ...requested.map(conditionSql)]
-      const afterCursor = position ? [afterCursorSql(position, order)] : []
+      const afterCursor = position ? [afterPositionSql(position, order)] : []
       const page = sql`
         SELECT i.id, ${positionSql(order)} FROM ${instancesFromSql}
         WHERE ${join([...conditions, ...afterCursor], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`

@@ -1,9 +1,9 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import {
+  fieldTypeOf,
   type InstanceCondition,
   type InstanceField,
   type InstanceOrderKey,
-  kindOf,
 } from '../../../domain/instances/search/search.ts'
 import { holdsGpusSql } from '../sql.ts'
 
@@ -49,15 +49,15 @@ const columns: Record<InstanceField, Prisma.Sql> = {
 }
 
 const columnTypes = { number: 'float8', usd: 'bigint', text: 'text', word: 'text', boolean: 'boolean' } as const
-const comparisons = { gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
+const sqlOperators = { gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
 
 /** An empty column equals a null value and no other. */
 export function conditionSql({ field, operator, values }: InstanceCondition): Prisma.Sql {
-  const type = raw(columnTypes[kindOf(field)])
+  const type = raw(columnTypes[fieldTypeOf(field)])
   const column = sql`${columns[field]}::${type}`
   const given = values.filter(value => value !== null).map(String)
   if (operator !== 'eq' && operator !== 'neq' && operator !== 'in' && operator !== 'nin') {
-    return sql`${column} ${comparisons[operator]} ${given[0]}::${type}`
+    return sql`${column} ${sqlOperators[operator]} ${given[0]}::${type}`
   }
   const orNothing = values.includes(null) ? sql` OR ${column} IS NULL` : empty
   const isOne = sql`(coalesce(${column} = ANY(${given}::${type}[]), false)${orNothing})`
@@ -69,7 +69,7 @@ const orderTypes = { number: 'float8', usd: 'bigint', text: 'text', word: 'text'
 /** NULL sorts as "" or 0. Texts sort by code point, independent of the database's collation. */
 function orderedColumn(field: InstanceField): Prisma.Sql {
   if (field === 'id') return columns.id
-  const type = orderTypes[kindOf(field)]
+  const type = orderTypes[fieldTypeOf(field)]
   const column = sql`${columns[field]}::${raw(type)}`
   return type === 'text' ? sql`coalesce(${column}, '') COLLATE "C"` : sql`coalesce(${column}, 0)`
 }
@@ -84,10 +84,10 @@ export function positionSql(order: InstanceOrderKey[]): Prisma.Sql {
 }
 
 /** Rows after a position: the first key is after it, or is equal and the second key is after it, and so on. */
-export function afterCursorSql(position: string[], order: InstanceOrderKey[]): Prisma.Sql {
+export function afterPositionSql(position: string[], order: InstanceOrderKey[]): Prisma.Sql {
   const equal: Prisma.Sql[] = []
   const alternatives = order.map(({ field, direction }, index) => {
-    const type = raw(field === 'id' ? 'bigint' : orderTypes[kindOf(field)])
+    const type = raw(field === 'id' ? 'bigint' : orderTypes[fieldTypeOf(field)])
     const [column, value] = [orderedColumn(field), sql`${position[index]}::${type}`]
     const step = join([...equal, sql`${column} ${raw(direction === 'asc' ? '>' : '<')} ${value}`], ' AND ')
     equal.push(sql`${column} = ${value}`)

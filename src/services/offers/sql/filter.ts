@@ -1,5 +1,5 @@
 import { Prisma } from '../../../database/generated/client.ts'
-import { type FieldValue, fieldKindOf, type OfferField } from '../../../domain/offers/fields.ts'
+import { type FieldValue, fieldTypeOf, type OfferField } from '../../../domain/offers/fields.ts'
 import type { Condition, OfferFilter } from '../../../domain/offers/filter.ts'
 import { type ColumnContext, columnOf } from './columns.ts'
 
@@ -23,12 +23,12 @@ export function andSql(conditions: Prisma.Sql[]): Prisma.Sql {
   return conditions.length === 0 ? sql`true` : sql`(${join(conditions, ' AND ')})`
 }
 
-const comparisons = { eq: raw('='), neq: raw('<>'), gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
+const sqlOperators = { eq: raw('='), neq: raw('<>'), gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
 
 export function conditionSql(condition: Condition, context: ColumnContext): Prisma.Sql {
   const { field } = condition
   const column = columnOf(field, context).sql
-  const value = fieldKindOf(field) === 'text' ? sql`lower(${column})` : column
+  const value = fieldTypeOf(field) === 'text' ? sql`lower(${column})` : column
   switch (condition.operator) {
     case 'in':
       return sql`${value} = ANY(${listSql(field, condition.values)})`
@@ -37,7 +37,7 @@ export function conditionSql(condition: Condition, context: ColumnContext): Pris
     case 'contains':
       return sql`strpos(${value}, ${condition.value}) > 0`
     default:
-      return sql`${value} ${comparisons[condition.operator]} ${parameterSql(field, condition.value)}`
+      return sql`${value} ${sqlOperators[condition.operator]} ${parameterSql(field, condition.value)}`
   }
 }
 
@@ -51,7 +51,7 @@ function listSql(field: OfferField, values: FieldValue[]): Prisma.Sql {
 
 /** Whole numbers stay whole, so that PostgreSQL can use indexes on integers. */
 function sqlTypeOf(field: OfferField, values: FieldValue[]): string {
-  switch (fieldKindOf(field)) {
+  switch (fieldTypeOf(field)) {
     case 'number':
       return values.every(Number.isSafeInteger) ? 'bigint' : 'float8'
     case 'usd':

@@ -1,5 +1,5 @@
 import { Prisma } from '../../../database/generated/client.ts'
-import { type FieldValue, fieldKindOf, type OfferField } from '../../../domain/offers/fields.ts'
+import { type FieldValue, fieldTypeOf, type OfferField } from '../../../domain/offers/fields.ts'
 import type { OrderKey } from '../../../domain/offers/order.ts'
 import { type ColumnContext, columnOf } from './columns.ts'
 import { andSql, parameterSql } from './filter.ts'
@@ -9,11 +9,19 @@ const { sql, join, raw } = Prisma
 /** Orders texts by code points, independent of the database's locale. */
 export function orderColumnSql(field: OfferField, context: ColumnContext): Prisma.Sql {
   const { sql: column } = columnOf(field, context)
-  return fieldKindOf(field) === 'text' ? sql`${column} COLLATE "C"` : column
+  return fieldTypeOf(field) === 'text' ? sql`${column} COLLATE "C"` : column
 }
 
-/** Rows after a position: the first key is after it, or is equal and the second is after it, and so on. */
-export function afterCursorSql(position: FieldValue[], keys: OrderKey[], context: ColumnContext): Prisma.Sql[] {
+/**
+ * Rows after a position: the first key is after it, or is equal and the second is after it, and so on. Without a
+ * position, all rows.
+ */
+export function afterPositionSql(
+  position: FieldValue[] | undefined,
+  keys: OrderKey[],
+  context: ColumnContext,
+): Prisma.Sql[] {
+  if (!position) return []
   const steps: Prisma.Sql[] = []
   const equal: Prisma.Sql[] = []
   for (const [index, { field, direction }] of keys.entries()) {

@@ -1,6 +1,7 @@
-// The search statement. An index has one range for each kind of offer: GPU model, count, verified and rentable. The
-// statement reads the front of each range that can match, and merges the fronts. PostgreSQL checks filters on indexed
-// columns in the index, without visiting rows. At a million offers, a plain query is hundreds of times slower.
+// The search statement. A kind of offer is a GPU model and count. An index has up to four ranges for each kind:
+// verified or not, rentable or not. The statement reads the front of each range that can match, and merges the fronts.
+// PostgreSQL checks filters on indexed columns in the index, without visiting rows. At a million offers, a plain query
+// is hundreds of times slower.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { mbHoursPerGbMonth } from '../../../domain/money.ts'
@@ -10,7 +11,7 @@ import { defaultDiskMb, type Pricing } from '../../../domain/offers/offers.ts'
 import type { OrderKey } from '../../../domain/offers/order.ts'
 import { columnOf, storedPriceSql } from './columns.ts'
 import { andSql, conditionSql, filterSql } from './filter.ts'
-import { afterCursorSql, orderColumnSql, orderWithinKind } from './order.ts'
+import { afterPositionSql, orderColumnSql, orderWithinKind } from './order.ts'
 
 const { sql, join, raw, empty } = Prisma
 
@@ -31,11 +32,11 @@ export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sq
 }
 
 export function countStatement(search: Search): Prisma.Sql {
-  if (isPinned(search)) return sql`SELECT count(*)::int FROM ${allOffersSql(search)}`
+  if (isPinned(search)) return sql`SELECT count(*)::int ${fromMatchingOffersSql(search)}`
   return sql`
-    SELECT coalesce(sum(matching.count), 0)::int FROM ${kindsSql(search)}
+    SELECT coalesce(sum(matching.count), 0)::int FROM ${indexRangesSql(search)}
     CROSS JOIN LATERAL (
-      SELECT count(*) FROM ${kindOffersSql(usesMachine(search, []))} AND ${andSql(offerConditionsSql(search))}
+      SELECT count(*) ${fromIndexRangeSql(usesMachine(search, []))} AND ${andSql(offerConditionsSql(search))}
     ) matching
     WHERE ${andSql(kindConditionsSql(search))}`
 }
@@ -50,10 +51,6 @@ function positionOrderSql({ keys }: Slice): Prisma.Sql {
   return raw(keys.map(({ direction }, index) => `k${index} ${direction}`).join(', '))
 }
 
-function afterPositionSql(search: Search, { keys, after }: Slice): Prisma.Sql[] {
-  return after ? afterCursorSql(after, keys, search) : []
-}
-
 /** Whether the filter names offers, machines or hosts. Few offers match then, and these ids find them. */
 function isPinned({ filter }: Search): boolean {
   const pins: OfferField[] = ['id', 'machineId', 'hostId']
@@ -63,33 +60,34 @@ function isPinned({ filter }: Search): boolean {
 }
 
 function pinnedOffersSql(search: Search, slice: Slice): Prisma.Sql {
-  const after = andSql(afterPositionSql(search, slice))
-  return sql`SELECT ${positionColumnsSql(search, slice)} FROM ${allOffersSql(search)} AND ${after}`
+  const after = andSql(afterPositionSql(slice.after, slice.keys, search))
+  return sql`SELECT ${positionColumnsSql(search, slice)} ${fromMatchingOffersSql(search)} AND ${after}`
 }
 
-function allOffersSql(search: Search): Prisma.Sql {
-  return sql`offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
+/** All offers that match. Ends in a WHERE: append conditions with AND. */
+function fromMatchingOffersSql(search: Search): Prisma.Sql {
+  return sql`FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
     JOIN offer_kinds k ON k.gpu_model_id = o.gpu_model_id AND k.num_gpus = o.num_gpus
     WHERE o.withdrawn_at IS NULL AND ${andSql([...kindConditionsSql(search), ...offerConditionsSql(search)])}`
 }
 
 function frontsSql(search: Search, slice: Slice): Prisma.Sql {
-  const { keys, limit } = slice
-  const matching = andSql([...offerConditionsSql(search), ...afterPositionSql(search, slice)])
-  const source = sql`${kindOffersSql(usesMachine(search, keys))} AND ${matching}`
+  const { keys, after, limit } = slice
+  const matching = andSql([...offerConditionsSql(search), ...afterPositionSql(after, keys, search)])
+  const fromMatching = sql`${fromIndexRangeSql(usesMachine(search, keys))} AND ${matching}`
   const withinKind = orderWithinKind(keys, search)
   const order = withinKind.map(({ field, direction }) => sql`${orderColumnSql(field, search)} ${raw(direction)}`)
-  const bounds = priceBoundsSql(search, slice, source, withinKind)
+  const bounds = priceBoundsSql(search, slice, fromMatching, withinKind)
   return sql`
-    SELECT front.* FROM ${kindsSql(search)} ${bounds.join}
+    SELECT front.* FROM ${indexRangesSql(search)} ${bounds.join}
     CROSS JOIN LATERAL (
-      SELECT ${positionColumnsSql(search, slice)} FROM ${source} ${bounds.condition} ORDER BY ${join(order)} LIMIT ${limit}
+      SELECT ${positionColumnsSql(search, slice)} ${fromMatching} ${bounds.condition} ORDER BY ${join(order)} LIMIT ${limit}
     ) front
     WHERE ${andSql(kindConditionsSql(search))}`
 }
 
 /** The index ranges that can have matches. */
-function kindsSql({ filter }: Search): Prisma.Sql {
+function indexRangesSql({ filter }: Search): Prisma.Sql {
   const possible = (field: OfferField) => {
     const conditions = filter.conditions.filter(condition => condition.field === field)
     return [true, false].filter(value => conditions.every(condition => meetsCondition(value, condition)))
@@ -113,14 +111,15 @@ function kindConditionsSql(search: Search): Prisma.Sql[] {
 function offerConditionsSql(search: Search): Prisma.Sql[] {
   const { bundled, pricing, filter } = search
   const conditions = filter.conditions.filter(({ field }) => !isKindField(field, search))
+  // The offer that stands for its bundle. Bids have prices of their own, and so bundles of their own.
   const leads = raw(pricing.type === 'onDemand' ? 'o.leads' : 'o.leads_bids')
   return [...(bundled ? [leads] : []), ...filterSql({ ...filter, conditions }, search)]
 }
 
-/** One index range. Joins machines only if the filter or the order needs their columns. */
-function kindOffersSql(withMachine: boolean): Prisma.Sql {
+/** One index range. Joins machines only if asked to. Ends in a WHERE: append conditions with AND. */
+function fromIndexRangeSql(withMachine: boolean): Prisma.Sql {
   const machine = withMachine ? sql`JOIN machines m ON m.id = o.machine_id` : empty
-  return sql`offers o ${machine} WHERE o.withdrawn_at IS NULL AND o.rentable = r.rentable AND o.verified = v.verified
+  return sql`FROM offers o ${machine} WHERE o.withdrawn_at IS NULL AND o.rentable = r.rentable AND o.verified = v.verified
     AND o.gpu_model_id = k.gpu_model_id AND o.num_gpus = k.num_gpus`
 }
 
@@ -136,23 +135,26 @@ function usesMachine(search: Search, keys: OrderKey[]): boolean {
  * another disk shifts each price by `low` to `high`. The first `limit` offers in index order are as many as the page
  * needs, so their worst price bounds the page. Offers beyond that bound by more than the shift are not read.
  */
-function priceBoundsSql(search: Search, { limit }: Slice, source: Prisma.Sql, withinKind: OrderKey[]) {
+function priceBoundsSql(search: Search, { limit }: Slice, fromMatching: Prisma.Sql, withinKind: OrderKey[]) {
   const { pricing } = search
   const [first] = withinKind
   if (first?.field !== 'pricePerHour' || pricing.diskMb === defaultDiskMb) return { join: empty, condition: empty }
   const stored = storedPriceSql(pricing)
   const ascending = first.direction === 'asc'
-  const extra = sql`${pricing.diskMb - defaultDiskMb}::bigint / ${raw(String(mbHoursPerGbMonth))}`
+  const extraMb = pricing.diskMb - defaultDiskMb
+  const divisor = raw(String(mbHoursPerGbMonth))
+  // Two nano-dollars of slack: both prices and the shift are rounded.
   return {
     join: sql`
       CROSS JOIN (
         SELECT least(cheapest, dearest) - 2 AS low, greatest(cheapest, dearest) + 2 AS high FROM (
-          SELECT min(storage_nanos) * ${extra} AS cheapest, max(storage_nanos) * ${extra} AS dearest FROM machines
+          SELECT min(storage_nanos) * ${extraMb}::bigint / ${divisor} AS cheapest,
+            max(storage_nanos) * ${extraMb}::bigint / ${divisor} AS dearest FROM machines
         ) extremes
       ) shift
       CROSS JOIN LATERAL (
         SELECT ${raw(ascending ? 'max' : 'min')}(price) AS worst FROM (
-          SELECT ${columnOf('pricePerHour', search).sql} AS price FROM ${source}
+          SELECT ${columnOf('pricePerHour', search).sql} AS price ${fromMatching}
           ORDER BY ${stored} ${raw(first.direction)}, o.id LIMIT ${limit}
         ) nearest
       ) reach`,
