@@ -201,27 +201,27 @@ export function testProviderContract(name: string, createHarness: () => Provider
         }
       })
 
-      it('keeps them over stop, start and a repeated ensure', async () => {
+      it('keeps the keys over stop, start and a repeated ensure', async () => {
         await sendAndFinish('ensure', 'start')
         await setSshKeys([second])
         expect([await sendAndFinish('stop'), await readKeys()]).toEqual(['stopped', [second]])
         expect([await sendAndFinish('start', 'ensure'), await readKeys()]).toEqual(['running', [second]])
       })
 
-      it('creates no container to set them', async () => {
+      it('creates no container to set keys', async () => {
         await setSshKeys([first])
         await harness.finishPending()
         expect(await readState()).toBe('absent')
       })
 
-      it('forgets them when the container is removed', async () => {
+      it('forgets the set keys when the container is removed', async () => {
         await sendAndFinish('ensure')
         await setSshKeys([first, second])
         expect(await sendAndFinish('remove', 'ensure')).toBe('prepared')
         expect(await readKeys()).toEqual([first])
       })
 
-      it('sets them for one container only', async () => {
+      it('sets keys for one container only', async () => {
         await sendAndFinish('ensure')
         const one = instanceId
         lastId += 1n

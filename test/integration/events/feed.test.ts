@@ -172,7 +172,7 @@ describe('a follower', () => {
     expect(placed.length).toBeLessThan(3)
   })
 
-  it('leaves without an effect on others', async () => {
+  it('leaves without an effect on other readers', async () => {
     const [one, other] = [await watch(), await watch()]
     expect(gateway.feed.streamCount()).toBe(2)
     await one.return?.()
@@ -208,7 +208,7 @@ describe('a stream', () => {
     for (;;) await next()
   }
 
-  it('ends for a reader that is too slow, and continues for others', async () => {
+  it('ends for a reader that is too slow, and continues for other readers', async () => {
     const [slow, quick] = [
       await gateway.feed.subscribe(renter, everyEvent),
       await gateway.feed.subscribe(renter, everyEvent),

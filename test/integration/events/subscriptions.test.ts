@@ -208,10 +208,13 @@ describe('a stream', () => {
 
 describe('a subscription without its field', () => {
   it.each([
-    'subscription { instanceChanged(id: 1) @skip(if: true) { id } }',
-    'subscription { ... @include(if: false) { instanceChanged(id: 1) { id } } }',
-    'subscription { ...of } fragment of on Subscription { instanceChanged(id: 1) @include(if: false) { id } }',
-  ])('is refused: %s', async query => {
+    ['on the field', 'subscription { instanceChanged(id: 1) @skip(if: true) { id } }'],
+    ['on an inline fragment', 'subscription { ... @include(if: false) { instanceChanged(id: 1) { id } } }'],
+    [
+      'in a fragment',
+      'subscription { ...of } fragment of on Subscription { instanceChanged(id: 1) @include(if: false) { id } }',
+    ],
+  ])('is refused with the directive %s', async (_where, query) => {
     const { data, errors } = await app.graphql(renter, query)
     const message = expect.stringContaining('must not have the directive')
     expect([data, errors]).toMatchObject([undefined, [{ message, extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]])

@@ -212,7 +212,7 @@ describe('a running instance', () => {
       expect(await freePorts(id)).toBe(before)
     })
 
-    it('gets them once on a launch change that recycles it', async () => {
+    it('gets its ports once on a launch change that recycles it', async () => {
       const id = await rentUnreachable('ssh')
       const change = (recycle: boolean) =>
         plain.rest(key, 'PUT', `/instances/update_template/${id}/`, { image: 'debian', recycle })
@@ -233,7 +233,7 @@ describe('a running instance', () => {
       expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
     })
 
-    it('is recycled without them when its machine has none free', async () => {
+    it('is recycled without ports when its machine has none free', async () => {
       const id = await rentUnreachable('jupyter', { firstPort: 20_000, lastPort: 20_000 })
       expect((await plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
       await rentals.converge()

@@ -263,7 +263,7 @@ describe('a launch change', () => {
   })
 })
 
-describe('a refused launch change', () => {
+describe('a launch change', () => {
   it.each<[string, object, string]>([
     ['has an invalid image', { image: 'two words' }, 'image: '],
     ['has an onstart that is too long', { onstart: 'x'.repeat(4_049) }, 'onstart: '],
@@ -273,7 +273,7 @@ describe('a refused launch change', () => {
     ['has volumes', { env: { '-v V.1:/data': '1' } }, 'volume_info: '],
     ['has invalid credentials', { image_login: '-u' }, 'image_login: '],
     ['has several faults at once', { image: 'two words', disk: 20 }, 'disk: must stay 8'],
-  ])('%s', async (_what, body, msg) => {
+  ])('is refused if it %s', async (_what, body, msg) => {
     const id = await rentals.rent(key)
     const before = await rentals.read(key, id)
     const answer = await changeLaunch(id, { ...body, recycle: true })
@@ -282,12 +282,12 @@ describe('a refused launch change', () => {
     expect(await rentals.read(key, id)).toEqual(before)
   })
 
-  it('is not one with the current disk and ports', async () => {
+  it('is accepted with the current disk and ports', async () => {
     const id = await rentals.rent(key, { disk: 20, env: { '-p 9000:9000': '1' } })
     expect((await changeLaunch(id, { disk: 20, env: { '-p 80:9000': '1' } })).status).toBe(200)
   })
 
-  it('names a template that does not exist or is private to another account', async () => {
+  it('is refused if its template does not exist or is private to another account', async () => {
     const id = await rentals.rent(key)
     const { id: templateId, hash } = await aTemplate('image: "a"', await app.newKey())
     for (const body of [{ template_id: templateId }, { template_hash_id: hash }, { template_id: 987_654 }]) {
@@ -296,12 +296,12 @@ describe('a refused launch change', () => {
     expect((await changeLaunch(id, { template_id: 'x' })).status).toBe(400)
   })
 
-  it('is one of an instance with a final status', async () => {
+  it('is refused if the instance has a final status', async () => {
     const id = await rentals.rentToStatus(key, 'exited')
     expect(await changeLaunch(id, { image: 'alpine' })).toMatchObject({ status: 400, body: { error: 'invalid_state' } })
   })
 
-  it('is one with recycle by a key that may not recycle', async () => {
+  it('is refused with recycle if the key may not recycle', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const scoped = await app.newScopedKey(key, { api: { instance_write: { 'instances.changeLaunch': {} } } })
     expect((await changeLaunch(id, { image: 'alpine', recycle: true }, scoped)).status).toBe(403)

@@ -307,7 +307,7 @@ describe('a restart that the machine refuses', () => {
   })
 })
 
-describe('a refused restart', () => {
+describe('a restart', () => {
   it.each<[Verb, string, string]>([
     ['reboot', 'created', 'Only a running instance'],
     ['reboot', 'stopped', 'Only a running instance'],
@@ -315,23 +315,26 @@ describe('a refused restart', () => {
     ['recycle', 'created', 'no container'],
     ['recycle', 'exited', 'never runs again'],
     ['recycle', 'unknown', 'never runs again'],
-  ])('such as a %s of an instance that is %s changes nothing, over both faces', async (verb, status, message) => {
-    const id = await rentals.rentToStatus(key, status)
-    const [before, events] = [await rowOf(id), await countEvents(id)]
-    const refused = await restart(key, verb, { id: `ins_${id}` })
-    expect(refused).toMatchObject({ code: 'INVALID_STATE', current: { id: `ins_${id}` } })
-    expect(refused.message).toContain(message)
-    expect(await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, {})).toMatchObject({
-      ...{
-        status: 200,
-        body: { success: false, error: 'invalid_id', msg: expect.stringContaining('Invalid instance id.') },
-      },
-    })
-    await app.runUntilIdle()
-    expect([await rowOf(id), await countEvents(id)]).toEqual([before, events])
-  })
+  ])(
+    'is refused as a %s of an instance that is %s, and changes nothing, over both faces',
+    async (verb, status, message) => {
+      const id = await rentals.rentToStatus(key, status)
+      const [before, events] = [await rowOf(id), await countEvents(id)]
+      const refused = await restart(key, verb, { id: `ins_${id}` })
+      expect(refused).toMatchObject({ code: 'INVALID_STATE', current: { id: `ins_${id}` } })
+      expect(refused.message).toContain(message)
+      expect(await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, {})).toMatchObject({
+        ...{
+          status: 200,
+          body: { success: false, error: 'invalid_id', msg: expect.stringContaining('Invalid instance id.') },
+        },
+      })
+      await app.runUntilIdle()
+      expect([await rowOf(id), await countEvents(id)]).toEqual([before, events])
+    },
+  )
 
-  it('is a reboot of an instance that is stopped at the same time', async () => {
+  it('is refused as a reboot if the instance is stopped at the same time', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     await withSession(app.database.url, async session => {
       await session.query('BEGIN')
@@ -345,7 +348,7 @@ describe('a refused restart', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
   })
 
-  it.each<[Verb]>([['reboot'], ['recycle']])('such as a %s of an unknown instance is not found', async verb => {
+  it.each<[Verb]>([['reboot'], ['recycle']])('is refused as a %s of an unknown instance', async verb => {
     expect(await restart(key, verb, { id: 'ins_987654' })).toMatchObject({ code: 'NOT_FOUND' })
     expect(await app.rest(key, 'PUT', `/instances/${verb}/987654/`)).toMatchObject({
       ...{ status: 404, body: { success: false, error: 'no_such_instance', instances: null } },
@@ -355,7 +358,7 @@ describe('a refused restart', () => {
     })
   })
 
-  it.each<[Verb]>([['reboot'], ['recycle']])("such as a %s with the instance's own key is forbidden", async verb => {
+  it.each<[Verb]>([['reboot'], ['recycle']])("is refused as a %s with the instance's own key", async verb => {
     const id = await rentals.rentToStatus(key, 'running')
     const own = instanceApiKey(createSecrets('a secret of tests'), BigInt(id))
     expect(await restart(own, verb, { id: `ins_${id}` })).toMatchObject({ code: 'FORBIDDEN' })

@@ -78,12 +78,12 @@ describe('an account that repeatedly gives up loading instances', () => {
     await rentals.rent(key)
   })
 
-  it('must wait after stopping them', async () => {
+  it('must wait after it stops loading instances', async () => {
     await giveUpOften(id => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' }))
     await mustWait()
   })
 
-  it('must wait after a policy ended them', async () => {
+  it('must wait after a policy ends loading instances', async () => {
     await giveUpOften(async id => {
       const destroyAt = new Date(app.clock.now().getTime() + 1_000).toISOString()
       const query = `mutation { setInstancePolicy(input: { instanceId: "${id}", destroyAt: "${destroyAt}" }) { __typename } }`

@@ -101,7 +101,7 @@ describe('a stream of offers', () => {
     await stream.close()
   })
 
-  it('reports changes by volumes, and offers that stop or start to match the filter by them', async () => {
+  it('reports changes by volumes, including offers that stop or start to match the filter', async () => {
     const { machineId, offerIds } = await newMachine()
     const all = await watch(ofMachine(machineId))
     const large = await watch(ofMachine(machineId, 'diskGb: { gte: 700 }'))
@@ -185,7 +185,7 @@ describe('many streams of offers', () => {
 })
 
 describe('32 wide streams of one key on a busy market', () => {
-  it('do not slow the requests and streams of others', async () => {
+  it('do not slow the requests and streams of other accounts', async () => {
     const name = 'GPU of the busy'
     await listMachines(app.operations, Array(60).fill({ model: { name }, machine: { numGpus: 8 } }))
     const other = await app.newKey(null, someCredit)
@@ -223,18 +223,18 @@ describe('32 wide streams of one key on a busy market', () => {
   })
 })
 
-describe('a refused stream of offers', () => {
-  it('has an invalid filter', async () => {
+describe('a stream of offers', () => {
+  it('is refused with an invalid filter', async () => {
     const stream = await watch('filter: { or: [] }')
     expect((await stream.readToEnd())[0]?.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
   })
 
-  it('has a key without the permission', async () => {
+  it('is refused to a key without the permission', async () => {
     const stream = await watch('filter: {}', await app.newScopedKey(renter, { api: { instance_read: {} } }))
     expect(stream.status).toBe(403)
   })
 
-  it('has a filter that matches too many offers, and leaves no stream open', async () => {
+  it('is refused if its filter matches too many offers, and leaves no stream open', async () => {
     const open = app.countStreams()
     const model = { name: 'GPU of the many' }
     const many = { model, machine: { numGpus: 16 } }

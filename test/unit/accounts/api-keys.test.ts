@@ -9,12 +9,12 @@ describe('an API key', () => {
   })
 
   it.each([
-    '',
-    'berth_',
-    'berth_a_b',
-    `berth_${'a'.repeat(12)}_${'s'.repeat(39)}`,
-    `xerth_${'a'.repeat(12)}_${'s'.repeat(40)}`,
-  ])('does not have the form "%s"', key => {
+    ['nothing', ''],
+    ['only a prefix', 'berth_'],
+    ['parts that are too short', 'berth_a_b'],
+    ['a secret that is too short', `berth_${'a'.repeat(12)}_${'s'.repeat(39)}`],
+    ['another prefix', `xerth_${'a'.repeat(12)}_${'s'.repeat(40)}`],
+  ])('cannot be parsed from %s', (_what, key) => {
     expect(parseApiKey(key)).toBeUndefined()
   })
 

@@ -68,7 +68,7 @@ describe('a public key', () => {
   })
 })
 
-describe('a refused public key', () => {
+describe('a public key', () => {
   const cut = (line: string, bytes: number) => `ssh-ed25519 ${blobOf(line).subarray(0, -bytes).toString('base64')}`
   const joined = (...parts: Uint8Array[]) => `ssh-ed25519 ${Buffer.concat(parts).toString('base64')}`
 
@@ -124,18 +124,21 @@ describe('a refused public key', () => {
     ['no modulus', keyLine('ssh-rsa', e, ''), damaged],
     ['an even exponent', keyLine('ssh-rsa', Buffer.from([2]), modulus(2_048)), damaged],
     ['no exponent', keyLine('ssh-rsa', '', modulus(2_048)), damaged],
-  ])('is %s', (_, text, message) => {
+  ])('is refused: %s', (_, text, message) => {
     expect(parsePublicKey(text)).toEqual(expect.stringContaining(message))
   })
 
-  it.each(Object.entries(privateKeys()))('is a private key of %s, and no message repeats it', (_, text) => {
-    for (const problem of [parsePublicKey(text), parsePublicKey(`${ed25519} ${text}`), sshKeyNameProblem(text)]) {
-      expect(problem).toContain('is a private key')
-      for (const word of text.split(/[\s-]+/).filter(({ length }) => length > 8)) expect(problem).not.toContain(word)
-    }
-  })
+  it.each(Object.entries(privateKeys()))(
+    'is refused if it is a private key of %s, and no message repeats it',
+    (_, text) => {
+      for (const problem of [parsePublicKey(text), parsePublicKey(`${ed25519} ${text}`), sshKeyNameProblem(text)]) {
+        expect(problem).toContain('is a private key')
+        for (const word of text.split(/[\s-]+/).filter(({ length }) => length > 8)) expect(problem).not.toContain(word)
+      }
+    },
+  )
 
-  it('is not repeated in the message', () => {
+  it('is not repeated in the message that refuses it', () => {
     const problem = parsePublicKey('MHcCAQEEIIGNmGEO5W3B9sUaSecretSecretSecret oAoGCCqGSM49')
     expect(problem).not.toMatch(/MHc|Secret|oAoG/)
   })

@@ -213,17 +213,19 @@ describe('the hashed text', () => {
 })
 
 describe('a template cursor', () => {
+  const encode = (content: string) => Buffer.from(content).toString('base64url')
+
   it('prints and parses the id of a template', () => {
     expect(parseTemplateCursor(printTemplateCursor(7))).toBe(7)
   })
 
   it.each([
-    Buffer.from('["v1","templates by id desc","7"]').toString('base64url'),
-    Buffer.from('["v1","templates by id desc",7,8]').toString('base64url'),
-    Buffer.from('["v1","templates by id desc",7.5]').toString('base64url'),
-    Buffer.from('["v1","templates by id desc",2147483648]').toString('base64url'),
-    'nonsense',
-  ])('is refused if it is %s', cursor => {
+    ['an id that is a string', encode('["v1","templates by id desc","7"]')],
+    ['two ids', encode('["v1","templates by id desc",7,8]')],
+    ['an id that is not whole', encode('["v1","templates by id desc",7.5]')],
+    ['an id that is too large', encode('["v1","templates by id desc",2147483648]')],
+    ['nonsense', 'nonsense'],
+  ])('is refused if it contains %s', (_content, cursor) => {
     expect(() => parseTemplateCursor(cursor)).toThrow(DomainError)
   })
 })

@@ -215,10 +215,10 @@ describe('a key that is bound to one offer', () => {
   })
 })
 
-describe('a refused search', () => {
+describe('a search for the best offer', () => {
   const countInstances = async () => (await app.sql('SELECT count(*)::int AS count FROM instances'))[0]
 
-  it('with an invalid input has all issues, and tries no offer', async () => {
+  it('is refused with all issues of its input, and tries no offer', async () => {
     await market(priced(0.2))
     const before = await countInstances()
     const answer = await best({
@@ -235,7 +235,7 @@ describe('a refused search', () => {
     expect(await countInstances()).toEqual(before)
   })
 
-  it('comes from an account without credit, or a key that may not rent or search', async () => {
+  it('is refused for an account without credit, and for a key that may not rent or search', async () => {
     await market(priced(0.2))
     expect(await best({}, await app.newKey())).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
     for (const api of [{ instance_write: {} }, { misc: {} }]) {

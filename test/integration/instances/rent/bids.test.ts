@@ -228,8 +228,8 @@ describe('a changed bid', () => {
   })
 })
 
-describe('a refused bid', () => {
-  it('is below the floor of the host for all GPUs', async () => {
+describe('a bid', () => {
+  it('is refused below the floor of the host for all GPUs', async () => {
     const { id } = await aBid(1, { numGpus: 4 })
     expect(await changeBid(renter, id, '0.799999999')).toEqual({
       ...{ code: 'BID_TOO_LOW', retryable: false, minimumBidPerHour: '0.8' },
@@ -238,7 +238,7 @@ describe('a refused bid', () => {
     expect(await changeBid(renter, id, '0.8')).toMatchObject({ instance: { bidPerHour: '0.8' } })
   })
 
-  it.each(['0', '-1', '0.000999999', '128.000000001'])('is out of range: %s', async bid => {
+  it.each(['0', '-1', '0.000999999', '128.000000001'])('is refused out of range: %s', async bid => {
     const { id } = await aBid(0.25)
     expect(await changeBid(renter, id, bid)).toMatchObject({
       code: 'INVALID_INPUT',
@@ -247,20 +247,20 @@ describe('a refused bid', () => {
     expect(await read(renter, id)).toMatchObject({ bidPerHour: '0.25' })
   })
 
-  it('is for an on-demand rental', async () => {
+  it('is refused for an on-demand rental', async () => {
     const id = await rentals.rent(renter)
     const refusal = { code: 'INVALID_STATE', current: { id: `ins_${id}` } }
     expect(await changeBid(renter, id, '0.3')).toMatchObject(refusal)
     expect(await minimumOf(renter, id)).toBeNull()
   })
 
-  it.each(['exited', 'offline', 'unknown'])('is for an instance that is %s', async status => {
+  it.each(['exited', 'offline', 'unknown'])('is refused for an instance that is %s', async status => {
     const id = await rentals.rentToStatus(renter, status, { price: 0.25 })
     expect(await changeBid(renter, id, '0.3')).toMatchObject({ code: 'INVALID_STATE' })
     expect(await minimumOf(renter, id)).toBeNull()
   })
 
-  it('has the same answer for a destroyed, a foreign and an unknown instance', async () => {
+  it('is refused with the same answer for a destroyed, a foreign and an unknown instance', async () => {
     const { id } = await aBid(0.25)
     const { id: gone } = await aBid(0.25)
     await app.rest(renter, 'DELETE', `/instances/${gone}/`)
@@ -276,7 +276,7 @@ describe('a refused bid', () => {
     expect([await eventsOf(id), (await read(renter, id)).bidPerHour]).toEqual([before, '0.25'])
   })
 
-  it('is a raise without credit, but never a reduction', async () => {
+  it('is refused without credit when it is raised, but never when it is lowered', async () => {
     const key = await app.newKey(null, someCredit)
     const id = await rentals.rent(key, { price: 0.25 })
     const [row] = await app.sql(`SELECT account_id FROM instances WHERE id = ${id}`)
@@ -288,7 +288,7 @@ describe('a refused bid', () => {
     expect(await changeBid(key, id, '0.24')).toMatchObject({ instance: { bidPerHour: '0.24' } })
   })
 
-  it('comes from a key that is bound to another instance or may only read', async () => {
+  it('is refused to a key that is bound to another instance or may only read', async () => {
     const [{ id }, { id: other }] = [await aBid(0.25), await aBid(0.25)]
     const bound = { constraints: { id: { eq: id } } }
     const key = await app.newScopedKey(renter, {

@@ -165,7 +165,10 @@ it('answers a quote while another transaction locks the machine', async () => {
 })
 
 describe('an offer that is changed without a lock on its machine', () => {
-  it.each(['rentable = false', 'rentable = false, withdrawn_at = now()'])('cannot be rented: %s', async change => {
+  it.each([
+    ['not rentable', 'rentable = false'],
+    ['withdrawn', 'rentable = false, withdrawn_at = now()'],
+  ])('cannot be rented once it is %s', async (_how, change) => {
     const { both } = await offers()
     const changing = () =>
       withSession(testDatabase.url, async session => {
