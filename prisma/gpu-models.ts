@@ -1,7 +1,7 @@
 // The GPU models of the demo market, by their trade names. Memory, bandwidth, FP32 TFLOPS, power and compute capability
 // are the vendors' figures. Performance and price are typical of such a market, not quotes.
 
-import type { NewGpuModel } from '../src/services/machines/machines.ts'
+import type { NewGpuModel } from '../src/domain/machines/import-rows.ts'
 
 type Row = [
   name: string,

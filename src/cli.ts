@@ -9,7 +9,7 @@ import { describeDatabase, openServer } from './database/embedded/server.ts'
 import { locks, withLock } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { DomainError } from './domain/errors.ts'
-import type { CommandResult } from './operator/command.ts'
+import type { OperatorResult } from './operator/command.ts'
 import { findCommand, helpFor } from './operator/commands.ts'
 import { translateDatabaseError } from './services/database-errors.ts'
 import { createOperations } from './services/operations.ts'
@@ -53,7 +53,7 @@ async function main(args: string[]): Promise<void> {
   }
 }
 
-async function printResult(answer: CommandResult): Promise<void> {
+async function printResult(answer: OperatorResult): Promise<void> {
   const rows = Symbol.asyncIterator in answer ? answer : [answer]
   for await (const row of rows) {
     if (outputError) throw outputError

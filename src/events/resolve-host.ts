@@ -3,8 +3,8 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 
-export type Address = { address: string; family: number }
-export type ResolveHost = (host: string) => Promise<Address[]>
+export type HostAddress = { address: string; family: number }
+export type ResolveHost = (host: string) => Promise<HostAddress[]>
 
 /** Asks name servers only, not the hosts file of this machine. A slow lookup delays no other one. */
 export const resolveWithNameServers: ResolveHost = async host => {

@@ -6,7 +6,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { AttemptResult } from '../domain/webhooks/webhooks.ts'
 import { isPublicAddress, literalAddress } from '../services/webhooks/address.ts'
 import type { WebhookRequest } from '../services/webhooks/delivery.ts'
-import { type Address, type ResolveHost, resolveWithNameServers, resolveWithSystem } from './resolve-host.ts'
+import { type HostAddress, type ResolveHost, resolveWithNameServers, resolveWithSystem } from './resolve-host.ts'
 
 export type WebhookSenderOptions = {
   /** Allows endpoints in Berth's own network, and endpoints without TLS. */
@@ -49,7 +49,7 @@ export function createWebhookSender({
   }
 
   /** Returns at least one address, or throws. */
-  async function addressesOf(url: URL): Promise<Address[]> {
+  async function addressesOf(url: URL): Promise<HostAddress[]> {
     const literal = literalAddress(url)
     if (literal !== undefined) return [{ address: literal, family: isIP(literal) }]
     const addresses = await resolveHost(url.hostname)
@@ -59,7 +59,7 @@ export function createWebhookSender({
 }
 
 /** Every address must be public, since the connection may use any of them. */
-function addressProblem({ protocol }: URL, addresses: Address[]): string | undefined {
+function addressProblem({ protocol }: URL, addresses: HostAddress[]): string | undefined {
   if (protocol !== 'https:') return 'Events are sent over https:// only.'
   if (addresses.every(({ address }) => isPublicAddress(address))) return undefined
   return 'Events are sent to public addresses only, and the host has an address that is not public.'
@@ -69,11 +69,11 @@ function addressProblem({ protocol }: URL, addresses: Address[]): string | undef
 function sendRequest(
   url: URL,
   { headers, body }: WebhookRequest,
-  addresses: Address[],
+  addresses: HostAddress[],
   signal: AbortSignal,
 ): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const [first] = addresses as [Address]
+  const [first] = addresses as [HostAddress]
   const lookup: LookupFunction = (_host, { all }, give) =>
     all ? give(null, addresses) : give(null, first.address, first.family)
   // No agent: a kept-alive connection would bypass the address check of this attempt.

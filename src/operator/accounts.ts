@@ -1,8 +1,8 @@
 import { printUsd } from '../domain/money.ts'
-import { type Command, defineCommand, readAllRows } from './command.ts'
+import { defineCommand, type OperatorCommand, readAllRows } from './command.ts'
 import { parseAmountOption, parseQuotaOption } from './options.ts'
 
-export const accountCommands: Record<string, Command> = {
+export const accountCommands: Record<string, OperatorCommand> = {
   'account create': defineCommand(
     {
       summary: 'Creates an account and prints an API key with full access. The key is shown only once.',
@@ -54,7 +54,7 @@ export const accountCommands: Record<string, Command> = {
   ),
 }
 
-async function* listAccounts({ accounts }: Parameters<ReturnType<Command['read']>>[0]) {
+async function* listAccounts({ accounts }: Parameters<ReturnType<OperatorCommand['read']>>[0]) {
   for await (const { creditNanos, costPerHourNanos, createdAt, keys, instances, ...account } of readAllRows(
     accounts.page,
   )) {

@@ -2,9 +2,9 @@ import type { Operations } from '../services/operations.ts'
 import { type OptionTable, type OptionValues, parseOptions } from './options.ts'
 
 /** One record, or one for each row of a list. */
-export type CommandResult = Record<string, unknown> | AsyncIterable<Record<string, unknown>>
+export type OperatorResult = Record<string, unknown> | AsyncIterable<Record<string, unknown>>
 
-export type Command = {
+export type OperatorCommand = {
   summary: string
   options: OptionTable
   /** Text below the options in the help. */
@@ -14,12 +14,12 @@ export type Command = {
   /** Parses the options, before any database is opened. The function that it returns does the work. */
   read: (args: string[]) => RunCommand
 }
-type RunCommand = (operations: Operations) => Promise<CommandResult> | CommandResult
+type RunCommand = (operations: Operations) => Promise<OperatorResult> | OperatorResult
 
 export function defineCommand<const Table extends OptionTable>(
-  { options, ...about }: { options: Table } & Omit<Command, 'options' | 'read'>,
+  { options, ...about }: { options: Table } & Omit<OperatorCommand, 'options' | 'read'>,
   plan: (given: OptionValues<Table>) => RunCommand,
-): Command {
+): OperatorCommand {
   return { ...about, options, read: args => plan(parseOptions(options, args)) }
 }
 

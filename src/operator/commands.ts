@@ -1,12 +1,12 @@
 import { accountCommands } from './accounts.ts'
-import type { Command } from './command.ts'
+import type { OperatorCommand } from './command.ts'
 import { creditCommands } from './credit.ts'
 import { keyCommands } from './keys.ts'
 import { machineCommands } from './machines.ts'
 import { marketCommands } from './market.ts'
 
 /** The keys are "noun verb". */
-const commands: Record<string, Command> = {
+const commands: Record<string, OperatorCommand> = {
   ...accountCommands,
   ...keyCommands,
   ...creditCommands,
@@ -55,7 +55,7 @@ function usageOfNoun(noun: string): string {
   return `The commands are:\n${shown.map(usageOf).join('\n')}`
 }
 
-function usageOf([name, { options }]: [string, Command]): string {
+function usageOf([name, { options }]: [string, OperatorCommand]): string {
   const words = Object.entries(options).map(([option, { required, flag }]) => {
     const word = flag ? `--${option}` : `--${option} …`
     return required ? word : `[${word}]`

@@ -1,13 +1,13 @@
 import { printUsd } from '../domain/money.ts'
 import type { Operations } from '../services/operations.ts'
-import { type Command, defineCommand, readAllRows } from './command.ts'
+import { defineCommand, type OperatorCommand, readAllRows } from './command.ts'
 import { parseAmountOption, parseSignedAmountOption } from './options.ts'
 
 const idempotencyKey = {
   meaning: 'any text; repeating the command with the same text changes nothing',
 }
 
-export const creditCommands: Record<string, Command> = {
+export const creditCommands: Record<string, OperatorCommand> = {
   'credit grant': defineCommand(
     {
       summary: 'Adds credit to an account.',

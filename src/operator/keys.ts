@@ -1,8 +1,8 @@
 import { DomainError } from '../domain/errors.ts'
-import { type Command, defineCommand } from './command.ts'
+import { defineCommand, type OperatorCommand } from './command.ts'
 import { parseIdOption, parseInstantOption, parsePermissionsOption } from './options.ts'
 
-export const keyCommands: Record<string, Command> = {
+export const keyCommands: Record<string, OperatorCommand> = {
   'key create': defineCommand(
     {
       summary: 'Creates an API key for an account and prints it. The key is shown only once.',

@@ -2,14 +2,14 @@ import { commonModels } from '../../prisma/seed.ts'
 import { printUsd } from '../domain/money.ts'
 import type { MachineSummary } from '../services/machines/list.ts'
 import type { Operations } from '../services/operations.ts'
-import { type Command, defineCommand, readAllRows } from './command.ts'
+import { defineCommand, type OperatorCommand, readAllRows } from './command.ts'
 import { formatOf, readMachinesFile } from './machines-file.ts'
 import { columnsHelp } from './machines-help.ts'
 import { parseIdOption } from './options.ts'
 
 const idOption = { id: { required: true, meaning: 'id of the machine, as "machine list" prints it' } } as const
 
-export const machineCommands: Record<string, Command> = {
+export const machineCommands: Record<string, OperatorCommand> = {
   'machine import': defineCommand(
     {
       summary:

@@ -1,8 +1,8 @@
 import { seedMarket } from '../../prisma/seed.ts'
-import { type Command, defineCommand } from './command.ts'
+import { defineCommand, type OperatorCommand } from './command.ts'
 import { parseWholeOption } from './options.ts'
 
-export const marketCommands: Record<string, Command> = {
+export const marketCommands: Record<string, OperatorCommand> = {
   'market generate': defineCommand(
     {
       summary: 'Adds simulated machines to the market.',

@@ -17,9 +17,9 @@ export type Surroundings = {
   onStart: string | null
 }
 
-type Command = (made: Surroundings, args: string[]) => CommandOutput
+type ShellCommand = (made: Surroundings, args: string[]) => CommandOutput
 
-const commands: Record<string, Command> = {
+const commands: Record<string, ShellCommand> = {
   echo: (_, args) => printed(args.join(' ')),
   whoami: () => printed('root'),
   hostname: ({ hostname }) => printed(hostname),

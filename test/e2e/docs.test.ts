@@ -48,7 +48,7 @@ async function paste(...snippets: string[]): Promise<unknown[]> {
   return output.split('\n').map(line => JSON.parse(line))
 }
 
-/** Pastes snippets of which the last opens a stream, and returns the first thing that the stream tells. */
+/** Pastes snippets of which the last opens a stream, and returns the first event of the stream. */
 async function pasteStream(...snippets: string[]): Promise<unknown> {
   const stream = `(${snippets.pop()?.trimEnd()} || true) | grep -m1 -o '{"data".*}'`
   return JSON.parse((await run('bash', ['-euc', [...snippets, stream].join('\n')])).split('\n').at(-1) as string)
@@ -185,15 +185,15 @@ const answers: Record<string, unknown[]> = {
   'docs/rest.md': [{ offers: expect.arrayContaining([expect.anything()]) }],
 }
 
-/** Rents and destroys the cheapest RTX 4090, again and again, until a stream has told something. */
-async function rentUntil(told: Promise<unknown>): Promise<void> {
+/** Rents and destroys the cheapest RTX 4090, again and again, until a stream has an event. */
+async function rentUntil(firstEvent: Promise<unknown>): Promise<void> {
   const rest = async (method: string, path: string, body?: object) => {
     const init = { method, headers: { authorization: `Bearer ${key}` }, ...(body && { body: JSON.stringify(body) }) }
     // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
     return (await (await fetch(`${gateway.url}/api/v0${path}`, init)).json()) as any
   }
-  const isTold = told.then(() => true)
-  while (!(await Promise.race([isTold, sleep(200)]))) {
+  const hasEvent = firstEvent.then(() => true)
+  while (!(await Promise.race([hasEvent, sleep(200)]))) {
     const { instances } = await rest('GET', '/instances/')
     for (const { id } of instances) await rest('DELETE', `/instances/${id}/`)
     const search = { gpu_name: 'RTX 4090', order: [['dph_total', 'asc']], limit: 1 }
@@ -254,8 +254,8 @@ describe('the pages under docs/', () => {
       .replace('ws://127.0.0.1:4000', gateway.url.replace('http', 'ws'))
       .replace(`after = data.events.cursor${comment}`, '{ console.log(JSON.stringify(data)); process.exit() }')
     const declare = `type EventEdge = { cursor: string }; const key = '${key.trim()}'\n`
-    const told = run(process.execPath, ['--input-type=module-typescript', '-e', declare + script])
-    await rentUntil(told)
-    expect(JSON.parse(await told)).toEqual({ events: { cursor: expect.any(String), node: expect.anything() } })
+    const firstEvent = run(process.execPath, ['--input-type=module-typescript', '-e', declare + script])
+    await rentUntil(firstEvent)
+    expect(JSON.parse(await firstEvent)).toEqual({ events: { cursor: expect.any(String), node: expect.anything() } })
   })
 })

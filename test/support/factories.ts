@@ -1,4 +1,5 @@
-import type { NewGpuModel, NewMachine } from '../../src/services/machines/machines.ts'
+import type { NewGpuModel } from '../../src/domain/machines/import-rows.ts'
+import type { NewMachine } from '../../src/services/machines/machines.ts'
 import type { Operations } from '../../src/services/operations.ts'
 
 /** A valid GPU model. */

@@ -32,9 +32,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-type Command = Pick<PidFileProcess, 'isServer' | 'command'>
+type ServerCommand = Pick<PidFileProcess, 'isServer' | 'command'>
 
-async function readCommand(pid: number, folder: string): Promise<Command> {
+async function readCommand(pid: number, folder: string): Promise<ServerCommand> {
   const parts = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
   if (parts === undefined) return await readCommandFromPs(pid)
   const words = parts.split('\0').filter(word => word !== '')
@@ -50,7 +50,7 @@ async function isZombie(pid: number): Promise<boolean> {
 }
 
 /** For systems without /proc. If `ps` cannot tell, the process counts as the server, so its pid file stays. */
-async function readCommandFromPs(pid: number): Promise<Command> {
+async function readCommandFromPs(pid: number): Promise<ServerCommand> {
   const listed = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => undefined)
   const command = listed?.stdout.trim() ?? ''
   return { isServer: command === '' || command.includes('postgres'), command }

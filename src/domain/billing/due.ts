@@ -40,9 +40,9 @@ export type AccountFacts = {
 export type DebtRules = { debtGraceMs: number }
 
 /** The first action that is due. The next pass finds the rest. */
-export type DueAction = 'stop' | 'charge' | 'destroyInstances' | 'deleteVolumes'
+export type BillingAction = 'stop' | 'charge' | 'destroyInstances' | 'deleteVolumes'
 
-export function nextAction(facts: AccountFacts, rules: DebtRules): DueAction | null {
+export function nextBillingAction(facts: AccountFacts, rules: DebtRules): BillingAction | null {
   const { at, hasInstancesToStop, hasEnds, debtTargets } = facts
   if (hasInstancesToStop) return 'stop'
   const chargesAt = nextDailyCharge(facts)
@@ -155,7 +155,7 @@ const hasDebtTargets = ({ hasInstances, hasVolumes, hasHeldVolumes }: AccountFac
  */
 export function nextDueAt(facts: AccountFacts, rules: DebtRules, limitsAt: Date | null = null): Date | null {
   const { at, creditStatus, debtTargets, lowCreditHours: warnedHours } = facts
-  if (nextAction(facts, rules)) return at
+  if (nextBillingAction(facts, rules)) return at
   const instants: (Date | null)[] = [limitsAt, debtWarningAt(facts, rules), nextDailyCharge(facts)]
   const destroysAt = debtDestructionAt(facts, rules)
   // If destruction is due without an action, containers hold all remaining volumes.

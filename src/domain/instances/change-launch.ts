@@ -25,7 +25,7 @@ export function changeLaunch(
   request: LaunchInput,
 ): ChangedLaunch {
   if (isFinal(current.status)) throw invalidState(current.id, finalStatusRefusal(current.status))
-  const base = template ? fitTemplate(template, current) : launchInputOf(current)
+  const base = template ? fitTemplate(template, current) : currentLaunchInput(current)
   const { diskGb, ...changes } = request
   const environment = { ...emptyEnvironment(), ...request.environment, ports: [], volumes: [] }
   const { launch, issues } = resolveLaunch(base, { ...changes, environment }, template ? accountVariables(current) : [])
@@ -44,7 +44,7 @@ export function restartAfterLaunchChange(recycle: boolean, hasRun: boolean, rest
   return recycle || !hasRun || restart === 'anew' ? 'recycle' : restart
 }
 
-function launchInputOf({ launch, registry, diskMb }: CurrentLaunch): LaunchInput {
+function currentLaunchInput({ launch, registry, diskMb }: CurrentLaunch): LaunchInput {
   const { image, mode, lab, directory, args, env, ports, hostname, onStart } = launch
   return {
     ...{ image, mode, lab, args, registry, diskGb: diskMb / 1000 },

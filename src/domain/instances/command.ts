@@ -17,7 +17,7 @@ function invalidIds(words: string, message: string): DomainError {
   return new DomainError('INVALID_INPUT', words, { issues: [{ path: 'ids', message }] })
 }
 
-export type Command = { kind: 'change'; change: InstanceChange } | { kind: 'destroy' }
+export type InstanceCommand = { kind: 'change'; change: InstanceChange } | { kind: 'destroy' }
 
 export type CommandSubject = Pick<Instance, 'id' | 'label' | 'targetState' | 'status' | 'destroyedAt' | 'stopAt'>
 
@@ -35,7 +35,7 @@ export type ItemPlan =
 export function planCommand(
   ids: readonly bigint[],
   subjects: CommandSubject[],
-  command: Command,
+  command: InstanceCommand,
   isAllOrNothing: boolean,
   refusals: StartRefusals = new Map(),
 ): ItemPlan[] {
@@ -48,7 +48,7 @@ export function planCommand(
 function planItem(
   id: bigint,
   subject: CommandSubject | undefined,
-  command: Command,
+  command: InstanceCommand,
   noStart: string | DomainError | undefined,
 ): ItemPlan {
   if (command.kind === 'destroy') {

@@ -4,7 +4,7 @@ import { type Environment, envPath } from '../launch/env.ts'
 import type { LaunchInput } from '../launch/launch.ts'
 import type { Registry } from '../launch/registry.ts'
 import { omitUndefined, splitImageTag } from './about.ts'
-import { launchInputOf, type TemplateInput, type TemplateSecrets, type TemplateSettings } from './templates.ts'
+import { type TemplateInput, type TemplateSecrets, type TemplateSettings, templateLaunchInput } from './templates.ts'
 
 type PatchableFields = Omit<TemplateInput, 'launch'>
 /** Changes to a template. Absent parts stay as they are. */
@@ -17,7 +17,7 @@ type StoredTemplate = { name: string; public: boolean; settings: TemplateSetting
 /** The whole input of a template after a patch. */
 export function patchTemplate(stored: StoredTemplate, secrets: TemplateSecrets, patch: TemplatePatch): TemplateInput {
   const { settings } = stored
-  const before = launchInputOf(settings, secrets)
+  const before = templateLaunchInput(settings, secrets)
   const { registry, environment, ...launch } = omitUndefined(patch.launch)
   const isOtherMode = launch.mode !== undefined && launch.mode !== before.mode
   const { image, tag } = splitImageTag(settings.image, settings.written?.tag)

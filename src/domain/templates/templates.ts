@@ -146,7 +146,7 @@ export function canonicalTemplate(
 }
 
 /** The launch input that a rental starts from. Only the owner's rentals can have secrets. */
-export function launchInputOf(settings: TemplateSettings, secrets: TemplateSecrets): LaunchInput {
+export function templateLaunchInput(settings: TemplateSettings, secrets: TemplateSecrets): LaunchInput {
   const { image, mode, lab, directory, args, env, ports, hostname, onStart, diskGb } = settings
   return {
     image,

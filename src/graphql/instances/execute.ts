@@ -1,5 +1,5 @@
 import { maxCommandLength, maxOutputLength } from '../../domain/instances/logs.ts'
-import type { CommandResult } from '../../services/instances/execute.ts'
+import type { ExecuteResult } from '../../services/instances/execute.ts'
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
@@ -16,7 +16,7 @@ const ExecuteCommandInput = builder.inputType('ExecuteCommandInput', {
   }),
 })
 
-const ExecuteCommandSuccess = builder.objectRef<CommandResult>('ExecuteCommandSuccess').implement({
+const ExecuteCommandSuccess = builder.objectRef<ExecuteResult>('ExecuteCommandSuccess').implement({
   description: 'The command ran to its end.',
   fields: t => ({
     exitCode: t.exposeInt('exitCode', { description: 'Exit code of the command. By convention 0 means success.' }),

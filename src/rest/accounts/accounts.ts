@@ -24,7 +24,7 @@ const account = z
   })
   .meta({ id: 'Account', description: 'The account of the API key.' })
 
-export const accountRoutes: Route[] = [
+export const currentUserRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/api/v0/users/current/',

@@ -1,7 +1,7 @@
 import type { Route } from '../route.ts'
-import { accountRoutes } from './accounts.ts'
+import { currentUserRoutes } from './accounts.ts'
 import { apiKeyRoutes } from './api-keys.ts'
 import { secretVariableRoutes } from './secret-variables.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
 
-export const routesOfAccounts: Route[] = [...accountRoutes, ...sshKeyRoutes, ...apiKeyRoutes, ...secretVariableRoutes]
+export const accountRoutes: Route[] = [...currentUserRoutes, ...sshKeyRoutes, ...apiKeyRoutes, ...secretVariableRoutes]

@@ -2,4 +2,4 @@ import type { Route } from '../route.ts'
 import { chargeRoutes } from './charges.ts'
 import { invoiceRoutes } from './invoices.ts'
 
-export const routesOfBilling: Route[] = [...chargeRoutes, ...invoiceRoutes]
+export const billingRoutes: Route[] = [...chargeRoutes, ...invoiceRoutes]

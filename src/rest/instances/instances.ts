@@ -24,7 +24,7 @@ const path = '/api/v0/instances/{id}/'
 /** Enough for most accounts. GraphQL lists more in pages. */
 const maxRows = 5_000
 
-export const instanceRoutes: Route[] = [
+export const instanceReadRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/api/v0/instances/',

@@ -2,7 +2,7 @@ import type { Route } from '../route.ts'
 import { instanceActionRoutes } from './actions.ts'
 import { rentBestOfferRoutes } from './best-offer.ts'
 import { instanceChangeLaunchRoutes } from './change-launch.ts'
-import { instanceRoutes } from './instances.ts'
+import { instanceReadRoutes } from './instances.ts'
 import { instanceListRoutes } from './list.ts'
 import { notImplementedInstanceRoutes } from './not-implemented.ts'
 import { rentRoutes } from './rent.ts'
@@ -11,11 +11,11 @@ import { instanceRestartRoutes } from './restart.ts'
 import { resultRoutes } from './results.ts'
 import { instanceSshKeyRoutes } from './ssh-keys.ts'
 
-export const routesOfInstances: Route[] = [
+export const instanceRoutes: Route[] = [
   ...rentRoutes,
   ...rentBestOfferRoutes,
   ...rentManyRoutes,
-  ...instanceRoutes,
+  ...instanceReadRoutes,
   ...instanceListRoutes,
   ...instanceActionRoutes,
   ...instanceRestartRoutes,

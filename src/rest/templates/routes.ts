@@ -1,5 +1,5 @@
 import type { Route } from '../route.ts'
 import { templateListRoutes } from './list.ts'
-import { templateRoutes } from './templates.ts'
+import { templateChangeRoutes } from './templates.ts'
 
-export const routesOfTemplates: Route[] = [...templateListRoutes, ...templateRoutes]
+export const templateRoutes: Route[] = [...templateListRoutes, ...templateChangeRoutes]

@@ -16,7 +16,7 @@ const noSuchTemplate: DocumentedFailure = {
   when: 'The template does not exist or belongs to another account.',
 }
 
-export const templateRoutes: Route[] = [
+export const templateChangeRoutes: Route[] = [
   route({
     method: 'POST',
     path: templatePath,

@@ -40,7 +40,7 @@ export function creditOperations({ database }: DataDeps) {
       const account = await findAccount(tx, email)
       // Serializes grants to the account, so that findReplay sees earlier ones.
       const balance = await lockBalance(tx, account.id, tx.at)
-      const earlier = await findReplay(tx, account.id, kind, grant)
+      const earlier = await findEarlierGrant(tx, account.id, kind, grant)
       if (earlier) return { email: account.email, ...earlier, replayed: true }
       // The deducted credit was available until now, so GPUs are charged up to now first.
       if (grant.amountNanos < 0n) await chargeMeters(tx, balance, sql`true`)
@@ -94,7 +94,7 @@ function issueOf(path: string, message: string | undefined) {
 }
 
 /** The result of the first grant or adjustment with this idempotency key. */
-async function findReplay(
+async function findEarlierGrant(
   tx: Transaction,
   accountId: number,
   kind: CreditEntryKind,

@@ -29,7 +29,10 @@ export async function unaffordableStarts(
   const rows = await tx.rows(sql`
     SELECT id, compute_nanos FROM instances WHERE id = ANY(${ids.map(String)}::bigint[])`)
   const rates = new Map(rows.map(([id, computeNanos]) => [id as bigint, computeNanos as bigint]))
-  const starts = ids.map(id => ({ id, computeNanos: rates.get(id) ?? 0n }))
+  const starts = ids.flatMap(id => {
+    const computeNanos = rates.get(id)
+    return computeNanos === undefined ? [] : [{ id, computeNanos }]
+  })
   return findRefusedStarts(await loadAdmissionFacts(tx, account, rules), starts, rules)
 }
 

@@ -17,7 +17,7 @@ import { countFailedStart, hasGpuHolder } from './start-backoff.ts'
 
 const { sql } = Prisma
 
-export type FollowDeps = Pick<Deps, 'database' | 'log'>
+export type MarketDeps = Pick<Deps, 'database' | 'log'>
 export type LockedInstance = { subject: CommandSubject; accountId: number; machineId: number }
 
 /** Locks instances in the order of their ids, as all transactions do that lock several. `owner` is an account id. */
@@ -151,7 +151,7 @@ export function stopAtClearedEvent({
  * instance due. The next pass updates the market if an instance has GPUs that it does not want, or wants GPUs that it does
  * not have. A transient database failure is logged as a warning, anything else as an error.
  */
-export async function updateMarkets({ database, log }: FollowDeps, machineIds: number[]): Promise<void> {
+export async function updateMarkets({ database, log }: MarketDeps, machineIds: number[]): Promise<void> {
   for (const machineId of machineIds) {
     try {
       await transaction(database, async tx => {

@@ -1,7 +1,7 @@
 import { transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
-import { type Command, checkInstanceIds, type ItemPlan, planCommand } from '../../domain/instances/command.ts'
+import { checkInstanceIds, type InstanceCommand, type ItemPlan, planCommand } from '../../domain/instances/command.ts'
 import type { InstanceChange } from '../../domain/instances/instances.ts'
 import { checkLabel } from '../../domain/launch/launch.ts'
 import { requireCredit } from '../accounts/accounts.ts'
@@ -53,7 +53,7 @@ export function commandServices(deps: Deps) {
   async function runCommand(
     actor: Actor,
     ids: readonly bigint[],
-    command: Command,
+    command: InstanceCommand,
     { allOrNothing = false, dryRun = false }: CommandOptions,
   ): Promise<ItemPlan[]> {
     const { plans, machines } = await transaction(database, async tx => {

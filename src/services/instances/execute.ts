@@ -6,7 +6,7 @@ import { askMachine } from '../container-console.ts'
 import type { Deps } from '../deps.ts'
 import { instanceReadServices } from './read.ts'
 
-export type CommandResult = { exitCode: number; output: string; truncated: boolean }
+export type ExecuteResult = { exitCode: number; output: string; truncated: boolean }
 
 const commandTimeoutMs = 30_000
 
@@ -15,7 +15,7 @@ export function executeServices(deps: Deps) {
 
   return {
     /** Runs a command in a running instance and waits for its end. The gateway passes it on without parsing it. */
-    async execute(actor: Actor, id: bigint, command: string): Promise<CommandResult> {
+    async execute(actor: Actor, id: bigint, command: string): Promise<ExecuteResult> {
       authorize(actor, 'instances.execute', { id: Number(id) })
       const issues = commandIssues(command)
       if (issues.length > 0) throw invalidInput(issues)

@@ -2,7 +2,8 @@ import { Prisma } from '../../database/generated/client.ts'
 import { columnsOf, insertSql, setFromExcludedSql } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
+import type { NewGpuModel } from '../../domain/machines/import-rows.ts'
+import type { Machine } from '../../domain/machines/machines.ts'
 import { planOffers } from '../../domain/machines/market.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
@@ -13,7 +14,6 @@ export type NewMachine = Omit<
   Machine,
   'id' | 'freeDiskMb' | 'freePorts' | 'listedAt' | 'drainedAt' | 'unlistedAt' | 'unconfirmedAt'
 >
-export type NewGpuModel = Omit<GpuModel, 'id'>
 
 const { id: _, ...gpuModelFields } = Prisma.GpuModelScalarFieldEnum
 const columns = {

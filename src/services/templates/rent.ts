@@ -3,7 +3,7 @@ import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { LaunchInput } from '../../domain/launch/launch.ts'
 import type { Registry } from '../../domain/launch/registry.ts'
-import { isTemplateHash, launchInputOf, type TemplateSettings } from '../../domain/templates/templates.ts'
+import { isTemplateHash, type TemplateSettings, templateLaunchInput } from '../../domain/templates/templates.ts'
 import { openJson, type Secrets } from '../secrets.ts'
 import { visibleSql } from './templates.ts'
 
@@ -26,5 +26,5 @@ export async function loadTemplateForLaunch(
     registry: openJson<Registry>(secrets, registryLogin),
     env: openJson<Record<string, string>>(secrets, secretEnv),
   }
-  return { id, hash, launch: launchInputOf(settings, stored) }
+  return { id, hash, launch: templateLaunchInput(settings, stored) }
 }

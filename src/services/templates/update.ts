@@ -47,6 +47,7 @@ export function templateUpdateServices(deps: Deps) {
       const row = buildTemplateRow(actor, input, secrets)
       const request = {
         operation: 'templates.save',
+        // The name `wish` is part of the hash that stored idempotency keys have.
         input: { id, wish: input, dropSecrets: dropSecrets || undefined },
         idempotencyKey,
       } as const
@@ -83,7 +84,7 @@ export function templateUpdateServices(deps: Deps) {
     },
   }
 
-  async function insert(tx: Transaction, actor: Actor, row: TemplateRow): Promise<number> {
+  async function insert(tx: Transaction, actor: Actor, row: StoredTemplate): Promise<number> {
     const { at } = tx
     const record = { ...row, accountId: actor.accountId, createdAt: at, updatedAt: at }
     const [inserted] = await tx.rows(sql`${insertSql('templates', columns, [record])} RETURNING id`)
@@ -105,7 +106,7 @@ export async function replaceTemplate(
   tx: Transaction,
   actor: Actor,
   id: number,
-  row: TemplateRow,
+  row: StoredTemplate,
   at: Date,
 ): Promise<number> {
   const settings = JSON.stringify(row.settings)
@@ -122,7 +123,7 @@ export async function replaceTemplate(
   return id
 }
 
-export type TemplateRow = ReturnType<typeof buildTemplateRow>
+export type StoredTemplate = ReturnType<typeof buildTemplateRow>
 
 export function buildTemplateRow({ accountId }: Actor, input: TemplateInput, secrets: Secrets) {
   const { settings, secrets: plain } = checkTemplate(input)
@@ -137,7 +138,7 @@ export function buildTemplateRow({ accountId }: Actor, input: TemplateInput, sec
   }
 }
 
-function eventSnapshot(id: number, { name, hashId }: TemplateRow) {
+function eventSnapshot(id: number, { name, hashId }: StoredTemplate) {
   return { templateId: id, name, hashId }
 }
 

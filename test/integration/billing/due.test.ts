@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transaction } from '../../../src/database/transaction.ts'
-import { createBillingLoop } from '../../../src/reconciler/billing-loop.ts'
+import { createBillingLoop } from '../../../src/reconciler/loops.ts'
 import { lockBalance } from '../../../src/services/billing/balance.ts'
 import { lockTargets, performAction } from '../../../src/services/billing/due/actions.ts'
 import { dueBillingServices } from '../../../src/services/billing/due/due.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { createPolicyLoop } from '../../../src/reconciler/policy-loop.ts'
+import { createPolicyLoop } from '../../../src/reconciler/loops.ts'
 import { duePolicyServices } from '../../../src/services/instances/policy/due.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'

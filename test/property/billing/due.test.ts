@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AccountFacts, decideNotices, nextAction, nextDueAt } from '../../../src/domain/billing/due.ts'
+import { type AccountFacts, decideNotices, nextBillingAction, nextDueAt } from '../../../src/domain/billing/due.ts'
 
 const hour = 3_600_000
 const at = new Date('2026-11-21T12:00:00.000Z')
@@ -42,7 +42,7 @@ describe('a billing pass over an account', () => {
       fc.property(anyFacts, fc.option(future), (facts, limitsAt) => {
         const after = { ...facts, ...decideNotices(facts, rules).notes }
         const next = nextDueAt(after, rules, limitsAt)
-        if (nextAction(after, rules) === null) expect(next === null || next > facts.at).toBe(true)
+        if (nextBillingAction(after, rules) === null) expect(next === null || next > facts.at).toBe(true)
         else expect(next).toEqual(facts.at)
       }),
       { numRuns: 20_000 },

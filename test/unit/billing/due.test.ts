@@ -4,7 +4,7 @@ import {
   type AccountFacts,
   decideNotices,
   midnightBefore,
-  nextAction,
+  nextBillingAction,
   nextDueAt,
 } from '../../../src/domain/billing/due.ts'
 
@@ -32,7 +32,7 @@ const types = (some: Partial<AccountFacts>) => decide(some).notices.map(({ type 
 
 describe('the next action for an account', () => {
   it('is none when nothing costs anything', () => {
-    expect(nextAction(facts(), rules)).toBeNull()
+    expect(nextBillingAction(facts(), rules)).toBeNull()
     expect(nextDueAt(facts(), rules)).toBeNull()
   })
 
@@ -43,7 +43,7 @@ describe('the next action for an account', () => {
       hasEnds: true,
       debtTargets: { ...noTargets, hasInstances: true },
     }
-    expect(nextAction(facts(most), rules)).toBe('stop')
+    expect(nextBillingAction(facts(most), rules)).toBe('stop')
     expect(nextDueAt(facts(most), rules)).toEqual(at)
   })
 
@@ -53,8 +53,8 @@ describe('the next action for an account', () => {
     expect(midnightBefore(midnight)).toEqual(midnight)
     const before = new Date(midnight.getTime() - 1)
     expect(midnightBefore(before)).toEqual(later(-36))
-    expect(nextAction(facts({ chargedUntil: before }), rules)).toBe('charge')
-    expect(nextAction(facts({ chargedUntil: midnight }), rules)).toBeNull()
+    expect(nextBillingAction(facts({ chargedUntil: before }), rules)).toBe('charge')
+    expect(nextBillingAction(facts({ chargedUntil: midnight }), rules)).toBeNull()
     expect(nextDueAt(facts({ chargedUntil: midnight }), rules)).toEqual(later(12))
     expect(nextDueAt(facts({ chargedUntil: at }), rules)).toEqual(later(12))
   })
@@ -79,9 +79,9 @@ describe('the next action for an account', () => {
     const dueAt = new Date('2026-11-21T00:06:10.823Z')
     const evening = { accountId: 1, chargedUntil: later(-20) }
     const before = facts({ ...evening, at: new Date(dueAt.getTime() - 1) })
-    expect(nextAction(before, rules)).toBeNull()
+    expect(nextBillingAction(before, rules)).toBeNull()
     expect(nextDueAt(before, rules)).toEqual(dueAt)
-    expect(nextAction(facts({ ...evening, at: dueAt }), rules)).toBe('charge')
+    expect(nextBillingAction(facts({ ...evening, at: dueAt }), rules)).toBe('charge')
     const tomorrow = new Date('2026-11-22T00:06:10.823Z')
     expect(nextDueAt(facts({ ...evening, chargedUntil: midnightBefore(dueAt) }), rules)).toEqual(tomorrow)
   })
@@ -184,12 +184,14 @@ describe('debt', () => {
   it('destroys instances, then volumes, and waits for volumes that a container holds', () => {
     const late = { debtSince: later(-48), debtWarnedAt: later(-24) }
     const all = { hasInstances: true, hasVolumes: true, hasHeldVolumes: true }
-    expect(nextAction(inDebt({ ...late, debtTargets: all }), rules)).toBe('destroyInstances')
-    expect(nextAction(inDebt({ ...late, debtTargets: { ...all, hasInstances: false } }), rules)).toBe('deleteVolumes')
+    expect(nextBillingAction(inDebt({ ...late, debtTargets: all }), rules)).toBe('destroyInstances')
+    expect(nextBillingAction(inDebt({ ...late, debtTargets: { ...all, hasInstances: false } }), rules)).toBe(
+      'deleteVolumes',
+    )
     const held = inDebt({ ...late, debtTargets: { ...noTargets, hasHeldVolumes: true } })
-    expect(nextAction(held, rules)).toBeNull()
+    expect(nextBillingAction(held, rules)).toBeNull()
     expect(nextDueAt(held, rules)).toEqual(later(1 / 60))
-    expect(nextAction(inDebt({ ...late, debtSince: later(-47.999), debtTargets: all }), rules)).toBeNull()
+    expect(nextBillingAction(inDebt({ ...late, debtSince: later(-47.999), debtTargets: all }), rules)).toBeNull()
     expect(nextDueAt(inDebt({ ...late, debtTargets: noTargets }), rules)).toBeNull()
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CostMeter } from '../../../src/domain/billing/costs.ts'
 import {
-  nextAction,
+  nextPolicyAction,
   noPolicy,
   type PolicyFacts,
   policyMeterEnds,
@@ -29,16 +29,16 @@ const ofHours = (hours: number, facts: Partial<PolicyFacts> = {}): PolicyFacts =
 
 describe('the next action of an instance', () => {
   it('warns 24 hours before the rental ends', () => {
-    expect(nextAction(ofHours(100), rented)).toEqual({ at: later(76), kind: 'announce' })
+    expect(nextPolicyAction(ofHours(100), rented)).toEqual({ at: later(76), kind: 'announce' })
   })
 
   it('warns at once when the rental ends sooner', () => {
-    expect(nextAction(ofHours(3), rented)).toEqual({ at: rented, kind: 'announce' })
+    expect(nextPolicyAction(ofHours(3), rented)).toEqual({ at: rented, kind: 'announce' })
   })
 
   it('ends the rental after the warning', () => {
     const facts = ofHours(100, { announcedAt: later(76) })
-    expect(nextAction(facts, later(80))).toMatchObject({
+    expect(nextPolicyAction(facts, later(80))).toMatchObject({
       at: later(100),
       kind: 'destroy',
       reason: { code: 'RENTAL_ENDED' },
@@ -46,11 +46,11 @@ describe('the next action of an instance', () => {
   })
 
   it('skips the warning once the end is past', () => {
-    expect(nextAction(ofHours(100), later(100))).toMatchObject({ at: later(100), kind: 'destroy' })
+    expect(nextPolicyAction(ofHours(100), later(100))).toMatchObject({ at: later(100), kind: 'destroy' })
   })
 
   it('is null once the instance is destroyed', () => {
-    expect(nextAction(ofHours(100, { destroyedAt: later(1) }), later(200))).toBeNull()
+    expect(nextPolicyAction(ofHours(100, { destroyedAt: later(1) }), later(200))).toBeNull()
   })
 })
 
@@ -68,20 +68,23 @@ const announced = { announcedAt: rented }
 describe('the policy of an instance', () => {
   it('stops a running instance at stopAt', () => {
     const facts = ofHours(100, { ...announced, stopAt: later(5) })
-    expect(nextAction(facts, rented)).toEqual({ at: later(5), kind: 'stop', code: 'SCHEDULE' })
+    expect(nextPolicyAction(facts, rented)).toEqual({ at: later(5), kind: 'stop', code: 'SCHEDULE' })
     for (const status of ['created', 'scheduling', 'loading', 'stopping'] as const) {
-      expect(nextAction({ ...facts, status }, rented)).toMatchObject({ kind: 'stop' })
+      expect(nextPolicyAction({ ...facts, status }, rented)).toMatchObject({ kind: 'stop' })
     }
     const lapses = { at: later(5), kind: 'lapse' }
-    expect(nextAction({ ...facts, targetState: 'stopped' }, rented)).toEqual(lapses)
-    expect(nextAction({ ...facts, status: 'exited' }, rented)).toEqual(lapses)
+    expect(nextPolicyAction({ ...facts, targetState: 'stopped' }, rented)).toEqual(lapses)
+    expect(nextPolicyAction({ ...facts, status: 'exited' }, rented)).toEqual(lapses)
   })
 
   it('stops a running instance at stopAtCost', () => {
     const facts = ofHours(100, { ...announced, stopAtCostNanos: 1_000_000_000n, meters: meters() })
-    expect(nextAction(facts, rented)).toEqual({ at: later(2), kind: 'stop', code: 'COST_LIMIT' })
-    expect(nextAction({ ...facts, stopAt: later(1) }, rented)).toMatchObject({ at: later(1), code: 'SCHEDULE' })
-    expect(nextAction({ ...facts, targetState: 'stopped' }, rented)).toMatchObject({ at: later(100), kind: 'destroy' })
+    expect(nextPolicyAction(facts, rented)).toEqual({ at: later(2), kind: 'stop', code: 'COST_LIMIT' })
+    expect(nextPolicyAction({ ...facts, stopAt: later(1) }, rented)).toMatchObject({ at: later(1), code: 'SCHEDULE' })
+    expect(nextPolicyAction({ ...facts, targetState: 'stopped' }, rented)).toMatchObject({
+      at: later(100),
+      kind: 'destroy',
+    })
   })
 
   it('stops a running instance at once when stopAtCost pays for no further instant', () => {
@@ -92,31 +95,39 @@ describe('the policy of an instance', () => {
       stopAtCostNanos: 1_000_000_000n,
       meters: paid,
     })
-    expect(nextAction(facts, later(3))).toEqual({ at: later(3), kind: 'stop', code: 'COST_LIMIT' })
-    expect(nextAction({ ...facts, targetState: 'stopped' }, later(3))).toMatchObject({ kind: 'destroy' })
-    expect(nextAction({ ...facts, stopAtCostNanos: 1_000_001_000n }, later(3))).toMatchObject({ kind: 'destroy' })
+    expect(nextPolicyAction(facts, later(3))).toEqual({ at: later(3), kind: 'stop', code: 'COST_LIMIT' })
+    expect(nextPolicyAction({ ...facts, targetState: 'stopped' }, later(3))).toMatchObject({ kind: 'destroy' })
+    expect(nextPolicyAction({ ...facts, stopAtCostNanos: 1_000_001_000n }, later(3))).toMatchObject({ kind: 'destroy' })
   })
 
   it('destroys an instance at destroyAt, but no later than its rental ends', () => {
     const facts = ofHours(100, { ...announced, destroyAt: later(50) })
-    expect(nextAction(facts, rented)).toMatchObject({ at: later(50), kind: 'destroy', reason: { code: 'SCHEDULE' } })
+    expect(nextPolicyAction(facts, rented)).toMatchObject({
+      at: later(50),
+      kind: 'destroy',
+      reason: { code: 'SCHEDULE' },
+    })
     const late = { ...facts, destroyAt: later(101) }
-    expect(nextAction(late, rented)).toMatchObject({ at: later(100), reason: { code: 'RENTAL_ENDED' } })
+    expect(nextPolicyAction(late, rented)).toMatchObject({ at: later(100), reason: { code: 'RENTAL_ENDED' } })
   })
 
   it('destroys an instance that was stopped for destroyWhenStoppedFor', () => {
     const stopped = { status: 'stopped', targetState: 'stopped', statusChangedAt: later(3) } as const
     const facts = ofHours(100, { ...announced, ...stopped, destroyStoppedMs: BigInt(2 * hour) })
-    expect(nextAction(facts, rented)).toMatchObject({ at: later(5), kind: 'destroy', reason: { code: 'SCHEDULE' } })
-    expect(nextAction({ ...facts, targetState: 'running' }, rented)).toMatchObject({ at: later(100) })
+    expect(nextPolicyAction(facts, rented)).toMatchObject({
+      at: later(5),
+      kind: 'destroy',
+      reason: { code: 'SCHEDULE' },
+    })
+    expect(nextPolicyAction({ ...facts, targetState: 'running' }, rented)).toMatchObject({ at: later(100) })
   })
 
   it('performs only the end once that is past', () => {
     const facts = ofHours(100, { stopAt: later(5), destroyAt: later(50) })
-    expect(nextAction(facts, later(49))).toMatchObject({ kind: 'stop' })
-    expect(nextAction(facts, later(50))).toMatchObject({ at: later(50), kind: 'destroy' })
+    expect(nextPolicyAction(facts, later(49))).toMatchObject({ kind: 'stop' })
+    expect(nextPolicyAction(facts, later(50))).toMatchObject({ at: later(50), kind: 'destroy' })
     // Of two ends, the first counts.
-    expect(nextAction({ ...facts, destroyAt: later(60) }, later(200))).toMatchObject({ at: later(60) })
+    expect(nextPolicyAction({ ...facts, destroyAt: later(60) }, later(200))).toMatchObject({ at: later(60) })
   })
 
   it('ends the meters on time, even if its action is late', () => {

@@ -5,8 +5,8 @@ import { parseTemplateCursor, printTemplateCursor } from '../../../src/domain/te
 import {
   canonicalTemplate,
   checkTemplate,
-  launchInputOf,
   type TemplateInput,
+  templateLaunchInput,
 } from '../../../src/domain/templates/templates.ts'
 
 const secret = { name: 'TOKEN', value: 'hidden', secret: true as const }
@@ -65,7 +65,7 @@ describe('a template', () => {
       { name: 'PYTHONUTF8', value: '1' },
     ])
     expect(settings.registry).toEqual({ host: 'ghcr.io', username: 'me' })
-    const launch = launchInputOf(settings, secrets)
+    const launch = templateLaunchInput(settings, secrets)
     expect(launch.registry).toEqual(registry)
     expect(launch.environment?.env[0]).toEqual(secret)
   })
@@ -83,7 +83,7 @@ describe('a template', () => {
       diskGb: 20.5,
     }
     const { settings, secrets } = checkTemplate(templateInput({}, given))
-    expect(launchInputOf(JSON.parse(JSON.stringify(settings)), secrets)).toEqual(given)
+    expect(templateLaunchInput(JSON.parse(JSON.stringify(settings)), secrets)).toEqual(given)
   })
 
   it.each([

@@ -30,7 +30,7 @@ export type PolicyFacts = Policy &
  * An action and when it is due. `announce` warns that the rental will end. `lapse` clears a `stopAt` that comes while the
  * instance is already stopped.
  */
-type DueAction = { at: Date } & (
+type PolicyAction = { at: Date } & (
   | { kind: 'announce' | 'lapse' }
   | { kind: 'stop'; code: 'SCHEDULE' | 'COST_LIMIT' }
   | { kind: 'destroy'; reason: DestroyReason }
@@ -45,7 +45,7 @@ export const endWarningMs = 24 * 3_600_000
  * The next action of an instance; null for none. Performing an action changes a fact that made it due, so no action is
  * performed twice. Once the end is past, earlier actions are skipped.
  */
-export function nextAction(facts: PolicyFacts, now: Date): DueAction | null {
+export function nextPolicyAction(facts: PolicyFacts, now: Date): PolicyAction | null {
   if (facts.destroyedAt) return null
   const end = earliest(destroyActions(facts))
   if (now >= end.at) return end
@@ -62,7 +62,7 @@ function earliest<Action extends { at: Date }>(actions: readonly [Action, ...Act
   return actions.reduce((first, action) => (action.at < first.at ? action : first))
 }
 
-function destroyActions(facts: PolicyFacts): [DueAction, ...DueAction[]] {
+function destroyActions(facts: PolicyFacts): [PolicyAction, ...PolicyAction[]] {
   const { endsAt, destroyAt, destroyStoppedMs } = facts
   const since = stoppedSince(facts)
   const wait = Number(destroyStoppedMs)
@@ -75,7 +75,7 @@ function destroyActions(facts: PolicyFacts): [DueAction, ...DueAction[]] {
   ]
 }
 
-function stopActions(facts: PolicyFacts): DueAction[] {
+function stopActions(facts: PolicyFacts): PolicyAction[] {
   const { stopAt, stopAtCostNanos, targetState, status, meters } = facts
   const runs = wantsGpus({ targetState, status, destroyed: false })
   const costsTooMuch = runs && stopAtCostNanos !== null ? calculateCostLimitInstant(meters, stopAtCostNanos) : null
@@ -90,7 +90,7 @@ function stopActions(facts: PolicyFacts): DueAction[] {
  * Stops an instance that is to run once `stopAtCost` is spent, even if its GPUs cost nothing now. Their meter may already
  * have ended at the last instant that the limit pays for.
  */
-function spentStopActions(facts: PolicyFacts, now: Date): DueAction[] {
+function spentStopActions(facts: PolicyFacts, now: Date): PolicyAction[] {
   const { targetState, status } = facts
   const runs = wantsGpus({ targetState, status, destroyed: false })
   return runs && isStopCostReached(facts, now) ? [{ at: now, kind: 'stop', code: 'COST_LIMIT' }] : []
@@ -106,7 +106,7 @@ function isStopCostReached({ stopAtCostNanos, meters, computeNanos }: PolicyFact
   return end !== null && end <= at
 }
 
-function endWarnings({ createdAt, endsAt, announcedAt }: PolicyFacts): DueAction[] {
+function endWarnings({ createdAt, endsAt, announcedAt }: PolicyFacts): PolicyAction[] {
   if (announcedAt) return []
   const warnAtMs = endsAt.getTime() - endWarningMs
   return [{ at: warnAtMs < createdAt.getTime() ? createdAt : new Date(warnAtMs), kind: 'announce' }]
@@ -127,7 +127,7 @@ export function stoppedSince({
 
 /** Whether the instance should already be destroyed. No change can prevent that anymore. */
 export function isDestroyDue(facts: PolicyFacts, at: Date): boolean {
-  const next = nextAction(facts, at)
+  const next = nextPolicyAction(facts, at)
   return next?.kind === 'destroy' && next.at <= at
 }
 

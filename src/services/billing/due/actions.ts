@@ -2,7 +2,7 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
-import { type DueAction, midnightBefore } from '../../../domain/billing/due.ts'
+import { type BillingAction, midnightBefore } from '../../../domain/billing/due.ts'
 import type { Machine } from '../../../domain/machines/machines.ts'
 import { applyPlans, type LockedInstance, lockInstances } from '../../instances/apply-plans.ts'
 import { lockMachine } from '../../machines/market.ts'
@@ -25,7 +25,7 @@ export type ActionTargets = { instanceIds: bigint[]; volume?: { id: bigint; mach
 export async function chooseTargets(
   database: Pick<Transaction, 'rows'>,
   account: AccountBalance,
-  action: DueAction | null,
+  action: BillingAction | null,
 ): Promise<ActionTargets> {
   const { accountId } = account
   if (action === 'destroyInstances')
@@ -54,7 +54,7 @@ export async function lockTargets(
 export async function performAction(
   tx: Transaction,
   account: AccountBalance,
-  action: DueAction | null,
+  action: BillingAction | null,
   { instances, volume }: LockedTargets,
   at: Date,
 ): Promise<number[]> {

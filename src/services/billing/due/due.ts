@@ -7,11 +7,11 @@ import {
   type DebtRules,
   decideNotices,
   type NoticeState,
-  nextAction,
+  nextBillingAction,
   nextDueAt,
 } from '../../../domain/billing/due.ts'
 import { recordEvents } from '../../events/events.ts'
-import { type FollowDeps, updateMarkets } from '../../instances/apply-plans.ts'
+import { type MarketDeps, updateMarkets } from '../../instances/apply-plans.ts'
 import { leaseEndSql } from '../../reconciliation/leases.ts'
 import { type AccountBalance, lockBalance, readBalance } from '../balance.ts'
 import { findNextLimitCheck } from '../limits/usage.ts'
@@ -25,7 +25,7 @@ export type AccountLease = { accountId: number; leasedUntil: Date }
 
 type LoadedAccount = { account: AccountBalance; facts: AccountFacts }
 
-export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
+export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
   const { database } = deps
   return {
     /**
@@ -56,7 +56,11 @@ export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
      */
     async perform({ accountId, leasedUntil }: AccountLease): Promise<void> {
       const seen = await readBalance(database, accountId)
-      const chosen = await chooseTargets(database, seen, nextAction(await loadAccountFacts(database, seen), rules))
+      const chosen = await chooseTargets(
+        database,
+        seen,
+        nextBillingAction(await loadAccountFacts(database, seen), rules),
+      )
       const machines = await transaction(database, async tx => {
         const targets = await lockTargets(tx, accountId, chosen)
         const { at } = tx
@@ -64,7 +68,7 @@ export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
         if (!(await hasLease(tx, { accountId, leasedUntil }))) return []
         // Notices precede charges, since the end of credit is calculated from meters that are not charged yet.
         const facts = await recordNotices(tx, account, at)
-        const action = nextAction(facts, rules)
+        const action = nextBillingAction(facts, rules)
         const moved = await performAction(tx, account, action, targets, at)
         await releaseAccount(tx, action === null ? { account, facts } : await reloadAccount(tx, accountId, at), at)
         return moved
@@ -93,7 +97,7 @@ export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
 
   /** Ends the lease and stores when the account is due next. */
   async function releaseAccount(tx: Transaction, { account, facts }: LoadedAccount, at: Date): Promise<void> {
-    const isNothingDue = nextAction(facts, rules) === null
+    const isNothingDue = nextBillingAction(facts, rules) === null
     const limitsAt = account.isLimited && isNothingDue ? await findNextLimitCheck(tx, account) : null
     const next = nextDueAt(facts, rules, limitsAt)
     // `account.at` is later than `at` if another transaction charged the account after this one began.

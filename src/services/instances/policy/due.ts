@@ -2,10 +2,10 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
-import { nextAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
+import { nextPolicyAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
 import { lockBalance } from '../../billing/balance.ts'
 import { leaseEndSql } from '../../reconciliation/leases.ts'
-import { type FollowDeps, hasPolicySql, lockInstances, updateMarkets } from '../apply-plans.ts'
+import { hasPolicySql, lockInstances, type MarketDeps, updateMarkets } from '../apply-plans.ts'
 import { loadPolicyFacts, scheduleNextAction } from './facts.ts'
 import { performDueAction } from './perform.ts'
 
@@ -13,7 +13,7 @@ const { sql } = Prisma
 
 export type PolicyLease = { instanceId: bigint; leasedUntil: Date }
 
-export function duePolicyServices(deps: FollowDeps) {
+export function duePolicyServices(deps: MarketDeps) {
   const { database } = deps
   return {
     /** Leases instances with a due action, the longest due first. No other gateway gets them while the lease lasts. */
@@ -58,7 +58,7 @@ async function performInTransaction(
   const moved = await performDueAction(tx, locked, await facts(), at)
   if (account) await scheduleNextAction(tx, account, instanceId, at)
   else {
-    const next = nextAction(await facts(), at)?.at ?? null
+    const next = nextPolicyAction(await facts(), at)?.at ?? null
     await tx.rows(sql`UPDATE instances SET policy_due_at = ${next}::timestamptz WHERE id = ${instanceId}`)
   }
   return moved

@@ -4,7 +4,12 @@ import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { CostMeter } from '../../../domain/billing/costs.ts'
 import type { StartRefusals } from '../../../domain/instances/command.ts'
-import { nextAction, type PolicyFacts, policyMeterEnds, startRefusal } from '../../../domain/instances/policy/policy.ts'
+import {
+  nextPolicyAction,
+  type PolicyFacts,
+  policyMeterEnds,
+  startRefusal,
+} from '../../../domain/instances/policy/policy.ts'
 import type { AccountBalance } from '../../billing/balance.ts'
 
 const { sql } = Prisma
@@ -53,7 +58,7 @@ export async function scheduleNextAction(
   if (!facts) return
   const { compute, disk } = policyMeterEnds(facts)
   await tx.rows(sql`
-    UPDATE instances SET policy_due_at = ${nextAction(facts, at)?.at ?? null}::timestamptz WHERE id = ${instanceId}`)
+    UPDATE instances SET policy_due_at = ${nextPolicyAction(facts, at)?.at ?? null}::timestamptz WHERE id = ${instanceId}`)
   await tx.rows(sql`
     UPDATE meters SET ends_at = until FROM (VALUES ('compute'::charge_kind, ${compute}::timestamptz), ('disk', ${disk}))
       AS of(charged, until) WHERE kind = charged AND instance_id = ${instanceId} AND account_id = ${accountId}

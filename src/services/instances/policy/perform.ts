@@ -1,6 +1,6 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
-import { nextAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
+import { nextPolicyAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
 import { recordEvents } from '../../events/events.ts'
 import { applyPlans, type LockedInstance, stopAtClearedEvent } from '../apply-plans.ts'
 
@@ -13,7 +13,7 @@ export async function performDueAction(
   facts: PolicyFacts,
   at: Date,
 ): Promise<number[]> {
-  const action = nextAction(facts, at)
+  const action = nextPolicyAction(facts, at)
   if (!action || action.at > at) return []
   const { subject, accountId } = locked
   const { id } = subject

@@ -9,7 +9,7 @@ import {
   type PolicyInput,
   policyEventDetails,
 } from '../../../domain/instances/policy/change.ts'
-import { destroyDueMessage, isDestroyDue, nextAction } from '../../../domain/instances/policy/policy.ts'
+import { destroyDueMessage, isDestroyDue, nextPolicyAction } from '../../../domain/instances/policy/policy.ts'
 import { authorize } from '../../authorize.ts'
 import { lockBalance } from '../../billing/balance.ts'
 import type { Deps } from '../../deps.ts'
@@ -49,7 +49,7 @@ async function performDueStops(tx: Transaction, { accountId }: Actor, id: bigint
     // The meters must end at the instant at which the action was due.
     await scheduleNextAction(tx, account, id, at)
     const facts = (await loadPolicyFacts(tx, [id])).get(id)
-    const action = facts && nextAction(facts, at)
+    const action = facts && nextPolicyAction(facts, at)
     if (!facts || !action || action.at > at || action.kind === 'destroy') return machines
     machines.push(...(await performDueAction(tx, locked, facts, at)))
   }

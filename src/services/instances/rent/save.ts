@@ -5,7 +5,7 @@ import { columnsOf, insertSql } from '../../../database/rows.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { changedPolicyFields, mergePolicy, policyEventDetails } from '../../../domain/instances/policy/change.ts'
-import { nextAction, noPolicy } from '../../../domain/instances/policy/policy.ts'
+import { nextPolicyAction, noPolicy } from '../../../domain/instances/policy/policy.ts'
 import type { RentInput, TargetOffer } from '../../../domain/instances/rent/decide.ts'
 import { type Port, splitSecrets } from '../../../domain/launch/env.ts'
 import type { Launch } from '../../../domain/launch/launch.ts'
@@ -81,7 +81,7 @@ async function insertInstance(
     ...policy,
     ...state,
     // The instance costs nothing yet. The next action is computed again when its meters open.
-    policyDueAt: nextAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
+    policyDueAt: nextPolicyAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
     machineId: machine.id,

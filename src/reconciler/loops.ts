@@ -1,0 +1,45 @@
+// The loops that work on what is due. A failed item is retried when its lease expires.
+
+import type { Logger } from 'pino'
+import type { AccountLease, dueBillingServices } from '../services/billing/due/due.ts'
+import type { duePolicyServices, PolicyLease } from '../services/instances/policy/due.ts'
+import type { InstanceLease } from '../services/reconciliation/leases.ts'
+import type { ReconcilerDeps } from './deps.ts'
+import { createLoop, type Loop } from './loop.ts'
+import { reconcile } from './reconcile.ts'
+
+export function createInstanceLoop(deps: ReconcilerDeps): Loop {
+  const { reconciliation, log } = deps
+  return createLoop<InstanceLease>({
+    name: 'instances',
+    leaseDue: (limit, busy) => reconciliation.leaseDue(limit, busy),
+    work: lease => reconcile(deps, lease),
+    log,
+  })
+}
+
+type PolicyLoopDeps = { policies: ReturnType<typeof duePolicyServices>; log: Logger }
+
+/** Stops and destroys instances as their policies say. */
+export function createPolicyLoop({ policies, log }: PolicyLoopDeps): Loop {
+  return createLoop<PolicyLease>({
+    name: 'policies',
+    leaseDue: limit => policies.leaseDue(limit),
+    work: lease => policies.perform(lease),
+    concurrency: 2,
+    log,
+  })
+}
+
+type BillingLoopDeps = { billing: ReturnType<typeof dueBillingServices>; log: Logger }
+
+/** Charges accounts, and acts when credit or a limit ends. */
+export function createBillingLoop({ billing, log }: BillingLoopDeps): Loop {
+  return createLoop<AccountLease>({
+    name: 'billing',
+    leaseDue: limit => billing.leaseDue(limit),
+    work: lease => billing.perform(lease),
+    concurrency: 4,
+    log,
+  })
+}
