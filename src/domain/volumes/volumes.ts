@@ -9,7 +9,7 @@ export const defaultVolumeName = 'volume'
 
 /**
  * A part of a machine's disk that outlives instances. Rates are in nano-dollars: `diskNanos` per hour, `storageNanos` per
- * GB and month of 720 hours.
+ * GB per month of 720 hours.
  */
 export type Volume = {
   id: bigint

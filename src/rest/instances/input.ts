@@ -67,7 +67,7 @@ export const rentBody = z
     args: z
       .union([z.array(z.string()), z.string()])
       .optional()
-      .describe('The same as args_str, also as a list.'),
+      .describe('The same as args_str, as a string or a list.'),
     use_jupyter_lab: flag('Use the lab interface instead of the notebook.'),
     jupyter_dir: text('Directory in which the notebook server starts.'),
     python_utf8: flag('Set PYTHONUTF8 to 1.'),

@@ -138,7 +138,7 @@ describe('a bid', () => {
     [0.0001, 400, 'invalid_args', 'price: must be from 0.001'],
     [1e9, 400, 'invalid_args', 'price: must be from 0.001'],
     ['much', 400, 'invalid_args', 'price: must be a number.'],
-    [0.1, 400, 'invalid_price', 'The host accepts no bid under 0.2'],
+    [0.1, 400, 'invalid_price', 'The host accepts no bid under $0.2'],
   ])('of %s is refused', async (price, status, error, msg) => {
     const id = await rentals.rent(key, { price: 0.3 })
     expect(answerOf(await put(`/instances/bid_price/${id}/`, { price }))).toEqual({

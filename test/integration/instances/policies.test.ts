@@ -215,10 +215,10 @@ describe('stopAtCost', () => {
     const refusal = { __typename: 'InvalidStateError', code: 'INVALID_STATE' }
     const answer = await policies.setTargetState(id, 'RUNNING')
     expect(answer).toMatchObject(refusal)
-    expect(answer.message).toMatch(/The instance has cost 0\.\d+ \$, and its stopAtCost is 0\.5 \$/)
+    expect(answer.message).toMatch(/The instance has cost \$0\.\d+, and its stopAtCost is \$0\.5\./)
     expect(await policies.set(id, { stopAtCost: '0.51' })).toMatchObject({
       code: 'INVALID_INPUT',
-      issues: [{ path: 'stopAtCost', message: expect.stringMatching(/must be more than 0\.5\d+/) }],
+      issues: [{ path: 'stopAtCost', message: expect.stringMatching(/must be more than \$0\.5\d+/) }],
     })
     expect(await policies.set(id, { stopAtCost: '0.9' })).toMatchObject({ __typename: 'InstanceSuccess' })
     expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
@@ -474,7 +474,7 @@ describe('setting a policy', () => {
         { path: 'stopAt', message: expect.stringContaining('must be in the future') },
         {
           path: 'stopAtCost',
-          message: expect.stringMatching(/^must be more than 0\.8\d+ \$, which the instance has already cost\.$/),
+          message: expect.stringMatching(/^must be more than \$0\.8\d+, which the instance has already cost\.$/),
         },
         { path: 'destroyAt', message: 'must be within the next 10 years.' },
         { path: 'destroyWhenStoppedFor', message: expect.stringMatching(/^must be more than 3[67]\d\d seconds/) },

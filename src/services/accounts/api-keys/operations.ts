@@ -21,7 +21,7 @@ type ApiKeySummary = {
 
 export function apiKeyOperations({ database }: DataDeps) {
   return {
-    /** All keys of the account, also revoked and expired ones, oldest first. */
+    /** All keys of the account, including revoked and expired ones, oldest first. */
     async list(email: string): Promise<ApiKeySummary[]> {
       const { id: accountId } = await findAccount(database, email)
       const rows = await database.rows(sql`

@@ -42,7 +42,7 @@ export function sshKeyServices({ database }: Deps) {
 
     /**
      * The keys of instances that the actor has read. Keys are a part of an instance, so they need no other permission. A
-     * virtual machine shows the keys that it was created with, also those deleted since.
+     * virtual machine shows the keys that it was created with, including those deleted since.
      */
     async byInstanceIds(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; sshKeys: SshKey[] }[]> {
       authorizeAny(actor, instanceAccessOperations)
