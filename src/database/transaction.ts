@@ -18,9 +18,7 @@ export type Transaction = {
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** Moves `at` to the time when the transaction got a lock. `at` never goes back. */
   advanceTo(until: Date): void
-  /**
-   * Calls the database's `notify` after the commit, and only then. For transactions that write due work or an event.
-   */
+  /** Calls the `notify` that `openDatabase` got after the commit, and only then. For due work and for events. */
   notifyAfterCommit(): void
 }
 

@@ -24,7 +24,7 @@ function describeError(error: unknown): Record<string, unknown> {
   return { type: name, code, message, stack }
 }
 
-/** Five letters and digits, of which no class begins with E, unlike system codes such as EPIPE. */
+/** A SQLSTATE has five digits and capital letters, and never begins with E. System codes such as EPIPE do. */
 function isSqlState(code: unknown): boolean {
   return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code)
 }

@@ -48,7 +48,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     pollAgain = true
     polling ??= startDue().finally(() => {
       polling = undefined
-      // A call between the last lease and here got a promise that leases no more.
+      // A call after the last lease got this promise, which leases nothing more: poll again for it.
       return canLease() ? poll() : undefined
     })
     return polling

@@ -187,7 +187,7 @@ function isContainerExpected({ hasRun, restart }: InstanceState): boolean {
   return hasRun && restart !== 'anew'
 }
 
-/** A container that exits while it is to stop counts as stopped and may start again, even after a refused start. */
+/** Whether a container that exited counts as stopped and may start again: it was to stop, or its start was refused. */
 function hasEndedWhileStopping({ status, refused }: InstanceState): boolean {
   return ['stopped', 'stopping', 'scheduling'].includes(status) || (status === 'loading' && refused)
 }

@@ -109,7 +109,7 @@ async function comparePlans(
 ): Promise<number[]> {
   const conditions = filter.map(([field, operator, operand]) => parseCondition(field, operator, operand) as Condition)
   const search = {
-    filter: { conditions, alternatives: [] },
+    filter: { conditions, anyOf: [] },
     pricing,
     bundled: true,
     now: Prisma.sql`${now}::timestamptz`,

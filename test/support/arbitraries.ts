@@ -59,7 +59,7 @@ export function filterArbitrary(offers: Offer[]): fc.Arbitrary<OfferFilter> {
   const { filter } = fc.letrec<{ filter: OfferFilter }>(tie => ({
     filter: fc.record({
       conditions: conditionList,
-      alternatives: fc.oneof(
+      anyOf: fc.oneof(
         { maxDepth: 2 },
         { arbitrary: fc.constant<OfferFilter[]>([]), weight: 2 },
         fc.array(tie('filter'), { minLength: 1, maxLength: 3 }),

@@ -61,7 +61,8 @@ export type Event = Position & {
 
 /**
  * A place in the order of events: by transaction, then by id. Ids alone do not suffice: PostgreSQL assigns them before
- * the commit, so a lower id may appear after a higher one was read.
+ * the commit, so a lower id may appear after a higher one was read. Id 0 is no event but a place
+ * before all events of its transaction.
  */
 export type Position = { xid: bigint; id: bigint }
 

@@ -22,8 +22,8 @@ type ListCondition = { operator: ListOperator; values: FieldValue[] }
 /** Compares one field with a value or a list. Texts are in lower case. */
 export type Condition = { field: OfferField } & (ValueCondition | ListCondition)
 
-/** Matches when every condition holds and, if there are alternatives, at least one of them matches. */
-export type OfferFilter = { conditions: Condition[]; alternatives: OfferFilter[] }
+/** Matches when every condition holds and, unless `anyOf` is empty, at least one of its filters matches. */
+export type OfferFilter = { conditions: Condition[]; anyOf: OfferFilter[] }
 
 const maxConditions = 50
 /** For a request that rents what the filter finds. A plain search ignores an empty field. */
@@ -110,17 +110,17 @@ export function checkFilter(filter: OfferFilter, found: Issue[]): OfferFilter {
 }
 
 function countConditions(filter: OfferFilter): number {
-  return filter.alternatives.reduce((sum, alternative) => sum + countConditions(alternative), filter.conditions.length)
+  return filter.anyOf.reduce((sum, alternative) => sum + countConditions(alternative), filter.conditions.length)
 }
 
 function nestingOf(filter: OfferFilter): number {
-  return filter.alternatives.reduce((deepest, alternative) => Math.max(deepest, 1 + nestingOf(alternative)), 0)
+  return filter.anyOf.reduce((deepest, alternative) => Math.max(deepest, 1 + nestingOf(alternative)), 0)
 }
 
 export function matchesFilter(offer: Offer, filter: OfferFilter): boolean {
-  const { conditions, alternatives } = filter
+  const { conditions, anyOf } = filter
   if (!conditions.every(condition => meetsCondition(fieldValueOf(offer, condition.field), condition))) return false
-  return alternatives.length === 0 || alternatives.some(alternative => matchesFilter(offer, alternative))
+  return anyOf.length === 0 || anyOf.some(alternative => matchesFilter(offer, alternative))
 }
 
 /** All values of a field have one type, so that they compare. */

@@ -60,7 +60,7 @@ export function priceOf(
   return { computeNanos, diskNanos, totalNanos, perGpuNanos: divideRounded(totalNanos, BigInt(offer.numGpus)) }
 }
 
-/** A block to list, with the columns of its offer that do not depend on other rentals. */
+/** A block to list, priced as if no GPU of the machine were rented. `planOffers` replaces the prices of bids. */
 export type Listing = {
   firstGpu: number
   numGpus: number

@@ -26,6 +26,6 @@ export function changeableFactsOf(offer: Offer): (bigint | number | boolean)[] {
 }
 
 /** Whether time alone can make an offer match the filter, or stop matching it before the offer ends. */
-export function dependsOnTime({ conditions, alternatives }: OfferFilter): boolean {
-  return conditions.some(({ field }) => field === 'availableSeconds') || alternatives.some(dependsOnTime)
+export function dependsOnTime({ conditions, anyOf }: OfferFilter): boolean {
+  return conditions.some(({ field }) => field === 'availableSeconds') || anyOf.some(dependsOnTime)
 }

@@ -23,7 +23,7 @@ const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
 
 export const InterruptibleTermsInput = builder.inputType('InterruptibleTermsInput', {
   description:
-    'Interruptible terms: a bid. A higher bid or an on-demand rental stops the instance until its bid is the highest again.',
+    'Interruptible terms: a bid. A higher bid or an on-demand rental stops the instance until its bid wins the GPUs again.',
   fields: t => ({
     bidPerHour: t.field({
       type: 'Usd',

@@ -97,7 +97,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).',
     }),
 
-    diskGb: t.field({ type: FloatFilter, description: 'Disk space of the machine that is not rented, in GB.' }),
+    diskGb: t.field({ type: FloatFilter, description: 'Unrented disk space of the machine, in GB.' }),
     diskMbps: t.field({ type: FloatFilter, description: 'Measured read bandwidth of the disk in MB/s (megabytes).' }),
     downloadMbps: t.field({ type: FloatFilter, description: 'Measured download bandwidth in Mb/s (megabits).' }),
     uploadMbps: t.field({ type: FloatFilter, description: 'Measured upload bandwidth in Mb/s (megabits).' }),
@@ -177,10 +177,10 @@ function parseFilterLevel(
     }
   }
   if (or?.length === 0) issues.push({ path: `${path}.or`, message: 'must have at least one alternative.' })
-  const alternatives = (or ?? []).map((alternative, index) =>
+  const anyOf = (or ?? []).map((alternative, index) =>
     parseFilterLevel(alternative, `${path}.or.${index}`, issues, refuseEmptyFields),
   )
-  return { conditions, alternatives }
+  return { conditions, anyOf }
 }
 
 type RawComparison = { operator: Operator; operand: unknown; path: string }

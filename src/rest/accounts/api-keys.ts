@@ -111,7 +111,9 @@ export const apiKeyRoutes: Route[] = [
       keep_instance_keys: z
         .enum(['true', 'false'])
         .optional()
-        .describe('If true, the keys of the instances that it rented work until the revoked key would have expired.'),
+        .describe(
+          'If true, the keys of instances rented with the revoked key keep working until that key would have expired.',
+        ),
     }),
     result: z.literal('Successfully Deleted API Key'),
     failures: [noSuchKey],

@@ -44,7 +44,7 @@ export const rentBody = z
     template_hash_id: text('Hash of the template to start from.'),
     label: text('Name of the instance, at most 256 characters.'),
     disk: amount('Disk size in GB, at least 8. Defaults to the size in the template, or to 8.'),
-    disk_space: amount('Alias of disk, which takes precedence.'),
+    disk_space: amount('Alias of disk. If both are sent, disk applies.'),
     runtype: z
       .enum([...modesByRuntype.keys()])
       .optional()

@@ -50,7 +50,7 @@ export const instanceListRoutes: Route[] = [
     operationId: 'listInstanceFilters',
     tag: 'Instances',
     summary: 'List filter values of instances',
-    about: "Lists each combination of status, verification and GPU model among the account's instances once.",
+    about: "Lists each distinct combination of status, verification and GPU model among the account's instances.",
     operation: 'instances.list',
     result: z.object({
       filters: z

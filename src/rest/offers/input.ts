@@ -63,7 +63,7 @@ export function parseSearch(request: Record<string, unknown>): ParsedSearch {
   }
   const limit = parseLimit(given.get('limit'), { fallback: defaultRows, maximum: maxRows }, complain)
   const columns = parseColumns(given.get('select_cols'), offerRowSchema, complain)
-  return { search: { ...search, filter: checkFilter({ conditions, alternatives: [] }, issues) }, limit, columns }
+  return { search: { ...search, filter: checkFilter({ conditions, anyOf: [] }, issues) }, limit, columns }
 }
 
 function parseQuery(q: unknown): Record<string, unknown> {

@@ -24,7 +24,8 @@ const eventColumns = columnsOf(Prisma.EventScalarFieldEnum)
 
 /**
  * Writes events and their webhook deliveries in the transaction of the change, so that none exists without the others. A
- * test event is sent only to the webhook under test.
+ * test event is sent only to the webhook under test. The commit wakes streams and the loops, which also find the work
+ * that the transaction made due.
  */
 export async function recordEvents(tx: Transaction, events: NewEvent[], at: Date): Promise<void> {
   if (events.length === 0) return

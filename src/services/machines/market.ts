@@ -110,7 +110,7 @@ export async function loadClaims(
   })
 }
 
-/** Writes the holder of each GPU, and wakes the instances that won or lost GPUs. */
+/** Writes the holder of each GPU, and makes the instances due that won or lost GPUs. */
 async function saveGrants(
   tx: Transaction,
   machine: Machine,
@@ -120,7 +120,7 @@ async function saveGrants(
 ): Promise<void> {
   const moved = claims.filter(claim => claim.holdsGpus !== granted.includes(claim))
   // Locks instances in id order, before the update of `gpus` locks them through foreign keys in any order.
-  const rows = moved.length > 0 ? await tx.rows(wakeInstancesSql(moved, at)) : []
+  const rows = moved.length > 0 ? await tx.rows(makeDueSql(moved, at)) : []
   const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
     Array.from({ length: numGpus }, (_, index) => ({ index: firstGpu + index, instanceId: String(instanceId) })),
   )
@@ -145,7 +145,7 @@ async function saveGrants(
   await recordEvents(tx, events, at)
 }
 
-function wakeInstancesSql(moved: Claim[], at: Date): Prisma.Sql {
+function makeDueSql(moved: Claim[], at: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
       SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR NO KEY UPDATE

@@ -11,10 +11,13 @@ import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { countStatement, type Slice, searchStatement } from './sql/statement.ts'
 
-/** `bundled` shows one offer for each bundle: a machine's offers with the same GPU count and price. */
+/**
+ * `bundled` shows one offer for each bundle: a machine's offers with the same GPU count and price that are all rentable,
+ * or all not rentable.
+ */
 export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
-/** A search whose order is that of the slice to find. */
-type UnorderedSearch = Omit<OfferSearch, 'order'>
+/** What a search looks for. A slice says in which order: `keys`, completed and maybe reversed. */
+type OfferQuery = Omit<OfferSearch, 'order'>
 /** An offer that the caller could not rent, and the terms of that rental. */
 type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
@@ -29,7 +32,7 @@ const allColumns = Prisma.join([
 
 export function offerReadServices(deps: DataDeps) {
   const { database } = deps
-  const find = (search: UnorderedSearch, slice: Slice) => findSlice(deps, search, slice)
+  const find = (search: OfferQuery, slice: Slice) => findSlice(deps, search, slice)
 
   return {
     /** The best offers, at most `limit` of them. */
@@ -65,7 +68,7 @@ export function offerReadServices(deps: DataDeps) {
         { field: 'rentable', operator: 'eq', value: true },
       ]
       const { pricing } = wanted
-      const search = { filter: { conditions, alternatives: [] }, order: [], pricing, bundled: true }
+      const search = { filter: { conditions, anyOf: [] }, order: [], pricing, bundled: true }
       return await findOffers(deps, search, limit)
     },
 
@@ -98,13 +101,14 @@ export async function findMachinesOfOffers(
   return rows.map(([machineId]) => machineId as number)
 }
 
-async function findSlice({ database }: DataDeps, search: UnorderedSearch, slice: Slice): Promise<Offer[]> {
+async function findSlice({ database }: DataDeps, search: OfferQuery, slice: Slice): Promise<Offer[]> {
   const rows = await database.rows(
     withoutStatementName(searchStatement({ ...search, now: database.now }, slice, allColumns)),
   )
   return rows.map(row => toOffer(row, search.pricing))
 }
 
+/** The row has `allColumns` and, last, the time of the read. */
 function toOffer(row: unknown[], pricing: Pricing): Offer {
   const [block, machine, gpuModel] = recordsOf(row, offerColumns, machineColumns, gpuModelColumns)
   const offer = block as OfferBlock

@@ -128,7 +128,7 @@ export function offerWatchServices(deps: Deps) {
 
   async function findMachineOffers(machineIds: number[]): Promise<Offer[]> {
     const conditions: Condition[] = [{ field: 'machineId', operator: 'in', values: machineIds }]
-    const wanted = { filter: { conditions, alternatives: [] }, pricing: defaultPricing, order: [], bundled: false }
+    const wanted = { filter: { conditions, anyOf: [] }, pricing: defaultPricing, order: [], bundled: false }
     return await findOffers(deps, wanted, Number.MAX_SAFE_INTEGER)
   }
 }

@@ -88,8 +88,9 @@ export function reconciliationServices({ database, secrets }: Deps) {
     },
 
     /**
-     * Updates the market for a gateway that crashed after it committed a command and before it updated the market. True
-     * if the generation of this instance has changed: the lease is then released for another pass.
+     * Updates the market when an instance holds GPUs that it does not want, or lacks GPUs that it wants: it has ended, it
+     * waits, or no update followed its last command. True if its generation has changed: the lease is then released for
+     * another pass.
      */
     async catchUpMarket({ instanceId, machineId, leasedUntil, generation }: InstanceLease): Promise<boolean> {
       await transaction(database, async tx => {

@@ -86,7 +86,7 @@ async function lockWaitingInstances(tx: Transaction, { instanceId, machineId }: 
     )) ORDER BY id FOR NO KEY UPDATE`)
 }
 
-/** Marks the GPUs as free, and wakes the instances that hold them and wait. True if a GPU was in use. */
+/** Marks the GPUs as free, and makes the instances due that hold them and wait. True if a GPU was in use. */
 async function vacateGpus(tx: Transaction, { instanceId, machineId }: InstanceLease, at: Date): Promise<boolean> {
   const freed = await tx.rows(sql`
     UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`)

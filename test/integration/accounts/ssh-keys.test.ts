@@ -339,7 +339,7 @@ describe('a container', () => {
     }
   })
 
-  it('cannot get a key of another account or a deleted one; both are not found', async () => {
+  it('cannot get a key of another account or a deleted one: neither is found', async () => {
     const id = await rentals.rent(key)
     const deleted = await registerKey(key)
     await remove(key, deleted)

@@ -131,7 +131,7 @@ describe('usage', () => {
     expect(data.viewer.usage.buckets).toHaveLength(30)
   })
 
-  it('allows the hours of a month with all groupings', async () => {
+  it('returns a month of hourly buckets with all groupings', async () => {
     const args =
       'from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00Z", bucket: HOUR, groupBy: [INSTANCE KIND API_KEY]'
     const fields = 'cost buckets { start cost groups { kind instanceId volumeId apiKeyId cost } }'

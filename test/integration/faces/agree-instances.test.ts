@@ -52,7 +52,7 @@ const updates: [status: string, body: object, input: object][] = [
 ]
 
 describe('an update over REST and GraphQL', () => {
-  it.each(updates)('does or refuses the same for an instance that is %s: %j', async (status, body, input) => {
+  it.each(updates)('has the same result or refusal for an instance that is %s: %j', async (status, body, input) => {
     const [one, other] = await rentTwins(status)
     const rest = await app.rest(key, 'PUT', `/instances/${one}/`, body)
     const graphql = await faces.mutate(key, 'updateInstance', { id: String(other), ...input })

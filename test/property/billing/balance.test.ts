@@ -175,7 +175,7 @@ describe('the credit', () => {
           now = charged.map(({ meter }) => meter)
         }
         const { creditNanos, endsAt, hasEnded } = creditStatusOf(balanceOf(now, posted, at))
-        expect({ creditNanos, endsAt, hasEnded: hasEnded }).toEqual({
+        expect({ creditNanos, endsAt, hasEnded }).toEqual({
           creditNanos: whole.creditNanos,
           endsAt: whole.endsAt,
           hasEnded: whole.hasEnded,

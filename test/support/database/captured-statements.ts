@@ -11,7 +11,7 @@ type Query = string | QueryConfig
 
 type QueryConfig = { text?: string; name?: string; values?: unknown[] }
 
-/** Every statement of this process goes through here, from Prisma and handwritten. */
+/** Every statement of this process goes through here: Prisma's and the handwritten ones. */
 const { query } = pg.Client.prototype
 pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
   const [statement, separateValues] = args as [Query, unknown]

@@ -17,7 +17,7 @@ type Command =
   | { kind: 'exit' | 'swap' | 'flip' | 'reboot' | 'recycle'; pick: number }
   | { kind: 'bid'; pick: number; bidNanos: bigint }
   | { kind: 'reconcile' }
-/** Commands that run at once, at both gateways in turn. Then the clock moves, or everything converges. */
+/** Commands that run concurrently, alternating between two gateways. Then the clock moves, and everything may converge. */
 type Turn = { commands: Command[]; advanceMs: number; isConverging: boolean }
 
 const bids = fc.integer({ min: 190, max: 500 }).map(milli => BigInt(milli) * 1_000_000n)

@@ -135,7 +135,7 @@ describe('the end of credit', () => {
     })
   })
 
-  it('is announced with its own instant after the instances have stopped', () => {
+  it('is announced once the instances have stopped, with the instant when credit ended', () => {
     const ended = { creditEndedAt: later(-2), creditStatus: endsIn(0.001), lowCreditHours: 1 }
     expect(decide({ ...ended, hasInstancesToStop: true })).toEqual({
       notes: { creditEndedAt: later(-2), lowCreditHours: 1, debtSince: null, debtWarnedAt: null },

@@ -46,7 +46,7 @@ describe('the required credit', () => {
     )
   })
 
-  it('is enough at the exact amount, and one nano-dollar less is refused with both amounts', () => {
+  it('is accepted exactly, and one nano-dollar less is refused with the available and the needed amount', () => {
     fc.assert(
       fc.property(rates, periods, (held, period) => {
         const needed = calculateRequiredCredit(held, period)

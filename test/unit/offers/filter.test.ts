@@ -74,14 +74,14 @@ describe('a condition', () => {
 
 describe('a filter', () => {
   const condition = parseCondition('numGpus', 'eq', 1) as Condition
-  const flat = (count: number) => ({ conditions: Array<Condition>(count).fill(condition), alternatives: [] })
-  const nested = (levels: number): ReturnType<typeof flat> & { alternatives: never[] } =>
-    ({ conditions: [], alternatives: levels === 0 ? [] : [nested(levels - 1)] }) as never
+  const flat = (count: number) => ({ conditions: Array<Condition>(count).fill(condition), anyOf: [] })
+  const nested = (levels: number): ReturnType<typeof flat> & { anyOf: never[] } =>
+    ({ conditions: [], anyOf: levels === 0 ? [] : [nested(levels - 1)] }) as never
 
   it('may have at most 50 conditions', () => {
     expect(() => checkFilter(flat(50), [])).not.toThrow()
     expect(() => checkFilter(flat(51), [])).toThrow('filter: has 51 conditions; at most 50 are allowed.')
-    expect(() => checkFilter({ conditions: [], alternatives: [flat(25), flat(26)] }, [])).toThrow('51 conditions')
+    expect(() => checkFilter({ conditions: [], anyOf: [flat(25), flat(26)] }, [])).toThrow('51 conditions')
   })
 
   it('may nest "or" at most three levels deep', () => {

@@ -3,7 +3,7 @@ import type { OfferFilter } from '../../../src/domain/offers/filter.ts'
 import { defaultPricing, type Offer } from '../../../src/domain/offers/offers.ts'
 import { createOfferReader, createView, limitConcurrency } from '../../../src/services/offers/reader.ts'
 
-const all: OfferFilter = { conditions: [], alternatives: [] }
+const all: OfferFilter = { conditions: [], anyOf: [] }
 
 /** A reader whose reads the test answers, with one offer for each machine. */
 function readingsOf() {
@@ -43,7 +43,7 @@ describe('the offers of changed machines', () => {
 
   it('are priced and filtered once for all streams with the same view', async () => {
     const { answers, readings } = readingsOf()
-    const filter: OfferFilter = { conditions: [{ field: 'machineId', operator: 'eq', value: 1 }], alternatives: [] }
+    const filter: OfferFilter = { conditions: [{ field: 'machineId', operator: 'eq', value: 1 }], anyOf: [] }
     const views = [filter, filter, all].map(each => createView(each, defaultPricing))
     const asking = views.map(view => readings([1, 2], view))
     await expect.poll(() => answers.length).toBe(1)

@@ -41,7 +41,7 @@ beforeEach(() => {
   }
   const deps = { feed: { subscribe }, database: { clock: { now: () => new Date(0) } } }
   const { watch } = offerWatchServices(deps as unknown as Parameters<typeof offerWatchServices>[0])
-  another = (by = actor) => watch(by, { conditions: [], alternatives: [] }, { type: 'onDemand', diskMb: 0 })
+  another = (by = actor) => watch(by, { conditions: [], anyOf: [] }, { type: 'onDemand', diskMb: 0 })
 })
 
 it('refuses another stream while those of the account remember too many offers together', async () => {

@@ -112,7 +112,7 @@ function endWarnings({ createdAt, endsAt, announcedAt }: PolicyFacts): PolicyAct
   return [{ at: warnAtMs < createdAt.getTime() ? createdAt : new Date(warnAtMs), kind: 'announce' }]
 }
 
-/** Since when the instance neither runs nor is to run; null while it does either. */
+/** When the instance last came to rest: created, stopped, or ended. Null while it runs, changes its state, or should run. */
 export function stoppedSince({
   status,
   targetState,

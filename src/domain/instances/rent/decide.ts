@@ -23,7 +23,7 @@ export type RentInput = {
   offerId: bigint
   terms: RentalTerms
   launch: LaunchInput
-  /** The hash of a template to begin with. */
+  /** The hash of the template to start from. */
   templateHash?: string | undefined
   policy?: PolicyInput | undefined
   /** Refuse a rental that could not start at once, instead of letting it wait. */
@@ -176,7 +176,7 @@ export function rentalRate(machine: Machine, launch: Launch, computeNanos: bigin
   return diskNanos + volumesNanos + (launch.targetState === 'running' ? computeNanos : 0n)
 }
 
-/** What a rental adds to the holdings of its account. GPUs count at once, although they cost only while it runs. */
+/** What a rental adds to the holdings of its account. GPUs of an instance that is to run count before they cost anything. */
 export function rentalHoldings(machine: Machine, launch: Launch, computeNanos: bigint): Holdings {
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
   const runs = launch.targetState === 'running'

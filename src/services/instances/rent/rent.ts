@@ -46,8 +46,12 @@ export function rentServices(deps: Deps) {
      */
     async rent(actor: Actor, input: RentInput, renterKey?: string, batch?: IdempotentRequest): Promise<Rental> {
       authorize(actor, 'instances.rent', { offerId: Number(input.offerId) })
-      const idempotencyKey = batch ? itemKey(deps, batch, String(input.offerId)) : renterKey
-      const request = { operation: 'instances.rent', input: canonicalRequest(input), idempotencyKey } as const
+      const requestKey = batch ? itemKey(deps, batch, String(input.offerId)) : renterKey
+      const request = {
+        operation: 'instances.rent',
+        input: canonicalRequest(input),
+        idempotencyKey: requestKey,
+      } as const
       const renting = runIdempotent(deps, actor, request, async tx => {
         if (batch) await reserveBatchKey(tx, deps, actor, batch)
         return await rentInTransaction(tx, deps, actor, { input, renterKey })

@@ -35,8 +35,8 @@ type DecidedRental = {
 }
 
 /**
- * Inserts the instance with its ports and volumes, and withdraws the offer. The caller adds GPUs and meters. `machineAfter`
- * has the capacity that is left.
+ * Inserts the instance with its ports and volumes, and withdraws the offer. The caller then updates the market, which
+ * may grant the GPUs, and opens the meters. `machineAfter` is the machine with the capacity that is left.
  */
 export async function saveRental(
   tx: Transaction,

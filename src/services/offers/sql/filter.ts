@@ -7,13 +7,13 @@ const { sql, join, raw } = Prisma
 
 /** The filter as conditions that must all be true. */
 export function filterSql(filter: OfferFilter, context: ColumnContext): Prisma.Sql[] {
-  const { conditions, alternatives } = filter
+  const { conditions, anyOf } = filter
   const all = conditions.map(condition => conditionSql(condition, context))
-  if (alternatives.length === 0) return all
+  if (anyOf.length === 0) return all
   return [
     ...all,
     sql`(${join(
-      alternatives.map(alternative => andSql(filterSql(alternative, context))),
+      anyOf.map(alternative => andSql(filterSql(alternative, context))),
       ' OR ',
     )})`,
   ]

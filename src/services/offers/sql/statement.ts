@@ -1,5 +1,6 @@
-// The search statement. A kind of offer is a GPU model and count. An index has up to four ranges for each kind:
-// verified or not, rentable or not. The statement reads the front of each range that can match, and merges the fronts.
+// The search statement. A kind of offer is a GPU model and count. The search indexes
+// (offers_by_price, offers_by_bid, offers_by_score: see the first migration) begin with rentable, verified, model and
+// count, so each has up to four ranges for a kind: verified or not, rentable or not. The statement reads the front of each range that can match, and merges the fronts.
 // PostgreSQL checks filters on indexed columns in the index, without visiting rows. At a million offers, a plain query
 // is hundreds of times slower.
 
@@ -19,7 +20,7 @@ type Search = { filter: OfferFilter; pricing: Pricing; bundled: boolean; now: Pr
 /** `limit` rows in the order of `keys`, from the first or from after a position. */
 export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: number }
 
-/** Reads `columns` of the offers in the slice. */
+/** Reads `columns` of the offers in the slice and, last, the time of the read. */
 export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sql): Prisma.Sql {
   const order = positionOrderSql(slice)
   return sql`
@@ -124,16 +125,16 @@ function fromIndexRangeSql(withMachine: boolean): Prisma.Sql {
 }
 
 function usesMachine(search: Search, keys: OrderKey[]): boolean {
-  const inFilter = ({ conditions, alternatives }: OfferFilter): boolean =>
-    [...conditions, ...keys].some(({ field }) => columnOf(field, search).scope === 'machine') ||
-    alternatives.some(inFilter)
+  const inFilter = ({ conditions, anyOf }: OfferFilter): boolean =>
+    [...conditions, ...keys].some(({ field }) => columnOf(field, search).scope === 'machine') || anyOf.some(inFilter)
   return inFilter(search.filter)
 }
 
 /**
  * Bounds an index range for a disk of another size. The index has the order of prices with the default disk, and
- * another disk shifts each price by `low` to `high`. The first `limit` offers in index order are as many as the page
- * needs, so their worst price bounds the page. Offers beyond that bound by more than the shift are not read.
+ * another disk shifts each price by `low` to `high`. `worst` is the worst shifted price of the first `limit` offers in index
+ * order: no offer of the page is worse. Ascending, an offer can be on the page only if its stored price + `low` is at most
+ * `worst`; descending, only if its stored price + `high` is at least `worst`.
  */
 function priceBoundsSql(search: Search, { limit }: Slice, fromMatching: Prisma.Sql, withinKind: OrderKey[]) {
   const { pricing } = search
