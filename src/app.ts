@@ -4,7 +4,7 @@ import { openDatabase } from './database/client.ts'
 import { updateEpoch } from './database/epoch.ts'
 import { locks, withLock } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
-import { retryUnanswered } from './database/retry.ts'
+import { retryUncertain } from './database/retry.ts'
 import { transaction } from './database/transaction.ts'
 import { createWakeUps } from './database/wake-ups.ts'
 import { monitorWrites } from './database/write-monitor.ts'
@@ -206,15 +206,15 @@ export function createApp(options: AppOptions): App {
     async start() {
       const demo = await withLock(databaseUrl, locks.migration, async () => {
         const secretCheck = createSecretCheck(deps)
-        const applied = await migrate(databaseUrl, () => retryUnanswered(secretCheck.verify))
-        await retryUnanswered(secretCheck.save)
+        const applied = await migrate(databaseUrl, () => retryUncertain(secretCheck.verify))
+        await retryUncertain(secretCheck.save)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
         if (await updateEpoch(databaseUrl))
           log.warn('The database moved to another cluster. Event cursors have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
-      await retryUnanswered(readClock)
+      await retryUncertain(readClock)
       phase = 'ready'
       return demo
     },

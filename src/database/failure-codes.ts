@@ -2,23 +2,23 @@
 // need an operator.
 
 /**
- * `unanswered`: the database was not reached, did not answer in time, or could not end the transaction.
+ * `uncertain`: the database was not reached, did not answer in time, or gave up. The request may have changed something.
  * `refused`: the server cannot run the statement now, and rolled back the transaction.
  * `unstorable`: a value in the request fits no column, so the row that it names cannot exist.
  */
-export type FailureKind = 'unanswered' | 'refused' | 'unstorable'
+export type FailureKind = 'uncertain' | 'refused' | 'unstorable'
 
 /** PostgreSQL's error classes: the first two characters of a SQLSTATE. */
 const kindsByClass: Record<string, FailureKind> = {
   // The connection failed, or a pooler reports that it did.
-  '08': 'unanswered',
+  '08': 'uncertain',
   // The password or the database name is wrong for now, as during a restore or a password change.
-  '28': 'unanswered',
-  '3D': 'unanswered',
+  '28': 'uncertain',
+  '3D': 'uncertain',
   // No disk space, no memory, no connections, or a limit that the operator set.
   '53': 'refused',
   // The server stops, restarts or is promoted, or an operator or a timeout canceled the statement.
-  '57': 'unanswered',
+  '57': 'uncertain',
 }
 
 /** Codes that differ from their class, or whose class is not listed. */
@@ -28,27 +28,27 @@ const kindsByCode: Record<string, FailureKind | undefined> = {
   // A standby: since a failover, another server accepts the writes.
   '25006': 'refused',
   // The transaction was idle for too long, or lasted too long.
-  ...{ '25P03': 'unanswered', '25P04': 'unanswered' },
+  ...{ '25P03': 'uncertain', '25P04': 'uncertain' },
   // Conflicts after the last retry, and a connection lost during a statement. Not 40002: a constraint failed. PostgreSQL
   // rolls back after a conflict, but an earlier transaction of the same request may have committed.
-  ...{ '40001': 'unanswered', '40003': 'unanswered', '40P01': 'unanswered' },
+  ...{ '40001': 'uncertain', '40003': 'uncertain', '40P01': 'uncertain' },
   // The lock timeout passed. As after a conflict, an earlier transaction may have committed.
-  '55P03': 'unanswered',
+  '55P03': 'uncertain',
   // No connection is free for this role.
-  '53300': 'unanswered',
+  '53300': 'uncertain',
   // The disk or the operating system failed. Not 58P01 or 58P02: a missing or duplicate file does not mend itself.
   ...{ '58000': 'refused', '58030': 'refused' },
   // Prisma: unreachable, timeout, closed, no free connection, transaction not started or too long, conflict, too many
   // connections.
-  ...{ P1001: 'unanswered', P1002: 'unanswered', P1008: 'unanswered', P1017: 'unanswered' },
-  ...{ P2024: 'unanswered', P2028: 'unanswered', P2034: 'unanswered', P2037: 'unanswered' },
+  ...{ P1001: 'uncertain', P1002: 'uncertain', P1008: 'uncertain', P1017: 'uncertain' },
+  ...{ P2024: 'uncertain', P2028: 'uncertain', P2034: 'uncertain', P2037: 'uncertain' },
   P2020: 'unstorable',
   // Sockets.
-  ...{ ECONNREFUSED: 'unanswered', ECONNRESET: 'unanswered', ECONNABORTED: 'unanswered', EPIPE: 'unanswered' },
-  ...{ ETIMEDOUT: 'unanswered', ENOTFOUND: 'unanswered', EAI_AGAIN: 'unanswered', EHOSTUNREACH: 'unanswered' },
-  ...{ ENETUNREACH: 'unanswered', ENETDOWN: 'unanswered', EHOSTDOWN: 'unanswered', EADDRNOTAVAIL: 'unanswered' },
+  ...{ ECONNREFUSED: 'uncertain', ECONNRESET: 'uncertain', ECONNABORTED: 'uncertain', EPIPE: 'uncertain' },
+  ...{ ETIMEDOUT: 'uncertain', ENOTFOUND: 'uncertain', EAI_AGAIN: 'uncertain', EHOSTUNREACH: 'uncertain' },
+  ...{ ENETUNREACH: 'uncertain', ENETDOWN: 'uncertain', EHOSTDOWN: 'uncertain', EADDRNOTAVAIL: 'uncertain' },
   // The gateway has no free file descriptor for a connection.
-  ...{ EMFILE: 'unanswered', ENFILE: 'unanswered' },
+  ...{ EMFILE: 'uncertain', ENFILE: 'uncertain' },
 }
 
 /** Errors of the driver that have no code. */
@@ -60,7 +60,7 @@ export function failureKindOf(error: unknown): FailureKind | undefined {
   const kinds = errorCodesOf(error).map(failureKindOfCode)
   // Prisma gives every failed statement the same code. The driver's code, further in, is more precise.
   const kind = kinds.find(meaning => meaning === 'refused') ?? kinds.find(meaning => meaning !== undefined)
-  return kind ?? (error instanceof Error && lostConnectionPattern.test(error.message) ? 'unanswered' : undefined)
+  return kind ?? (error instanceof Error && lostConnectionPattern.test(error.message) ? 'uncertain' : undefined)
 }
 
 export function failureKindOfCode(code: string): FailureKind | undefined {

@@ -5,12 +5,12 @@ const maxAttempts = 4
 const pauseMs = 100
 
 /** Retries idempotent work a few times if the database did not answer, such as after a lost connection. */
-export async function retryUnanswered<T>(work: () => Promise<T>): Promise<T> {
+export async function retryUncertain<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      if (attempt === maxAttempts || failureKindOf(error) !== 'unanswered') throw error
+      if (attempt === maxAttempts || failureKindOf(error) !== 'uncertain') throw error
     }
     await sleep(pauseMs)
   }

@@ -22,7 +22,7 @@ export type Transaction = {
   notifyAfterCommit(): void
 }
 
-/** Failures after which the server confirmed the rollback of the whole transaction. */
+/** Errors of transactions that the server refused to write, and so rolled back, as with a full disk or on a standby. */
 const rolledBack = new WeakSet<object>()
 export function isRolledBack(failure: object): boolean {
   return rolledBack.has(failure)

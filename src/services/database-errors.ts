@@ -6,7 +6,7 @@ import { DomainError } from '../domain/errors.ts'
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof DomainError || !(error instanceof Error)) return error
   switch (failureKindOf(error)) {
-    case 'unanswered':
+    case 'uncertain':
       return new DomainError('UNAVAILABLE', 'The database did not answer in time. Try again in a moment.', {
         undone: false,
       })

@@ -55,7 +55,7 @@ export async function runIdempotent<Kept extends JsonResult>(
     await checkPermission(tx)
     if (!isFirst) {
       const kept = await findResult<Kept>(deps, tx, actor, key, hash)
-      // The key was reserved a moment ago, but has expired since.
+      // The earlier result expired between `reserveKey` and this read. A retry runs as the first request.
       if (kept === undefined) throw idempotencyInProgress()
       return { result: kept, replayed: true }
     }

@@ -15,8 +15,8 @@ export type VolumeOffer = {
 }
 
 /**
- * The fields that a search for storage can filter by. Each is a field of searches for GPUs that an offer of storage shows
- * over REST, or `gpuName`. REST ignores conditions on other fields, since clients send the same filters to both searches.
+ * The fields that volume offers can be filtered by: the `OfferField`s that REST shows of a volume offer, and `gpuName`.
+ * REST ignores conditions on other fields, since clients send the same filters to both searches.
  */
 const volumeOfferFields = [
   'machineId',

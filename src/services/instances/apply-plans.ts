@@ -160,7 +160,7 @@ export async function updateMarkets({ database, log }: MarketDeps, machineIds: n
       })
     } catch (error) {
       const meaning = failureKindOf(error)
-      const level = meaning === 'unanswered' || meaning === 'refused' ? 'warn' : 'error'
+      const level = meaning === 'uncertain' || meaning === 'refused' ? 'warn' : 'error'
       log[level]({ err: error, machineId }, 'A market was not updated. The next pass over its instances updates it.')
     }
   }

@@ -76,10 +76,10 @@ export function volumeOfferServices({ database }: DataDeps) {
   }
 
   return {
-    /** A page of storage offers. */
+    /** A page of volume offers. */
     pageOffers: page,
 
-    /** The first `limit` storage offers. */
+    /** The first `limit` volume offers. */
     async searchOffers(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
       authorize(actor, 'volumes.search')
       const { order, sizeGb } = search

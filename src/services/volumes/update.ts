@@ -27,7 +27,7 @@ import { findVolumes } from './volumes.ts'
 const { sql } = Prisma
 
 type VolumeInput = {
-  /** The machine of the storage offer. */
+  /** The machine of the volume offer. */
   machineId: number
   sizeGb: number
   name?: string | undefined

@@ -8,36 +8,36 @@ const wrappedError = (code: string) =>
   Object.assign(new Error('secret'), { code: 'P2010', meta: { driverAdapterError: { cause: { originalCode: code } } } })
 
 /** The codes of failures that may pass, with their kind. */
-const transientCodes: [code: string, when: string, meaning: 'unanswered' | 'refused'][] = [
-  ['08000', 'the connection failed', 'unanswered'],
-  ['08001', 'the client could not connect', 'unanswered'],
-  ['08003', 'the connection is gone', 'unanswered'],
-  ['08004', 'the server rejected the connection', 'unanswered'],
-  ['08006', 'the connection broke', 'unanswered'],
-  ['08007', 'the outcome of a transaction is unknown', 'unanswered'],
-  ['08P01', 'a pooler ended the connection', 'unanswered'],
+const transientCodes: [code: string, when: string, meaning: 'uncertain' | 'refused'][] = [
+  ['08000', 'the connection failed', 'uncertain'],
+  ['08001', 'the client could not connect', 'uncertain'],
+  ['08003', 'the connection is gone', 'uncertain'],
+  ['08004', 'the server rejected the connection', 'uncertain'],
+  ['08006', 'the connection broke', 'uncertain'],
+  ['08007', 'the outcome of a transaction is unknown', 'uncertain'],
+  ['08P01', 'a pooler ended the connection', 'uncertain'],
   ['25006', 'the server is a standby', 'refused'],
-  ['25P03', 'the gateway was idle in a transaction for too long', 'unanswered'],
-  ['25P04', 'a transaction lasted too long', 'unanswered'],
-  ['28000', 'the role may not connect for now', 'unanswered'],
-  ['28P01', 'the password was changed', 'unanswered'],
-  ['3D000', 'the database is being restored', 'unanswered'],
-  ['40001', 'a transaction could not be serialized', 'unanswered'],
-  ['40003', 'the outcome of a statement is unknown', 'unanswered'],
-  ['40P01', 'transactions deadlocked', 'unanswered'],
+  ['25P03', 'the gateway was idle in a transaction for too long', 'uncertain'],
+  ['25P04', 'a transaction lasted too long', 'uncertain'],
+  ['28000', 'the role may not connect for now', 'uncertain'],
+  ['28P01', 'the password was changed', 'uncertain'],
+  ['3D000', 'the database is being restored', 'uncertain'],
+  ['40001', 'a transaction could not be serialized', 'uncertain'],
+  ['40003', 'the outcome of a statement is unknown', 'uncertain'],
+  ['40P01', 'transactions deadlocked', 'uncertain'],
   ['53000', 'resources are exhausted', 'refused'],
   ['53100', 'the disk is full', 'refused'],
   ['53200', 'memory is exhausted', 'refused'],
-  ['53300', 'no connection is free', 'unanswered'],
+  ['53300', 'no connection is free', 'uncertain'],
   ['53400', 'a configured limit is reached', 'refused'],
-  ['55P03', 'the lock timeout passed', 'unanswered'],
-  ['57000', 'an operator intervened', 'unanswered'],
-  ['57014', 'a statement was canceled', 'unanswered'],
-  ['57P01', 'the server shuts down', 'unanswered'],
-  ['57P02', 'the server crashed', 'unanswered'],
-  ['57P03', 'the server starts', 'unanswered'],
-  ['57P04', 'the database was dropped to be restored', 'unanswered'],
-  ['57P05', 'a session was idle for too long', 'unanswered'],
+  ['55P03', 'the lock timeout passed', 'uncertain'],
+  ['57000', 'an operator intervened', 'uncertain'],
+  ['57014', 'a statement was canceled', 'uncertain'],
+  ['57P01', 'the server shuts down', 'uncertain'],
+  ['57P02', 'the server crashed', 'uncertain'],
+  ['57P03', 'the server starts', 'uncertain'],
+  ['57P04', 'the database was dropped to be restored', 'uncertain'],
+  ['57P05', 'a session was idle for too long', 'uncertain'],
   ['58000', 'the operating system failed', 'refused'],
   ['58030', 'the disk failed', 'refused'],
   ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2034', 'P2037'].map(prismaError),
@@ -45,10 +45,10 @@ const transientCodes: [code: string, when: string, meaning: 'unanswered' | 'refu
   ...['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE'].map(socketError),
 ]
 function prismaError(code: string): (typeof transientCodes)[number] {
-  return [code, 'Prisma lost the database', 'unanswered']
+  return [code, 'Prisma lost the database', 'uncertain']
 }
 function socketError(code: string): (typeof transientCodes)[number] {
-  return [code, 'the socket failed', 'unanswered']
+  return [code, 'the socket failed', 'uncertain']
 }
 
 /** Codes that a retry cannot help: bugs, corruption, and faults that an operator must repair. */
@@ -60,7 +60,7 @@ const permanentCodes = [
 describe('a failure of the database', () => {
   it.each(transientCodes)('with code %s (%s) asks the caller to try again', (code, _when, meaning) => {
     const message = {
-      unanswered: 'The database did not answer in time. Try again in a moment.',
+      uncertain: 'The database did not answer in time. Try again in a moment.',
       refused: 'The database cannot do this now. Try again in a moment.',
     }[meaning]
     for (const error of [errorWithCode(code), wrappedError(code)])

@@ -133,6 +133,7 @@ function bidIssues({ terms }: RentInput): Issue[] {
   return issue ? [issue] : []
 }
 
+/** For quotes. A rental replaces it with `explainUnavailableOffer`, which fills in the details. */
 export function offerUnavailable({ offerId }: RentInput): DomainError<'OFFER_UNAVAILABLE'> {
   const details = { instanceId: null, alternatives: [], cancelUnavailable: false }
   return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`, details)

@@ -41,8 +41,8 @@ export function rentServices(deps: Deps) {
   return {
     /**
      * Rents an offer in one transaction: either the instance exists and the offer is withdrawn, or nothing changes.
-     * `renterKey` is the idempotency key that the renter sent. It is kept on the instance, so that the renter can look it
-     * up. With a `batch`, it belongs to the whole batch, and each item has an idempotency key of its own.
+     * `renterKey` is the idempotency key that the renter sent. The instance stores it, so that the renter can find the
+     * instance by the key. With a `batch`, the key belongs to the whole batch, and each item runs under an `itemKey`.
      */
     async rent(actor: Actor, input: RentInput, renterKey?: string, batch?: IdempotentRequest): Promise<Rental> {
       authorize(actor, 'instances.rent', { offerId: Number(input.offerId) })

@@ -67,7 +67,7 @@ type ContextualField =
   | 'dlperfPerDollar'
 
 const ofKind = (text: string): Column => ({ scope: 'kind', sql: raw(text) })
-/** For a column of `offers`. A fact of the machine is one only if `offerRowsOf` copies it. */
+/** For a column of `offers`, which has only those facts of the machine that `offerRowsOf` (machines/market.ts) copies. */
 const ofOffer = (text: string): Column => ({ scope: 'offer', sql: raw(text) })
 /** For all other facts of the machine. */
 const ofMachine = (text: string): Column => ({ scope: 'machine', sql: raw(text) })
