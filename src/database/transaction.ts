@@ -22,7 +22,7 @@ export type Transaction = {
   notifyAfterCommit(): void
 }
 
-/** Errors of transactions that the server refused to write, and so rolled back, as with a full disk or on a standby. */
+/** Errors of transactions that the server rolled back because it could not write, such as on a full disk or a standby. */
 const rolledBack = new WeakSet<object>()
 export function isRolledBack(failure: object): boolean {
   return rolledBack.has(failure)

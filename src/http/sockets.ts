@@ -84,7 +84,7 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
             // The client may have sent this before it read the close. It gets no answer.
             if (socket.readyState !== socket.OPEN) return
             read(isBinary ? '' : String(data)).catch((error: unknown) => {
-              socketLog.error({ err: error }, 'A message failed.')
+              socketLog.error({ err: error }, 'Handling a WebSocket message failed.')
               socket.close(4500, 'Internal server error')
             })
           }),
@@ -101,7 +101,7 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
       open.delete(socket)
       socketLog.info({ code, ms: Math.round(performance.now() - start) }, 'websocket')
       onClose(code, String(reason)).catch((error: unknown) =>
-        socketLog.error({ err: error }, 'A socket was not closed.'),
+        socketLog.error({ err: error }, 'Cleaning up after a closed WebSocket failed.'),
       )
     })
   }

@@ -259,7 +259,7 @@ describe('a gateway on a new data folder', () => {
     expect(isDatabaseRunning()).toBe(false)
   })
 
-  it('is not needed by a command, which names the data folder', async () => {
+  it('is not needed by a command, which prints the data folder that it works on', async () => {
     const command = spawnProgram('src/cli.ts', ['account', 'list'], env)
     expect([await command.exit, command.errors()]).toEqual([0, `Working on the data folder ${dataDir}.\n`])
     expect(isDatabaseRunning()).toBe(false)

@@ -89,7 +89,7 @@ const largeReads: SearchCase[] = [
 ]
 
 describe(`a search among the offers of ${sizes.join(' and of ')} machines`, () => {
-  it.each(cases)('for %s reads about as many pages in both', async (...[what, ...search]) => {
+  it.each(cases)('for %s reads about the same number of pages in both', async (...[what, ...search]) => {
     const [pagesInSmall = 0, pagesInLarge = 0] = await comparePlans(what, ...search)
     // A small market fills some pages only partly.
     expect(pagesInLarge / pagesInSmall).toBeLessThan(3)

@@ -100,7 +100,7 @@ const neverMs = BigInt(Date.UTC(10_000, 0))
 
 /**
  * The last millisecond that the credit pays for if nothing changes. Null when nothing costs anything, or the end is
- * later than any date. GPUs are not charged after it: the renter does not pay for a gateway that notices late.
+ * after the year 9999. GPUs are not charged after the end: the renter does not pay for a gateway that notices late.
  */
 export function calculateCreditEnd(balance: Balance): Date | null {
   let ms = BigInt(balance.meteredAt.getTime())

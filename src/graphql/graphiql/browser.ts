@@ -1,8 +1,9 @@
 // Scripts that run in the browser around GraphiQL. They are part of the bundle, so the page needs no inline script.
 
 /**
- * Runs before GraphiQL. The browser stores the tabs with their headers. After a restart on new data their key is invalid,
- * so the script clears them. It also restores the active tab as the last edited one: GraphiQL would add an empty tab.
+ * Runs before GraphiQL. The browser stores the tabs with their headers. After a restart on new data the key in those
+ * headers is invalid, so the script clears the storage. It also stores the active tab as the last edited one; otherwise
+ * GraphiQL adds an empty tab.
  */
 export const setupScript = `
 const berthPage = JSON.parse(document.getElementById('berth').textContent)

@@ -48,7 +48,7 @@ export function parseVolumeSearch(body: Record<string, unknown>): { search: Volu
     condition.field === 'id' ? { ...condition, field: 'machineId' as const } : condition,
   )
   const terms = { conditions: conditions.filter(isVolumeOfferCondition), sizeGb: search.pricing.diskMb / 1000 }
-  // Clients send the order of a search for offers. Fields that storage does not have are ignored.
+  // Clients send the same order as for an offer search. Fields that storage offers do not have are ignored.
   const table = { fields: orderFields, lenient: true, path: 'order' }
   const [first = cheapestFirst] = collectIssues(complain => parseOrder(order, table, complain))
   return { search: { ...terms, order: first }, limit }

@@ -133,7 +133,7 @@ describe('a key that is deleted', () => {
   })
 })
 
-describe('a key that is replaced', () => {
+describe('a key to replace', () => {
   const replace = (actor: Actor, id: number, text: string) =>
     gateway.services.sshKeys.replace(actor, id, aPublicKey(text))
 
@@ -200,7 +200,7 @@ describe('a key that is replaced', () => {
     expect(await generationOf(id)).toBe(before + 1)
   })
 
-  it('is not replaced when it is being deleted', async () => {
+  it('cannot be replaced while it is being deleted', async () => {
     const { actor, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     const replacing = whileDeleting(sshKey, () => replace(actor, sshKey, 'too late'))

@@ -107,7 +107,7 @@ const postAll = (at?: Date) => withLockedAccount((tx, account) => chargeMeters(t
 const balance = () => readBalance(gateway.database, actor.accountId, clock.now())
 const credit = async () => creditStatusOf(await balance()).creditNanos
 
-/** Records the end of GPUs, as the market does without the lock of the account. */
+/** Records when the GPU meter ends. Like the market, it does not lock the account. */
 async function endLater(id: bigint, at: Date): Promise<void> {
   await gateway.sql(
     `INSERT INTO meter_ends (meter_id, account_id, at)

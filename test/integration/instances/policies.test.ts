@@ -394,7 +394,7 @@ describe('destruction', () => {
     expect(await policies.read(id)).toMatchObject(destroyed)
   })
 
-  it('does not happen while the instance runs', async () => {
+  it('does not happen by destroyWhenStoppedFor while the instance runs', async () => {
     const id = await policies.run({ destroyWhenStoppedFor: 60 })
     await passHours(5)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })

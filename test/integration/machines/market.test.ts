@@ -58,7 +58,7 @@ describe('a drained machine', () => {
     await gateway.rent(actor, before[0]?.id as bigint)
   })
 
-  it('lists blocks that become free only after it is resumed, and behind its older offers', async () => {
+  it('lists no block that becomes free until it is resumed, and then behind its older offers', async () => {
     await newMachine()
     const offerId = await offerOf(0)
     const { id: instanceId } = await gateway.rent(actor, offerId)

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from '../seeded-random.ts'
 
-/** The answer that an account got to a command. */
+/** A command that an account sent, and its outcome. */
 export type CommandRecord = {
   accountId: number
   instanceId: bigint | undefined

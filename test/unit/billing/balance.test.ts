@@ -176,7 +176,7 @@ describe('the end of credit', () => {
     expect(calculateCreditEnd(aBalance(late))).toEqual(later(2 * hour))
   })
 
-  it('never comes when it is later than any date', () => {
+  it('never comes when it is after the year 9999', () => {
     const rich = { postedNanos: 999_999_999n * dollar, ...nothing, computeRateNanos: 1_000_000n }
     expect(calculateCreditEnd(aBalance(rich))).toBeNull()
     expect(creditStatusOf(aBalance(rich))).toMatchObject({ endsAt: null, hasEnded: false })

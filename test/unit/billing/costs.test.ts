@@ -69,7 +69,7 @@ describe('the runway', () => {
     expect(runwayAfterAdding({ ...balance, at: hours(30) }, { computeNanos: 1n, diskNanos: 0n })).toBe(0)
   })
 
-  it('is null when it is longer than any date', () => {
+  it('is null when the credit would last past the year 9999', () => {
     const tiny = { ...balance, computeRateNanos: 1n, computeOrigin: BigInt(start), postedNanos: 10n ** 17n }
     expect(runwayAfterAdding(tiny, { computeNanos: 0n, diskNanos: 0n })).toBeNull()
     expect(creditStatusOf(tiny)).toMatchObject({ endsAt: null, hasEnded: false, costPerHourNanos: 1n })

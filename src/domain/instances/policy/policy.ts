@@ -121,7 +121,7 @@ export function stoppedSince({
 }: Pick<PolicyFacts, 'status' | 'targetState' | 'statusChangedAt' | 'claimedAt'>): Date | null {
   if (isFinal(status)) return statusChangedAt
   if (targetState === 'running' || (status !== 'stopped' && status !== 'created')) return null
-  // A start and a stop between two passes leave the status unchanged, but the time stopped begins again.
+  // A start and a stop between two passes leave the status unchanged, but the stopped time starts over.
   return claimedAt > statusChangedAt ? claimedAt : statusChangedAt
 }
 
