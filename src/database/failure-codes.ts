@@ -1,5 +1,5 @@
-// Classifies the error codes of failures that may pass, from PostgreSQL, Prisma and sockets. All others are bugs or
-// need an operator.
+// Classifies failures of PostgreSQL, Prisma and sockets that are no bug: those that may go away, and values that no column
+// can store.
 
 /**
  * `uncertain`: the database was not reached, did not answer in time, or gave up. The request may have changed something.
@@ -55,7 +55,7 @@ const kindsByCode: Record<string, FailureKind | undefined> = {
 const lostConnectionPattern =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
 
-/** The kind of a database failure; undefined for a failure that does not pass, which the faces log and mask. */
+/** The kind of a database failure; undefined for any other failure, which the faces log and mask. */
 export function failureKindOf(error: unknown): FailureKind | undefined {
   const kinds = errorCodesOf(error).map(failureKindOfCode)
   // Prisma gives every failed statement the same code. The driver's code, further in, is more precise.

@@ -18,7 +18,10 @@ export type Transaction = {
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** Moves `at` to the time when the transaction got a lock. `at` never goes back. */
   advanceTo(until: Date): void
-  /** Calls the `notify` that `openDatabase` got after the commit, and only then. For due work and for events. */
+  /**
+   * After the commit, and only then, calls the `notify` that was passed to `openDatabase`: in app.ts it wakes the loops and
+   * the streams. For transactions that write due work or events.
+   */
   notifyAfterCommit(): void
 }
 

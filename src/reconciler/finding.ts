@@ -7,7 +7,7 @@ import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import { isUnconfirmed } from './confirmation.ts'
 import type { InstanceState, Plan, TimeLimits } from './plan.ts'
 
-/** Time to the next pass while a container changes, unless the provider expects an instant. */
+/** Time to the next pass while a container changes, if the provider does not say when it expects the next state. */
 const changingPassMs = 2_000
 /** Time to the next pass while a container runs, since it may exit. */
 const runningPassMs = 60_000

@@ -87,7 +87,7 @@ function planUnreachable(
   { offlineGraceMs }: TimeLimits,
 ): Plan {
   if (destroyed || isFinal(status)) return { step: null, status, settled: false }
-  // The reason must keep that the machine refused a step: see `hasEndedWhileStopping`.
+  // The reason must keep that the machine refused a step: see `canStartAfterExit`.
   const reason = status === 'loading' && refused ? machineError : hostUnreachable
   if (unreachableMs < offlineGraceMs) return { step: null, status, reason, settled: false }
   return { step: null, status: 'offline', reason: hostOffline(unreachableMs), settled: false }
@@ -131,7 +131,7 @@ function planRecycle(instance: InstanceState, { state }: ReachableObserved, stop
 
 function planReboot({ status }: InstanceState, { state }: ReachableObserved, stopping: Plan): Plan | undefined {
   if (state === 'absent' || state === 'failed') return undefined
-  // Recorded as stopping if it was running: if the container exits now, `hasEndedWhileStopping` must hold.
+  // Recorded as stopping if it was running: if the container exits now, `canStartAfterExit` must hold.
   return { ...stopping, status: status === 'running' ? 'stopping' : status, restart: null }
 }
 
@@ -163,7 +163,7 @@ function planRunning(instance: InstanceState, observed: ReachableObserved, limit
       if (hasStopTimedOut(instance, limits)) return timedOutPlan(limits)
       return { step: null, status: 'stopping', reason: restarting, settled: false }
     case 'exited':
-      return hasEndedWhileStopping(instance) ? startOrTimeOut(observed) : endedPlan('exited', exited(observed.exitCode))
+      return canStartAfterExit(instance) ? startOrTimeOut(observed) : endedPlan('exited', exited(observed.exitCode))
     case 'failed':
       return endedPlan('exited', observed)
   }
@@ -188,7 +188,7 @@ function isContainerExpected({ hasRun, restart }: InstanceState): boolean {
 }
 
 /** Whether a container that exited counts as stopped and may start again: it was to stop, or its start was refused. */
-function hasEndedWhileStopping({ status, refused }: InstanceState): boolean {
+function canStartAfterExit({ status, refused }: InstanceState): boolean {
   return ['stopped', 'stopping', 'scheduling'].includes(status) || (status === 'loading' && refused)
 }
 

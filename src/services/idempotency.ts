@@ -155,8 +155,8 @@ async function findResult<Kept extends JsonResult>(
     FROM idempotency_keys i
     WHERE i.account_id = ${accountId} AND i.key = ${key} AND i.created_at > ${keyExpirySql(from.now)}`)
   if (!row) return undefined
-  const [firstApiKeyId, firstHash, result, isKeyValid] = row as [number | null, Buffer, Buffer, boolean]
-  if (!isKeyValid) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+  const [firstApiKeyId, firstHash, result, isApiKeyValid] = row as [number | null, Buffer, Buffer, boolean]
+  if (!isApiKeyValid) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
   if (firstApiKeyId === apiKeyId && firstHash.equals(hash)) return openJson<Kept>(secrets, result)
   const message =
     'This idempotency key was used in the last 24 hours for another request. Send a new request with a key of its own.'

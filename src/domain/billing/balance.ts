@@ -74,7 +74,7 @@ function remainingPartsAt(balance: Balance, ms: bigint): bigint {
   return postedNanos * partsPerNano - spent + beyond + sumRemainders(ends.filter(end => meterEndMs(end) <= ms))
 }
 
-/** The fractions of a nano-dollar that are remaining over when meters end. They are never charged. */
+/** The fractions of a nano-dollar that remain when meters end. They are never charged. */
 function sumRemainders(ends: readonly MeterEnd[]): bigint {
   const remainders = ends.map(end => {
     const ms = Number(meterEndMs(end)) - end.since.getTime()

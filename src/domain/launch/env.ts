@@ -11,7 +11,7 @@ export type NewVolumeMount = {
   name: string | undefined
   sizeGb: number
   mountPath: string
-  /** The storage offer that REST clients name. It must belong to the machine of the rented offer. */
+  /** The volume offer that REST clients name. It must belong to the machine of the rented offer. */
   volumeOfferId?: bigint | undefined
 }
 

@@ -24,6 +24,7 @@ export type OfferBlock = {
   firstGpu: number
   numGpus: number
   gpuModelId: number
+  /** The price of the GPUs on demand, whatever the terms of a search. */
   computeNanos: bigint
   minBidNanos: bigint
   dlperf: number
@@ -45,7 +46,7 @@ export function isRentable(offer: { rentable: boolean; machine: { listedUntil: D
   return offer.rentable && offer.machine.listedUntil > offer.asOf
 }
 
-/** Nano-dollars per hour. */
+/** On the terms of the pricing, in nano-dollars per hour. */
 type Price = { computeNanos: bigint; diskNanos: bigint; totalNanos: bigint; perGpuNanos: bigint }
 
 /** The price of a rental: GPUs plus disk. An interruptible rental is priced at the minimum bid. */
@@ -90,7 +91,10 @@ export function listBlocks(machine: Machine): Listing[] {
   })
 }
 
-/** Performance per dollar times reliability. */
+/**
+ * Performance per dollar times reliability. An offer's is of its on-demand price with the default disk, an instance's of the
+ * price that it pays.
+ */
 export function scoreOf(dlperf: number, priceNanos: bigint, reliability: number): number {
   return (dlperf / usdToNumber(priceNanos)) * reliability
 }

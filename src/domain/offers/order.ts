@@ -25,6 +25,7 @@ export function positionOf(offer: Offer, keys: OrderKey[]): FieldValue[] {
   return keys.map(({ field }) => fieldValueOf(offer, field))
 }
 
+/** The reference for the order in SQL: tests sort with it, the gateway does not. */
 export function comparePositions(a: FieldValue[], b: FieldValue[], keys: OrderKey[]): number {
   for (const [index, { direction }] of keys.entries()) {
     const [left, right] = [a[index], b[index]]

@@ -79,7 +79,7 @@ export function volumeBlockers(
   }
   for (const { volumeOfferId } of newVolumes) {
     if (machineId === undefined || volumeOfferId === undefined || volumeOfferId === BigInt(machineId)) continue
-    const message = `must be created on machine ${machineId}, the machine of the offer, but the storage offer is on machine ${volumeOfferId}.`
+    const message = `must be created on machine ${machineId}, the machine of the offer, but the volume offer is on machine ${volumeOfferId}.`
     misplaced.push({ path: 'newVolumes', message })
   }
   return [...missing, ...(misplaced.length > 0 ? [invalidInput(misplaced)] : []), ...taken]

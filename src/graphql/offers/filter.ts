@@ -72,7 +72,8 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     }),
     score: t.field({
       type: FloatFilter,
-      description: 'Performance per dollar multiplied by reliability. Higher is better.',
+      description:
+        'Performance per dollar, on demand with a disk of 8 GB, multiplied by reliability. Independent of `pricing`. Higher is better.',
     }),
 
     cpuArch: t.field({ type: StringFilter, description: 'CPU architecture: `amd64` or `arm64`.' }),

@@ -120,7 +120,8 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
       resolve: offerFields.dlperfPerDollar.read,
     }),
     score: t.exposeFloat('score', {
-      description: 'Performance per dollar multiplied by reliability. Higher is better.',
+      description:
+        'Performance per dollar, on demand with a disk of 8 GB, multiplied by reliability. Independent of `pricing`. Higher is better.',
     }),
 
     rentable: t.boolean({ description: 'Whether the offer could be rented at the time `asOf`.', resolve: isRentable }),

@@ -34,7 +34,11 @@ const fields = {
     description: 'Price per hour of GPUs and disk, divided by the number of GPUs.',
   },
   MINIMUM_BID_PER_HOUR: { value: 'minimumBidPerHour', description: 'Lowest bid per hour that would win the GPUs now.' },
-  SCORE: { value: 'score', description: 'Performance per dollar multiplied by reliability.' },
+  SCORE: {
+    value: 'score',
+    description:
+      'Performance per dollar, on demand with a disk of 8 GB, multiplied by reliability. Independent of `pricing`.',
+  },
   DLPERF: { value: 'dlperf', description: 'Deep learning performance score of all GPUs.' },
   DLPERF_PER_DOLLAR: {
     value: 'dlperfPerDollar',

@@ -81,7 +81,7 @@ export const rentBody = z
         volume_id: z
           .int()
           .nullish()
-          .describe('ID of a volume of the account or, with create_new, of a storage offer on the same machine.'),
+          .describe('ID of a volume of the account or, with create_new, of a volume offer on the same machine.'),
         mount_path: z.string().nullish().describe(`Path inside the instance; ${defaultMountPath} by default.`),
         name: z.string().nullish().describe('Name of the new volume.'),
         size: z.number().nullish().describe(`Size of the new volume in GB; ${volumeSizeGb.default} by default.`),

@@ -37,7 +37,7 @@ export const offerRowSchema = z
     min_bid: number('Lowest bid that wins the GPUs now, in US dollars per hour.'),
     storage_cost: number('Price of disk, in US dollars per GB per month of 720 hours.'),
     storage_total_cost: number('Price of the requested disk, in US dollars per hour.'),
-    avail_vol_ask_id: integer('ID of the storage offer of the machine, for volumes.'),
+    avail_vol_ask_id: integer('ID of the volume offer of the machine, for volumes.'),
     avail_vol_size: number('Maximum size of a volume on the machine, in GB.'),
     avail_vol_dph: number('Price of a volume of the size of the requested disk, in US dollars per hour.'),
     vram_costperhour: number('Price per GB of GPU memory, in US dollars per hour.'),

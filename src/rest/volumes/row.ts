@@ -40,9 +40,9 @@ export const volumeRowSchema = z
 
 export const volumeOfferRowSchema = z
   .object({
-    id: integer('ID of the storage offer. It stays the same while the machine is on the market.'),
+    id: integer('ID of the volume offer. It stays the same while the machine is on the market.'),
     ask_contract_id: integer('The same as id.'),
-    bundle_id: integer('The same as id, since a machine has one storage offer.'),
+    bundle_id: integer('The same as id, since a machine has one volume offer.'),
     disk_space: number('Free space on the disk and maximum size of a volume, in GB.'),
     allocated_storage: number('Size that the price is for, in GB.'),
     storage_cost: number('Price of storage, in US dollars per GB per month of 720 hours.'),
@@ -61,4 +61,4 @@ export const volumeOfferRowSchema = z
     static_ip,
     external: alwaysNull('Always null.'),
   })
-  .meta({ id: 'VolumeOffer', description: 'A storage offer: the free disk of a machine, for volumes.' })
+  .meta({ id: 'VolumeOffer', description: 'A volume offer: the free disk of a machine, for volumes.' })

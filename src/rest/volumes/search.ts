@@ -43,12 +43,12 @@ export const volumeSearchSchema = searchSchema
 export function parseVolumeSearch(body: Record<string, unknown>): { search: VolumeOfferSearch; limit: number } {
   const { order, allocated_storage: sizeGb, ...filters } = body
   const { search, limit } = parseSearch({ ...filters, allocated_storage: sizeGb || volumeSizeGb.least })
-  // A storage offer has the id of its machine.
+  // A volume offer has the id of its machine.
   const conditions = search.filter.conditions.map(condition =>
     condition.field === 'id' ? { ...condition, field: 'machineId' as const } : condition,
   )
   const terms = { conditions: conditions.filter(isVolumeOfferCondition), sizeGb: search.pricing.diskMb / 1000 }
-  // Clients send the same order as for an offer search. Fields that storage offers do not have are ignored.
+  // Clients send the same order as for an offer search. Fields that volume offers do not have are ignored.
   const table = { fields: orderFields, lenient: true, path: 'order' }
   const [first = cheapestFirst] = collectIssues(complain => parseOrder(order, table, complain))
   return { search: { ...terms, order: first }, limit }

@@ -70,7 +70,7 @@ export const volumeRoutes: Route[] = [
     publicSearch: true,
     documentedBody: volumeSearchSchema,
     result: z.object({
-      offers: z.array(volumeOfferRowSchema).describe('The storage offers that match, in the requested order.'),
+      offers: z.array(volumeOfferRowSchema).describe('The volume offers that match, in the requested order.'),
     }),
     answer: async ({ services, actor, body }) => {
       const { search, limit } = parseVolumeSearch(body)
@@ -90,7 +90,7 @@ export const volumeRoutes: Route[] = [
     about: 'Creates a volume on the free disk of a machine. The volume is charged until it is deleted.',
     operation: 'volumes.create',
     body: z.object({
-      id: integer('ID of the storage offer to create the volume from.').min(0),
+      id: integer('ID of the volume offer to create the volume from.').min(0),
       size: z.number().optional().describe(`Size of the volume in GB; ${volumeSizeGb.default} by default.`),
       name: text('Name of the volume: at most 64 letters, digits, _ and -.').optional(),
     }),

@@ -24,7 +24,10 @@ export function toEvent(row: unknown[]): Event {
   return { xid: BigInt(xid as string), id, type, accountId, instanceId, apiKeyId, before, after, reason, at } as Event
 }
 
-/** The range of events that are kept, and the horizon: no event can appear before it anymore. */
+/**
+ * The range of events that are kept, and the horizon: no event can appear before it anymore. The table `outbox` has one row
+ * with the epoch and the last purged position. The events are in `events`.
+ */
 export const keptRangeSql = sql`SELECT epoch, purged_xid::text, purged_id, pg_snapshot_xmin(pg_current_snapshot()) AS horizon FROM outbox`
 
 export function toKeptRange(row: unknown[] | undefined): KeptRange {

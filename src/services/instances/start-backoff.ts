@@ -18,7 +18,7 @@ export async function countFailedStart(tx: Transaction, { accountId, at }: Accou
     UPDATE accounts SET start_failures = ${after.count}, start_failed_at = ${after.lastAt} WHERE id = ${accountId}`)
 }
 
-/** An instance runs, which ends the row of failures. */
+/** An instance runs, which ends the streak of failed starts. */
 export async function clearFailedStarts(tx: Transaction, { accountId }: AccountBalance): Promise<void> {
   await tx.rows(sql`
     UPDATE accounts SET start_failures = 0, start_failed_at = NULL WHERE id = ${accountId} AND start_failures > 0`)

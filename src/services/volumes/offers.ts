@@ -96,7 +96,7 @@ export function volumeOfferServices({ database }: DataDeps) {
       return row?.[0] as number
     },
 
-    /** Storage offers by id, priced for the smallest volume. Those off the market are not found. */
+    /** Volume offers by id, priced for the smallest volume. Those off the market are not found. */
     async offersByIds(actor: Actor, ids: readonly number[]): Promise<VolumeOffer[]> {
       authorize(actor, 'volumes.search')
       const conditions = [...onMarketSql(volumeSizeGb.least * 1_000, database.now), sql`m.id = ANY(${[...ids]}::int[])`]

@@ -56,7 +56,7 @@ export function volumeUpdateServices(deps: Deps) {
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
         const { at } = tx
         if (!machine || !isStorageListed(machine, at)) {
-          const message = `The storage of machine ${machineId} is not on the market. Search for another storage offer.`
+          const message = `The storage of machine ${machineId} is not on the market. Search for another volume offer.`
           throw new DomainError('OFFER_UNAVAILABLE', message, {
             instanceId: null,
             alternatives: [],

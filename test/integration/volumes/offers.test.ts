@@ -46,7 +46,7 @@ async function page(args: string) {
 
 const found = async (args: string) => (await page(args)).countries
 
-describe('storage offers', () => {
+describe('volume offers', () => {
   it('are listed machines with room for the volume, cheapest first', async () => {
     expect(await page('')).toMatchObject({ totalCount: 4, countries: 'FR SE KR US' })
     expect(await found('sizeGb: 10')).toBe('FR SE KR US')

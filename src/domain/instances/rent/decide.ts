@@ -54,7 +54,7 @@ export type RentDecision = {
   /** The public ports to bind. */
   ports: Port[]
   computeNanos: bigint | undefined
-  /** Empty when the rental is possible. Blockers that the renter can fix come first. */
+  /** Empty when the rental is possible. The order is that of precedence: a rental throws the first. */
   blockers: DomainError[]
   warnings: string[]
 }

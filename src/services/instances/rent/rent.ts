@@ -68,6 +68,7 @@ export function rentServices(deps: Deps) {
 
 /** Rolls the transaction back: the offer is not rentable, or the instance would wait and the caller refused that. */
 export class OfferNotRentedError extends Error {
+  /** The disk that alternatives must have room for, and are priced with; undefined if the launch is invalid. */
   readonly diskMb: number | undefined
 
   constructor(diskMb: number | undefined) {
@@ -102,7 +103,7 @@ export async function rentInTransaction(
   // the market is updated.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
   if (waits && input.cancelUnavailable) throw new OfferNotRentedError(launch.diskMb)
-  // After the market, which locks instances: deleting a key also locks instances first, and then the key.
+  // Runs after `updateMarket`, since instances are locked before SSH keys: deleting an SSH key keeps that order, too.
   const attachedKeyCount = hasSshAccess(launch) ? await attachAllSshKeys(tx, actor.accountId, instanceId) : 0
   // The keys were counted before the machine was locked, and may have been deleted since.
   if (launch.vm && attachedKeyCount === 0) throw sshKeyRequired()

@@ -80,7 +80,7 @@ async function insertInstance(
     ...lifetime,
     ...policy,
     ...state,
-    // The instance costs nothing yet. The next action is computed again when its meters open.
+    // The instance costs nothing yet. `rentInTransaction` computes the next policy action again once its meters are open.
     policyDueAt: nextPolicyAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,

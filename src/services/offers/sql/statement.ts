@@ -93,7 +93,7 @@ function indexRangesSql({ filter }: Search): Prisma.Sql {
     const conditions = filter.conditions.filter(condition => condition.field === field)
     return [true, false].filter(value => conditions.every(condition => meetsCondition(value, condition)))
   }
-  // An offer that has ended may still be stored as rentable.
+  // The stored flag stays true when `listed_until` passes, so the range of rentable offers has some that are not.
   const rentable = possible('rentable').includes(false) ? [true, false] : possible('rentable')
   return sql`offer_kinds k JOIN gpu_models g ON g.id = k.gpu_model_id
     CROSS JOIN unnest(${rentable}::boolean[]) AS r(rentable)
