@@ -9,6 +9,8 @@ const projectDefaults = {
   pool: 'forks',
   testTimeout: 20_000,
   hookTimeout: 30_000,
+  // A poll waits for something that happens: one second is too short beside two other files.
+  expect: { poll: { timeout: 5_000 } },
   // Node runs the tests like the program, without a transform in between.
   experimental: { viteModuleRunner: false },
 } as const
