@@ -50,7 +50,7 @@ export function createStream<Item>(
     subscription.close()
   }
 
-  /** The reader turns an item into a result during the stream's turn. */
+  /** Waits for the stream's turn, in which GraphQL makes a result of the item. Throws if Berth ended the stream meanwhile. */
   async function untilTurn(): Promise<void> {
     await subscription.waitForTurn()
     if (!isOver && subscription.isClosed()) await throwIfEnded()

@@ -3,7 +3,7 @@ import type { Launch } from '../launch/launch.ts'
 import type { Block, GpuModel, Machine } from '../machines/machines.ts'
 import { type InstanceStatus, isFinal, type Restart, type TargetState } from './states.ts'
 
-/** Whether an instance claims its GPUs on the market. A claim with precedence may still keep them. */
+/** Whether an instance claims its GPUs on the market. Another instance's claim may have precedence, so it may not get them. */
 export function wantsGpus(instance: { targetState: TargetState; status: InstanceStatus; destroyed: boolean }): boolean {
   return instance.targetState === 'running' && !instance.destroyed && !isFinal(instance.status)
 }

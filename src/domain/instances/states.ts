@@ -13,7 +13,10 @@ export const instanceStatuses = [
   'offline',
   'unknown',
 ] as const
-/** What the reconciler last observed of an instance. */
+/**
+ * The status that renters see: `created` by the rental, then what the reconciler concludes from the target state, the
+ * market and the observed container (`Observed`).
+ */
 export type InstanceStatus = (typeof instanceStatuses)[number]
 
 /** From these statuses an instance never runs again. */

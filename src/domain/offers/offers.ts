@@ -29,6 +29,7 @@ export type OfferBlock = {
   minBidNanos: bigint
   dlperf: number
   score: number
+  /** As it is stored: the market lets the block be rented. Stays true when the listing ends: see `isRentable`. */
   rentable: boolean
   listedAt: Date
 }

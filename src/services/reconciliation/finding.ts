@@ -9,7 +9,10 @@ export type Finding = {
   ran: boolean
   /** Whether the container may be using its GPUs. If not, instances that wait for them may start. */
   usesGpus: boolean
-  /** When the container exited; null if that is unknown, absent if it did not exit. */
+  /**
+   * Set if no container runs: when it exited, or null if that is unknown or there never was one. It is an end only of an
+   * instance that was recorded as running.
+   */
   endedAt?: Date | null
   /** Whether the instance is destroyed and its container is gone. */
   gone: boolean
@@ -19,7 +22,7 @@ export type Finding = {
   seenAt: Date | null
   /** Whether the machine has not confirmed a stop within `confirmMs`. */
   unconfirmed: boolean
-  /** Whether the machine did not answer or refused a step. */
+  /** Whether the machine did not answer or refused a step, so that the pass is retried with a backoff. */
   failed: boolean
   /** The remaining part of a restart; undefined if unchanged. */
   restart?: Restart | null | undefined

@@ -29,7 +29,8 @@ export async function recordFinding(
   if (!machine || !(await lockIfLeased(tx, lease))) return undefined
   const vacated = !finding.usesGpus && (await vacateGpus(tx, lease, at))
   const machineAfter = finding.gone ? await releaseResources(tx, lease, machine, at) : machine
-  // An instance that just ended gets another pass: it still holds its GPUs, which the market must grant to others.
+  // An instance that just ended gets another pass at once: its container may still run, and the market must grant its GPUs
+  // to others.
   const ended = isFinal(finding.status) && !isFinal(lease.status)
   const dueAt = ended ? at : finding.dueAt
   const [current] = await tx.rows(sql`

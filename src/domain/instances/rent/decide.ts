@@ -150,6 +150,7 @@ function priceBlockers(
   launch: Launch | undefined,
 ): DomainError[] {
   if (terms.interruptible) {
+    // The host's minimum. A bid below those of others is accepted, and waits.
     const floor = machine.minBidGpuNanos * BigInt(offer.numGpus)
     return terms.bidNanos < floor ? [bidTooLow(floor)] : []
   }

@@ -99,8 +99,8 @@ export async function rentInTransaction(
   const decided = { input, template, launch, ports, ...target, computeNanos, idempotencyKey: renterKey ?? null }
   const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, decided, at)
   const granted = await updateMarket(tx, machineAfter, at)
-  // Another renter's start may have claimed these GPUs while the offer still looked rentable: a command commits before
-  // the market is updated.
+  // The market may have granted the GPUs to others: to a higher bid, or to a start whose command has committed and whose
+  // market update has not.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
   if (waits && input.cancelUnavailable) throw new OfferNotRentedError(launch.diskMb)
   // Runs after `updateMarket`, since instances are locked before SSH keys: deleting an SSH key keeps that order, too.

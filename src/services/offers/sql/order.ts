@@ -31,11 +31,11 @@ export function afterPositionSql(
     const side = raw(direction === 'asc' ? '>' : '<')
     steps.push(andSql([...equal, sql`${column} ${side} ${parameterSql(field, value)}`]))
     equal.push(sql`${column} = ${parameterSql(field, value)}`)
-    // Repeats the condition for the first key alone, because an index can start from it.
+    // The alternatives imply this bound on the first key. It is stated alone, so that an index scan can start from it.
     if (index === 0) steps.unshift(sql`${column} ${side}= ${parameterSql(field, value)}`)
   }
-  const [reached, ...alternatives] = steps
-  return reached ? [reached, sql`(${join(alternatives, ' OR ')})`] : []
+  const [bound, ...alternatives] = steps
+  return bound ? [bound, sql`(${join(alternatives, ' OR ')})`] : []
 }
 
 /**

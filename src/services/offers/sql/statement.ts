@@ -109,6 +109,7 @@ function kindConditionsSql(search: Search): Prisma.Sql[] {
   return conditions.map(condition => conditionSql(condition, search))
 }
 
+/** All that `kindConditionsSql` leaves: conditions on offers and machines, the alternatives, and the bundle. */
 function offerConditionsSql(search: Search): Prisma.Sql[] {
   const { bundled, pricing, filter } = search
   const conditions = filter.conditions.filter(({ field }) => !isKindField(field, search))
