@@ -54,7 +54,8 @@ it(`keeps money consistent after any history of commands and clock steps (seed $
   ]
   const names = [...Object.keys(actions), ...often]
 
-  const earliest = new Map<number, number>()
+  const grantedAt = app.clock.now().getTime()
+  const earliest = new Map([[grantedAt, grantedAt]])
   /** Moves the clock, mostly forward by milliseconds or hours, and sometimes back. */
   const tick = () => {
     const ms = chance.pick([
