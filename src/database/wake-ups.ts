@@ -29,7 +29,11 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
   function notifyOthers(): void {
     notifyTimer = undefined
     // Outside the work's own transaction: commits with a NOTIFY wait for one lock that they all share.
-    pool.query(`NOTIFY ${channel}`).catch(() => {})
+    // Not repeated: the other gateways poll every second and find the work then. Logged for debugging only, because the
+    // loops warn when the database does not answer.
+    pool.query(`NOTIFY ${channel}`).catch((error: unknown) => {
+      log.debug({ err: error }, 'The other gateways could not be notified. They find the work when they poll.')
+    })
   }
 
   async function listen(): Promise<void> {

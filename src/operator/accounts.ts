@@ -2,7 +2,7 @@ import { printUsd } from '../domain/money.ts'
 import { defineCommand, type OperatorCommand, readAllRows } from './command.ts'
 import { parseAmountOption, parseQuotaOption } from './options.ts'
 
-export const accountCommands: Record<string, OperatorCommand> = {
+export const accountCommands = {
   'account create': defineCommand(
     {
       summary: 'Creates an account and prints an API key with full access. The key is shown only once.',
@@ -52,7 +52,7 @@ export const accountCommands: Record<string, OperatorCommand> = {
       }
     },
   ),
-}
+} satisfies Record<string, OperatorCommand>
 
 async function* listAccounts({ accounts }: Parameters<ReturnType<OperatorCommand['read']>>[0]) {
   for await (const { creditNanos, costPerHourNanos, createdAt, keys, instances, ...account } of readAllRows(

@@ -1,3 +1,4 @@
+import { compose } from '../services/compose.ts'
 import { accountCommands } from './accounts.ts'
 import type { OperatorCommand } from './command.ts'
 import { creditCommands } from './credit.ts'
@@ -5,14 +6,14 @@ import { keyCommands } from './keys.ts'
 import { machineCommands } from './machines.ts'
 import { marketCommands } from './market.ts'
 
-/** The keys are "noun verb". */
-const commands: Record<string, OperatorCommand> = {
-  ...accountCommands,
-  ...keyCommands,
-  ...creditCommands,
-  ...machineCommands,
-  ...marketCommands,
-}
+/** The keys are "noun verb". Two lists with a command of the same name do not compile. */
+const commands: Record<string, OperatorCommand> = compose(
+  accountCommands,
+  keyCommands,
+  creditCommands,
+  machineCommands,
+  marketCommands,
+)
 
 /** Finds a command and parses its options. An error in them ends with the command's usage. */
 export function findCommand([noun = '', verb = '', ...args]: string[]) {

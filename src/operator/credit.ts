@@ -7,7 +7,7 @@ const idempotencyKey = {
   meaning: 'any text; repeating the command with the same text changes nothing',
 }
 
-export const creditCommands: Record<string, OperatorCommand> = {
+export const creditCommands = {
   'credit grant': defineCommand(
     {
       summary: 'Adds credit to an account.',
@@ -54,7 +54,7 @@ export const creditCommands: Record<string, OperatorCommand> = {
       operations =>
         listLedger(operations, account),
   ),
-}
+} satisfies Record<string, OperatorCommand>
 
 type CreditChange = Awaited<ReturnType<Operations['accounts']['grantCredit']>>
 

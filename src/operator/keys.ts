@@ -2,7 +2,7 @@ import { DomainError } from '../domain/errors.ts'
 import { defineCommand, type OperatorCommand } from './command.ts'
 import { parseIdOption, parseInstantOption, parsePermissionsOption } from './options.ts'
 
-export const keyCommands: Record<string, OperatorCommand> = {
+export const keyCommands = {
   'key create': defineCommand(
     {
       summary: 'Creates an API key for an account and prints it. The key is shown only once.',
@@ -58,4 +58,4 @@ export const keyCommands: Record<string, OperatorCommand> = {
       }
     },
   ),
-}
+} satisfies Record<string, OperatorCommand>

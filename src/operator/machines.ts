@@ -9,7 +9,7 @@ import { parseIdOption } from './options.ts'
 
 const idOption = { id: { required: true, meaning: 'id of the machine, as "machine list" prints it' } } as const
 
-export const machineCommands: Record<string, OperatorCommand> = {
+export const machineCommands = {
   'machine import': defineCommand(
     {
       summary:
@@ -77,7 +77,7 @@ export const machineCommands: Record<string, OperatorCommand> = {
       return ({ machines }) => machines.plug(machineId).then(() => ({ id: machineId, answers: true }))
     },
   ),
-}
+} satisfies Record<string, OperatorCommand>
 
 async function readMachine(machines: Operations['machines'], machineId: number) {
   return presentMachine(await machines.byId(machineId))

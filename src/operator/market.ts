@@ -2,7 +2,7 @@ import { seedMarket } from '../../prisma/seed.ts'
 import { defineCommand, type OperatorCommand } from './command.ts'
 import { parseWholeOption } from './options.ts'
 
-export const marketCommands: Record<string, OperatorCommand> = {
+export const marketCommands = {
   'market generate': defineCommand(
     {
       summary: 'Adds simulated machines to the market.',
@@ -20,7 +20,7 @@ export const marketCommands: Record<string, OperatorCommand> = {
       }
     },
   ),
-}
+} satisfies Record<string, OperatorCommand>
 
 /** Drawn only on a terminal, and on standard error: standard output carries the result alone. */
 function progressBar(total: number): (done: number) => void {

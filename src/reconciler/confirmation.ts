@@ -1,6 +1,7 @@
 import { isUsingGpus, type Observed } from '../domain/instances/containers.ts'
 import { isFinal } from '../domain/instances/states.ts'
-import type { InstanceState, Plan } from './plan.ts'
+import type { InstanceState } from './instance-state.ts'
+import type { Plan } from './plan.ts'
 
 /** A machine must confirm a stop within this time. */
 export const confirmMs = 5 * 60_000

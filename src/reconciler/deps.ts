@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Provider } from '../providers/provider.ts'
 import type { reconciliationServices } from '../services/reconciliation/reconciliation.ts'
-import type { TimeLimits } from './plan.ts'
+import type { TimeLimits } from './instance-state.ts'
 
 export type Reconciliation = ReturnType<typeof reconciliationServices>
 export type ReconcilerDeps = {

@@ -1,11 +1,12 @@
-// Derives the state of an instance from its lease, and the finding from an observation.
+// Derives the finding of a pass from what it observed and planned, and when the next pass is due.
 
 import { isUsingGpus, type Observed } from '../domain/instances/containers.ts'
 import { isFinal } from '../domain/instances/states.ts'
 import type { Finding } from '../services/reconciliation/finding.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import { isUnconfirmed } from './confirmation.ts'
-import type { InstanceState, Plan, TimeLimits } from './plan.ts'
+import type { InstanceState, TimeLimits } from './instance-state.ts'
+import type { Plan } from './plan.ts'
 
 /** Time to the next pass while a container changes, if the provider does not say when it expects the next state. */
 const changingPassMs = 2_000
@@ -14,17 +15,6 @@ const runningPassMs = 60_000
 /** Time to the next pass at rest. The machine may have lost the container, or may act late on an outdated command. */
 const restingPassMs = 10 * 60_000
 const maxBackOffMs = 60_000
-
-export function instanceStateOf(lease: InstanceLease, now: Date): InstanceState {
-  const { status, unreachableAt, statusChangedAt, destroyedAt } = lease
-  const since = (instant: Date | null) => (instant === null ? 0 : Math.max(0, now.getTime() - instant.getTime()))
-  return {
-    ...lease,
-    unreachableMs: since(unreachableAt),
-    loadingMs: since(status === 'loading' ? statusChangedAt : null),
-    stoppingMs: since(destroyedAt ?? (status === 'stopping' || isFinal(status) ? statusChangedAt : null)),
-  }
-}
 
 export function findingOf(instance: InstanceState, observed: Observed, plan: Plan, now: Date): Omit<Finding, 'seenAt'> {
   const { status, reason, restart } = plan
@@ -39,7 +29,7 @@ export function findingOf(instance: InstanceState, observed: Observed, plan: Pla
     gone: instance.destroyed && state === 'absent',
     answered: state !== 'unreachable',
     unconfirmed: isUnconfirmed(instance, observed, plan),
-    failed: state === 'unreachable',
+    needsRetry: state === 'unreachable',
     restart,
     dueAt: plan.settled
       ? nextPassAtRest(observed, now)

@@ -1,7 +1,16 @@
-import { areSameKeys } from '../domain/accounts/ssh-keys.ts'
 import { isUsingGpus, type Observed } from '../domain/instances/containers.ts'
 import type { Reason } from '../domain/instances/instances.ts'
-import { type InstanceStatus, isFinal, type Restart, type TargetState } from '../domain/instances/states.ts'
+import { type InstanceStatus, isFinal, type Restart } from '../domain/instances/states.ts'
+import {
+  canStartAfterExit,
+  hasLoadTimedOut,
+  hasOtherKeys,
+  hasStopTimedOut,
+  type InstanceState,
+  isContainerExpected,
+  shouldRun,
+  type TimeLimits,
+} from './instance-state.ts'
 import {
   containerLost,
   exited,
@@ -20,39 +29,12 @@ import {
   waitingForGpus,
 } from './reasons.ts'
 
-/** What the renter and the market want of an instance, and what was last recorded of it. */
-export type InstanceState = {
-  targetState: TargetState
-  /** Why the target state last changed; null if it never has. */
-  targetReason: string | null
-  /** Whether the market gave the instance its GPUs. */
-  holdsGpus: boolean
-  interruptible: boolean
-  destroyed: boolean
-  status: InstanceStatus
-  hasRun: boolean
-  /** Whether the machine refused the last step. */
-  refused: boolean
-  /** The remaining part of a restart; null if there is none. */
-  restart: Restart | null
-  /** Public keys that may log in; null if the container keeps the keys it has. */
-  sshKeys: string[] | null
-  /** How long the machine has not answered; 0 if it answers. */
-  unreachableMs: number
-  /** How long the instance has been loading; 0 if it is not. */
-  loadingMs: number
-  /** How long the container has had to go down; 0 if it may run. */
-  stoppingMs: number
-}
-
-/** How long to wait for a container to come up, and for a machine to answer again. */
-export type TimeLimits = { startTimeoutMs: number; offlineGraceMs: number }
-
 export type ProviderStep = 'ensure' | 'setSshKeys' | 'start' | 'stop' | 'remove'
 
 /**
- * The next step, null if there is none, and what to record. A `settled` plan has nothing to do until the desired state
- * changes. `restart` is the remaining part of a restart; absent if unchanged.
+ * The next step, null if there is none, and what to record. A plan is `settled` if it has no step and awaits no other
+ * state of the container. Later passes only check that the container is still as it should be, so they come less often:
+ * see `findingOf`. `restart` is the remaining part of a restart; absent if unchanged.
  */
 export type Plan = {
   step: ProviderStep | null
@@ -72,10 +54,6 @@ export function makePlan(instance: InstanceState, observed: Observed, limits: Ti
   const planned = planRestart(instance, observed, limits)
   if (planned) return planned
   return shouldRun(instance) ? planRunning(instance, observed, limits) : planStopped(instance, observed)
-}
-
-function shouldRun({ targetState, holdsGpus }: InstanceState): boolean {
-  return targetState === 'running' && holdsGpus
 }
 
 /**
@@ -169,36 +147,13 @@ function planRunning(instance: InstanceState, observed: ReachableObserved, limit
   }
 }
 
-/** An instance holds its GPUs while it loads, free of charge, and while it stops. Neither may last forever. */
-function hasLoadTimedOut({ status, loadingMs }: InstanceState, { startTimeoutMs }: TimeLimits): boolean {
-  return status === 'loading' && loadingMs >= startTimeoutMs
-}
-
-function hasStopTimedOut({ status, stoppingMs }: InstanceState, { startTimeoutMs }: TimeLimits): boolean {
-  return status === 'stopping' && stoppingMs >= startTimeoutMs
-}
-
 function timedOutPlan({ startTimeoutMs }: TimeLimits): Plan {
   return endedPlan('exited', startTimeout(startTimeoutMs))
-}
-
-/** The container of an instance that has run must exist, unless a recycle removed it. */
-function isContainerExpected({ hasRun, restart }: InstanceState): boolean {
-  return hasRun && restart !== 'anew'
-}
-
-/** Whether a container that exited counts as stopped and may start again: it was to stop, or its start was refused. */
-function canStartAfterExit({ status, refused }: InstanceState): boolean {
-  return ['stopped', 'stopping', 'scheduling'].includes(status) || (status === 'loading' && refused)
 }
 
 /** Sets keys before the start: a removed key must not log in, not even while the container starts. */
 function startStep(instance: InstanceState, container: { sshKeys: string[] }): ProviderStep {
   return hasOtherKeys(instance, container) ? 'setSshKeys' : 'start'
-}
-
-function hasOtherKeys(instance: InstanceState, container: { sshKeys: string[] }): boolean {
-  return instance.sshKeys !== null && !areSameKeys(instance.sshKeys, container.sshKeys)
 }
 
 function planStopped(instance: InstanceState, observed: ReachableObserved): Plan {
@@ -238,6 +193,10 @@ function idleStatus({ targetState, targetReason, interruptible, hasRun, status }
     : { status: 'stopped', reason: stopReasonOf(targetReason) }
 }
 
+/**
+ * Ends the instance. Settled, even if the container still runs: `recordFinding` makes another pass due at once, and
+ * `planFinal` stops the container in it.
+ */
 function endedPlan(status: InstanceStatus, { code, message, exitCode }: Reason): Plan {
   return {
     step: null,

@@ -9,7 +9,8 @@ import { wantsGpus } from '../domain/instances/instances.ts'
 import type { Finding } from '../services/reconciliation/finding.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
-import { addMs, findingOf, instanceStateOf, retryAt } from './finding.ts'
+import { addMs, findingOf, retryAt } from './finding.ts'
+import { instanceStateOf } from './instance-state.ts'
 import { makePlan, type Plan, type ProviderStep } from './plan.ts'
 import { machineError, waitingForGpus } from './reasons.ts'
 import { observeContainer, runStep } from './steps.ts'
@@ -73,7 +74,10 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
         const { instanceId, machineId } = lease
         const about = { err: outcome.error, instanceId: String(instanceId), machineId, step }
         deps.log.warn(about, 'A machine refused a step.')
-        return await record(deps, lease, { ...findingFor(observed, { ...next, reason: machineError }), failed: true })
+        return await record(deps, lease, {
+          ...findingFor(observed, { ...next, reason: machineError }),
+          needsRetry: true,
+        })
       }
     }
   }
@@ -88,7 +92,7 @@ async function record(
   const { instanceId, machineId, unreachableAt } = lease
   const about = { instanceId: String(instanceId), machineId }
   if (!finding.answered && unreachableAt === null) log.warn(about, 'A machine does not answer.')
-  const dueAt = finding.failed
+  const dueAt = finding.needsRetry
     ? retryAt(lease, instanceStateOf(lease, clock.now()), limits, clock.now())
     : finding.dueAt
   const suspension = await reconciliation.record(lease, { ...finding, dueAt })

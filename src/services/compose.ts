@@ -1,4 +1,4 @@
-/** Merges the parts of a noun into one object. Two parts with a method of the same name do not compile. */
+/** Merges parts into one object. Two parts with a member of the same name do not compile. */
 export function compose<Parts extends object[]>(...parts: Parts & Distinct<Parts>): Composed<Parts> {
   return Object.assign({}, ...parts)
 }
@@ -8,7 +8,7 @@ type Composed<Parts> = Parts extends [infer Part, ...infer Rest] ? Part & Compos
 /** The parts. A part that repeats names of earlier parts is replaced by an error type that lists them. */
 type Distinct<Parts, Names = never> = Parts extends [infer Part, ...infer Rest]
   ? [
-      [keyof Part & Names] extends [never] ? Part : { 'these methods are in an earlier part': keyof Part & Names },
+      [keyof Part & Names] extends [never] ? Part : { 'these members are in an earlier part': keyof Part & Names },
       ...Distinct<Rest, Names | keyof Part>,
     ]
   : []

@@ -74,6 +74,7 @@ export type Instance = Block & {
   diskMb: number
   interruptible: boolean
   computeNanos: bigint
+  /** Nano-dollars per GB of disk and month of 720 hours, at the time of rental. `diskNanos` is the resulting rate. */
   storageNanos: bigint
   diskNanos: bigint
   targetState: TargetState

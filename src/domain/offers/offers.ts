@@ -50,7 +50,10 @@ export function isRentable(offer: { rentable: boolean; machine: { listedUntil: D
 /** On the terms of the pricing, in nano-dollars per hour. */
 type Price = { computeNanos: bigint; diskNanos: bigint; totalNanos: bigint; perGpuNanos: bigint }
 
-/** The price of a rental: GPUs plus disk. An interruptible rental is priced at the minimum bid. */
+/**
+ * The price of a rental: GPUs plus disk. An interruptible rental is priced at the minimum bid. `storageNanos` is the
+ * machine's price of disk, in nano-dollars per GB and month.
+ */
 export function priceOf(
   offer: { computeNanos: bigint; minBidNanos: bigint; numGpus: number },
   storageNanos: bigint,

@@ -25,16 +25,6 @@ export function positionOf(offer: Offer, keys: OrderKey[]): FieldValue[] {
   return keys.map(({ field }) => fieldValueOf(offer, field))
 }
 
-/** The reference for the order in SQL: tests sort with it, the gateway does not. */
-export function comparePositions(a: FieldValue[], b: FieldValue[], keys: OrderKey[]): number {
-  for (const [index, { direction }] of keys.entries()) {
-    const [left, right] = [a[index], b[index]]
-    if (left === undefined || right === undefined || left === right) continue
-    return left < right === (direction === 'asc') ? -1 : 1
-  }
-  return 0
-}
-
 export function reverseOrder(keys: OrderKey[]): OrderKey[] {
   return keys.map(({ field, direction }) => ({ field, direction: direction === 'asc' ? 'desc' : 'asc' }))
 }

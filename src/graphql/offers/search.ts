@@ -50,7 +50,8 @@ const fields = {
   GPU_TOTAL_MEMORY: { value: 'gpuTotalRamMb', description: 'Memory of all GPUs in the offer.' },
   GPU_COUNT: { value: 'numGpus', description: 'Number of GPUs.' },
   DOWNLOAD: { value: 'downloadMbps', description: 'Download bandwidth.' },
-  // Ids are given in the order of listing.
+  // Ids ascend in the order in which offers are inserted. `listedAt` is the time of the transaction, so the two orders
+  // differ only between transactions that ran at the same time. No index has `listedAt`.
   LISTED_AT: { value: 'id', description: 'Time when the offer was listed.' },
 } as const satisfies Record<string, { value: OfferField; description: string }>
 

@@ -23,7 +23,7 @@ export type Finding = {
   /** Whether the machine has not confirmed a stop within `confirmMs`. */
   unconfirmed: boolean
   /** Whether the machine did not answer or refused a step, so that the pass is retried with a backoff. */
-  failed: boolean
+  needsRetry: boolean
   /** The remaining part of a restart; undefined if unchanged. */
   restart?: Restart | null | undefined
   /** When the next pass is due; null if only a change of the desired state makes one due. */

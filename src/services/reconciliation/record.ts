@@ -34,7 +34,7 @@ export async function recordFinding(
   const ended = isFinal(finding.status) && !isFinal(lease.status)
   const dueAt = ended ? at : finding.dueAt
   const [current] = await tx.rows(sql`
-    UPDATE instances SET leased_until = NULL, attempts = ${finding.failed ? lease.attempts + 1 : 0},
+    UPDATE instances SET leased_until = NULL, attempts = ${finding.needsRetry ? lease.attempts + 1 : 0},
       seen_at = CASE WHEN generation = ${lease.generation}
         THEN coalesce(${finding.seenAt}::timestamptz, seen_at) ELSE seen_at END,
       unreachable_at = CASE WHEN ${finding.answered} THEN NULL ELSE coalesce(unreachable_at, ${at}) END,

@@ -64,7 +64,7 @@ async function readFreeGpus(): Promise<unknown> {
   return (await liveGateway().sql(text, [machines])).map(({ index }) => index)
 }
 
-const healthyFinding = { answered: true, seenAt: null, unconfirmed: false, failed: false }
+const healthyFinding = { answered: true, seenAt: null, unconfirmed: false, needsRetry: false }
 const runningFinding: Finding = {
   status: 'running',
   reason: undefined,

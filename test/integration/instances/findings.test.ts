@@ -67,7 +67,7 @@ const typesOf = async (id: bigint) =>
 const roomOf = async (machineId: number) =>
   (await gateway.sql('SELECT free_disk_mb, free_ports FROM machines WHERE id = $1', [machineId]))[0]
 
-const quietFinding = { answered: true, seenAt: null, unconfirmed: false, failed: false }
+const quietFinding = { answered: true, seenAt: null, unconfirmed: false, needsRetry: false }
 const goneFinding: Finding = {
   status: 'stopped',
   reason: undefined,

@@ -77,7 +77,7 @@ const waiting: Finding = {
   usesGpus: false,
   gone: false,
   dueAt: null,
-  ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
+  ...{ answered: true, seenAt: null, unconfirmed: false, needsRetry: false },
 }
 
 describe('leasing due instances', () => {

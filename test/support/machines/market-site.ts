@@ -94,7 +94,7 @@ export async function openMarketSite() {
   async function end(id: bigint): Promise<void> {
     const gone: Finding = {
       ...{ status: 'exited', reason: undefined, ran: false, usesGpus: false, gone: false, dueAt: null },
-      ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
+      ...{ answered: true, seenAt: null, unconfirmed: false, needsRetry: false },
     }
     await gateway.reconciliation.record(await leaseOf(id), gone)
     await gateway.reconciliation.catchUpMarket(await leaseOf(id))

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import type { Database } from '../../../src/database/client.ts'
+import type { FieldValue } from '../../../src/domain/offers/fields.ts'
 import { matchesFilter } from '../../../src/domain/offers/filter.ts'
 import { defaultPricing, type Offer, priceOf } from '../../../src/domain/offers/offers.ts'
-import { comparePositions, completeOrder, positionOf } from '../../../src/domain/offers/order.ts'
+import { completeOrder, type OrderKey, positionOf } from '../../../src/domain/offers/order.ts'
 import type { OfferSearch } from '../../../src/services/offers/offers.ts'
 import { createOperations } from '../../../src/services/operations.ts'
 import { listingArbitrary } from '../arbitraries.ts'
@@ -45,6 +46,16 @@ export function searchInMemory(market: Offer[], { filter, order, pricing, bundle
     .filter(offer => !bundled || offer === leaderOf(offer, priced))
     .filter(offer => matchesFilter(offer, filter))
     .sort((a, b) => comparePositions(positionOf(a, keys), positionOf(b, keys), keys))
+}
+
+/** The reference for the order in SQL. */
+function comparePositions(a: FieldValue[], b: FieldValue[], keys: OrderKey[]): number {
+  for (const [index, { direction }] of keys.entries()) {
+    const [left, right] = [a[index], b[index]]
+    if (left === undefined || right === undefined || left === right) continue
+    return left < right === (direction === 'asc') ? -1 : 1
+  }
+  return 0
 }
 
 /** The oldest offer of a bundle: blocks of one machine with the same size, price and rentable flag. */

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Observed } from '../../../src/domain/instances/containers.ts'
 import { finalStatuses, instanceStatuses, targetStates } from '../../../src/domain/instances/states.ts'
 import { confirmMs, isUnconfirmed } from '../../../src/reconciler/confirmation.ts'
-import { type InstanceState, type Plan, makePlan as planWithin } from '../../../src/reconciler/plan.ts'
+import type { InstanceState } from '../../../src/reconciler/instance-state.ts'
+import { type Plan, makePlan as planWithin } from '../../../src/reconciler/plan.ts'
 
 const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
 const plan = (instance: InstanceState, observed: Observed): Plan => planWithin(instance, observed, limits)

@@ -6,7 +6,7 @@ import { aClaim, aListedMachine } from '../../support/instances/claims.ts'
 
 const at = new Date(0)
 const offer = {
-  ...{ id: 1n, computeNanos: 400_000_000n, minBidNanos: 200_000_000n, rentable: true },
+  ...{ id: 1n, computeNanos: 400_000_000n, rentable: true },
   ...{ firstGpu: 0, numGpus: 1 },
 }
 const facts: RentFacts = {

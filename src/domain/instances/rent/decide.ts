@@ -31,7 +31,7 @@ export type RentInput = {
 }
 
 /** An offer as the renting transaction finds it. */
-export type TargetOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'minBidNanos' | 'rentable' | 'numGpus' | 'firstGpu'>
+export type TargetOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'rentable' | 'numGpus' | 'firstGpu'>
 
 /** The facts that decide a rental. Undefined means not found or not requested. */
 export type RentFacts = {

@@ -21,21 +21,23 @@ export function afterPositionSql(
   keys: OrderKey[],
   context: ColumnContext,
 ): Prisma.Sql[] {
-  if (!position) return []
-  const steps: Prisma.Sql[] = []
+  const [firstKey] = keys
+  const firstValue = position?.[0]
+  if (!position || !firstKey || firstValue === undefined) return []
+  const compare = ({ field }: OrderKey, operator: string, value: FieldValue) =>
+    sql`${orderColumnSql(field, context)} ${raw(operator)} ${parameterSql(field, value)}`
+  const sideOf = ({ direction }: OrderKey) => (direction === 'asc' ? '>' : '<')
+  // The alternatives imply this bound on the first key. It is stated alone, so that an index scan can start from it.
+  const bound = compare(firstKey, `${sideOf(firstKey)}=`, firstValue)
+  const alternatives: Prisma.Sql[] = []
   const equal: Prisma.Sql[] = []
-  for (const [index, { field, direction }] of keys.entries()) {
+  for (const [index, key] of keys.entries()) {
     const value = position[index]
     if (value === undefined) break
-    const column = orderColumnSql(field, context)
-    const side = raw(direction === 'asc' ? '>' : '<')
-    steps.push(andSql([...equal, sql`${column} ${side} ${parameterSql(field, value)}`]))
-    equal.push(sql`${column} = ${parameterSql(field, value)}`)
-    // The alternatives imply this bound on the first key. It is stated alone, so that an index scan can start from it.
-    if (index === 0) steps.unshift(sql`${column} ${side}= ${parameterSql(field, value)}`)
+    alternatives.push(andSql([...equal, compare(key, sideOf(key), value)]))
+    equal.push(compare(key, '=', value))
   }
-  const [bound, ...alternatives] = steps
-  return bound ? [bound, sql`(${join(alternatives, ' OR ')})`] : []
+  return [bound, sql`(${join(alternatives, ' OR ')})`]
 }
 
 /**

@@ -33,7 +33,7 @@ export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sq
 }
 
 export function countStatement(search: Search): Prisma.Sql {
-  if (isPinned(search)) return sql`SELECT count(*)::int ${fromMatchingOffersSql(search)}`
+  if (isPinned(search)) return sql`SELECT count(*)::int ${fromAllMatchesSql(search)}`
   return sql`
     SELECT coalesce(sum(matching.count), 0)::int FROM ${indexRangesSql(search)}
     CROSS JOIN LATERAL (
@@ -62,11 +62,11 @@ function isPinned({ filter }: Search): boolean {
 
 function pinnedOffersSql(search: Search, slice: Slice): Prisma.Sql {
   const after = andSql(afterPositionSql(slice.after, slice.keys, search))
-  return sql`SELECT ${positionColumnsSql(search, slice)} ${fromMatchingOffersSql(search)} AND ${after}`
+  return sql`SELECT ${positionColumnsSql(search, slice)} ${fromAllMatchesSql(search)} AND ${after}`
 }
 
-/** All offers that match. Ends in a WHERE: append conditions with AND. */
-function fromMatchingOffersSql(search: Search): Prisma.Sql {
+/** All offers that match, without the index ranges. Ends in a WHERE: append conditions with AND. */
+function fromAllMatchesSql(search: Search): Prisma.Sql {
   return sql`FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
     JOIN offer_kinds k ON k.gpu_model_id = o.gpu_model_id AND k.num_gpus = o.num_gpus
     WHERE o.withdrawn_at IS NULL AND ${andSql([...kindConditionsSql(search), ...offerConditionsSql(search)])}`
@@ -75,14 +75,14 @@ function fromMatchingOffersSql(search: Search): Prisma.Sql {
 function frontsSql(search: Search, slice: Slice): Prisma.Sql {
   const { keys, after, limit } = slice
   const matching = andSql([...offerConditionsSql(search), ...afterPositionSql(after, keys, search)])
-  const fromMatching = sql`${fromIndexRangeSql(usesMachine(search, keys))} AND ${matching}`
+  const fromRangeMatches = sql`${fromIndexRangeSql(usesMachine(search, keys))} AND ${matching}`
   const withinKind = orderWithinKind(keys, search)
   const order = withinKind.map(({ field, direction }) => sql`${orderColumnSql(field, search)} ${raw(direction)}`)
-  const bounds = priceBoundsSql(search, slice, fromMatching, withinKind)
+  const bounds = priceBoundsSql(search, slice, fromRangeMatches, withinKind)
   return sql`
     SELECT front.* FROM ${indexRangesSql(search)} ${bounds.join}
     CROSS JOIN LATERAL (
-      SELECT ${positionColumnsSql(search, slice)} ${fromMatching} ${bounds.condition} ORDER BY ${join(order)} LIMIT ${limit}
+      SELECT ${positionColumnsSql(search, slice)} ${fromRangeMatches} ${bounds.condition} ORDER BY ${join(order)} LIMIT ${limit}
     ) front
     WHERE ${andSql(kindConditionsSql(search))}`
 }
@@ -137,7 +137,7 @@ function usesMachine(search: Search, keys: OrderKey[]): boolean {
  * order: no offer of the page is worse. Ascending, an offer can be on the page only if its stored price + `low` is at most
  * `worst`; descending, only if its stored price + `high` is at least `worst`.
  */
-function priceBoundsSql(search: Search, { limit }: Slice, fromMatching: Prisma.Sql, withinKind: OrderKey[]) {
+function priceBoundsSql(search: Search, { limit }: Slice, fromRangeMatches: Prisma.Sql, withinKind: OrderKey[]) {
   const { pricing } = search
   const [first] = withinKind
   if (first?.field !== 'pricePerHour' || pricing.diskMb === defaultDiskMb) return { join: empty, condition: empty }
@@ -156,7 +156,7 @@ function priceBoundsSql(search: Search, { limit }: Slice, fromMatching: Prisma.S
       ) shift
       CROSS JOIN LATERAL (
         SELECT ${raw(ascending ? 'max' : 'min')}(price) AS worst FROM (
-          SELECT ${columnOf('pricePerHour', search).sql} AS price ${fromMatching}
+          SELECT ${columnOf('pricePerHour', search).sql} AS price ${fromRangeMatches}
           ORDER BY ${stored} ${raw(first.direction)}, o.id LIMIT ${limit}
         ) nearest
       ) reach`,
