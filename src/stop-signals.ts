@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export type StopSignals = {
+type StopSignals = {
   /** Aborted by the first signal. */
   requested: AbortSignal
   /** Resolves after `delayMs`, or at once on an urgent signal. */

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { errorCodesOf } from './failure-codes.ts'
 
 /** `name` is `server/timeline/database`. Parts that the role may not read are empty. */
-export type HistoryLine = { name: string; standby: boolean }
+type HistoryLine = { name: string; standby: boolean }
 
 /** From the WAL: the control file has the last checkpoint's timeline, which is minutes late after a promotion. */
 const timeline = `CASE WHEN pg_is_in_recovery() THEN ''

@@ -6,7 +6,7 @@
  * `refused`: the server cannot run the statement now, and rolled back the transaction.
  * `unstorable`: a value in the request fits no column, so the row that it names cannot exist.
  */
-export type FailureKind = 'uncertain' | 'refused' | 'unstorable'
+type FailureKind = 'uncertain' | 'refused' | 'unstorable'
 
 /** PostgreSQL's error classes: the first two characters of a SQLSTATE. */
 const kindsByClass: Record<string, FailureKind> = {
@@ -63,7 +63,7 @@ export function failureKindOf(error: unknown): FailureKind | undefined {
   return kind ?? (error instanceof Error && lostConnectionPattern.test(error.message) ? 'uncertain' : undefined)
 }
 
-export function failureKindOfCode(code: string): FailureKind | undefined {
+function failureKindOfCode(code: string): FailureKind | undefined {
   if (Object.hasOwn(kindsByCode, code)) return kindsByCode[code]
   return /^[0-9A-Z]{5}$/.test(code) ? kindsByClass[code.slice(0, 2)] : undefined
 }

@@ -12,7 +12,7 @@ export type WakeUps = {
   stop(): Promise<void>
 }
 /** `wake` wakes only this gateway. */
-export type WakeUpOptions = { url: string; pool: pg.Pool; log: Logger; wake: () => void }
+type WakeUpOptions = { url: string; pool: pg.Pool; log: Logger; wake: () => void }
 
 const channel = 'berth_wake_up'
 /** All commits within this time share one notification to the other gateways. */

@@ -5,14 +5,14 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { failureKindOf } from './failure-codes.ts'
 
-export type WriteMonitor = {
+type WriteMonitor = {
   /** Tries a write after the server refused one with this error. */
   check(error: unknown): void
   /** Waits for a running trial first. */
   isFailing(): Promise<boolean>
   stop(): void
 }
-export type WriteMonitorOptions = {
+type WriteMonitorOptions = {
   pool: pg.Pool
   log: Logger
   onChange: (isFailing: boolean) => void

@@ -75,8 +75,8 @@ export type DetailsOf = {
   INVALID_INPUT: { issues: Issue[] }
   INVALID_CURSOR: undefined
   /**
-   * `instanceId`: the instance that the caller rented with this offer, if any. `cancelUnavailable`: the caller set it in
-   * the input, to get this error instead of waiting for GPUs.
+   * `instanceId`: the instance that the caller rented with this offer, if any. `alternatives`: empty for a volume offer.
+   * `cancelUnavailable`: the caller set it in the input, to get this error instead of waiting for GPUs.
    */
   OFFER_UNAVAILABLE: { instanceId: bigint | null; alternatives: Offer[]; cancelUnavailable: boolean }
   BID_TOO_LOW: { minimumBidNanos: bigint }
@@ -103,7 +103,10 @@ export type DetailsOf = {
   CURSOR_EXPIRED: undefined
   TOO_MANY_STREAMS: undefined
   STREAM_ENDED: { ending: StreamEndReason }
-  /** `undone`: the request certainly changed nothing. */
+  /**
+   * `undone`: the transaction that failed was rolled back, so it changed nothing. A service that may have committed another
+   * transaction before it must not pass this error on: see `rentMany`.
+   */
   UNAVAILABLE: { undone: boolean }
 }
 

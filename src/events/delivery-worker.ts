@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Deliveries, DeliveryLease } from '../services/webhooks/delivery.ts'
 import type { SendWebhook } from './webhook-sender.ts'
 
-export type DeliveryWorker = {
+type DeliveryWorker = {
   leaseDue(limit: number): Promise<DeliveryLease[]>
   work(lease: DeliveryLease): Promise<void>
   /** Aborts deliveries in progress. Another gateway sends them again. */

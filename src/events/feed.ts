@@ -11,7 +11,7 @@ import type { Feed, FeedSubscription, FeedUpdate, Interest } from '../services/f
 import { createFollower, type Follower } from './follower.ts'
 import { createTurnScheduler } from './turn-scheduler.ts'
 
-export type LiveFeed = Feed & {
+type LiveFeed = Feed & {
   /** Reads soon, since there may be new events. */
   wake(): void
   streamCount(): number

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Waits for the owner's turn, which lasts until the owner awaits something else. */
-export type WaitForTurn = (owner: number) => Promise<void>
+type WaitForTurn = (owner: number) => Promise<void>
 
 /** Streams work this long, then pause twice as long: they get a third of the event loop. */
 const sliceMs = 5

@@ -8,7 +8,7 @@ import { isPublicAddress, literalAddress } from '../services/webhooks/address.ts
 import type { WebhookRequest } from '../services/webhooks/delivery.ts'
 import { type HostAddress, type ResolveHost, resolveWithNameServers, resolveWithSystem } from './resolve-host.ts'
 
-export type WebhookSenderOptions = {
+type WebhookSenderOptions = {
   /** Allows endpoints in Berth's own network, and endpoints without TLS. */
   privateWebhooks: boolean
   resolve?: ResolveHost | undefined

@@ -1,8 +1,10 @@
+import { inspect } from 'node:util'
 import DataLoader from 'dataloader'
 import { DomainError } from '../domain/errors.ts'
 import type { Context } from './context.ts'
 
-type Loader<Id, Row> = Pick<DataLoader<Id, Row | null>, 'load'>
+type ByIds<Id, Row extends { id: Id }> = (context: Context, ids: readonly Id[]) => Promise<Row[]>
+type Loader<Id, Found> = Pick<DataLoader<Id, Found>, 'load'>
 
 /** The loaders of each request, by their `byIds` function. */
 const loaders = new WeakMap<Context, Map<unknown, unknown>>()
@@ -13,30 +15,45 @@ export function clearLoaders(context: Context): void {
 }
 
 /**
- * A function that returns a request's loader for one type: it batches and caches lookups by id. When the key may not read
- * some of the ids, only their lookups fail.
+ * A function that returns a request's loader for one type: it batches and caches lookups by id. A lookup that finds no row
+ * gives null. When the key may not read some of the ids, only their lookups fail.
  */
-export function createLoader<Id, Row extends { id: Id }>(
-  byIds: (context: Context, ids: readonly Id[]) => Promise<Row[]>,
+export function createLoader<Id, Row extends { id: Id }>(byIds: ByIds<Id, Row>) {
+  return loaderOfRequest<Id, Row, null>(byIds, () => null)
+}
+
+/**
+ * As `createLoader`, for rows that every id has. A lookup that finds none fails: that is a bug, and a default such as a cost
+ * of 0 would hide it.
+ */
+export function createRequiredLoader<Id, Row extends { id: Id }>(byIds: ByIds<Id, Row>) {
+  return loaderOfRequest<Id, Row, never>(byIds, id => new Error(`The row of ${inspect(id)} is missing.`))
+}
+
+/** `missing` gives the result of a lookup that finds no row. */
+function loaderOfRequest<Id, Row extends { id: Id }, Missing>(
+  byIds: ByIds<Id, Row>,
+  missing: (id: Id) => Missing | Error,
 ) {
-  return (context: Context): Loader<Id, Row> => {
+  return (context: Context): Loader<Id, Row | Missing> => {
     const loaded = loaders.get(context) ?? new Map<unknown, unknown>()
     loaders.set(context, loaded)
-    const loader = loaded.get(byIds) ?? createDataLoader(byIds, context)
+    const loader = loaded.get(byIds) ?? createDataLoader(byIds, context, missing)
     loaded.set(byIds, loader)
     // Safe: the loader under this `byIds` was created with it, so the types match.
-    return loader as Loader<Id, Row>
+    return loader as Loader<Id, Row | Missing>
   }
 }
 
-function createDataLoader<Id, Row extends { id: Id }>(
-  byIds: (context: Context, ids: readonly Id[]) => Promise<Row[]>,
+function createDataLoader<Id, Row extends { id: Id }, Missing>(
+  byIds: ByIds<Id, Row>,
   context: Context,
+  missing: (id: Id) => Missing | Error,
 ) {
-  return new DataLoader<Id, Row | null>(async ids => {
+  return new DataLoader<Id, Row | Missing>(async ids => {
     const find = async (some: readonly Id[]) => {
       const rows = new Map((await byIds(context, some)).map(row => [row.id, row]))
-      return some.map(id => rows.get(id) ?? null)
+      return some.map(id => rows.get(id) ?? missing(id))
     }
     return await find(ids).catch(async (error: unknown) => {
       if (!(error instanceof DomainError) || error.code !== 'FORBIDDEN') throw error

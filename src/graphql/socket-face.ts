@@ -33,7 +33,7 @@ type Enveloped = ReturnType<Envelop>
 /** The arguments of an execution, with the functions that execute it. */
 type PreparedOperation = ExecutionArgs & Pick<Enveloped, 'execute' | 'subscribe'>
 
-export type SocketFaceDeps = { envelop: Envelop; services: Services; prisma: PrismaClient }
+type SocketFaceDeps = { envelop: Envelop; services: Services; prisma: PrismaClient }
 
 export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps): SocketFace {
   const connections = new Set<Connection>()

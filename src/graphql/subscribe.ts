@@ -3,7 +3,7 @@ import { limitAnswerSize } from './answer-size.ts'
 import type { Context } from './context.ts'
 import { toClientError, withoutStatus } from './errors/errors.ts'
 
-export type ResultStream = AsyncIterableIterator<ExecutionResult, undefined>
+type ResultStream = AsyncIterableIterator<ExecutionResult, undefined>
 
 /**
  * Opens a subscription. Each result gets its own context, because data loaded for one event is stale for the next. If the

@@ -3,7 +3,7 @@ import type { Metric } from './metrics.ts'
 /** Upper bounds in seconds. A stream is timed until it begins. */
 const bucketBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export type RequestMetrics = {
+type RequestMetrics = {
   observe(path: string | undefined, status: number, ms: number): void
   read(): Metric[]
 }

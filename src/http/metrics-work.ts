@@ -1,6 +1,6 @@
 import { gauge, type Metric, type MetricSource } from './metrics.ts'
 
-export type WorkMetricsOptions = {
+type WorkMetricsOptions = {
   /** Reads figures on due work and events from the database. */
   measure(): Promise<{
     due: { kind: string; count: number; lagSeconds: number }[]

@@ -3,7 +3,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export type Shutdown = {
+type Shutdown = {
   /** From now on each answer closes its connection. Connections and requests are still accepted. */
   disableKeepAlive(): void
   /** Accepts no more connections. Resolves when running requests are answered, or cut off after `graceMs`. */

@@ -14,7 +14,7 @@ import { readLines } from './simulated-log.ts'
 import { runCommand } from './simulated-shell.ts'
 import type { SimulatedWorld, StoredContainer } from './simulated-world.ts'
 
-export type SimulatedProviderOptions = {
+type SimulatedProviderOptions = {
   world: SimulatedWorld
   now: () => Date
   /** 1 takes as long as a real machine; 0 takes no time. */

@@ -3,7 +3,7 @@ import type { Provider } from '../providers/provider.ts'
 import type { reconciliationServices } from '../services/reconciliation/reconciliation.ts'
 import type { TimeLimits } from './instance-state.ts'
 
-export type Reconciliation = ReturnType<typeof reconciliationServices>
+type Reconciliation = ReturnType<typeof reconciliationServices>
 export type ReconcilerDeps = {
   reconciliation: Reconciliation
   provider: Provider

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { createLoop, type Loop } from './loop.ts'
 
-export type HousekeepingLoopDeps = {
+type HousekeepingLoopDeps = {
   /** Chores by name. Each deletes at most `limit` rows, and returns how many it deleted. */
   chores: Record<string, (limit: number) => Promise<number>>
   now: () => Date

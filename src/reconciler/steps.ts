@@ -10,7 +10,7 @@ import type { ProviderStep } from './plan.ts'
 const providerTimeoutMs = 10_000
 
 /** A step has begun, waits for GPUs that are in use, got no answer from the machine, or was refused. */
-export type StepOutcome = { kind: 'begun' | 'waiting' | 'unreachable' } | { kind: 'refused'; error: unknown }
+type StepOutcome = { kind: 'begun' | 'waiting' | 'unreachable' } | { kind: 'refused'; error: unknown }
 
 export async function observeContainer(deps: ReconcilerDeps, lease: InstanceLease): Promise<Observed> {
   const signal = leaseSignal(deps, lease)

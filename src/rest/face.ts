@@ -15,7 +15,7 @@ import { routes } from './routes.ts'
 import { findAlternative } from './unserved.ts'
 
 /** `publicSearch`: whether searches need no key. */
-export type RestOptions = { publicSearch: boolean }
+type RestOptions = { publicSearch: boolean }
 
 /** Answers every request under /api/. Every failure is JSON of one shape. */
 export function createRestFace(services: Services, options: RestOptions): Handler {

@@ -79,10 +79,11 @@ export function parseLimit(given: unknown, { fallback, maximum, belowOne }: Limi
   return limit < 1 ? (belowOne ?? 1) : Math.min(limit, maximum)
 }
 
-/** The selected columns of a row. A column that does not exist is null. */
+/** The selected columns of a row. A column that does not exist is null. `Selected` is the output of the row's columns schema. */
 export function selectColumns<Row extends object, Selected>(row: Row, columns: string[] | undefined): Row | Selected {
   if (!columns) return row
   const values = new Map<string, unknown>(Object.entries(row))
   const selected = columns.map(column => [column, values.has(column) ? values.get(column) : null])
+  // The cast is safe: each columns schema has the columns of its row, all optional, and null for any other name.
   return Object.fromEntries(selected) as Selected
 }

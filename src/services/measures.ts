@@ -5,7 +5,7 @@ import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma
 
-export type Measures = {
+type Measures = {
   /** Due work that no gateway has leased, and how long the oldest of it has been due. */
   due: { kind: string; count: number; lagSeconds: number }[]
   /** Webhook deliveries with an attempt due now or later. */

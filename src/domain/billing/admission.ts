@@ -28,7 +28,7 @@ export function completeHoldings(some: Partial<Holdings>): Holdings {
   return { ...noHoldings, ...some }
 }
 
-export function addHoldings(one: Holdings, other: Holdings): Holdings {
+function addHoldings(one: Holdings, other: Holdings): Holdings {
   return combineHoldings(one, other, 1)
 }
 

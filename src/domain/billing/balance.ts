@@ -4,7 +4,7 @@
 
 export const partsPerNano = 3_600_000n
 
-export type Charge = { amountNanos: bigint; carried: number }
+type Charge = { amountNanos: bigint; carried: number }
 
 export function calculateCharge(rateNanos: bigint, ms: number, carried: number): Charge {
   const all = rateNanos * BigInt(ms) + BigInt(carried)

@@ -5,7 +5,7 @@ import { parseCursor, printCursor } from '../pages.ts'
 import type { ChargeKind } from './balance.ts'
 
 export const chargedResources = ['instance', 'volume'] as const
-export type ChargedResource = (typeof chargedResources)[number]
+type ChargedResource = (typeof chargedResources)[number]
 
 /** Excludes its end. */
 export type Period = { from: Date; to: Date }

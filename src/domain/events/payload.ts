@@ -6,7 +6,7 @@ import type { Event, EventType } from './events.ts'
 import { printFacts } from './facts.ts'
 
 /** Parts that the event lacks are omitted. */
-export type EventPayload = {
+type EventPayload = {
   id: string
   type: EventType
   createdAt: string

@@ -69,6 +69,6 @@ function notebookUrlOf({ launch, machine, portBindings }: Instance, ssh: Login |
   return ssh && `http://127.0.0.1:${notebookPort}/`
 }
 
-export function publicPortOf(bindings: PortBinding[], inside: number): number | undefined {
+function publicPortOf(bindings: PortBinding[], inside: number): number | undefined {
   return bindings.find(({ containerPort, protocol }) => containerPort === inside && protocol === 'tcp')?.hostPort
 }

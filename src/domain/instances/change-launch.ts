@@ -16,7 +16,7 @@ export type CurrentLaunch = Pick<Instance, 'id' | 'status'> & {
   diskMb: number
 }
 
-export type ChangedLaunch = { launch: LaunchConfig; registry: Registry | null }
+type ChangedLaunch = { launch: LaunchConfig; registry: Registry | null }
 
 /** Merges a request into the template or, without one, into the current launch. Throws when the change is refused. */
 export function changeLaunch(

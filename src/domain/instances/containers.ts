@@ -53,7 +53,7 @@ export function isUsingGpus({ state }: Observed): boolean {
 }
 
 /** The source of a log line. `machine` lines report what the machine does with the container. */
-export const logSources = ['machine', 'stdout', 'stderr'] as const
+const logSources = ['machine', 'stdout', 'stderr'] as const
 export type LogSource = (typeof logSources)[number]
 
 /** A printed line. Reading can resume after its cursor, even if the container was restarted or made anew since. */

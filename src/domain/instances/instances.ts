@@ -14,7 +14,7 @@ export function isWaitingForGpus({ holdsGpus, destroyedAt, ...state }: Instance)
 
 /** The reason of a status. The code is for programs, the message for people. */
 export type Reason = { code: ReasonCode; message: string; exitCode?: number }
-export type ReasonCode = (typeof reasonCodes)[number]
+type ReasonCode = (typeof reasonCodes)[number]
 export const reasonCodes = [
   'USER_REQUEST',
   'WAITING_FOR_GPUS',
@@ -110,7 +110,7 @@ export type Instance = Block & {
   machine: Machine & { gpuModel: GpuModel }
 }
 
-export const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'changeBid', 'destroy'] as const
+const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'changeBid', 'destroy'] as const
 export type InstanceAction = (typeof instanceActions)[number]
 type ActionAvailability = { action: InstanceAction; available: boolean; reason: string | null }
 

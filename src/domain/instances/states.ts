@@ -27,7 +27,7 @@ export function isFinal(status: InstanceStatus): boolean {
 }
 
 /** A reboot stops and starts the same container. A recycle makes the container and its disk anew. */
-export const restartKinds = ['reboot', 'recycle'] as const
+const restartKinds = ['reboot', 'recycle'] as const
 export type RestartKind = (typeof restartKinds)[number]
 
 /** The restart under way. `anew` lasts from when the old container is gone until the new one runs. */

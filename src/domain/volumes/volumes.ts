@@ -49,6 +49,16 @@ export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): 
   return new DomainError('VOLUME_UNAVAILABLE', message, { volumeId: id, instanceId })
 }
 
+/** The details are empty: no instance was rented with a volume offer, and the alternatives are offers of GPUs. */
+export function volumeOfferUnavailable(machineId: number): DomainError<'OFFER_UNAVAILABLE'> {
+  const message = `The storage of machine ${machineId} is not on the market. Search for another volume offer.`
+  return new DomainError('OFFER_UNAVAILABLE', message, {
+    instanceId: null,
+    alternatives: [],
+    cancelUnavailable: false,
+  })
+}
+
 /** Whether a machine's free disk is on the market. Taking a machine off the market also drains it. */
 export function isStorageListed(machine: Pick<Machine, 'listedUntil' | 'drainedAt'>, at: Date): boolean {
   return machine.listedUntil > at && machine.drainedAt === null

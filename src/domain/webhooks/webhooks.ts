@@ -39,7 +39,7 @@ export function checkRecentCount(first: number): void {
   throw invalidInput([{ path: 'first', message: `must be from 1 to ${maxRecentDeliveries}, not ${first}.` }])
 }
 
-export type DeliveryStatus = 'pending' | 'retrying' | 'delivered' | 'givenUp'
+type DeliveryStatus = 'pending' | 'retrying' | 'delivered' | 'givenUp'
 
 export function deliveryStatusOf({ attempts, deliveredAt, nextAttemptAt }: WebhookDelivery): DeliveryStatus {
   if (deliveredAt) return 'delivered'

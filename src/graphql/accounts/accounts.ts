@@ -6,7 +6,7 @@ import { maxWebhooks } from '../../domain/webhooks/webhooks.ts'
 import { loadSpendLimits, SpendLimit } from '../billing/limits.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
-import { createLoader } from '../loader.ts'
+import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 import { Webhook } from '../webhooks/webhooks.ts'
@@ -25,13 +25,12 @@ export const Account = builder.prismaObject('Account', {
       type: 'Usd',
       description:
         'Credit left at the moment of the request, in US dollars. Negative if disks have gone on costing money after the credit ended.',
-      resolve: async ({ id }, _args, context) => (await creditStatusByAccount(context).load(id))?.creditNanos ?? 0n,
+      resolve: async ({ id }, _args, context) => (await creditStatusByAccount(context).load(id)).creditNanos,
     }),
     burnRate: t.field({
       type: 'Usd',
       description: 'Current cost of everything in the account, in US dollars per hour.',
-      resolve: async ({ id }, _args, context) =>
-        (await creditStatusByAccount(context).load(id))?.costPerHourNanos ?? 0n,
+      resolve: async ({ id }, _args, context) => (await creditStatusByAccount(context).load(id)).costPerHourNanos,
     }),
     runwaySeconds: t.field({
       type: 'Float',
@@ -40,7 +39,7 @@ export const Account = builder.prismaObject('Account', {
         'Time until the credit ends at the current burn rate, in whole seconds. 0 if it has ended; null while nothing costs anything.',
       resolve: async ({ id }, _args, context) => {
         const status = await creditStatusByAccount(context).load(id)
-        return status ? runwayOf(status, status.at) : null
+        return runwayOf(status, status.at)
       },
     }),
     sshKeys: t.field({
@@ -79,7 +78,7 @@ export const Account = builder.prismaObject('Account', {
 })
 
 /** Credit of the caller's account, the only account that a caller can load. */
-const creditStatusByAccount = createLoader(async ({ services, actor }, ids: readonly number[]) => {
+const creditStatusByAccount = createRequiredLoader(async ({ services, actor }, ids: readonly number[]) => {
   const status = await services.accounts.creditStatus(actor)
   return ids.map(id => ({ id, ...status }))
 })

@@ -155,7 +155,7 @@ export const ApiPermissionInput = builder.inputType('ApiPermissionInput', {
 })
 
 export function permissionRowsOf({ api }: Permissions): PermissionShape[] {
-  // readPermissions lets only known categories, operations and comparisons through.
+  // The casts are safe: `parsePermissions` accepts only known categories, operations and comparisons.
   return (Object.keys(api) as PermissionCategory[]).flatMap((category): PermissionShape[] => {
     const rules = Object.entries(api[category] ?? {})
     if (rules.length === 0) return [{ category, operation: null, constraints: [] }]

@@ -1,7 +1,7 @@
 import type { SshKey as SshKeyShape } from '../../domain/accounts/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
-import { createLoader } from '../loader.ts'
+import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
@@ -25,6 +25,6 @@ export const sshKeyById = createLoader(({ services, actor }, ids: readonly numbe
   services.sshKeys.byIds(actor, ids),
 )
 
-export const sshKeysByInstance = createLoader(({ services, actor }, ids: readonly bigint[]) =>
+export const sshKeysByInstance = createRequiredLoader(({ services, actor }, ids: readonly bigint[]) =>
   services.sshKeys.byInstanceIds(actor, ids),
 )

@@ -2,7 +2,7 @@ import type { SpendAction, SpendLimitWithUsage, SpendWindow } from '../../domain
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { createLoader } from '../loader.ts'
+import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 export const SpendLimitWindow = enumOf<SpendWindow>(
@@ -63,7 +63,7 @@ export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').i
 })
 
 /** All limits of the account and its keys. They are few, so one query loads them for all keys. */
-const spendLimitsLoader = createLoader(async ({ services, actor }, ids: readonly number[]) => {
+const spendLimitsLoader = createRequiredLoader(async ({ services, actor }, ids: readonly number[]) => {
   const limits = await services.billing.spendLimits(actor)
   return ids.map(id => ({ id, limits }))
 })
@@ -73,7 +73,7 @@ export async function loadSpendLimits(
   context: Parameters<typeof spendLimitsLoader>[0],
   apiKeyId: number | null,
 ): Promise<SpendLimitWithUsage[]> {
-  const { limits = [] } = (await spendLimitsLoader(context).load(context.actor.accountId)) ?? {}
+  const { limits } = await spendLimitsLoader(context).load(context.actor.accountId)
   return limits.filter(limit => limit.apiKeyId === apiKeyId)
 }
 

@@ -1,4 +1,4 @@
-import './limits-update.ts'
-import './ledger-connection.ts'
 import './costs.ts'
+import './ledger-connection.ts'
+import './limits-update.ts'
 import './usage.ts'

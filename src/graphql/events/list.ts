@@ -1,9 +1,9 @@
 import { defaultPageSize } from '../../domain/pages.ts'
-import type { EventPage, InstanceEventsQuery } from '../../services/events/history.ts'
+import type { InstanceEventsQuery } from '../../services/events/history.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { Instance } from '../instances/instances.ts'
-import { createLoader } from '../loader.ts'
+import { createRequiredLoader } from '../loader.ts'
 import { permissionSentence } from '../permission.ts'
 import { Event, EventConnection, EventEdge, EventFilter, parseEventFilter } from './events.ts'
 
@@ -25,7 +25,7 @@ builder.queryField('events', t =>
 )
 
 /** Batches the pages of several instances. The loader's key is the query object itself, so each query gets its own page. */
-const pageByInstanceQuery = createLoader(async ({ services, actor }, queries: readonly InstanceEventsQuery[]) =>
+const pageByInstanceQuery = createRequiredLoader(async ({ services, actor }, queries: readonly InstanceEventsQuery[]) =>
   [...(await services.events.instancePages(actor, queries))].map(([id, page]) => ({ id, page })),
 )
 
@@ -37,7 +37,7 @@ builder.objectField(Instance, 'events', t =>
       complexity: pageComplexity,
       resolve: async ({ id }, page, context) => {
         const found = await pageByInstanceQuery(context).load({ instanceId: id, page })
-        return connectionOf((found as { page: EventPage }).page)
+        return connectionOf(found.page)
       },
     },
     EventConnection,

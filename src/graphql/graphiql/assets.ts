@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { type Asset, createAsset } from '../../http/asset.ts'
 import type { Bundle } from './bundle.ts'
 
-export type Assets = {
+type Assets = {
   /** Path of the folder with the files. It contains a hash of their content. */
   folder: string
   byPath: Map<string, Asset>

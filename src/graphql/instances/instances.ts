@@ -156,7 +156,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
         'SSH keys that can log in. A virtual machine keeps the keys it was created with; a container in args mode has none.',
       // An instance rarely has more than 10 keys.
       complexity: { multiplier: 10 },
-      resolve: async ({ id }, _args, context) => (await sshKeysByInstance(context).load(id))?.sshKeys ?? [],
+      resolve: async ({ id }, _args, context) => (await sshKeysByInstance(context).load(id)).sshKeys,
     }),
 
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the instance was rented.' }),
@@ -178,7 +178,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
   }),
 })
 
-export const minimumBidById = createLoader((context, ids: readonly bigint[]) =>
+const minimumBidById = createLoader((context, ids: readonly bigint[]) =>
   context.services.instances.minimumBids(context.actor, ids),
 )
 

@@ -186,11 +186,12 @@ function parseFilterLevel(
 
 type RawComparison = { operator: Operator; operand: unknown; path: string }
 
-/** The comparisons of one field; the schema has checked their operators. A plain value means `eq`, a list means `in`. */
+/** The comparisons of one field. A plain value means `eq`, a list means `in`. */
 function comparisonsOf(input: unknown, path: string): RawComparison[] {
   if (input === null || input === undefined) return []
   if (Array.isArray(input)) return [{ operator: 'in', operand: input, path }]
   if (typeof input !== 'object') return [{ operator: 'eq', operand: input, path }]
+  // The cast is safe: the fields of the schema's filter inputs, such as `IntFilter`, are operators.
   return Object.entries(input)
     .filter(([, operand]) => operand !== null && operand !== undefined)
     .map(([operator, operand]) => ({ operator: operator as Operator, operand, path: `${path}.${operator}` }))

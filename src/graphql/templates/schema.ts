@@ -1,3 +1,3 @@
-import './templates.ts'
 import './list.ts'
+import './templates.ts'
 import './update.ts'

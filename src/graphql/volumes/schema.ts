@@ -1,5 +1,5 @@
-import './volumes.ts'
 import './attachments.ts'
-import './update.ts'
 import './list.ts'
 import './offers.ts'
+import './update.ts'
+import './volumes.ts'

@@ -10,7 +10,7 @@ import { builder } from '../builder.ts'
 import { Event } from '../events/events.ts'
 import { EventTypeEnum } from '../events/types.ts'
 import { printId } from '../ids.ts'
-import { createLoader } from '../loader.ts'
+import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 const DeliveryStatus = builder.enumType('WebhookDeliveryStatus', {
@@ -89,7 +89,7 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
       complexity: ({ first }) => ({ field: 1, multiplier: pageSizeOf({ first }) }),
       resolve: async ({ id }, { first }, context) => {
         checkRecentCount(first)
-        return (await deliveriesByWebhook(context).load(id))?.deliveries.slice(0, first) ?? []
+        return (await deliveriesByWebhook(context).load(id)).deliveries.slice(0, first)
       },
     }),
   }),
@@ -99,6 +99,6 @@ export const webhookById = createLoader(({ services, actor }, ids: readonly numb
   services.webhooks.byIds(actor, ids),
 )
 
-const deliveriesByWebhook = createLoader(({ services, actor }, ids: readonly number[]) =>
+const deliveriesByWebhook = createRequiredLoader(({ services, actor }, ids: readonly number[]) =>
   services.webhooks.recentDeliveries(actor, ids),
 )

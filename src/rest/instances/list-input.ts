@@ -14,7 +14,8 @@ import { complainInto, isGiven, parseColumns, parseLimit } from '../list-paramet
 import { parseWireValue } from '../offers/input.ts'
 import { instanceFields } from './fields.ts'
 import { instanceRowSchema } from './row.ts'
-export const maxPageRows = 25
+
+const maxPageRows = 25
 /** The page size for a limit of 0 or less. */
 const fallbackPageRows = 5
 

@@ -104,7 +104,7 @@ export const instanceSshKeyRoutes: Route[] = [
       noSshKeyAccess,
     ],
     answer: async ({ services, actor, params: { id, key } }) => {
-      const missing = [404, 'no_such_ssh_key', 'SSH key not found.'] as [number, string, string]
+      const missing: [number, string, string] = [404, 'no_such_ssh_key', 'SSH key not found.']
       const outcome = await rewordRefusals(services.sshKeys.detach(actor, id, Number(key)), ({ code, details }) =>
         code === 'NOT_FOUND' && details.subject?.type === 'SshKey' ? missing : undefined,
       )

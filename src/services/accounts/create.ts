@@ -13,7 +13,7 @@ import { checkGrant, postCredit } from './credit.ts'
 
 const { sql } = Prisma
 
-export type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
+type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
 
 export function accountCreateOperations({ database }: DataDeps) {
   return {

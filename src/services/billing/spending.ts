@@ -9,18 +9,18 @@ import { meterEndSql } from './sql.ts'
 const { sql } = Prisma
 
 /** `apiKeyId`: null for the whole account. */
-export type SpendingWindow = { apiKeyId: number | null; from: Date }
+type SpendingWindow = { apiKeyId: number | null; from: Date }
 
 /**
- * Loads the spending since the start of each window. An entry that began earlier counts with its part in the window. A
+ * Returns each window with the spending since its start. An entry that began earlier counts with its part in the window. A
  * refund reduces the window of its charge. GPUs cost nothing after `gpusEnd`, if given.
  */
-export async function loadSpending(
+export async function loadSpending<Window extends SpendingWindow>(
   database: Pick<Transaction, 'rows'>,
   { accountId, at }: { accountId: number; at: Date },
-  windows: readonly SpendingWindow[],
+  windows: readonly Window[],
   gpusEnd: Date | null = null,
-): Promise<Spending[]> {
+): Promise<(Window & Spending)[]> {
   if (windows.length === 0) return []
   const starts = [...new Set(windows.map(({ from }) => from.getTime()))].map(ms => new Date(ms))
   // Sums each distinct window start once, for all keys. A meter is charged up to its `since`, so meters that ended
@@ -57,7 +57,7 @@ export async function loadSpending(
     UNION ALL SELECT start, api_key_id, -before, rate, origin, until - before,
       (SELECT json_agg(json_build_array(rate, at)) FROM ended WHERE ended.api_key_id IS NOT DISTINCT FROM running.api_key_id)
     FROM running`)
-  return windows.map(window => sumWindow(window, rows as SpendingRow[]))
+  return windows.map(window => ({ ...window, ...sumWindow(window, rows as SpendingRow[]) }))
 }
 
 type SpendingRow = [Date, number | null, string, string, string, string, [rate: string, at: string][] | null]

@@ -20,7 +20,7 @@ import { bindMissingPorts, lockMissingPorts } from './ports.ts'
 
 const { sql, join } = Prisma
 
-export type ChangeLaunchInput = {
+type ChangeLaunchInput = {
   launch: LaunchInput
   /** The base template, by hash or by id. The hash takes precedence. */
   templateHash?: string | undefined

@@ -13,7 +13,7 @@ import { createStream, type FeedSubscription } from '../feed.ts'
 import { instanceReadServices } from './read.ts'
 
 /** The first line: the one after a cursor or, without one, `tail` lines before the end. */
-export type LogStart = { tail: number; after?: string | undefined }
+type LogStart = { tail: number; after?: string | undefined }
 
 const machineTimeoutMs = 5_000
 /** How often the machine is polled for new lines. */

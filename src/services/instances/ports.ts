@@ -21,7 +21,7 @@ export async function bindPorts(tx: Transaction, machine: Machine, instanceId: b
 }
 
 /** The ports that an instance lacks for login. Its machine is locked, because machines are locked before instances. */
-export type MissingPorts = { machine: Machine; ports: Port[] }
+type MissingPorts = { machine: Machine; ports: Port[] }
 
 /**
  * The public ports that an instance lacks for login. It was rented while there was an SSH proxy, or before Berth bound

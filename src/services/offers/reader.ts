@@ -17,7 +17,7 @@ export function createView(filter: OfferFilter, pricing: Pricing): OfferView {
 }
 
 /** Reads the offers of machines that match a view. The read begins after the call, so it sees earlier changes. */
-export type OfferReader = (machineIds: number[], view: OfferView) => Promise<FoundOffer[]>
+type OfferReader = (machineIds: number[], view: OfferView) => Promise<FoundOffer[]>
 
 /** Wait this long to batch requests. */
 const batchWindowMs = 25

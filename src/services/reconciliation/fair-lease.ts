@@ -9,8 +9,8 @@ const { sql } = Prisma
 /** Compares this many of the instances that are due the longest. If more are due, accounts take turns. */
 const comparedCount = 64
 
-export type LeaseQuery = { limit: number; busy: readonly InstanceLease[] }
-export type LeasedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
+type LeaseQuery = { limit: number; busy: readonly InstanceLease[] }
+type LeasedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
 
 /**
  * Leases due instances. Among the instances that are due the longest, accounts with the fewest in work come first. If

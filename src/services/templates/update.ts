@@ -123,7 +123,7 @@ export async function replaceTemplate(
   return id
 }
 
-export type StoredTemplate = ReturnType<typeof buildTemplateRow>
+type StoredTemplate = ReturnType<typeof buildTemplateRow>
 
 export function buildTemplateRow({ accountId }: Actor, input: TemplateInput, secrets: Secrets) {
   const { settings, secrets: plain } = checkTemplate(input)

@@ -1,7 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
+import { invalidInput, notFound } from '../../domain/errors.ts'
 import { diskPricePerHour } from '../../domain/money.ts'
 import { diskMbOf } from '../../domain/offers/offers.ts'
 import {
@@ -10,6 +10,7 @@ import {
   priceVolume,
   type Volume,
   volumeInUse,
+  volumeOfferUnavailable,
 } from '../../domain/volumes/volumes.ts'
 import { requireCredit } from '../accounts/accounts.ts'
 import { authorize } from '../authorize.ts'
@@ -55,14 +56,7 @@ export function volumeUpdateServices(deps: Deps) {
         // No machine has a larger id, and PostgreSQL rejects one.
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
         const { at } = tx
-        if (!machine || !isStorageListed(machine, at)) {
-          const message = `The storage of machine ${machineId} is not on the market. Search for another volume offer.`
-          throw new DomainError('OFFER_UNAVAILABLE', message, {
-            instanceId: null,
-            alternatives: [],
-            cancelUnavailable: false,
-          })
-        }
+        if (!machine || !isStorageListed(machine, at)) throw volumeOfferUnavailable(machineId)
         const sizeMb = diskMbOf(sizeGb) as number
         priceVolume(machine, { sizeMb, maxPriceNanos })
         const [id] = await insertVolumes(tx, actor, machine, [{ name, sizeGb }], at)

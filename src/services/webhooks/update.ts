@@ -16,7 +16,7 @@ import {
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { type JsonResult, runIdempotent } from '../idempotency.ts'
+import { runIdempotent } from '../idempotency.ts'
 import { isPublicAddress, literalAddress } from './address.ts'
 import { deliveryColumns, toDelivery, toWebhook, webhookColumns } from './webhooks.ts'
 
@@ -60,9 +60,9 @@ export function webhookUpdateServices(deps: Deps) {
           [{ ...eventActorOf(actor), type: 'WEBHOOK_CREATED', after: webhookFactsOf(webhook) }],
           at,
         )
-        return toPlain(webhook, secret)
+        return toStored(webhook, secret)
       })
-      return { ...fromPlain(result), replayed }
+      return { ...fromStored(result), replayed }
     },
 
     /** Sends a test event to this webhook only. */
@@ -105,9 +105,9 @@ export function webhookUpdateServices(deps: Deps) {
           [{ ...eventActorOf(actor), type: 'WEBHOOK_SECRET_ROTATED', after: webhookFactsOf(webhook) }],
           at,
         )
-        return toPlain(webhook, secret)
+        return toStored(webhook, secret)
       })
-      return { ...fromPlain(result), replayed }
+      return { ...fromStored(result), replayed }
     },
 
     /** Deletes a webhook and gives up its pending deliveries. */
@@ -161,17 +161,23 @@ function webhookFactsOf({ id, url, types }: Webhook) {
   return { webhookId: id, host: new URL(url).host, types }
 }
 
-function toPlain({ createdAt, oldSecretUntil, ...webhook }: Webhook, secret: string): JsonResult {
+/** A webhook and its secret as stored under an idempotency key. */
+type StoredWebhook = Omit<Webhook, 'createdAt' | 'oldSecretUntil'> & {
+  createdAt: string
+  oldSecretUntil: string | null
+  secret: string
+}
+
+function toStored({ createdAt, oldSecretUntil, ...webhook }: Webhook, secret: string): StoredWebhook {
   const dates = { createdAt: createdAt.toISOString(), oldSecretUntil: oldSecretUntil?.toISOString() ?? null }
   return { ...webhook, ...dates, secret }
 }
 
-/** Reads the result of toPlain as stored under an idempotency key. */
-function fromPlain({ secret, createdAt, oldSecretUntil, ...webhook }: JsonResult): {
+function fromStored({ secret, createdAt, oldSecretUntil, ...webhook }: StoredWebhook): {
   webhook: Webhook
   secret: string
 } {
-  const until = oldSecretUntil === null ? null : new Date(oldSecretUntil as string)
-  const dates = { createdAt: new Date(createdAt as string), oldSecretUntil: until }
-  return { webhook: { ...webhook, ...dates } as Webhook, secret: secret as string }
+  const until = oldSecretUntil === null ? null : new Date(oldSecretUntil)
+  const dates = { createdAt: new Date(createdAt), oldSecretUntil: until }
+  return { webhook: { ...webhook, ...dates }, secret }
 }

@@ -39,7 +39,7 @@ type PolicyAction = { at: Date } & (
 type DestroyReason = Reason & { code: TargetReason }
 
 /** The renter is warned this long before the rental ends, or at once if it is shorter. */
-export const endWarningMs = 24 * 3_600_000
+const endWarningMs = 24 * 3_600_000
 
 /**
  * The next action of an instance; null for none. Performing an action changes a fact that made it due, so no action is

@@ -46,8 +46,8 @@ export function fieldTypeOf(field: InstanceField): InstanceFieldType {
   return fieldTypes[field]
 }
 
-export const instanceOperators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin'] as const
-export type InstanceOperator = (typeof instanceOperators)[number]
+const instanceOperators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin'] as const
+type InstanceOperator = (typeof instanceOperators)[number]
 
 type Value = number | bigint | string | boolean
 /** Compares a field with one value or, for `in` and `nin`, with any number. A null value matches an empty field. */
@@ -55,7 +55,7 @@ export type InstanceCondition = { field: InstanceField; operator: InstanceOperat
 export type InstanceOrderKey = { field: InstanceField; direction: Direction }
 export type InstanceSearch = { conditions: InstanceCondition[]; order: InstanceOrderKey[] }
 
-export const maxInstanceOperands = 200
+const maxInstanceOperands = 200
 const maxConditions = 50
 const maxOrderKeys = 4
 

@@ -9,7 +9,7 @@ import { authorize } from '../../authorize.ts'
 import { checkKeyHasNoLimit } from '../../billing/limits/limits.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { type JsonResult, runIdempotent } from '../../idempotency.ts'
+import { runIdempotent } from '../../idempotency.ts'
 import { generateApiKey } from './identity.ts'
 
 const { sql } = Prisma
@@ -65,7 +65,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
         await checkKeyHasNoLimit(tx, actor)
       }
       const { result, replayed } = await runIdempotent(deps, actor, request, insertKey, permit)
-      return { ...fromPlain(result), replayed }
+      return { ...fromStored(result), replayed }
     },
 
     /** Gives a key a new secret. The old secret fails at once, even when a key resets itself. */
@@ -90,7 +90,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
         if (existing.id !== actor.apiKeyId) await checkKeyHasNoLimit(tx, actor)
       }
       const { result, replayed } = await runIdempotent(deps, actor, request, replaceSecret, permit)
-      return { ...fromPlain(result), replayed }
+      return { ...fromStored(result), replayed }
     },
 
     /**
@@ -144,6 +144,13 @@ async function lockKeys(tx: Transaction, actor: Actor, at: Date): Promise<void> 
   if (!own) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
 }
 
+/** A key and its secret as stored under an idempotency key. */
+type StoredApiKey = Omit<ApiKey, 'createdAt' | 'expiresAt' | 'lastUsedAt'> & {
+  createdAt: string
+  expiresAt: string | null
+  secret: string
+}
+
 async function recordKeyChange(
   tx: Transaction,
   { accountId, apiKeyId }: Actor,
@@ -151,20 +158,15 @@ async function recordKeyChange(
   apiKey: ApiKey,
   secret: string,
   at: Date,
-): Promise<JsonResult> {
+): Promise<StoredApiKey> {
   await recordEvents(tx, [{ type, accountId, apiKeyId, after: apiKeyFactsOf(apiKey) }], at)
   const { createdAt, expiresAt, lastUsedAt: _, ...facts } = apiKey
   return { ...facts, createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null, secret }
 }
 
-/** Reads the result of recordKeyChange as stored under an idempotency key. */
-function fromPlain({ secret, ...plain }: JsonResult): { apiKey: ApiKey; secret: string } {
-  const { createdAt, expiresAt, ...facts } = plain as Omit<ApiKey, 'createdAt' | 'expiresAt'> & {
-    createdAt: string
-    expiresAt: string | null
-  }
+function fromStored({ secret, createdAt, expiresAt, ...facts }: StoredApiKey): { apiKey: ApiKey; secret: string } {
   const dates = { createdAt: new Date(createdAt), expiresAt: expiresAt === null ? null : new Date(expiresAt) }
-  return { apiKey: { ...facts, ...dates, lastUsedAt: null }, secret: secret as string }
+  return { apiKey: { ...facts, ...dates, lastUsedAt: null }, secret }
 }
 
 /** What an event records of a key. Never its secret. */

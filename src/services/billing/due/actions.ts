@@ -19,7 +19,7 @@ const batchSize = 500
 
 const existingInstancesSql = (accountId: number) => sql`i.account_id = ${accountId} AND i.destroyed_at IS NULL`
 
-export type ActionTargets = { instanceIds: bigint[]; volume?: { id: bigint; machineId: number } | undefined }
+type ActionTargets = { instanceIds: bigint[]; volume?: { id: bigint; machineId: number } | undefined }
 
 /** Chooses the rows that an action must lock before the account. */
 export async function chooseTargets(
@@ -35,7 +35,7 @@ export async function chooseTargets(
   return { instanceIds: (await findInstancesToStop(database, accountId, batchSize)).map(({ id }) => id) }
 }
 
-export type LockedTargets = { instances: LockedInstance[]; volume?: { id: bigint; machine: Machine } | undefined }
+type LockedTargets = { instances: LockedInstance[]; volume?: { id: bigint; machine: Machine } | undefined }
 
 /** Locks the chosen rows that still exist: machines, instances and volumes. The caller locks the account after them. */
 export async function lockTargets(

@@ -32,18 +32,17 @@ export async function findLimits(database: Database, accountId: number): Promise
 async function readLimitUsage(database: Database, account: Account): Promise<LimitUsage[]> {
   const limits = await findLimits(database, account.accountId)
   if (limits.length === 0) return []
-  const windowsOfLimits = limits.flatMap(limit => windowsToCheck(limit, account).map(window => ({ limit, ...window })))
-  const windows = windowsOfLimits.map(({ limit: { apiKeyId }, from }) => ({ apiKeyId, from }))
+  const windows = limits.flatMap(limit =>
+    windowsToCheck(limit, account).map(window => ({ limitId: limit.id, apiKeyId: limit.apiKeyId, ...window })),
+  )
   const spendings = await loadSpending(database, account, windows, creditStatusOf(account).endsAt)
   const rates = limits.some(({ window }) => window === 'hour')
     ? await loadDesiredRates(database, account.accountId)
     : []
   return limits.map(limit => {
     if (limit.window === 'hour') return rateUsage(limit, sumCountedRates(limit, rates), account.at)
-    const ownWindows = windowsOfLimits.flatMap(({ limit: { id }, until }, place) =>
-      id === limit.id ? [{ ...spendings[place], until }] : [],
-    )
-    return spendingUsage(limit, ownWindows as Parameters<typeof spendingUsage>[1], account)
+    const ownWindows = spendings.filter(({ limitId }) => limitId === limit.id)
+    return spendingUsage(limit, ownWindows, account)
   })
 }
 
@@ -57,6 +56,7 @@ function spendingUsage(
   windows: (Parameters<typeof predictReachedAt>[1] & { until: Date })[],
   account: Account,
 ): LimitUsage {
+  // The cast is safe: a limit per day or month has at least the current window.
   const { spentNanos: usedNanos, rateNanos, until } = windows.at(-1) as (typeof windows)[number]
   const reaches = windows.flatMap(window => {
     if (limit.reachedAt !== null && limit.reachedAt >= window.from) return []

@@ -17,7 +17,7 @@ const { sql, join } = Prisma
 /** Only this many labels are counted, the most frequent first. */
 const maxLabels = 1_000
 
-export type SearchPage = {
+type SearchPage = {
   instances: Instance[]
   /** The cursor of the next page; null on the last page. */
   next: string | null
@@ -27,7 +27,7 @@ export type SearchPage = {
   labels: { label: string; count: number }[]
 }
 
-export type Facet = { status: ShownStatus; verification: string; gpuName: string }
+type Facet = { status: ShownStatus; verification: string; gpuName: string }
 
 export function instanceSearchServices(deps: Deps) {
   const { database } = deps
