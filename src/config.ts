@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
 import { maxRetryDays } from './domain/webhooks/webhooks.ts'
-import { isLoopback } from './http/loopback.ts'
+import { isLoopback } from './http/listen.ts'
 
 type Config = {
   host: string

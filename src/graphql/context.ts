@@ -1,6 +1,6 @@
 import type { PrismaClient } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
-import type { RequestContext } from '../http/context.ts'
+import type { RequestContext } from '../http/router.ts'
 import type { Services } from '../services/services.ts'
 
 /** The context of every resolver. Resolvers call `services`; only plugin-prisma uses `prisma`, to load relations. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Handler } from './context.ts'
 import { jsonResponse } from './json.ts'
+import type { Handler } from './router.ts'
 import type { Fetch } from './server.ts'
 
 type ObserveRequest = (path: string | undefined, status: number, ms: number) => void

@@ -1,7 +1,10 @@
+import type { Logger } from 'pino'
 import { parseAccept } from './accept.ts'
-import type { Handler } from './context.ts'
-import { answerHealth, answerReadiness } from './health.ts'
 import { jsonResponse } from './json.ts'
+
+/** Set before a handler runs. Lines of `log` carry the request id; `path` is the path of the URL. */
+export type RequestContext = { requestId: string; path: string; log: Logger }
+export type Handler = (request: Request, context: RequestContext) => Promise<Response>
 
 type Faces = {
   rest: Handler
@@ -57,4 +60,15 @@ function supportHead(handler: Handler): Handler {
 /** Whether a browser opens the address. The page keeps its query in the URL, so a query does not matter. */
 function wantsHtml({ method, headers }: Request): boolean {
   return method === 'GET' && parseAccept(headers.get('accept')).includes('text/html')
+}
+
+/** Whether the process lives. Ignores the database: restarting the process would not repair it. */
+function answerHealth(): Response {
+  return jsonResponse(200, { status: 'ok' })
+}
+
+/** Whether this gateway should receive requests. `findProblem` says why not. */
+async function answerReadiness(findProblem: () => Promise<string | undefined>): Promise<Response> {
+  const problem = await findProblem()
+  return problem ? jsonResponse(503, { status: problem }) : jsonResponse(200, { status: 'ready' })
 }

@@ -1,7 +1,7 @@
 import { authenticate } from '../auth/authenticate.ts'
 import { type Actor, anonymousActor } from '../domain/actor.ts'
 import { readBody } from '../http/body.ts'
-import type { Handler } from '../http/context.ts'
+import type { Handler } from '../http/router.ts'
 import { authorizeOperation } from '../services/authorize.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'

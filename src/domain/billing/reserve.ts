@@ -43,3 +43,9 @@ function insufficientCreditMessage(
   const why = `enough for ${hours(minimumRunwayMs)} of all costs and ${hours(debtGraceMs)} more of disks`
   return `You lack credit. ${figures}: ${why}.`
 }
+
+/** Why an account cannot rent, start or do anything else that costs money: it has no credit left. */
+export function creditError(availableNanos: bigint): DomainError | undefined {
+  if (availableNanos > 0n) return undefined
+  return new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos, neededNanos: null })
+}

@@ -4,7 +4,7 @@ import type { ApiKeyWithSecret } from '../../services/accounts/api-keys/api-keys
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId, printId } from '../ids.ts'
-import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
+import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
 import { ApiPermissionInput } from './permissions.ts'

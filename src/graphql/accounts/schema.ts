@@ -1,6 +1,6 @@
 import './accounts.ts'
 import './api-keys.ts'
 import './api-keys-update.ts'
-import './secret-variables-update.ts'
+import './secret-variables.ts'
 import './ssh-keys.ts'
 import './ssh-keys-update.ts'

@@ -1,5 +1,11 @@
-import type { SecretVariable as SecretVariableShape } from '../../domain/accounts/secret-variables.ts'
+import {
+  maxSecretCharacters,
+  maxSecretVariables,
+  type SecretVariable as SecretVariableShape,
+} from '../../domain/accounts/secret-variables.ts'
 import { builder } from '../builder.ts'
+import { resultUnion } from '../errors/result-union.ts'
+import { permissionSentence } from '../permission.ts'
 
 export const SecretVariable = builder.objectRef<SecretVariableShape>('SecretVariable').implement({
   description:
@@ -10,3 +16,91 @@ export const SecretVariable = builder.objectRef<SecretVariableShape>('SecretVari
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the variable was last set.' }),
   }),
 })
+
+const SecretVariableInput = builder.inputType('SecretVariableInput', {
+  description: 'A secret environment variable with its value.',
+  fields: t => ({
+    name: t.string({
+      required: true,
+      description: 'Name of the variable: letters, digits and `_`, not starting with a digit.',
+    }),
+    value: t.string({ required: true, description: 'Value of the variable. Must not be empty.' }),
+  }),
+})
+
+const SetSecretVariablesInput = builder.inputType('SetSecretVariablesInput', {
+  description: 'Secret variables for every new rental.',
+  fields: t => ({
+    variables: t.field({
+      type: [SecretVariableInput],
+      required: true,
+      description: `The variables to set. Either all are set or none. All names and values in the account together have at most ${maxSecretCharacters} characters.`,
+    }),
+  }),
+})
+
+const DeleteSecretVariableInput = builder.inputType('DeleteSecretVariableInput', {
+  description: 'The secret variable to delete.',
+  fields: t => ({ name: t.string({ required: true, description: 'Name of the variable.' }) }),
+})
+
+const SetSecretVariablesSuccess = builder
+  .objectRef<{ variables: SecretVariableShape[] }>('SetSecretVariablesSuccess')
+  .implement({
+    description: 'The secret variables were set.',
+    fields: t => ({
+      variables: t.expose('variables', {
+        type: [SecretVariable],
+        description: 'The variables that were set, sorted by name.',
+      }),
+    }),
+  })
+
+const DeleteSecretVariableSuccess = builder
+  .objectRef<{ deletedName: string }>('DeleteSecretVariableSuccess')
+  .implement({
+    description: 'The secret variable was deleted.',
+    fields: t => ({ deletedName: t.exposeString('deletedName', { description: 'Name of the deleted variable.' }) }),
+  })
+
+const setResult = resultUnion(
+  'SetSecretVariablesResult',
+  'The variables that were set, or why none was set.',
+  SetSecretVariablesSuccess,
+  ['INVALID_INPUT', 'CONFLICT'],
+)
+
+const deleteResult = resultUnion(
+  'DeleteSecretVariableResult',
+  'The name of the deleted variable, or why none was deleted.',
+  DeleteSecretVariableSuccess,
+  ['NOT_FOUND'],
+)
+
+builder.mutationFields(t => ({
+  setSecretVariables: t.field({
+    type: setResult.union,
+    description: `Sets secret environment variables for every new rental, replacing those with the same names. Existing instances do not change. An account has at most ${maxSecretVariables}. ${permissionSentence('secretVariables.set')}`,
+    complexity: { field: 20 },
+    args: {
+      input: t.arg({ type: SetSecretVariablesInput, required: true, description: 'The secret variables to set.' }),
+    },
+    resolve: (_root, { input }, { services, actor }) =>
+      setResult.answer({ env: 'variables' }, async () => ({
+        variables: await services.secretVariables.set(actor, input.variables),
+      })),
+  }),
+  deleteSecretVariable: t.field({
+    type: deleteResult.union,
+    description: `Deletes a secret variable of the account. Existing instances keep it. ${permissionSentence('secretVariables.delete')}`,
+    complexity: { field: 20 },
+    args: {
+      input: t.arg({ type: DeleteSecretVariableInput, required: true, description: 'The secret variable to delete.' }),
+    },
+    resolve: (_root, { input: { name } }, { services, actor }) =>
+      deleteResult.answer({}, async () => {
+        await services.secretVariables.delete(actor, name)
+        return { deletedName: name }
+      }),
+  }),
+}))

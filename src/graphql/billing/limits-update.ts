@@ -5,7 +5,7 @@ import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
-import { DeleteSuccess } from '../inputs/deletion.ts'
+import { DeleteSuccess } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { SpendLimit, SpendLimitAction, SpendLimitWindow } from './limits.ts'
 

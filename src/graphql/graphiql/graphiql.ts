@@ -1,8 +1,8 @@
 import { parseApiKey } from '../../domain/accounts/api-keys.ts'
 import { answerAsset } from '../../http/asset.ts'
-import type { Handler } from '../../http/context.ts'
 import { jsonResponse } from '../../http/json.ts'
-import { isLoopback } from '../../http/loopback.ts'
+import { isLoopback } from '../../http/listen.ts'
+import type { Handler } from '../../http/router.ts'
 import { loadAssets } from './assets.ts'
 import { tabs } from './tabs.ts'
 

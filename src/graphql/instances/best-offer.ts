@@ -3,7 +3,7 @@ import type { BestOfferRental } from '../../services/instances/rent/best-offer.t
 import { builder } from '../builder.ts'
 import { RentAttempt } from '../errors/refusal-types.ts'
 import { resultUnion } from '../errors/result-union.ts'
-import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
+import { idempotencyKey, replayed } from '../mutations.ts'
 import { OfferFilter, parseOfferFilter } from '../offers/filter.ts'
 import { defaultOrder, OfferOrder } from '../offers/search.ts'
 import { permissionSentence } from '../permission.ts'

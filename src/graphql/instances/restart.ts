@@ -2,7 +2,7 @@ import type { Instance as InstanceShape } from '../../domain/instances/instances
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
-import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
+import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 

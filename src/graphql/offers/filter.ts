@@ -11,8 +11,8 @@ import {
   quoteValue,
 } from '../../domain/offers/filter.ts'
 import { builder } from '../builder.ts'
+import { FloatFilter, IntFilter, StringFilter, UsdFilter, VersionFilter } from '../filters.ts'
 import { tryParseId } from '../ids.ts'
-import { FloatFilter, IntFilter, StringFilter, UsdFilter, VersionFilter } from '../inputs/filters.ts'
 import { VerificationStatus } from '../machines/machines.ts'
 
 type FilterInput = { or?: FilterInput[] | null | undefined } & { [Field in OfferField]?: unknown }

@@ -4,7 +4,7 @@ import { defaultDiskMb, diskMbOf, maxDiskGb, type Pricing } from '../../domain/o
 import { maxOrderKeys } from '../../domain/offers/order.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
-import { OrderDirection } from '../inputs/order.ts'
+import { OrderDirection } from '../filters.ts'
 import { permissionSentence } from '../permission.ts'
 import { OfferFilter, parseOfferFilter } from './filter.ts'
 import { Offer, RentalType } from './offers.ts'

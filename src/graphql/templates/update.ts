@@ -2,9 +2,8 @@ import type { Template as TemplateShape } from '../../domain/templates/templates
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
-import { DeleteSuccess } from '../inputs/deletion.ts'
-import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
 import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
+import { DeleteSuccess, idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { Template } from './templates.ts'
 

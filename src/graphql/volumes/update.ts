@@ -2,8 +2,7 @@ import { type Volume as VolumeShape, volumeSizeGb } from '../../domain/volumes/v
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
-import { DeleteSuccess } from '../inputs/deletion.ts'
-import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
+import { DeleteSuccess, idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { Volume } from './volumes.ts'
 

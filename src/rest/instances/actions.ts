@@ -6,6 +6,7 @@ import { documentedFailureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
+import { updateInstance } from './instances.ts'
 import {
   finalInstance,
   insufficientCredit,
@@ -16,7 +17,6 @@ import {
   spendLimitExceeded,
   startBackoff,
 } from './responses.ts'
-import { updateInstance } from './update.ts'
 
 /** Some clients start and stop instances by these paths. */
 function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'): Route {

@@ -1,6 +1,9 @@
 import { z } from 'zod'
+import type { Actor } from '../../domain/actor.ts'
 import { type ErrorCode, notFound } from '../../domain/errors.ts'
 import type { ItemPlan } from '../../domain/instances/command.ts'
+import { type InstanceChange, isWaitingForGpus } from '../../domain/instances/instances.ts'
+import type { Services } from '../../services/services.ts'
 import { RestFailure } from '../errors.ts'
 import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
@@ -16,9 +19,9 @@ import {
   quotaExceeded,
   spendLimitExceeded,
   startBackoff,
+  stateChangeQueued,
 } from './responses.ts'
 import { instanceRowSchema } from './row.ts'
-import { updateInstance } from './update.ts'
 
 const path = '/api/v0/instances/{id}/'
 /** Enough for most accounts. GraphQL lists more in pages. */
@@ -115,6 +118,17 @@ export const instanceReadRoutes: Route[] = [
     },
   }),
 ]
+
+type Caller = { services: Services; actor: Actor }
+
+/** Changes one instance. A start that waits for GPUs succeeds too, and its answer says so. */
+export async function updateInstance({ services, actor }: Caller, id: bigint, change: InstanceChange) {
+  const [step] = await services.instances.update(actor, [id], change)
+  if (step?.outcome === 'failed') throw step.error
+  const [instance] = await services.instances.byIds(actor, [id], 'instances.update')
+  const queues = change.targetState === 'running' && instance && isWaitingForGpus(instance)
+  return queues ? stateChangeQueued : { success: true as const }
+}
 
 const accountErrorCodes: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'QUOTA_EXCEEDED', 'START_BACKOFF']
 

@@ -1,5 +1,6 @@
 // Leases webhook deliveries to gateways, and records the results.
 
+import { createHmac } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Event } from '../../domain/events/events.ts'
@@ -9,7 +10,6 @@ import { type AttemptResult, isDelivered, retryDelayMs } from '../../domain/webh
 import type { Deps } from '../deps.ts'
 import { eventColumns, toEvent } from '../events/sql.ts'
 import { leaseMs } from '../reconciliation/leases.ts'
-import { signBody } from './signature.ts'
 
 const { sql } = Prisma
 
@@ -85,6 +85,13 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
         UPDATE webhook_deliveries SET leased_until = NULL WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
     },
   }
+}
+
+/** Proves to a holder of one of the secrets that Berth sent this body at this time. */
+export function signBody(secrets: readonly string[], at: Date, body: string): string {
+  const seconds = Math.floor(at.getTime() / 1_000)
+  const proofs = secrets.map(secret => createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex'))
+  return [`t=${seconds}`, ...proofs.map(proof => `v1=${proof}`)].join(',')
 }
 
 /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../../src/config.ts'
-import { isLoopback } from '../../../src/http/loopback.ts'
+import { isLoopback } from '../../../src/http/listen.ts'
 
 const DATABASE_URL = 'postgresql://u:secret@db.example.com/berth'
 

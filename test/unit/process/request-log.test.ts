@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Handler } from '../../../src/http/context.ts'
 import { createLog } from '../../../src/http/log.ts'
 import { logRequests } from '../../../src/http/request-log.ts'
+import type { Handler } from '../../../src/http/router.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Event, eventReadOperations } from '../../../src/domain/events/events.ts'
 import { payloadOf } from '../../../src/domain/events/payload.ts'
 import { maxAttempts, maxRetryDays, parseWebhookInput, retryDelayMs } from '../../../src/domain/webhooks/webhooks.ts'
-import { signBody } from '../../../src/services/webhooks/signature.ts'
+import { signBody } from '../../../src/services/webhooks/delivery.ts'
 
 describe('a signature', () => {
   it('equals the one that a receiver computes with the same secret', () => {

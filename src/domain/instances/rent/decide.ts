@@ -1,6 +1,6 @@
-import { creditError } from '../../accounts/credit.ts'
 import { canChangeSshKeys } from '../../accounts/ssh-keys.ts'
 import type { Holdings } from '../../billing/admission.ts'
+import { creditError } from '../../billing/reserve.ts'
 import { DomainError, type Issue, invalidInput } from '../../errors.ts'
 import type { EnvVar, Port } from '../../launch/env.ts'
 import type { Launch, LaunchInput } from '../../launch/launch.ts'

@@ -1,4 +1,6 @@
-import { builder } from '../builder.ts'
+// Inputs that filter and sort lists.
+
+import { builder } from './builder.ts'
 
 /** An input that compares values of one scalar. All conditions must hold. */
 function createComparison<Scalar extends 'Int' | 'Float' | 'Usd'>(name: string, type: Scalar, description: string) {
@@ -54,4 +56,12 @@ export const VersionFilter = builder.inputType('VersionFilter', {
     lt: t.string({ description: 'Older than this version.' }),
     lte: t.string({ description: 'This version or older.' }),
   }),
+})
+
+export const OrderDirection = builder.enumType('OrderDirection', {
+  description: 'Direction of a sort.',
+  values: {
+    ASC: { value: 'asc', description: 'Smallest values first.' },
+    DESC: { value: 'desc', description: 'Largest values first.' },
+  } as const,
 })
