@@ -209,7 +209,7 @@ function anyLine() {
 describe('the pages under docs/', () => {
   const withSnippets = pages.filter(page => page !== 'README.md' && blocksOf(readPage(page), 'sh').length > 0)
 
-  it('are all tried that have snippets', () => {
+  it('have their answers listed here if they have snippets', () => {
     expect(Object.keys(answers).toSorted()).toEqual(withSnippets.toSorted())
   })
 
@@ -218,20 +218,20 @@ describe('the pages under docs/', () => {
     expect(printed).toMatchObject(answers[page] as unknown[])
   })
 
-  it('renting.md can be pasted again: what has an idempotency key happens once', async () => {
+  it('renting.md can be pasted twice: requests with an idempotency key run once', async () => {
     const printed = await paste(...blocksOf(readPage('docs/renting.md'), 'sh'))
     expect(printed[3]).toMatchObject({ data: { registerSshKey: { code: 'CONFLICT' } } })
     expect(printed[5]).toEqual(printed[6])
     expect(printed[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
   })
 
-  it('instances.md follows the log of an instance', async () => {
+  it('instances.md has a snippet that follows the log of an instance', async () => {
     const page = readPage('docs/instances.md')
     const [rent = ''] = blocksOf(page, 'sh')
     expect(await pasteStream(rent, ...blocksOf(page, 'sh stream'))).toEqual({ data: { instanceLogs: anyLine() } })
   })
 
-  it('events.md watches an instance, and waits for offers', async () => {
+  it('events.md has snippets that watch an instance and wait for offers', async () => {
     const [watchInstance = '', watchOffers = ''] = blocksOf(readPage('docs/events.md'), 'sh stream')
     const instance = { status: expect.any(String) }
     expect(await pasteStream(load, watchInstance)).toMatchObject({ data: { instanceChanged: instance } })
@@ -242,12 +242,12 @@ describe('the pages under docs/', () => {
     })
   })
 
-  it('graphql.md rents with a typed client, or says why not', async () => {
+  it('graphql.md has an example that rents with a typed client, or says why not', async () => {
     const choice = { offerId: 'off_1', hashId: '0'.repeat(32), volumeId: 'vol_1' }
     await expect(rentAtBid(createTypedClient(gateway.url, key), choice)).rejects.toThrow(/template/i)
   })
 
-  it('events.md goes on after a cursor', async () => {
+  it('events.md has a program that resumes a stream after a cursor', async () => {
     const [program = ''] = blocksOf(readPage('docs/events.md'), 'ts')
     const [comment = ''] = / \/\/ keep it.*/.exec(program) ?? []
     const script = program

@@ -149,7 +149,7 @@ describe('an operator', () => {
     expect(errors).toContain(message)
   })
 
-  it('may stop reading after the first lines of a long list', async () => {
+  it('can stop reading a long list after its first lines', async () => {
     await runBerth(env, 'market', 'generate', '--machines', '1500')
     const command = spawnProgram('src/cli.ts', ['machine', 'list'], env)
     command.child.stdout?.once('data', () => command.child.stdout?.destroy())
@@ -183,7 +183,7 @@ describe('a command', () => {
     expect(command.errors()).not.toContain('hunter')
   })
 
-  it('also works when its standard error is closed', async () => {
+  it('works when its standard error is closed', async () => {
     const command = spawnProgram('src/cli.ts', ['account', 'list'], env)
     command.child.stderr?.destroy()
     expect([await command.exit, command.output()]).toEqual([0, expect.stringContaining('"email":"ada@example.com"')])
@@ -231,23 +231,23 @@ describe('docs/operating.md', () => {
       await empty.drop()
     }
   })
+})
 
-  it.each(['README.md', 'docs/operating.md'])('and %s show commands that work', async name => {
-    const [settings = '', ...commands] = blocksOf(readPage(name), 'sh operate')
-    const names = [...settings.matchAll(/^(?:export )?([A-Z_]+)=/gm)].map(([, name]) => name)
-    expect(names).toEqual(['DATABASE_URL', 'BERTH_SECRET', 'HOST'])
-    const empty = await createDatabase()
-    try {
-      const script = commands.join('\n').replace(/ \| jq .*/, '')
-      const own = { ...process.env, ...env, DATABASE_URL: empty.url }
-      const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: own })
-      const [account] = stdout
-        .trim()
-        .split('\n')
-        .map(line => JSON.parse(line))
-      expect(account).toMatchObject({ email: 'ada@example.com', apiKey: expect.stringMatching(/^berth_/) })
-    } finally {
-      await empty.drop()
-    }
-  })
+it.each(['README.md', 'docs/operating.md'])("runs the operators' commands that %s shows", async name => {
+  const [settings = '', ...commands] = blocksOf(readPage(name), 'sh operate')
+  const names = [...settings.matchAll(/^(?:export )?([A-Z_]+)=/gm)].map(([, name]) => name)
+  expect(names).toEqual(['DATABASE_URL', 'BERTH_SECRET', 'HOST'])
+  const empty = await createDatabase()
+  try {
+    const script = commands.join('\n').replace(/ \| jq .*/, '')
+    const own = { ...process.env, ...env, DATABASE_URL: empty.url }
+    const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: own })
+    const [account] = stdout
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(account).toMatchObject({ email: 'ada@example.com', apiKey: expect.stringMatching(/^berth_/) })
+  } finally {
+    await empty.drop()
+  }
 })

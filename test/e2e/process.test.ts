@@ -222,7 +222,7 @@ describe('a gateway on a new data folder', () => {
     expect(isDatabaseRunning()).toBe(false)
   })
 
-  it('treats a repeated signal as one', async () => {
+  it('stops cleanly when SIGINT comes twice', async () => {
     const twice = await startGateway(env)
     twice.child.kill('SIGINT')
     twice.child.kill('SIGINT')

@@ -118,7 +118,7 @@ describe('the earlier command line', () => {
   })
 })
 
-describe('a library that takes msg in an answer for a failure', () => {
+describe('a library that treats every answer with msg as a failure', () => {
   const isFailure = ({ status, body }: WireAnswer) => status !== 200 || 'msg' in body
 
   it('rents, runs and destroys an instance', async () => {

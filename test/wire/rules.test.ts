@@ -181,7 +181,7 @@ it('answers 404 with instances null for an unknown instance (rule 8)', async () 
   expect(statusAndBody(await client.get('/instances/987654/?owner=me'))).toEqual(missing)
 })
 
-it('gives rows every field that clients index (rule 9)', async () => {
+it('gives rows every field that clients require (rule 9)', async () => {
   const { body } = await client.get(`/instances/${await rent({ runtype: 'args' })}/`)
   expect(Object.keys(body.instances)).toEqual(expect.arrayContaining(['label', 'actual_status']))
   expect(body.instances).toMatchObject({ extra_env: [], ports: {}, label: null })

@@ -52,7 +52,7 @@ const covers = (granted: Permissions | null, wanted: Permissions | null) =>
   missingPermissions(granted, wanted).length === 0
 
 it(
-  'a key that creates another never grants an operation that it lacks',
+  'lets no key create a key that may run an operation that it may not run itself',
   () => {
     let passed = 0
     const property = fc.property(
@@ -74,7 +74,7 @@ it(
 )
 
 it(
-  'a key is refused only permissions that exceed its own, when each parameter has one bound',
+  'refuses a key only permissions that exceed its own, when each parameter has one bound',
   () => {
     const simple = fc.oneof(
       ...['eq', 'lte', 'gte'].map(name => fc.integer({ min: 0, max: 3 }).map(to => ({ [name]: to }))),
@@ -95,7 +95,7 @@ it(
 )
 
 it(
-  'the covering of permissions is reflexive and transitive, with full access at the top and no permissions at the bottom',
+  'compares permissions reflexively and transitively, with full access at the top and none at the bottom',
   () => {
     const property = fc.property(permissions, permissions, permissions, (a, b, c) => {
       expect([covers(a, a), covers(null, a), covers(a, { api: {} })]).toEqual([true, true, true])
@@ -108,7 +108,7 @@ it(
 )
 
 it(
-  'parsePermissions accepts or refuses any JSON, and accepts only existing categories',
+  'accepts or refuses any JSON as permissions, and accepts only existing categories',
   () => {
     const key = fc.oneof(
       fc.constantFrom('api', '__proto__', 'constraints', ...permissionCategories, ...everything),

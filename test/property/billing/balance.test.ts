@@ -25,7 +25,7 @@ const remainders = fc.integer({ min: 0, max: 3_599_999 })
 
 describe('a charge', () => {
   it(
-    'has the same total for every way to cut the time',
+    'has the same total however its period is divided',
     () => {
       const cuts = fc.tuple(rates, remainders, fc.array(times, { minLength: 1, maxLength: 20 }))
       const property = fc.property(cuts, ([rate, carried, pieces]) => {
@@ -45,7 +45,7 @@ describe('a charge', () => {
   )
 
   it(
-    'splits into the refund after an instant and the rest without a remainder',
+    'equals the refund after any instant plus the charge before it',
     () => {
       const inputs = fc.tuple(rates, remainders, times, times)
       const property = fc.property(inputs, ([rateNanos, carried, charged, ended]) => {
@@ -137,7 +137,7 @@ describe('the end of credit', () => {
 
 describe('the credit', () => {
   it(
-    'is what the meters leave, when GPUs cost nothing after the end of credit',
+    'is what remains after all meters, if GPUs cost nothing after its end',
     () => {
       const property = fc.property(accountStates, ({ meters, postedNanos, wait }) => {
         const { meteredAt } = balanceOf(meters, postedNanos, start)

@@ -45,7 +45,7 @@ it('finds the last millisecond at which a cost is within its limit', () => {
   )
 })
 
-it('finds the same instant after any charges before it', () => {
+it('finds the same instant no matter what was charged before', () => {
   fc.assert(
     fc.property(meters, limit, ms, (all, nanos, after) => {
       const end = calculateCostLimitInstant(all, nanos)

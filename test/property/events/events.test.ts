@@ -65,7 +65,7 @@ async function write(transactions: Written[], mine: Actor, theirs: Actor) {
 }
 
 it(
-  'a reader of resumed streams or of pages gets every event once and in order, while others write',
+  'gives a reader of resumed streams or pages every event once and in order, while others write',
   async () => {
     const property = fc.asyncProperty(
       writers,
@@ -142,7 +142,7 @@ const api = fc.record(
 )
 
 it(
-  'a history shows a key the same events as a stream, for any permissions',
+  'shows a key the same events in a history as in a stream, for any permissions',
   async () => {
     const [mine, theirs] = [await gateway.newActor(), await gateway.newActor()]
     await withSession(testDatabase.url, async session => {

@@ -120,7 +120,7 @@ it('names the character of each issue, in the order of the line', () => {
   fc.assert(property, options)
 })
 
-it('parses the same from an object as from flags', () => {
+it('parses an object and the same settings as flags to the same environment', () => {
   const property = fc.property(environment, requested => {
     // Blanks at the end of a key do not count.
     const volumes = requested.volumes.map(volume => ({ ...volume, mountPath: volume.mountPath.trimEnd() }))

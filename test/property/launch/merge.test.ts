@@ -114,7 +114,7 @@ it('keeps every setting of the request, and takes the others from the template',
   fc.assert(property, options)
 })
 
-it('has the variables and ports of both, with the values of the request', () => {
+it('keeps the variables and ports of both, and prefers the values of the request', () => {
   const property = fc.property(template, request, (before, own) => {
     const { input } = mergeLaunch(before, own)
     const [base, requested] = [before, own].map(side => dedupeEnvironment(side.environment ?? emptyEnvironment()))
@@ -158,7 +158,7 @@ it('names the request as the source exactly of the settings that the request has
   fc.assert(property, options)
 })
 
-it('merges three in any grouping to the same, except that a mode in the middle may drop settings of the first', () => {
+it('merges three inputs to the same in any grouping, unless the mode of the second drops settings of the first', () => {
   const property = fc.property(modeless, modeless, modeless, (first, second, third) => {
     const left = mergeLaunch(mergeLaunch(first, second).input, third).input
     const right = mergeLaunch(first, mergeLaunch(second, third).input).input

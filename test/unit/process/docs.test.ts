@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { blocksOf, chapterOf, pages, readPage } from '../../support/docs.ts'
 
 const root = join(import.meta.dirname, '../../..')
+const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
 const shellKinds = ['sh', 'sh stream', 'sh operate', 'sh develop']
 
 describe.each(pages)('%s', page => {
@@ -39,9 +40,18 @@ describe.each(pages)('%s', page => {
   it('names files and npm scripts that exist', () => {
     const paths = [...text.matchAll(/`((?:src|test|prisma|docs)\/[\w./-]+)`/g)].map(([, path]) => path as string)
     expect(paths.filter(path => !existsSync(join(root, path)))).toEqual([])
-    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const named = [...text.matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name]) => name as string)
-    expect(named.filter(name => !Object.hasOwn(scripts, name))).toEqual([])
+    expect(named.filter(name => !scripts.includes(name))).toEqual([])
+  })
+
+  it('has snippets for developers whose commands npm knows', () => {
+    const known = [
+      'ci',
+      ...scripts.filter(name => ['start', 'test'].includes(name)),
+      ...scripts.map(name => `run ${name}`),
+    ]
+    const commands = blocksOf(text, 'sh develop').flatMap(block => block.trimEnd().split(/\n| && /))
+    expect(commands.filter(command => !known.includes(command.replace(/^npm /, '')))).toEqual([])
   })
 })
 
