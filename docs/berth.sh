@@ -4,7 +4,8 @@
 #   gql OPERATION [VARIABLE=VALUE ...]    sends a GraphQL operation and prints the answer
 #   first PREFIX                          reads an answer and prints its first id with that prefix: first off
 #
-# BERTH is the gateway's address. KEY is your API key; if it is not set, the demo account's key is read from its file.
+# BERTH is the gateway's address. KEY is your API key; if it is not set, the demo account's key is read from its file. After
+# `unset KEY`, load them again to read the file anew.
 
 BERTH=${BERTH:-http://127.0.0.1:4000}
 
@@ -20,20 +21,28 @@ if [ -z "${KEY:-}" ]; then
 fi
 
 rest() {
-  curl -s -X "$1" "$BERTH/api/v0$2" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d "${3:-}"
+  curl -sSg -X "$1" "$BERTH/api/v0$2" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d "${3:-}"
   echo
 }
 
 gql() {
   local query pair variables=
-  query=$(printf '%s' "$1" | tr '\n' ' ' | sed 's/"/\\"/g')
+  query=$(escape "$1")
   shift
-  for pair in "$@"; do variables="$variables,\"${pair%%=*}\":\"${pair#*=}\""; done
-  curl -s "$BERTH/graphql" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+  for pair in "$@"; do variables="$variables,\"${pair%%=*}\":\"$(escape "${pair#*=}")\""; done
+  curl -sS "$BERTH/graphql" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
     -d "{\"query\":\"$query\",\"variables\":{${variables#,}}}"
   echo
 }
 
 first() {
-  grep -o "\"$1_[0-9]*\"" | head -n 1 | tr -d '"'
+  local answer id
+  answer=$(cat)
+  id=$(printf '%s' "$answer" | grep -o "\"$1_[0-9]*\"" | head -n 1 | tr -d '"')
+  if [ -n "$id" ]; then echo "$id"; else printf 'The answer has no id: %s\n' "$answer" >&2; fi
+}
+
+# Escapes a text for a JSON string.
+escape() {
+  printf '%s' "$1" | sed 's/\\/\\\\/g; s/"/\\"/g' | awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }'
 }

@@ -157,6 +157,7 @@ const answers: Record<string, unknown[]> = {
     },
     { data: { viewer: { ledger: { nodes: list } } } },
     { data: { viewer: { usage: { cost: amount, buckets: list } } } },
+    { success: true, results: list },
     {
       data: {
         setSpendLimit: {
@@ -180,6 +181,7 @@ const answers: Record<string, unknown[]> = {
         },
       },
     },
+    { data: { instances: { nodes: list } } },
     { data: { revokeApiKey: { revokedId: expect.stringMatching(/^key_\d+$/) } } },
   ],
   'docs/rest.md': [{ offers: expect.arrayContaining([expect.anything()]) }],
@@ -231,8 +233,11 @@ describe('the pages under docs/', () => {
     expect(await pasteStream(rent, ...blocksOf(page, 'sh stream'))).toEqual({ data: { instanceLogs: anyLine() } })
   })
 
-  it('events.md has snippets that watch an instance and wait for offers', async () => {
-    const [watchInstance = '', watchOffers = ''] = blocksOf(readPage('docs/events.md'), 'sh stream')
+  it('events.md has snippets that watch the account, an instance, and offers', async () => {
+    const [watchAll = '', watchInstance = '', watchOffers = ''] = blocksOf(readPage('docs/events.md'), 'sh stream')
+    const watchedAll = pasteStream(load, watchAll)
+    await rentUntil(watchedAll)
+    expect(await watchedAll).toMatchObject({ data: { events: { node: { type: expect.any(String) } } } })
     const instance = { status: expect.any(String) }
     expect(await pasteStream(load, watchInstance)).toMatchObject({ data: { instanceChanged: instance } })
     const waited = pasteStream(load, watchOffers)
