@@ -2,7 +2,7 @@ import type { Permissions } from './accounts/permissions/permissions.ts'
 
 /**
  * The caller: an account, with one of its API keys. Null permissions mean full access. The public id belongs to the
- * secret that the caller sent: a reset gives the key another one, and an instance key has none.
+ * secret that the caller sent: a reset gives the key another public id, and an instance key has none.
  */
 export type Actor = { accountId: number; apiKeyId: number; publicId: string; permissions: Permissions | null }
 

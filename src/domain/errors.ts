@@ -38,13 +38,13 @@ export const retryable = {
 /** The one list of error codes. Each face has a table that does not compile without an entry for every code. */
 export type ErrorCode = keyof typeof retryable
 
-/** One problem of an input. The message reads on from the path and does not repeat it. */
+/** One problem in an input. The message reads on from the path and does not repeat it. */
 export type Issue = { path: string; message: string }
 
 /** Why Berth ended a stream. */
 export type StreamEndReason = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
 
-/** An offer that was tried. `code` says why it was not rented; null for the offer that was. */
+/** An offer that was tried. `code` says why it was not rented; null for the rented offer. */
 export type Attempt = {
   offerId: bigint
   code: Extract<ErrorCode, 'OFFER_UNAVAILABLE' | 'PRICE_CHANGED' | 'BID_TOO_LOW' | 'INVALID_INPUT'> | null
@@ -71,7 +71,7 @@ export type DetailsOf = {
   FORBIDDEN: { missing: string[] }
   /** `subject`: null if the caller did not name it by its id. */
   NOT_FOUND: { subject: Subject | null }
-  /** `issues`: the problems of the input; empty if only the message names the problem. */
+  /** `issues`: the problems in the input; empty if only the message names the problem. */
   INVALID_INPUT: { issues: Issue[] }
   INVALID_CURSOR: undefined
   /**

@@ -5,7 +5,7 @@ export type StreamLimits = { perKey: number; perAccount: number; total: number }
 export const streamLimits: StreamLimits = { perKey: 32, perAccount: 256, total: 2_000 }
 /** Longest life of a stream. Its reader then opens a new one from the last cursor. */
 export const maxStreamMs = 24 * 3_600_000
-/** A reader that is more events behind loses its stream: one slow reader must not fill the gateway's memory. */
+/** A reader that falls further behind loses its stream: one slow reader must not fill the gateway's memory. */
 export const maxBufferedEvents = 1_000
 
 export function tooManyStreams(message: string): DomainError {

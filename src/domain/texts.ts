@@ -1,4 +1,4 @@
-/** Every number of characters that a renter reads counts Unicode code points. */
+/** Counts Unicode code points, as does every number of characters that a renter reads. */
 export function countCharacters(text: string): number {
   return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0)
 }

@@ -18,7 +18,7 @@ export function limitAnswerSize(result: ExecutionResult, isMutation: boolean): E
 /** Characters that JSON escapes: quotes, backslashes, control characters and lone surrogates. */
 const escapedCharacters = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
 
-/** `bytes` minus the size of the value as JSON. Negative if it does not fit; the walk stops there. */
+/** `bytes` minus the size of the value as JSON. Negative if the value does not fit; the walk stops there. */
 function subtractJsonBytes(value: unknown, bytes: number): number {
   if (typeof value === 'string') return value.length > bytes ? -1 : bytes - jsonBytesOf(value)
   if (typeof value !== 'object' || value === null) return bytes - String(value).length

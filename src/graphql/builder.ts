@@ -8,7 +8,7 @@ import { getDatamodel } from '../database/generated/pothos.ts'
 import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
 import type { Context } from './context.ts'
 
-/** Maximum number of fields in one answer. A field inside of lists counts once for each item that they can have. */
+/** Maximum number of fields in one answer. A field inside lists counts once for each item that they can have. */
 const maxCost = 10_000
 
 export const builder = new SchemaBuilder<{

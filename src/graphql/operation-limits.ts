@@ -132,7 +132,7 @@ function measureOperation(operation: OperationDefinitionNode, context: Validatio
     }
   }
 
-  /** Measures each fragment once. One that spreads itself counts as empty inside itself; another rule refuses it. */
+  /** Measures each fragment once. A fragment that spreads itself counts as empty inside itself; another rule refuses it. */
   function sizeOfFragment(fragment: FragmentDefinitionNode | null | undefined): OperationSize {
     if (!fragment) return emptySize
     const known = measured.get(fragment)

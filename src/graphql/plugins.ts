@@ -28,7 +28,7 @@ export const limitsPlugin: Plugin = {
   onValidate({ setValidationFn, addValidationRule }) {
     addValidationRule(subscriptionRule)
     const validateWithinLimits: typeof validate = (schema, document, rules, options) => {
-      // First and alone: other rules are slow for exactly the documents that this rule refuses.
+      // This rule runs first and alone: other rules are slow for exactly the documents that this rule refuses.
       const tooLarge = validate(schema, document, [limitsRule])
       return tooLarge.length > 0
         ? tooLarge

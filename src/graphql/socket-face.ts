@@ -64,7 +64,7 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
     return true
   }
 
-  /** The actor, or undefined for an invalid key. If the key cannot be checked now, it closes the link with 1013 (try again later). */
+  /** The actor, or undefined for an invalid key. If the key cannot be checked now, the link is closed with 1013 (try again later). */
   async function authenticateConnection({ authorization, channel }: Connection): Promise<Actor | undefined> {
     try {
       return await identifyBearer(authorization, services)

@@ -56,8 +56,8 @@ export function admissionErrors(admission: AdmissionFacts, added: Holdings, rule
 }
 
 /**
- * Decides starts in order, each on top of those admitted before it. Returns the reason for each refused start by its
- * id.
+ * Decides starts in order, each on top of those admitted before it. Returns the reason for each refused start by the
+ * id of its instance.
  */
 export function findRefusedStarts(
   admission: AdmissionFacts,

@@ -1,6 +1,6 @@
 // Costs over time. A rate is nano-dollars per hour. Each millisecond of rate n adds n parts of a nano-dollar;
-// 3,600,000 parts make one. A charge takes whole nano-dollars and carries the remaining parts to the next charge. The
-// total therefore does not depend on how often the gateway charges.
+// 3,600,000 parts make one nano-dollar. A charge takes whole nano-dollars and carries the remaining parts to the next
+// charge. The total therefore does not depend on how often the gateway charges.
 
 export const partsPerNano = 3_600_000n
 
@@ -95,7 +95,7 @@ const meterEndMs = ({ since, at }: { since: Date; at: Date }) => BigInt(Math.max
 const atLeastZero = (value: bigint) => (value > 0n ? value : 0n)
 const sum = (values: bigint[]) => values.reduce((total, value) => total + value, 0n)
 
-/** Dates have years of four digits, so an instant from here on counts as never. */
+/** An instant from here on counts as never, because dates have years of four digits. */
 const neverMs = BigInt(Date.UTC(10_000, 0))
 
 /**
@@ -137,7 +137,7 @@ export function currentDiskRate(balance: Balance): bigint {
 }
 
 export type CreditStatus = {
-  /** The remaining credit in whole nano-dollars. A negative value is what disks cost since the credit ended. */
+  /** The remaining credit in whole nano-dollars. A negative value is the cost of disks since the credit ended. */
   creditNanos: bigint
   /** The cost per hour now. After the credit ends, only disks cost. */
   costPerHourNanos: bigint
@@ -163,7 +163,7 @@ export function creditStatusOf(balance: Balance): CreditStatus {
   }
 }
 
-/** Rounds up to whole nano-dollars, since a partly used one is not charged yet. */
+/** Rounds up to whole nano-dollars, since a partly used nano-dollar is not charged yet. */
 function roundUpToNano(remaining: bigint): bigint {
   return remaining > 0n ? (remaining + partsPerNano - 1n) / partsPerNano : remaining / partsPerNano
 }

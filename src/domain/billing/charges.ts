@@ -7,7 +7,7 @@ import type { ChargeKind } from './balance.ts'
 export const chargedResources = ['instance', 'volume'] as const
 type ChargedResource = (typeof chargedResources)[number]
 
-/** Excludes its end. */
+/** Includes `from` and excludes `to`. */
 export type Period = { from: Date; to: Date }
 
 export type ChargesQuery = Period & {

@@ -8,7 +8,7 @@ const dayMs = 24 * hourMs
 const chargeSpreadMs = 600_000
 /** Step between accounts. It is coprime to `chargeSpreadMs`, so every offset is used once before any repeats. */
 const accountStrideMs = 370_823
-/** Warn this long before a debt destroys anything, if the grace period is as long. */
+/** Warn this long before a debt destroys anything, if the grace period is at least as long. */
 const debtWarningLeadMs = dayMs
 /** Retry interval for a volume that a container holds: no event says when the container is gone. */
 const heldVolumeRetryMs = 60_000
@@ -26,13 +26,13 @@ export type AccountFacts = {
   lowCreditHours: number | null
   debtSince: Date | null
   debtWarnedAt: Date | null
-  /** Whether instances should run that must be stopped, because credit ended or a limit was reached. */
+  /** Whether any instance that should run must be stopped, because credit ended or a limit was reached. */
   hasInstancesToStop: boolean
   /** Whether a meter ended and is not charged up to its end yet. */
   hasEnds: boolean
   /** The oldest `since` among running meters; null when no meter runs. */
   chargedUntil: Date | null
-  /** Resources that a debt destroys: instances first, then volumes. A container still holds a held volume. */
+  /** Resources that a debt destroys: instances first, then volumes. A held volume is one that a container still holds. */
   debtTargets: { hasInstances: boolean; hasVolumes: boolean; hasHeldVolumes: boolean }
 }
 
@@ -59,8 +59,8 @@ export function midnightBefore(at: Date): Date {
 }
 
 /**
- * When the previous day is charged next, up to its midnight. Accounts are spread out so that urgent work is not
- * delayed.
+ * When the next daily charge is due: shortly after the midnight that follows `chargedUntil`. Accounts are spread out so
+ * that urgent work is not delayed.
  */
 function nextDailyCharge({ accountId, chargedUntil }: AccountFacts): Date | null {
   if (chargedUntil === null) return null

@@ -15,7 +15,7 @@ export type LedgerEntry = {
   periodEnd: Date | null
   /** Per hour. */
   rateNanos: bigint | null
-  /** Parts of a nano-dollar that the previous charge left over; 3,600,000 make one. */
+  /** Parts of a nano-dollar that the previous charge left over; 3,600,000 parts make one nano-dollar. */
   carried: number | null
   reason: string | null
   postedAt: Date
@@ -30,7 +30,7 @@ export type LedgerFilter = {
   instanceIds?: readonly bigint[] | undefined
   /** Posted at this instant or later. */
   from?: Date | undefined
-  /** Posted before this. */
+  /** Posted before this instant. */
   to?: Date | undefined
 }
 

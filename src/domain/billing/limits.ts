@@ -13,7 +13,7 @@ export function checkLimitAmount(amountNanos: bigint): void {
   throw invalidInput([{ path: 'amount', message }])
 }
 
-/** The UTC day or month that contains an instant. `until` is the start of the next one. */
+/** The UTC day or month that contains an instant. `until` is the start of the next day or month. */
 export function windowAt(window: Exclude<SpendWindow, 'hour'>, at: Date): { from: Date; until: Date } {
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
   const begins = (offset: number) =>
@@ -25,7 +25,7 @@ type BalanceTimes = Pick<Balance, 'at' | 'meteredAt'>
 
 /**
  * The windows, in order, in which a limit may have been reached since the account last changed. There are several if
- * no gateway checked for long.
+ * no gateway has checked for a long time.
  */
 export function windowsToCheck(
   { window, createdAt }: SpendLimit,
@@ -45,7 +45,7 @@ export type Spending = {
   /** Ends of meters that the sums still count as running. */
   ends: Omit<MeterEnd, 'kind' | 'carried'>[]
   from: Date
-  /** Charges since `from`, less what running meters cost before `from` and are not charged for yet. */
+  /** Charges since `from`, less the costs of running meters before `from` that are not charged yet. */
   postedNanos: bigint
   rateNanos: bigint
   origin: bigint

@@ -15,8 +15,8 @@ export type SpendLimit = {
   amountNanos: bigint
   action: SpendAction
   /**
-   * When the current amount and action were set. Earlier spending in the window counts, but cannot reach the limit
-   * before this.
+   * When the current amount and action were set. Earlier spending in the window counts, but the limit is never reached
+   * before this instant.
    */
   createdAt: Date
   /** When the limit was last reached. For `hour`: null again as soon as the rate is within the limit. */

@@ -5,11 +5,11 @@ import type { LedgerEntry, LedgerKind } from './ledger.ts'
 export const paymentKinds = ['top_up', 'refund', 'adjustment'] as const satisfies LedgerKind[]
 export const usageKinds = ['compute', 'disk'] as const satisfies LedgerKind[]
 
-/** A part of the ledger without pages, oldest entry first, and the credit at the same instant. */
+/** A part of the ledger in one piece, oldest entry first, and the credit at the instant of reading. */
 export type Statement = {
   entries: LedgerEntry[]
   creditNanos: bigint
-  /** Spending that is not posted yet. The sum of the whole ledger less this is the credit. */
+  /** Spending that is not posted yet. The credit is the sum of the whole ledger less this amount. */
   accruedNanos: bigint
 }
 

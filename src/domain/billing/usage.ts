@@ -21,9 +21,9 @@ export type UsageGroup = {
 export type UsageBucket = BucketBounds & { costNanos: bigint; groups: UsageGroup[] }
 export type Usage = { from: Date; to: Date; costNanos: bigint; buckets: UsageBucket[] }
 
-/** The hours of 31 days. */
+/** Enough for the hours of 31 days. */
 export const maxBuckets = 744
-/** Groups in all buckets together. */
+/** Limit on the groups in all buckets together. */
 export const maxGroups = 10_000
 
 /** Splits a period at UTC hours, days or months. Only the first and the last bucket can be shorter. */

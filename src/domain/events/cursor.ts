@@ -32,7 +32,7 @@ export function cursorExpired(): DomainError {
   return new DomainError('CURSOR_EXPIRED', message)
 }
 
-/** Pages start at the oldest event, but people look at the newest: these are the default. */
+/** Defaults to the newest events: people look at these, although pages start at the oldest event. */
 export function withDefaultPage(page: PageArguments): PageArguments {
   const isSpecified = [page.first, page.after, page.last, page.before].some(argument => argument != null)
   return isSpecified ? page : { last: defaultPageSize }

@@ -60,7 +60,7 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit runs out at ${endsAt} at the current rate.`,
   ACCOUNT_CREDIT_ENDED: 'Credit ran out: running instances were stopped.',
   ACCOUNT_DEBT: ({ destroysAt }) =>
-    `The account is in debt: from ${destroysAt} on its instances and volumes are destroyed. Add credit before then.`,
+    `The account is in debt: its instances and volumes are destroyed from ${destroysAt} on. Add credit before then.`,
   WEBHOOK_CREATED: 'Webhook created.',
   WEBHOOK_SECRET_ROTATED: 'Webhook given a new secret.',
   WEBHOOK_TESTED: 'Webhook tested.',

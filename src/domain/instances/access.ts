@@ -50,7 +50,7 @@ const noSshWarning =
 function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Login | null {
   const { ssh, notebook, proxied } = modeServices[launch.mode]
   if (!ssh) return null
-  // A notebook without a public port listens only inside the container, so the login tunnels it.
+  // A notebook without a public port listens only inside the container, so the login command tunnels it.
   const isInside = notebook && servedMode(launch.mode, portBindings) !== 'jupyterDirect'
   const tunnel = isInside ? `-L ${notebookPort}:127.0.0.1:${notebookPort} ` : ''
   const login = ({ host, port, user }: SshProxy & { user: string }, isProxy: boolean): Login => {

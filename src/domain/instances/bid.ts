@@ -12,7 +12,7 @@ export function checkBid(bidNanos: bigint): Issue | undefined {
   return { path: 'bid', message: `must be from ${least} to ${most} dollars an hour, not ${bid}.` }
 }
 
-/** What a bid change reads of an instance. The instance must not be destroyed. */
+/** The facts of an instance that decide a bid change. The instance must not be destroyed. */
 export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible' | 'computeNanos' | 'numGpus'>
 
 /** Compares a new bid with the current one. Throws when the bid is refused. */

@@ -1,5 +1,5 @@
-// Changes the launch from which the next container of an instance is made. Mode, ports, volumes and disk size were rented
-// and stay.
+// Changes the launch from which the next container of an instance is made. Mode, ports, volumes and disk size are fixed
+// by the rental.
 
 import { type Issue, invalidInput, invalidState } from '../errors.ts'
 import { type EnvVar, emptyEnvironment, printPort } from '../launch/env.ts'
@@ -54,7 +54,7 @@ function currentLaunchInput({ launch, registry, diskMb }: CurrentLaunch): Launch
   }
 }
 
-/** A template that keeps what the instance rented. Settings of another mode are left out. */
+/** The template, with the settings that the rental fixed. Settings of another mode are left out. */
 function fitTemplate(template: LaunchInput, current: CurrentLaunch): LaunchInput {
   const { mode, ports, hostname } = current.launch
   const own = { ...emptyEnvironment(), ...template.environment }

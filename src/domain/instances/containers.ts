@@ -60,15 +60,15 @@ export type LogSource = (typeof logSources)[number]
 export type LogLine = { at: Date; text: string; source: LogSource; cursor: string }
 
 /**
- * Selects log lines: with `after` the oldest lines after that cursor, with `tail` that many last lines, and with neither
- * as many last lines as there are.
+ * Selects log lines, at most `maxLogLines`: with `after`, the oldest lines after that cursor; with `tail`, that many last
+ * lines; with neither, the last lines.
  */
 export type LogRange = { after?: string | undefined; tail?: number | undefined }
 
 /** At most this many lines are read at a time. */
 export const maxLogLines = 1_000
 
-/** Characters read of a command's output. One more than is shown, to detect that the output was longer. */
+/** Limit on the characters that are read of a command's output: one more than is shown, to detect longer output. */
 export const maxReadLength = 65_537
 
 export type CommandOutput = { exitCode: number; output: string }

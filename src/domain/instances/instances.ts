@@ -3,7 +3,7 @@ import type { Launch } from '../launch/launch.ts'
 import type { Block, GpuModel, Machine } from '../machines/machines.ts'
 import { type InstanceStatus, isFinal, type Restart, type TargetState } from './states.ts'
 
-/** Whether an instance claims its GPUs on the market. Another instance's claim may have precedence, so it may not get them. */
+/** Whether an instance claims its GPUs on the market. It may not get them: another instance's claim may have precedence. */
 export function wantsGpus(instance: { targetState: TargetState; status: InstanceStatus; destroyed: boolean }): boolean {
   return instance.targetState === 'running' && !instance.destroyed && !isFinal(instance.status)
 }
@@ -74,7 +74,7 @@ export type Instance = Block & {
   diskMb: number
   interruptible: boolean
   computeNanos: bigint
-  /** Nano-dollars per GB of disk and month of 720 hours, at the time of rental. `diskNanos` is the resulting rate. */
+  /** Nano-dollars per GB of disk per month of 720 hours, at the time of rental. `diskNanos` is the resulting rate. */
   storageNanos: bigint
   diskNanos: bigint
   targetState: TargetState
@@ -88,7 +88,7 @@ export type Instance = Block & {
   createdAt: Date
   startedAt: Date | null
   endsAt: Date
-  /** The policy of the renter. Null where nothing is set. */
+  /** The renter's policy. A field that is not set is null. */
   stopAt: Date | null
   stopAtCostNanos: bigint | null
   destroyAt: Date | null
@@ -101,7 +101,7 @@ export type Instance = Block & {
   volumes: (VolumeMount & { sizeMb: number })[]
   /** Whether the market gave the instance its GPUs. */
   holdsGpus: boolean
-  /** Whether its GPUs cost something now. */
+  /** Whether its GPUs are charged now. */
   charged: boolean
   /** The SSH proxy of the proxy modes; null when the operator runs none. */
   sshProxy: SshProxy | null

@@ -6,7 +6,7 @@ import type { PortBinding } from './instances.ts'
 /** Without an SSH proxy, a proxy mode gets the ports of its direct counterpart. */
 const directModes: Partial<Record<LaunchMode, LaunchMode>> = { sshProxy: 'sshDirect', jupyterProxy: 'jupyterDirect' }
 
-/** The ports that a mode still needs beside `ports`. With an SSH proxy, and in a direct mode, it needs none. */
+/** The ports that a mode still needs besides `ports`. With an SSH proxy, and in a direct mode, it needs none. */
 export function missingPorts({ mode, ports }: Pick<Launch, 'mode' | 'ports'>, hasProxy: boolean): Port[] {
   const directMode = directModes[mode]
   return hasProxy || !directMode ? [] : missingModePorts(directMode, ports)

@@ -2,7 +2,7 @@ import { invalidState } from '../errors.ts'
 import { actionRefusal, type Instance } from './instances.ts'
 import { isFinal, type Restart, type RestartKind } from './states.ts'
 
-/** What a restart reads of an instance. The instance must not be destroyed. */
+/** The facts of an instance that decide a restart. The instance must not be destroyed. */
 export type Restartable = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible'> & {
   restart: Restart | null
   hasRun: boolean

@@ -5,7 +5,7 @@ import { textProblem } from '../texts.ts'
 import type { LogLine } from './containers.ts'
 
 export const resultLifetimeMs = 10 * 60_000
-/** Limits of one account, in results and in total bytes. Beyond them the oldest results are deleted. */
+/** Limits of one account, in results and in total bytes. The oldest results beyond a limit are deleted. */
 export const maxResults = 1_000
 export const maxResultsBytes = 20_000_000
 /** In UTF-16 code units. A longer log keeps its last lines. */

@@ -39,8 +39,8 @@ export function backoffError(failures: StartFailures, at: Date): DomainError | u
 type StartState = { targetState: TargetState; status: InstanceStatus }
 
 /**
- * Whether the reconciler is starting an instance. Giving it up now is a failed start, if it holds its GPUs. In the moment
- * before the reconciler begins, giving it up costs nothing.
+ * Whether the reconciler is starting an instance. Giving up the start now counts as a failure, if the instance holds its
+ * GPUs. In the moment before the reconciler begins, giving up does not count.
  */
 export function isStarting({ targetState, status }: StartState): boolean {
   return targetState === 'running' && (status === 'scheduling' || status === 'loading')

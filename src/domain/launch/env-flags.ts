@@ -124,7 +124,7 @@ export function parseEnvFlags(text: string): ParsedEnvironment {
   return { environment: dedupeEnvironment(environment), issues }
 }
 
-/** The flags that parse to this environment. */
+/** Prints an environment as flags, which `parseEnvFlags` parses. */
 export function printEnvFlags({ env, ports, hostname, volumes }: Environment): string {
   return printWords([
     ...env.flatMap(({ name, value }) => ['-e', `${name}=${value}`]),

@@ -1,7 +1,7 @@
 import type { Issue } from '../errors.ts'
 import { countCharacters, hasControlCharacters, textProblem } from '../texts.ts'
 
-/** A secret value is stored apart, encrypted, and never shown. */
+/** A secret value is stored separately, encrypted, and never shown. */
 export type EnvVar = { name: string; value: string; secret?: true | undefined }
 /** The host port is a preference: the machine gives one from its range of public ports. */
 export type Port = { hostPort: number; containerPort: number; protocol: 'tcp' | 'udp' }

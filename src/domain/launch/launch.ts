@@ -36,7 +36,7 @@ export type LaunchInput = {
   label?: string | undefined
   targetState?: TargetState | undefined
   vm?: boolean | undefined
-  /** What the face could not parse, and left out of the other fields. */
+  /** The problems with the parts that the face could not parse. The other fields leave these parts out. */
   parseIssues?: Issue[] | undefined
 }
 

@@ -6,7 +6,7 @@ import { countCharacters } from '../texts.ts'
 /** A word of a command line. `at` is the number of its first character, counted from 1. */
 export type Word = { text: string; at: number }
 
-// The pieces follow each other without a gap. Where none matches, a quote or a backslash is not completed.
+// The pieces follow each other without a gap. Where none matches, a quote or a backslash is incomplete.
 const tokenPattern = new RegExp(
   [
     /(?<blank>[ \t\r\n]+)/,

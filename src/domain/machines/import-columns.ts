@@ -1,5 +1,5 @@
 // The columns of a machine import, in the units that people write. Parsing, checks and the help derive from this table.
-// A column that a host may not know has a default. A measurement of 0 means that it was not measured.
+// A column that a host may not know has a default. In a column of measurements, 0 means not measured.
 
 import { type ColumnType, decimal, instant, integer, matching, oneOf, text, usd, yesNo } from './import-column-types.ts'
 import { parseDriverVersion, verifications } from './machines.ts'

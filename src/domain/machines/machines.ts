@@ -61,7 +61,7 @@ export type Machine = {
   reliability: number
   gpuNanos: bigint
   minBidGpuNanos: bigint
-  /** Nano-dollars per GB of disk and month of 720 hours. */
+  /** Nano-dollars per GB of disk per month of 720 hours. */
   storageNanos: bigint
   downloadNanos: bigint
   uploadNanos: bigint

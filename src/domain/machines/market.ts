@@ -34,7 +34,7 @@ function comparePrecedence(a: Claim, b: Claim): number {
   return first || a.claimedAt.getTime() - b.claimedAt.getTime() || (a.instanceId < b.instanceId ? -1 : 1)
 }
 
-/** Compares by the price per GPU. It multiplies instead of dividing, so that nothing is rounded. */
+/** Compares by the price per GPU. Multiplies instead of dividing, so that nothing is rounded. */
 function comparePricePerGpu(a: Claim, b: Claim): number {
   const difference = a.computeNanos * BigInt(b.numGpus) - b.computeNanos * BigInt(a.numGpus)
   return difference < 0n ? -1 : difference > 0n ? 1 : 0

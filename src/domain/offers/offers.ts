@@ -52,7 +52,7 @@ type Price = { computeNanos: bigint; diskNanos: bigint; totalNanos: bigint; perG
 
 /**
  * The price of a rental: GPUs plus disk. An interruptible rental is priced at the minimum bid. `storageNanos` is the
- * machine's price of disk, in nano-dollars per GB and month.
+ * machine's price of disk, in nano-dollars per GB per month.
  */
 export function priceOf(
   offer: { computeNanos: bigint; minBidNanos: bigint; numGpus: number },
@@ -96,8 +96,8 @@ export function listBlocks(machine: Machine): Listing[] {
 }
 
 /**
- * Performance per dollar times reliability. An offer's is of its on-demand price with the default disk, an instance's of the
- * price that it pays.
+ * Performance per dollar times reliability. For an offer, the dollars are its on-demand price with the default disk; for
+ * an instance, they are the price that its renter pays.
  */
 export function scoreOf(dlperf: number, priceNanos: bigint, reliability: number): number {
   return (dlperf / usdToNumber(priceNanos)) * reliability

@@ -19,7 +19,7 @@ export function tooManyWatched(): DomainError {
   ])
 }
 
-/** The facts of an offer that can change while it has its id, apart from the facts of its machine. */
+/** The facts of an offer that can change while the offer keeps its id, apart from the facts of its machine. */
 export function changeableFactsOf(offer: Offer): (bigint | number | boolean)[] {
   const { computeNanos, minBidNanos, dlperf, score } = offer
   return [computeNanos, minBidNanos, dlperf, score, isRentable(offer)]

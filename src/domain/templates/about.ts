@@ -36,7 +36,7 @@ export function aboutIssues(about: Partial<TemplateAbout>): Issue[] {
   })
 }
 
-/** Leaves out what is empty, which keeps it out of the stored settings and of the hash. */
+/** Leaves out empty texts, which keeps them out of the stored settings and of the hash. */
 export function compactAbout(
   given: Partial<TemplateAbout>,
   written: TemplateWritten,

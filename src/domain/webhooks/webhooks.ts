@@ -12,7 +12,7 @@ export type Webhook = {
   url: string
   types: EventType[]
   createdAt: Date
-  /** Until then the previous secret signs, too. Null when there is none. */
+  /** Until then, deliveries are also signed with the previous secret. Null when there is none. */
   oldSecretUntil: Date | null
 }
 

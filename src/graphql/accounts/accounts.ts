@@ -83,7 +83,7 @@ const creditStatusByAccount = createRequiredLoader(async ({ services, actor }, i
   return ids.map(id => ({ id, ...status }))
 })
 
-/** Finds only the caller's own account, so that a caller cannot learn which others exist. */
+/** Finds only the caller's own account, so that a caller cannot learn which other accounts exist. */
 export const accountById = createLoader(async ({ services, actor }, ids: readonly number[]) =>
   ids.includes(actor.accountId) ? [await services.accounts.viewer(actor, {})] : [],
 )

@@ -109,7 +109,7 @@ builder.mutationFields(t => ({
   }),
   resetApiKey: t.field({
     type: resetResult.union,
-    description: `Gives an API key a new secret. The old secret stops working at once; the keys of instances that it rented keep working. The API key of this request must have at least the same permissions and expire no earlier. ${permissionSentence('apiKeys.reset')}`,
+    description: `Gives an API key a new secret. The old secret stops working at once; the keys of instances that the API key rented keep working. The API key of this request must have at least the same permissions and expire no earlier. ${permissionSentence('apiKeys.reset')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: ResetApiKeyInput, required: true, description: 'The API key to reset.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -117,7 +117,7 @@ builder.mutationFields(t => ({
   }),
   revokeApiKey: t.field({
     type: revokeResult.union,
-    description: `Revokes an API key, and the keys of the instances that it rented. None of them is accepted in requests sent after this answer. The key of this request can revoke itself. ${permissionSentence('apiKeys.revoke')}`,
+    description: `Revokes an API key, and the keys of the instances that it rented. None of these keys is accepted in requests sent after this answer. The key of this request can revoke itself. ${permissionSentence('apiKeys.revoke')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The API key to revoke.' }) },
     resolve: (_root, { input }, { services, actor }) =>

@@ -25,7 +25,7 @@ const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
     instanceIds: t.idList({
       required: true,
       defaultValue: [],
-      description: `IDs of existing containers to add the key to, at most ${maxIdsPerCommand}. Instances rented later get it anyway, except containers in ARGS mode.`,
+      description: `IDs of existing containers to add the key to, at most ${maxIdsPerCommand}. Instances rented later get the key anyway, except containers in ARGS mode.`,
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
@@ -83,7 +83,7 @@ const ReplaceSshKeySuccess = builder.objectRef<{ sshKey: SshKeyShape }>('Replace
 
 const replaceResult = resultUnion(
   'ReplaceSshKeyResult',
-  'The replaced SSH key, or why it was not replaced.',
+  'The SSH key with its new public key, or why it was not replaced.',
   ReplaceSshKeySuccess,
   ['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND'],
 )

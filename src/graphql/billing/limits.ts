@@ -9,7 +9,7 @@ export const SpendLimitWindow = enumOf<SpendWindow>(
   'SpendLimitWindow',
   'Period that the amount of a spend limit applies to.',
   {
-    hour: 'A limit on the current cost per hour: all disks, and all instances that run or are to run, even while they wait or load.',
+    hour: 'A limit on the current cost per hour: all disks, and all instances that run or should run, even while they wait or load.',
     day: 'A limit on the cost of one day, from midnight to midnight UTC.',
     month: 'A limit on the cost of one calendar month in UTC.',
   },

@@ -66,7 +66,7 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
     changes: t.field({
       type: [EventChange],
       description: 'The fields that changed, or all fields of an item that is new or gone.',
-      // INSTANCE_CREATED has the most.
+      // INSTANCE_CREATED has the most changes.
       complexity: { multiplier: 10 },
       resolve: changesOf,
     }),

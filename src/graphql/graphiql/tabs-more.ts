@@ -29,8 +29,8 @@ mutation Template {
   },
   {
     query: `# 9. Best: searches and rents in one step, here with a
-# bid and a template. Settings given beside the template
-# override it; "sources" says where each one came from.
+# bid and a template. Settings in the request override
+# the template's; "sources" says where each came from.
 mutation Best($template: String!) {
   rentBestOffer(
     input: {

@@ -53,7 +53,7 @@ query Quote($offer: ID!) {
     }
   ) {
     rentable
-    waits # True if it would wait for its GPUs.
+    waits # True if the instance would wait for GPUs.
     pricePerHour
     diskPricePerHour # The price while stopped.
     blockers { code message }

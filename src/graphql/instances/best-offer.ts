@@ -35,7 +35,7 @@ const BestTermsInput = builder.inputType('BestTermsInput', {
 })
 
 const RentBestOfferInput = builder.inputType('RentBestOfferInput', {
-  description: 'The offers to search for, the rental terms, and the instance to start.',
+  description: 'The offers to search for, the rental terms, and the instance to create.',
   fields: t => ({
     filter: t.field({
       type: OfferFilter,
@@ -106,7 +106,7 @@ builder.mutationField('rentBestOffer', t =>
       input: t.arg({
         type: RentBestOfferInput,
         required: true,
-        description: 'The offers to search for, the rental terms, and the instance to start.',
+        description: 'The offers to search for, the rental terms, and the instance to create.',
       }),
     },
     resolve: (_root, { input }, { services, actor }) =>

@@ -3,9 +3,9 @@ import type { PolicyInput } from '../../domain/instances/policy/change.ts'
 import { builder } from '../builder.ts'
 
 const descriptions = {
-  stopAt: 'When to stop the instance. Cleared once it fires, so a later start is not affected.',
+  stopAt: 'When to stop the instance. Cleared when that time comes, so a later start is not affected.',
   stopAtCost:
-    'Total cost limit since the rental began, GPUs and disk, in US dollars. The instance is stopped before it costs more, and cannot start until the limit is raised or removed. The disk still costs.',
+    'Total cost limit since the rental began, GPUs and disk, in US dollars. The instance is stopped before it costs more, and cannot start until the limit is raised or removed. The disk still costs money.',
   destroyAt: 'When to destroy the instance with its disk.',
   destroyWhenStoppedFor:
     'Destroy the instance with its disk after it has been stopped for this many seconds without a break, at most 10 years. Counted from when it stopped or exited.',

@@ -67,7 +67,7 @@ const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
     runwaySecondsAfter: t.float({
       nullable: true,
       description:
-        'Whole seconds that the credit would last with this rental, assuming it gets its GPUs at once and nothing else changes. Null when it cannot be calculated or nothing costs.',
+        'Whole seconds that the credit would last with this rental, assuming it gets its GPUs at once and nothing else changes. Null when it cannot be calculated or nothing costs anything.',
       resolve: ({ runwaySeconds }) => runwaySeconds,
     }),
     launch: t.field({

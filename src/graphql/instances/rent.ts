@@ -43,7 +43,7 @@ const RentalTermsInput = builder.inputType('RentalTermsInput', {
 })
 
 export const RentInstanceInput = builder.inputType('RentInstanceInput', {
-  description: 'The offer to rent, the rental terms, and the instance to start.',
+  description: 'The offer to rent, the rental terms, and the instance to create.',
   fields: t => ({
     offerId: t.id({ required: true, description: 'ID of the offer to rent, such as `off_42` or `42`.' }),
     terms: t.field({
@@ -110,7 +110,7 @@ builder.mutationField('rentInstance', t =>
       input: t.arg({
         type: RentInstanceInput,
         required: true,
-        description: 'The offer to rent, the rental terms, and the instance to start.',
+        description: 'The offer to rent, the rental terms, and the instance to create.',
       }),
     },
     resolve: (_root, { input }, { services, actor }) =>

@@ -5,7 +5,7 @@ import { enumOf } from '../enum.ts'
 
 export const TargetState = enumOf<Target>('TargetState', 'Desired state of an instance.', {
   running: 'The instance should run. It starts as soon as it gets its GPUs.',
-  stopped: 'The instance should be stopped. Its disk is kept and still costs.',
+  stopped: 'The instance should be stopped. Its disk is kept and still costs money.',
 })
 
 export const seenStatuses = [...instanceStatuses, 'destroyed'] as const

@@ -17,7 +17,7 @@ export const LaunchMode = enumOf<Mode>(
     sshProxy: 'SSH through the proxy, or on a public port where the operator runs no proxy.',
     jupyterDirect: 'A notebook and SSH, each on a public port.',
     jupyterProxy: 'A notebook and SSH through the proxy, or on public ports where the operator runs no proxy.',
-    args: "The image's own entrypoint with arguments, without SSH and notebook.",
+    args: "The image's own entrypoint with arguments, without SSH or a notebook.",
   },
 )
 

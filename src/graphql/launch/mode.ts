@@ -24,7 +24,7 @@ const JupyterLaunchInput = builder.inputType('JupyterLaunchInput', {
 })
 
 const ArgsLaunchInput = builder.inputType('ArgsLaunchInput', {
-  description: "Launch mode that runs the image's own entrypoint, without SSH and notebook.",
+  description: "Launch mode that runs the image's own entrypoint, without SSH or a notebook.",
   fields: t => ({
     argsString: t.string({
       description:

@@ -12,7 +12,7 @@ export const VerificationStatus = enumOf<Verification>(
   {
     verified: 'Tested: the machine is what its description says.',
     unverified: 'Not tested yet.',
-    deverified: 'Verified before, but it has failed since.',
+    deverified: 'Verified before, but the machine has failed since.',
   },
 )
 

@@ -39,7 +39,7 @@ export const Template = builder.objectRef<TemplateShape>('Template').implement({
     }),
     hashId: t.exposeString('hashId', {
       description:
-        'Content hash of the owner and all visible settings. Changes with every edit. Rent requests name the template by it.',
+        'Content hash of the owner and all visible settings. Changes with every edit. Rent requests name the template by this hash.',
     }),
     name: t.exposeString('name', { description: 'Name that the owner gave the template.' }),
     public: t.exposeBoolean('public', { description: 'Whether every account can rent with the template.' }),

@@ -6,7 +6,7 @@ import { Volume, volumeById } from './volumes.ts'
 type Attachment = { volumeId: bigint; instanceId: bigint; mountPath: string }
 
 const VolumeAttachment = builder.objectRef<Attachment>('VolumeAttachment').implement({
-  description: 'A volume mounted in an instance. It lasts until the container of the instance is removed.',
+  description: 'A volume mounted in an instance. The attachment lasts until the container of the instance is removed.',
   fields: t => ({
     volume: t.field({
       type: Volume,
@@ -29,7 +29,7 @@ builder.objectField(Volume, 'attachment', t =>
     type: VolumeAttachment,
     nullable: true,
     description:
-      'Instance and path that the volume is attached to, even while a destroyed instance is being removed. Null when the volume is free.',
+      'Instance and path that the volume is attached to. A destroyed instance keeps the volume until its removal has finished. Null when the volume is free.',
     resolve: ({ id: volumeId, attachment }) => attachment && { volumeId, ...attachment },
   }),
 )
@@ -37,7 +37,7 @@ builder.objectField(Volume, 'attachment', t =>
 builder.objectField(Instance, 'volumes', t =>
   t.field({
     type: [VolumeAttachment],
-    description: 'Volumes of the instance, sorted by path. Empty once it is destroyed.',
+    description: 'Volumes of the instance, sorted by path. Empty once the instance is destroyed.',
     resolve: ({ id: instanceId, volumes }) => volumes.map(mount => ({ instanceId, ...mount })),
   }),
 )

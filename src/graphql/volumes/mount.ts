@@ -41,7 +41,7 @@ export const VolumeMountInput = builder.inputType('VolumeMountInput', {
 type MountInput = typeof VolumeMountInput.$inferInput
 type ParsedMounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[]; parseIssues: Issue[] }
 
-/** The valid mounts, and the issues of the others. */
+/** The valid mounts, and the issues of the invalid ones. */
 export function parseVolumeMounts(inputs: MountInput[]): ParsedMounts {
   const mounts: ParsedMounts = { volumes: [], newVolumes: [], parseIssues: [] }
   for (const [index, { source, mountPath }] of inputs.entries()) {

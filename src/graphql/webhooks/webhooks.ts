@@ -78,7 +78,7 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
     recentDeliveries: t.field({
       type: [WebhookDelivery],
       description:
-        'Deliveries of the latest events, newest event first, delivered or not. Contains only events that this API key may read.',
+        'Deliveries of the latest events, newest event first, whether delivered or not. Contains only events that this API key may read.',
       args: {
         first: t.arg.int({
           required: true,

@@ -31,7 +31,7 @@ export function parsePermissions(input: unknown): { permissions: Permissions | n
   for (const [key] of top) {
     if (key !== 'api') addIssue('permissions', `has the unknown key "${shortenName(key)}"; only "api" is allowed.`)
   }
-  // A caller who omits it may mean full access or none.
+  // A caller who omits "api" may mean full access or none.
   if (issues.length === 0 && top.length === 0)
     addIssue('permissions', 'must have the key "api" with the categories; {"api": {}} allows nothing.')
   for (const [key, api] of top) if (key === 'api') checkCategories(api)

@@ -38,7 +38,7 @@ type PolicyAction = { at: Date } & (
 
 type DestroyReason = Reason & { code: TargetReason }
 
-/** The renter is warned this long before the rental ends, or at once if it is shorter. */
+/** The renter is warned this long before the rental ends. If the whole rental is shorter, the renter is warned at once. */
 const endWarningMs = 24 * 3_600_000
 
 /**
@@ -52,7 +52,7 @@ export function nextPolicyAction(facts: PolicyFacts, now: Date): PolicyAction | 
   return earliest([end, ...stopActions(facts), ...spentStopActions(facts, now), ...endWarnings(facts)])
 }
 
-/** When the meters end by policy. Nothing is charged beyond, however late the action is performed. */
+/** When the meters end by policy. Nothing is charged after that, however late the action is performed. */
 export function policyMeterEnds(facts: PolicyFacts): { compute: Date; disk: Date } {
   const end = earliest(destroyActions(facts))
   return { compute: earliest([end, ...stopActions(facts).filter(({ kind }) => kind === 'stop')]).at, disk: end.at }
@@ -87,8 +87,8 @@ function stopActions(facts: PolicyFacts): PolicyAction[] {
 }
 
 /**
- * Stops an instance that is to run once `stopAtCost` is spent, even if its GPUs cost nothing now. Their meter may already
- * have ended at the last instant that the limit pays for.
+ * Once `stopAtCost` is spent, stops an instance that should run, even if its GPUs cost nothing now. Their meter may
+ * already have ended at the last instant that the limit pays for.
  */
 function spentStopActions(facts: PolicyFacts, now: Date): PolicyAction[] {
   const { targetState, status } = facts

@@ -78,7 +78,7 @@ export function bestOfferSearch(
   return { filter: { ...filter, conditions }, order, pricing, bundled: true }
 }
 
-/** The code of a failure that is specific to one offer, so the next is tried; undefined if every offer would fail. */
+/** The code of a failure that is specific to one offer, so the next offer is tried; undefined if every offer would fail. */
 export function offerSpecificCode(error: unknown): NonNullable<Attempt['code']> | undefined {
   // The input was checked before, so an invalid input now means that the machine lacks something.
   const offerSpecificCodes = ['OFFER_UNAVAILABLE', 'PRICE_CHANGED', 'BID_TOO_LOW', 'INVALID_INPUT'] as const

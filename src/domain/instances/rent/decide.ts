@@ -75,8 +75,8 @@ export function decideRent(input: RentInput, facts: RentFacts, at: Date): RentDe
       ...machineIssues(openTarget?.machine, launch, ports),
       ...volumeIssues,
     ]),
-    // Before the volume blockers: a repeated request finds its volume attached to the instance that it rented first. The
-    // caller must learn that the offer was withdrawn for this instance.
+    // Before the volume blockers: a repeated request finds its volume attached to the instance that the first request
+    // rented. The caller must learn that the offer is gone because of this instance.
     ...(openTarget ? [] : [offerUnavailable(input)]),
     ...volumeErrors.filter(({ code }) => code !== 'INVALID_INPUT'),
     ...creditBlockers(facts),
@@ -150,7 +150,7 @@ function priceBlockers(
   launch: Launch | undefined,
 ): DomainError[] {
   if (terms.interruptible) {
-    // The host's minimum. A bid below those of others is accepted, and waits.
+    // The host's minimum. A bid below rival bids is accepted, and its instance waits.
     const floor = machine.minBidGpuNanos * BigInt(offer.numGpus)
     return terms.bidNanos < floor ? [bidTooLow(floor)] : []
   }
@@ -172,13 +172,13 @@ export function storageRates({ storageNanos }: Machine, { diskMb, newVolumes }: 
   }
 }
 
-/** The hourly price of a rental at its start: disk and volumes, and GPUs if it is to run. */
+/** The hourly price of a rental at its start: disk and volumes, and GPUs if the instance should run. */
 export function rentalRate(machine: Machine, launch: Launch, computeNanos: bigint): bigint {
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
   return diskNanos + volumesNanos + (launch.targetState === 'running' ? computeNanos : 0n)
 }
 
-/** What a rental adds to the holdings of its account. GPUs of an instance that is to run count before they cost anything. */
+/** What a rental adds to the holdings of its account. If the instance should run, its GPUs count before they are charged. */
 export function rentalHoldings(machine: Machine, launch: Launch, computeNanos: bigint): Holdings {
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
   const runs = launch.targetState === 'running'
@@ -192,7 +192,7 @@ export function rentalHoldings(machine: Machine, launch: Launch, computeNanos: b
   }
 }
 
-/** What the machine lacks for this launch; empty while either is unknown. */
+/** What the machine lacks for this launch; empty if the machine or the launch is unknown. */
 export function machineIssues(machine: Machine | undefined, launch: Launch | undefined, ports: Port[]): Issue[] {
   if (!machine || !launch) return []
   const issues: Issue[] = []

@@ -6,7 +6,7 @@ export const maxOffersPerRequest = 64
 /** The same input for several offers. Each offer is rented on its own. */
 export type RentManyInput = Omit<RentInput, 'offerId'> & { offerIds: readonly bigint[] }
 
-/** The distinct offers. The limit counts them as sent. `words` is the message that clients know. */
+/** Returns the distinct ids. The limit counts the ids as sent. `words` is the message that clients know. */
 export function checkOfferIds({ offerIds }: RentManyInput): bigint[] {
   const refuse = (words: string, message: string) => {
     throw new DomainError('INVALID_INPUT', words, { issues: [{ path: 'offerIds', message }] })
@@ -29,7 +29,7 @@ export function uncertainRental(failure: DomainError): DomainError {
   )
 }
 
-/** The outcome of every offer after that one. */
+/** The outcome of every offer after the one during which the database failed. */
 export function untriedOffer(): DomainError {
   return new DomainError('UNAVAILABLE', 'The offer was not tried, because the database does not answer. Try again.', {
     undone: true,

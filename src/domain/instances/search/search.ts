@@ -128,7 +128,7 @@ export const shownStatuses = instanceStatuses.filter(status => status !== 'sched
 
 /**
  * An instance that waits for its GPUs keeps the status it had before. A stopping one is shown as running. A restarting one
- * is shown as loading: a client that waits for `running` must not take the old container for the new one.
+ * is shown as loading: a client that waits for `running` must not mistake the old container for the new one.
  */
 export function shownStatusOf(
   instance: Pick<Instance, 'status' | 'targetState' | 'startedAt' | 'restart'>,
