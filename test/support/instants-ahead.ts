@@ -5,7 +5,10 @@ const plannedColumns = [
   ...['prepared_at', 'up_at', 'down_at'],
 ]
 
-/** Other columns with times ahead of the database's clock. Each row has the count and the largest lead. */
+/**
+ * Finds columns, other than the planned ones, with times ahead of the database's clock. Each row has the column, the
+ * count and the largest lead.
+ */
 export async function findInstantsAhead<Row>(sql: (text: string) => Promise<Row[]>): Promise<Row[]> {
   const columns = (await sql(`
     SELECT table_name, column_name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)

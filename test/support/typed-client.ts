@@ -21,7 +21,7 @@ export function createTypedClient(url: string, key: string) {
   }
 }
 
-/** Returns an answer that must be of this type. Throws any other answer as JSON, which says why. */
+/** Returns the answer if it is of this type. Otherwise throws the answer as JSON, which shows the reason. */
 export function expectTypename<Answer extends { __typename: string }, Name extends Answer['__typename']>(
   name: Name,
   answer: Answer,

@@ -12,7 +12,7 @@ export function keyLine(type: string, ...parts: (Uint8Array | string)[]): string
   return `${type} ${Buffer.concat([type, ...parts].map(wirePart)).toString('base64')}`
 }
 
-/** A public key without a private key; another key for each text. */
+/** A public key without a private key. Each text gives another key. */
 export function aPublicKey(text: string): string {
   return keyLine('ssh-ed25519', createHash('sha256').update(text).digest())
 }

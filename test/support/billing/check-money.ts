@@ -71,7 +71,7 @@ function costPartsAt(charges: Row[], { rate_nanos, since }: Row, at: bigint): bi
   return periods.some(one => endOf(one) === at) ? all : all - (all % partsPerNano)
 }
 
-/** An amount that is taken away at an instant still pays until then. The clock may step back behind a grant. */
+/** A deducted amount still counts at the instant of its deduction. The clock may step back behind a grant. */
 function isGrantedBy(postedAt: Date, amount: bigint, at: bigint, earliest: EarliestInstants): boolean {
   if (amount < 0n) return msOf(postedAt) < at
   return BigInt(earliest.get(postedAt.getTime()) ?? postedAt.getTime()) <= at

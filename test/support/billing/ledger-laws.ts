@@ -1,4 +1,4 @@
-/** Rules that all money satisfies at every instant. Each query finds the rows that break one. */
+/** Rules that all money satisfies at every instant. Each query finds the rows that break one rule. */
 const laws: Record<string, string> = {
   'the balance of an account is the sum of its ledger': `
     SELECT a.id FROM accounts a

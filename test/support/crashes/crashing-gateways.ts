@@ -47,7 +47,7 @@ export function openCrashingGateway(url: string, now: () => Date, crashAtCall: n
   }
   const gateway = openGateway({ url, now, wrapProvider })
   return {
-    /** Ends when the gateway is idle or has crashed. */
+    /** Resolves when the gateway is idle or has crashed. */
     idle: () => Promise.race([gateway.idle(), crashed]),
     hasReachedCall: () => calls >= crashAtCall,
     close: () => gateway.database.close(),

@@ -7,7 +7,7 @@ export type GatewayFleet = Awaited<ReturnType<typeof startGatewayFleet>>
 
 type Env = Record<string, string>
 
-/** `envOf` has the settings of one place. A replacement gets the settings of the place that it takes. */
+/** `envOf` returns the settings of the gateway in a place. A gateway that replaces it gets the same settings. */
 export async function startGatewayFleet(env: Env, size: number, envOf: (place: number) => Env = () => ({})) {
   const everStarted: GatewayProcess[] = []
   const alive = new Map<GatewayProcess, number>()

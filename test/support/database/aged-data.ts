@@ -4,17 +4,21 @@ import type { TestApp } from '../app.ts'
 import { rentalsOf } from '../instances/rentals.ts'
 
 const [machines, running, destroyed] = [2_500, 5_000, 20_000]
-/** Copies get ids above all ids that tests use. */
+/** The lowest id of the copies. It is above all ids that tests use. */
 const firstCopyId = 1_000_000
 /** Due times of copies: no copy is due while a test runs. */
 const laterSql = "'2027-11-21T00:00:00Z'::timestamptz"
 
-/** One account and one machine among the others. Both have a share of the old rentals. */
+/**
+ * The API key of one account, and one machine. Both have a share of the old rentals; the copied accounts and machines
+ * have the rest.
+ */
 export type AgedData = { renter: string; machineId: number }
 
 /**
  * Copies one rental, first while it runs and then after it was destroyed. Copies its offer, machine, meters, ledger
- * entries and events, too. Triggers and foreign keys are off meanwhile: they would take minutes.
+ * entries and events, too. Triggers and foreign keys are off meanwhile: with them, copying would
+ * take minutes.
  */
 export async function fillWithAgedData(app: TestApp): Promise<AgedData> {
   const { rent, converge } = rentalsOf(app)

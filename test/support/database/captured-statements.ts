@@ -43,7 +43,7 @@ export async function captureStatements(work: () => Promise<unknown>): Promise<S
   return sentStatements.slice(start)
 }
 
-/** Runs `ask`, and runs `work` once: after the first statement that matches, before the next one is sent. */
+/** Runs `ask`, and runs `work` once: after the first statement that matches, before the next statement is sent. */
 export async function interruptAfterStatement<T>(
   ask: () => Promise<T>,
   statement: RegExp,

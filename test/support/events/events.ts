@@ -6,7 +6,7 @@ type Sql = (text: string, values?: unknown[]) => Promise<unknown>
 
 export type WrittenEvent = { type?: EventType; accountId: number; instanceId?: bigint; after?: object; at?: Date }
 
-/** Writes an event like the services do, in its own transaction or in the session's. */
+/** Writes an event as the services do, in its own transaction or in the session's. */
 export async function writeEvent(sql: Sql, { type = 'CREDIT_GRANTED', accountId, ...rest }: WrittenEvent) {
   await sql('INSERT INTO events (type, account_id, instance_id, after, at) VALUES ($1, $2, $3, $4, $5)', [
     type,

@@ -1,4 +1,4 @@
-// Readers that follow the events of an account, at one gateway after the other.
+// Readers that follow the events of an account, at one gateway after another.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'

@@ -24,7 +24,7 @@ export type Agreement = {
 } & (
   | {
       reads: true
-      /** Both extract the same values, each from the answer of its face. */
+      /** Both functions extract the same values, each from the answer of its face. */
       normalizeRest: (body: Answer, ids: PreparedIds, site: AgreementSite) => unknown
       normalizeGraphql: (data: Answer, ids: PreparedIds, site: AgreementSite) => unknown
     }

@@ -33,7 +33,7 @@ function requiredOnly<Input extends GraphQLArgument | GraphQLInputField>(inputs:
   return inputs.filter(({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined)
 }
 
-/** Fields that need one of several optional arguments, and the one to give. */
+/** Fields that need one of several optional arguments, and the argument to give. */
 const chosenArgument: Record<string, string> = { template: 'id' }
 
 const scalarSamples: Record<string, string> = {

@@ -20,7 +20,7 @@ export function aListedMachine(facts: Partial<MachineAttributes> = {}): Machine 
   }
 }
 
-/** An on-demand claim on the first GPU that waits since the epoch. */
+/** An on-demand claim on the first GPU. It has waited since the epoch. */
 export function aClaim(facts: Partial<Claim> = {}): Claim {
   const block = { firstGpu: 0, numGpus: 1 }
   const terms = { interruptible: false, computeNanos: 400_000_000n }
@@ -35,7 +35,7 @@ export function sharesGpu(a: Block, b: Block): boolean {
   return gpusOf(a).some(gpu => gpusOf(b).includes(gpu))
 }
 
-/** Claims on blocks of a machine that often tie. Holding claims do not overlap, as the database ensures. */
+/** Claims that often tie, on blocks of a machine. Claims that hold GPUs do not overlap, as the database ensures. */
 export function arbitraryClaims(numGpus: number): fc.Arbitrary<Claim[]> {
   const claim = fc.record({
     block: fc.constantFrom(...blocksOf(numGpus)),
@@ -57,7 +57,10 @@ export function arbitraryClaims(numGpus: number): fc.Arbitrary<Claim[]> {
   })
 }
 
-/** The precedence rules, written independently of the code. A price times 720,720 divides by every number of GPUs up to 16. */
+/**
+ * The precedence rules, written independently of the code. A price times 720,720 is divisible by every number of GPUs
+ * up to 16.
+ */
 function comesBefore(a: Claim, b: Claim): boolean {
   if (!a.interruptible && b.interruptible) return true
   if (a.interruptible && !b.interruptible) return false

@@ -183,7 +183,7 @@ async function attempt(
   }
 }
 
-/** Stops an instance and starts rivals whose containers are ready on the same GPUs. Only one of them may run. */
+/** Stops an instance and starts rivals whose containers are ready on its GPUs. At most one container may use a GPU. */
 async function swap(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promise<void> {
   const rows = await gateway.sql(
     `SELECT b.id FROM instances a JOIN instances b ON b.machine_id = a.machine_id AND b.id <> a.id
@@ -198,7 +198,7 @@ async function swap(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promis
   await gateway.idle()
 }
 
-/** Outbids all others and gives up again, over and over, while the machines follow. */
+/** Raises a bid above all other bids and lowers it again, twice, while the machines follow. */
 async function flip(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promise<void> {
   const bid = async (nanos: bigint) => {
     const { numGpus } = await gateway.services.instances.changeBid(actor, id, nanos)

@@ -30,9 +30,9 @@ export type RentersOptions = {
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 }
 
-/** The most instances that an account has at once. It keeps GPUs scarce, while some come free. */
+/** Maximum number of instances of an account at once. It keeps GPUs scarce, but some still come free. */
 const maxOwned = 16
-/** Most images behave. A slow stop keeps others waiting for its GPUs. */
+/** Most images behave. While a container stops slowly, other instances wait for its GPUs. */
 const images = [
   ...['ubuntu', 'pytorch', 'debian', 'simulated/slow-stop:30', 'simulated/slow-stop:30'],
   ...['simulated/crash:20', 'simulated/not-found'],
@@ -189,7 +189,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
   return {
     records,
     counts,
-    /** Sends one command after the other. */
+    /** Sends one command after another. */
     async run(random: SeededRandom, renter: Renter, isOver: () => boolean): Promise<void> {
       while (!isOver()) {
         await act(random, renter)

@@ -90,7 +90,7 @@ export async function openMarketSite() {
     }
   }
 
-  /** Ends the container. The next pass grants its GPUs to others. */
+  /** Ends the container. The next pass grants its GPUs to other instances. */
   async function end(id: bigint): Promise<void> {
     const gone: Finding = {
       ...{ status: 'exited', reason: undefined, ran: false, usesGpus: false, gone: false, dueAt: null },
@@ -101,7 +101,7 @@ export async function openMarketSite() {
     await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [id])
   }
 
-  /** Makes the instance due before all others, because no pass has run over those. */
+  /** Makes the instance due before all other instances, which are due because no pass has run over them. */
   async function leaseOf(id: bigint): Promise<InstanceLease> {
     await gateway.sql("UPDATE instances SET due_at = 'epoch', leased_until = NULL WHERE id = $1", [id])
     const [lease] = await gateway.reconciliation.leaseDue(1)

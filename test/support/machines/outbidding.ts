@@ -14,8 +14,9 @@ import { expectConverged, expectInvariants } from '../instances/rental-invariant
 type Side = { gateway: Gateway; actor: Actor; rentals: { id: bigint; numGpus: number }[][] }
 
 /**
- * Blocks of machines with eight GPUs. When a rental of the first account outbids the large one of the second, its other
- * rental is granted too. So a change of one bid moves instances with lower and with higher ids.
+ * Blocks of machines with eight GPUs. When a rental of the first account outbids the large rental of the second account,
+ * the other rental of the first account is granted, too. So a change of one bid moves instances with lower and with
+ * higher ids.
  */
 const blocks: [Block[], Block[]] = [
   [

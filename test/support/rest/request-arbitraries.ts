@@ -108,7 +108,7 @@ function objectArbitrary(schema: JsonSchema, from: GeneratorContext, mayBeInvali
   const members = Object.entries(properties).map(
     ([name, member]) => [name, valueArbitrary(member, from, mayBeInvalid)] as const,
   )
-  // Few of many members, so that one invalid member does not always hide the valid ones.
+  // Picks few of many members, so that one invalid member does not always hide the valid ones.
   const known = fc
     .subarray(members, { maxLength: Math.min(members.length, 5) })
     .chain(chosen => fc.record(Object.fromEntries([...chosen, ...members.filter(([name]) => required.includes(name))])))

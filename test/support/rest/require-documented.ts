@@ -12,7 +12,7 @@ export function requireDocumented(fetch: Fetch): Fetch {
     const { pathname } = new URL(request.url)
     const response = await fetch(request)
     if (!pathname.startsWith('/api/') || method === 'HEAD') return response
-    // HTTP defines 304 and encodings. Other tests check the same routes without them.
+    // The document leaves 304 and content encodings to HTTP. Other tests check the same routes without them.
     if (response.status === 304 || response.headers.has('content-encoding')) return response
     const text = await response.clone().text()
     const body = response.headers.get('content-type') === 'application/json' ? parse(text) : text

@@ -4,10 +4,11 @@ import { createSecrets } from '../../../src/services/secrets.ts'
 import { createServices, type Services } from '../../../src/services/services.ts'
 import { defaultAdmission } from '../../support/billing/admission.ts'
 
-/** `identify` runs before a key is known. GPU model names are public. A result needs only its link. */
+/** Operations that need no permission: `identify` runs before a key is known, GPU model names are public, and a link is
+ * enough to read a result. */
 const withoutPermission = ['apiKeys.identify', 'gpuModels.names', 'results.read']
 
-// Without a database: an operation that reads it before the permission check fails.
+// There is no database, so an operation that reads it before the permission check fails.
 const services: Services = createServices({
   database: undefined as never,
   log: pino({ enabled: false }),

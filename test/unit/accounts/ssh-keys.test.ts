@@ -11,7 +11,7 @@ import { fingerprintOf } from '../../../src/services/accounts/ssh-keys/register.
 import { keyLine, privateKeys, wirePart } from '../../support/accounts/ssh-keys.ts'
 
 type Vector = { line: string; fingerprint: string }
-// ssh-keygen created the keys and fingerprints. The hardware keys were assembled from the others.
+// ssh-keygen created the keys and fingerprints. The hardware keys were assembled from the other keys.
 const vectors = JSON.parse(readFileSync(new URL('../../data/ssh-keys.json', import.meta.url), 'utf8'))
 const { rsa1024, dsa, certificate, ...good } = vectors as Record<string, Vector>
 const lineOf = (name: string) => (vectors as Record<string, Vector>)[name]?.line ?? ''
@@ -89,7 +89,7 @@ describe('a public key', () => {
     ],
     ['a bell', `${bare(ed25519)} a\x07b`, 'must be one key, on one line'],
     ['a NUL', `${bare(ed25519)} a\0b`, 'well-formed Unicode without NUL'],
-    ['half a character', `${bare(ed25519)} \ud800`, 'well-formed Unicode without NUL'],
+    ['a lone surrogate', `${bare(ed25519)} \ud800`, 'well-formed Unicode without NUL'],
     ['more than 16 KB', `${bare(ed25519)} ${'a'.repeat(16_384)}`, 'at most 16384 characters'],
     ['a DSA key', dsa?.line ?? '', 'is a DSA key'],
     ['a certificate', certificate?.line ?? '', 'is a certificate'],

@@ -83,7 +83,7 @@ describe('the charge for a period', () => {
     expect(calculateMeterCharge({ ...meter, end: later(-hour) }, later(hour))).toMatchObject(none)
   })
 
-  it('leaves the charge until an instant when the rest is refunded', () => {
+  it('is refunded only for the time after a given instant', () => {
     const charged = calculateMeterCharge(meter, later(hour))
     expect(calculateChargedAfter(charged, later(hour))).toBe(0n)
     expect(calculateChargedAfter(charged, later(1))).toBe(charged.amountNanos - 112n)
@@ -165,7 +165,7 @@ describe('the end of credit', () => {
     const postedNanos = 1_200_000_000n
     expect(calculateCreditEnd(aBalance({ postedNanos, ends }))).toEqual(later(4 * hour))
     expect(calculateCreditEnd(aBalance({ postedNanos, ends: ends.toReversed() }))).toEqual(later(4 * hour))
-    // The end is between both: $0.45 in the first hour and $0.35 in the second.
+    // Credit ends between the two ends: it pays $0.45 in the first hour and $0.35 in the second.
     expect(calculateCreditEnd(aBalance({ postedNanos: 800_000_000n, ends }))).toEqual(later(2 * hour))
   })
 
@@ -198,12 +198,12 @@ describe('the credit status', () => {
     })
   })
 
-  it('has ended from the last paid millisecond on', () => {
+  it('reports the end of credit from the last paid millisecond on', () => {
     expect(creditStatusOf(aBalance({ at: later(7_999_999) }))).toMatchObject({ creditNanos: 125n, hasEnded: false })
     expect(creditStatusOf(aBalance({ at: later(8_000_000) }))).toMatchObject({ creditNanos: 0n, hasEnded: true })
   })
 
-  it('falls below zero by the cost of the disk alone', () => {
+  it('has credit that falls below zero by the cost of the disk alone', () => {
     const over = { endsAt: later(8_000_000), costPerHourNanos: 50_000_000n, hasEnded: true }
     expect(creditStatusOf(aBalance({ at: later(8_000_000 + hour) }))).toEqual({ ...over, creditNanos: -50_000_000n })
     // The disk uses the remainder that was too small for the GPUs.
@@ -260,7 +260,7 @@ describe('the credit status', () => {
     expect(creditStatusOf(a(2 * hour)).creditNanos).toBe(-1n)
   })
 
-  it('has no end without credit when nothing costs anything', () => {
+  it('has no end at zero credit when nothing costs anything, but has ended when credit is below zero', () => {
     const none = { endsAt: null, hasEnded: false, costPerHourNanos: 0n }
     expect(creditStatusOf(aBalance({ ...nothing, postedNanos: 0n }))).toEqual({ ...none, creditNanos: 0n })
     const debt = { endsAt: start, hasEnded: true, creditNanos: -5n, costPerHourNanos: 0n }

@@ -49,7 +49,7 @@ describe('the windows to check', () => {
     ])
   })
 
-  it('are none for a rate, and one for a limit that was set by a clock ahead of this one', () => {
+  it('are none for an hourly limit, and only the current one for a limit that a faster clock created', () => {
     expect(from({ window: 'hour' }, '2026-05-01T23:00', '2026-05-03T00:00')).toEqual([])
     expect(from({ createdAt: date('2026-05-05T09:00') }, '2026-05-01T23:00', '2026-05-02T01:00')).toEqual([
       date('2026-05-02T00:00'),
@@ -132,13 +132,13 @@ describe('a spend limit', () => {
     )
   })
 
-  it('refuses nothing when it only notifies, and only costs of its key when it has one', () => {
+  it('refuses nothing when it only notifies, and refuses only costs of its key when it is the limit of a key', () => {
     expect(ask(usd, { ...hour, action: 'notify' }, { action: 'notify', reachedAt: at })).toEqual([])
     expect(ask(usd, { ...hour, apiKeyId: 8 })).toEqual([])
     expect(ask(usd, { ...hour, apiKeyId: 7 })[0]?.message).toContain('The spend limit of API key 7 is')
   })
 
-  it('is listed with all others that refuse, account limits first and hourly limits first', () => {
+  it('is listed with all other limits that refuse, account limits first and then hourly limits first', () => {
     const stop = { action: 'stop_running', reachedAt: at } as const
     const limits = [
       { id: 4, apiKeyId: 7, ...hour },
@@ -150,7 +150,7 @@ describe('a spend limit', () => {
   })
 })
 
-it('keeps an hourly limit reached across days until its rate is within it again', () => {
+it('keeps an hourly limit reached across days until the rate is within the limit again', () => {
   const reachedAt = date('2020-01-01T00:00')
   expect(isReached(aLimit({ window: 'hour', reachedAt }), date('2026-05-01T12:00'))).toBe(true)
   expect(isReached(aLimit({ window: 'hour' }), date('2026-05-01T12:00'))).toBe(false)

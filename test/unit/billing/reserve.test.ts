@@ -112,7 +112,7 @@ describe('the wait after failed starts', () => {
     expect(addFailure(one, later(60_000))).toEqual({ count: failuresBeforeBackoff + 2, lastAt: later(60_000) })
   })
 
-  it('names its end and ends then', () => {
+  it('is refused with the time of its end, and is over at that time', () => {
     const failures = failed(failuresBeforeBackoff + 1)
     const retryAfter = later(60_000)
     expect(backoffError(failures, later(59_999))).toMatchObject({ code: 'START_BACKOFF', details: { retryAfter } })
@@ -129,7 +129,7 @@ describe('an addition', () => {
     failures: { count: failuresBeforeBackoff + 1, lastAt: at },
   }
 
-  it('gets every error', () => {
+  it('is refused with every error', () => {
     const added = completeHoldings({ computeNanos: 2_000_000_000n, instances: 2_000, loading: 1 })
     expect(admissionErrors(account, added, rules).map(({ code }) => code)).toEqual([
       'INSUFFICIENT_CREDIT',
@@ -142,7 +142,7 @@ describe('an addition', () => {
     expect(admissionErrors(account, completeHoldings({ diskNanos: 1n, volumes: 1 }), rules)).toEqual([])
   })
 
-  it('admits starts in order and skips those that do not fit', () => {
+  it('of several starts admits them in order and skips starts that do not fit', () => {
     const calm = { ...account, failures: { count: 0, lastAt: null } }
     const starts = [400_000_000n, 700_000_000n, 600_000_000n, 1n].map((computeNanos, index) => ({
       ...{ id: BigInt(index), computeNanos },

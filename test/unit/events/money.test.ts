@@ -25,7 +25,7 @@ describe('an event about money', () => {
     expect(changed('9007199254740993', '9007199254740992')).toBe('Credit deducted.')
   })
 
-  it('repeats no free text of an operator as a reason, whatever it says', () => {
+  it('repeats no free text of an operator as a reason, whatever the text says', () => {
     const granted = (reason: string) =>
       messageOf({ ...event('CREDIT_GRANTED', {}, reason), before: { creditNanos: '-2000000000' } })
     expect(['constructor', 'toString', '__proto__'].map(granted)).toEqual(Array(3).fill('Credit granted.'))

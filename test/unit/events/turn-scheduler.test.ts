@@ -48,12 +48,12 @@ it('the turn scheduler does not count the work of requests as work of streams', 
   await sleep(1_000)
   over = true
   await Promise.all(all)
-  // Of the work that was done, however fast the machine is.
+  // The share of the streams does not depend on the speed of the machine.
   const share = worked / (worked + requested)
   expect(share).toBeGreaterThan(0.1)
 })
 
-it('the turn scheduler serves owners in turn, so that one with many streams delays no other', async () => {
+it('the turn scheduler serves owners in turn, so that an owner with many streams delays no other owner', async () => {
   const pace = createTurnScheduler()
   const served: number[] = []
   const turn = async (owner: number) => {

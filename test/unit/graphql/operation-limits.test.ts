@@ -73,18 +73,18 @@ describe('an operation', () => {
     expect(validationErrors(`{ ${'b '.repeat(6)} }`)).toEqual([])
   })
 
-  it('counts a fragment each time it is spread', () => {
+  it('is measured with each fragment as often as it is spread', () => {
     const bomb = repeatText(60, index => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)
     const start = performance.now()
     expect(validationErrors(`{ ...F0 } ${bomb} fragment F60 on Query { x: b }`)).toHaveLength(2)
     expect(performance.now() - start).toBeLessThan(100)
   })
 
-  it('counts its inline fragments', () => {
+  it('is measured with its inline fragments', () => {
     expect(validationErrors(`{ ... on Query { ... { ${nested(11).slice(1, -1)} } } }`)).toHaveLength(1)
   })
 
-  it('ends at a fragment that spreads itself', () => {
+  it('is measured only up to a fragment that spreads itself', () => {
     expect(validationErrors('{ ...F } fragment F on Query { a { ...F } }')).toEqual([])
   })
 
@@ -99,7 +99,7 @@ describe('an operation', () => {
     expect(validationErrors(`{ a { __typename } __schema { types { ofType { __typename } } } }`)).toEqual([])
   })
 
-  it('counts aliases, directives and fields of introspection too', () => {
+  it('is measured with the aliases, directives and fields of introspection, too', () => {
     const inSchema = (fields: string) => `{ __schema { types { ${fields} } } }`
     expect(validationErrors(inSchema(repeatText(30, index => `x${index}: name`)))).toEqual([])
     expect(validationErrors(inSchema(repeatText(31, index => `x${index}: name`)))).toHaveLength(1)

@@ -34,22 +34,22 @@ describe('a new bid', () => {
     ['lowered', 499_999_999n],
     ['lowered', floor],
     ['unchanged', 500_000_000n],
-  ])('is %s by %d', (outcome, bid) => {
+  ])('counts as %s at %d nano-dollars an hour', (outcome, bid) => {
     expect(decideBid(aBidder(), floor, bid)).toBe(outcome)
   })
 
-  it('is refused below the floor of the host with that floor, unless it equals the current bid', () => {
+  it('is refused below the floor of the host, with the floor in the error, unless it equals the current bid', () => {
     const refusal = { code: 'BID_TOO_LOW', details: { minimumBidNanos: floor } }
     expect(() => decideBid(aBidder(), floor, floor - 1n)).toThrow(expect.objectContaining(refusal))
     expect(decideBid(aBidder({ computeNanos: 1n }), floor, 1n)).toBe('unchanged')
   })
 
   it.each([
-    ['on demand', { interruptible: false }],
-    ['that exited', { status: 'exited' as const }],
-    ['that is offline', { status: 'offline' as const }],
-    ['that is unknown', { status: 'unknown' as const }],
-  ])('is refused for a rental %s, before the price is checked', (_, facts) => {
+    ['an on-demand rental', { interruptible: false }],
+    ['a rental that exited', { status: 'exited' as const }],
+    ['a rental that is offline', { status: 'offline' as const }],
+    ['a rental that is unknown', { status: 'unknown' as const }],
+  ])('is refused for %s, before the price is checked', (_, facts) => {
     const onDemand = 'interruptible' in facts
     const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, onDemand } }
     expect(() => decideBid(aBidder(facts), floor, 1n)).toThrow(expect.objectContaining(refusal))

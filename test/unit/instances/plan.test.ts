@@ -85,7 +85,7 @@ describe('a plan', () => {
     }
   })
 
-  it('starts no instance without its GPUs, and none that is to be stopped', () => {
+  it('starts no instance without its GPUs, and no instance that should be stopped', () => {
     for (const { instance, next } of reachable.filter(
       ({ instance }) => !instance.holdsGpus || instance.targetState === 'stopped',
     )) {
@@ -118,7 +118,7 @@ describe('a plan', () => {
   })
 })
 
-describe('an instance that is to run', () => {
+describe('an instance that should run', () => {
   it.each<[Observed['state'], Plan['step'], string]>([
     ['absent', 'ensure', 'loading'],
     ['preparing', null, 'loading'],
@@ -186,7 +186,7 @@ describe('the SSH keys of a container', () => {
     expect(plan(anInstance({ status: 'stopped', hasRun: true }), observed).step).toBe('setSshKeys')
   })
 
-  it('are not set for an instance that is not to run', () => {
+  it('are not set for an instance that should not run', () => {
     for (const { instance, next } of all) {
       if (instance.targetState === 'running' && instance.holdsGpus && !instance.destroyed) continue
       expect(next.step).not.toBe('setSshKeys')
@@ -230,7 +230,7 @@ describe('an instance that is rebooted', () => {
   })
 
   it.each<[Partial<InstanceState>]>([[{ targetState: 'stopped' }], [{ holdsGpus: false }]])(
-    'is stopped like any other when it is not to run, and its reboot ends: %j',
+    'is stopped like any other instance when it should not run, and its reboot ends: %j',
     facts => {
       for (const observed of observations.filter(({ state }) => state !== 'unreachable')) {
         const stopped = plan({ ...instance, ...facts, restart: null }, observed)
@@ -269,7 +269,7 @@ describe('an instance that is recycled', () => {
     expect(runs).toMatchObject({ status: 'running', restart: null, settled: true })
   })
 
-  it('stays stopped without a container when it is not to run', () => {
+  it('stays stopped without a container if its target state is stopped', () => {
     const stopped = { ...instance, targetState: 'stopped', status: 'stopped' } as const
     expect(plan(stopped, { state: 'stopped', sshKeys: [] })).toMatchObject({ step: 'remove', status: 'stopped' })
     expect(plan(stopped, { state: 'absent' })).toMatchObject({ restart: 'anew', status: 'stopped' })
@@ -278,7 +278,7 @@ describe('an instance that is recycled', () => {
   })
 })
 
-describe('a restart that never completes', () => {
+describe('a restart', () => {
   const limitMs = limits.startTimeoutMs
   const refusedMs = (status: 'loading' | 'stopping', ms: number) =>
     status === 'loading' ? { status, loadingMs: ms } : { status, stoppingMs: ms }
@@ -291,7 +291,7 @@ describe('a restart that never completes', () => {
     ['recycle', 'loading', 'preparing'],
     [null, 'stopping', 'stopping'],
   ])(
-    'by a %s, with the status %s and a container that is %s, ends after the start timeout',
+    'of kind %s, with the status %s and a container that is %s, ends after the start timeout',
     (restart, status, state) => {
       const observed = { state, sshKeys: ['a'] } as Observed
       const waits = anInstance({ hasRun: true, refused: true, restart })
@@ -310,7 +310,7 @@ describe('a restart that never completes', () => {
   })
 })
 
-describe('an instance that is to be stopped', () => {
+describe('an instance that should be stopped', () => {
   const instance = anInstance({ targetState: 'stopped', status: 'running', hasRun: true })
 
   it.each<[Observed['state'], Plan['step'], string, boolean]>([
@@ -341,17 +341,17 @@ describe('an instance with a final status', () => {
   )
 })
 
-describe('a machine that does not answer', () => {
+describe('a stop on a machine that does not answer', () => {
   const silent: Observed = { state: 'unreachable' }
   const isUnconfirmedFor = (facts: Partial<InstanceState>, status: Plan['status']) =>
     isUnconfirmed(anInstance(facts), silent, { step: null, status, settled: false })
 
-  it('is unconfirmed as soon as an instance is offline, even with a short grace period', () => {
+  it('is unconfirmed as soon as the instance is offline, even with a short grace period', () => {
     expect(isUnconfirmedFor({ status: 'running', unreachableMs: 1_000 }, 'offline')).toBe(true)
     expect(isUnconfirmedFor({ status: 'running', unreachableMs: 1_000 }, 'running')).toBe(false)
   })
 
-  it('is unconfirmed once an instance should have been down for confirmMs', () => {
+  it('is unconfirmed once the instance should have been down for confirmMs', () => {
     const facts = { status: 'stopping', targetState: 'stopped' } as const
     expect(isUnconfirmedFor({ ...facts, unreachableMs: confirmMs - 1 }, 'stopping')).toBe(false)
     expect(isUnconfirmedFor({ ...facts, unreachableMs: confirmMs }, 'stopping')).toBe(true)

@@ -60,7 +60,7 @@ describe('a policy input', () => {
 })
 
 describe('a policy', () => {
-  it('takes instants in the next ten years only', () => {
+  it('can have only instants in the next ten years', () => {
     for (const name of ['stopAt', 'destroyAt'] as const) {
       expect(issuesOf({ [name]: now })).toMatchObject([{ path: name }])
       expect(issuesOf({ [name]: later(1) })).toEqual([])
@@ -69,7 +69,7 @@ describe('a policy', () => {
     }
   })
 
-  it('takes a cost that is positive and not yet reached', () => {
+  it('can have only a cost that is positive and not yet reached', () => {
     expect(issuesOf({ stopAtCostNanos: 0n })).toEqual([{ path: 'stopAtCost', message: 'must be more than 0.' }])
     expect(issuesOf({ stopAtCostNanos: 1n })).toEqual([])
     expect(issuesOf({ stopAtCostNanos: 1000n }, stopped)).toEqual([
@@ -78,7 +78,7 @@ describe('a policy', () => {
     expect(issuesOf({ stopAtCostNanos: 1001n }, stopped)).toEqual([])
   })
 
-  it('takes a stopped time that has not passed yet', () => {
+  it('can have only a stopped time that has not passed yet', () => {
     const path = 'destroyWhenStoppedFor'
     for (const seconds of [-1, 0, 315_360_001])
       expect(issuesOf({ destroyStoppedSeconds: seconds })).toMatchObject([{ path }])

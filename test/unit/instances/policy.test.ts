@@ -32,7 +32,7 @@ describe('the next action of an instance', () => {
     expect(nextPolicyAction(ofHours(100), rented)).toEqual({ at: later(76), kind: 'announce' })
   })
 
-  it('warns at once when the rental ends sooner', () => {
+  it('warns at once when the rental ends within 24 hours', () => {
     expect(nextPolicyAction(ofHours(3), rented)).toEqual({ at: rented, kind: 'announce' })
   })
 
@@ -100,7 +100,7 @@ describe('the policy of an instance', () => {
     expect(nextPolicyAction({ ...facts, stopAtCostNanos: 1_000_001_000n }, later(3))).toMatchObject({ kind: 'destroy' })
   })
 
-  it('destroys an instance at destroyAt, but no later than its rental ends', () => {
+  it('destroys an instance at destroyAt, but no later than the end of its rental', () => {
     const facts = ofHours(100, { ...announced, destroyAt: later(50) })
     expect(nextPolicyAction(facts, rented)).toMatchObject({
       at: later(50),
@@ -122,11 +122,11 @@ describe('the policy of an instance', () => {
     expect(nextPolicyAction({ ...facts, targetState: 'running' }, rented)).toMatchObject({ at: later(100) })
   })
 
-  it('performs only the end once that is past', () => {
+  it('performs only the end once the end is past', () => {
     const facts = ofHours(100, { stopAt: later(5), destroyAt: later(50) })
     expect(nextPolicyAction(facts, later(49))).toMatchObject({ kind: 'stop' })
     expect(nextPolicyAction(facts, later(50))).toMatchObject({ at: later(50), kind: 'destroy' })
-    // Of two ends, the first counts.
+    // The earlier of two ends counts.
     expect(nextPolicyAction({ ...facts, destroyAt: later(60) }, later(200))).toMatchObject({ at: later(60) })
   })
 
@@ -159,7 +159,7 @@ describe('the start of a stop', () => {
     }
   })
 
-  it('is null while an instance runs or is to run', () => {
+  it('is null while an instance runs or should run', () => {
     for (const status of ['scheduling', 'loading', 'running', 'stopping'] as const) {
       expect(stoppedSince({ ...changed, status, targetState: 'stopped' })).toBeNull()
     }

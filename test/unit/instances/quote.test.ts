@@ -38,7 +38,7 @@ describe('a quoted rental', () => {
     expect(forecast({}, { computeNanos: 299_999_999n })).toEqual({ waits: false, codes: [] })
   })
 
-  it('does not wait when it is to be stopped', () => {
+  it('does not wait when its target state is stopped', () => {
     expect(forecast({ targetState: 'stopped' })).toEqual({ waits: false, codes: [] })
   })
 

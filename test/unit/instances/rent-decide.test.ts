@@ -36,7 +36,7 @@ describe('the issues of a launch on a machine', () => {
     expect(pathsOf({ ports: portsUpTo(4), diskMb: 20_501 })).toEqual(['diskGb', 'ports'])
   })
 
-  it('name the room that is left for volumes beside the disk', () => {
+  it('name the room that is left for volumes besides the disk', () => {
     expect(lackedBy(aLaunch({ diskMb: 15_250, newVolumes: made(5.251) }))).toEqual([
       { path: 'newVolumes', message: 'must have at most 5.25 GB in all: the machine has no more free.' },
     ])

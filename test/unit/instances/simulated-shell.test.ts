@@ -33,8 +33,8 @@ describe('a simulated shell with much output', () => {
   })
 })
 
-describe('a simulated shell with names of object properties', () => {
-  it('finds no such file and no such directory', () => {
+describe('a simulated shell', () => {
+  it('finds no file and no directory with the name of an object property', () => {
     for (const name of ['constructor', '__proto__', 'toString']) {
       expect(runCommand(made(''), `cat ${name}`).output).toBe(`cat: ${name}: No such file or directory\n`)
       expect(runCommand(made(''), `ls ${name}`).output).toBe(`ls: ${name}: No such file or directory\n`)

@@ -14,7 +14,7 @@ function depsAt(latest: Date) {
 
 const lease = { instanceId: 1n, leasedUntil } as Parameters<typeof reconcile>[1]
 
-it('does not call a machine once the lease may have run out by the latest possible time', async () => {
+it('does not call a machine once the lease has run out by the latest possible time of the database', async () => {
   const { observe, deps } = depsAt(leasedUntil)
   await expect(observeContainer(deps, lease)).rejects.toThrow('The lease of instance 1 ran out')
   expect(observe).not.toHaveBeenCalled()

@@ -51,7 +51,7 @@ describe('an env object', () => {
     [{ '--env A=': '1' }, variable('A', '')],
     [{ A: '1', '-e A=2': '1' }, variable('A', '2')],
     [{ '-p 80:80': '1', '-p 80:80/tcp': '1', '-p 080:80': '1' }, port(80, 80)],
-  ])('parses %o', (given, expected) => {
+  ])('is parsed: %o', (given, expected) => {
     expect(parseEnvObject(given)).toEqual({ environment: expected, issues: [] })
   })
 
@@ -94,15 +94,15 @@ describe('an env object', () => {
     [{ '-v V.9223372036854775808:/a': '1' }, 'env.-v V.9223372036854775808:/a', 'must name a volume by its id.'],
     [{ '-e A': '1' }, 'env.-e A', 'must be NAME=VALUE.'],
     [{ '-e A-B=secret': '1' }, 'env.-e A-B', misnamed],
-  ])('refuses %o', (given, path, message) => {
+  ])('is refused: %o', (given, path, message) => {
     expect(parseEnvObject(given)).toEqual({ environment: emptyEnvironment(), issues: [{ path, message }] })
   })
 
-  it('accepts a host name of 63 characters', () => {
+  it('can have a host name of 63 characters', () => {
     expect(parseEnvObject({ '-h': 'h'.repeat(63) }).issues).toEqual([])
   })
 
-  it('returns all issues and the valid parts', () => {
+  it('is parsed into its valid parts and all of its issues', () => {
     const { environment: read, issues } = parseEnvObject({ A: '1', '-x': '1', '9': '1', '-p 80:80': '1' })
     expect(read).toEqual({ ...variable('A', '1'), ports: port(80, 80).ports })
     expect(issues.map(({ path }) => path).toSorted()).toEqual(['env.-x', 'env.9'])
@@ -110,7 +110,7 @@ describe('an env object', () => {
 })
 
 describe('env flags', () => {
-  it('parse in every spelling', () => {
+  it('are parsed in every spelling', () => {
     const line = `-e A=1 --env 'B=a b' --env=C=3 -eD="" -p 80:80/udp --publish=81:81 -h name -v V.5:/data \\\n -v=V.6:/x`
     expect(parseEnvFlags(line)).toEqual({
       environment: {
@@ -128,7 +128,7 @@ describe('env flags', () => {
     })
   })
 
-  it.each(['', ' \n '])('parse %j as an empty environment', line => {
+  it.each(['', ' \n '])('are an empty environment if they are %j', line => {
     expect(parseEnvFlags(line)).toEqual({ environment: emptyEnvironment(), issues: [] })
   })
 
@@ -212,7 +212,7 @@ describe('an environment', () => {
     expect(checkEnvironment(volume(1n, `/${'a'.repeat(4_095)}`))).toEqual([])
   })
 
-  it('counts an empty host name as absent', () => {
+  it('has no host name if the given host name is empty', () => {
     expect(dedupeEnvironment(environment({ hostname: '' }))).toEqual(emptyEnvironment())
   })
 })

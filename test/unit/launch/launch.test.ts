@@ -77,7 +77,7 @@ describe('a launch', () => {
     expect(mustCheckLaunch({ mode: 'args', args: ['-c', '', 'a b'] }).args).toEqual(['-c', '', 'a b'])
   })
 
-  it('counts empty settings as absent', () => {
+  it('has the defaults instead of empty settings', () => {
     const registry = { host: '', username: '', password: '' }
     const empty = { lab: false, directory: '', args: [], onStart: '', label: '', registry }
     expect(mustCheckLaunch({ ...empty, environment: environment({ hostname: '' }) })).toEqual(mustCheckLaunch({}))
@@ -129,7 +129,7 @@ describe('a launch', () => {
       { environment: environment({ env: [{ name: 'A', value: 'a'.repeat(32_768) }] }) },
       'must have at most 32768 characters in all names and values, not 32769.',
     ],
-  ])('accepts %s at its limit, and refuses it beyond', (path, at, beyond, message) => {
+  ])('can have %s at its limit, but not beyond the limit', (path, at, beyond, message) => {
     mustCheckLaunch(at)
     expect(issuesOf(beyond)).toEqual([`${path}: ${message}`])
   })
@@ -213,7 +213,7 @@ describe('a launch', () => {
     expect(launchModes.map(modePortNumbers)).toEqual([[22], [], [8080, 22], [], []])
   })
 
-  it('saves an onStart that args mode does not run, and warns of it', () => {
+  it('keeps an onStart that args mode does not run, with a warning', () => {
     const launch = mustCheckLaunch({ mode: 'args', onStart: 'echo hi' })
     expect(launch.onStart).toBe('echo hi')
     expect(launchWarningsOf(launch)).toEqual([
@@ -242,7 +242,7 @@ describe('an image login', () => {
     '--username=me --password=secret ghcr.io',
     '-u=me -psecret ghcr.io',
     '-u you -u me -p secret ghcr.io',
-  ])('parses %j', text => {
+  ])('is parsed: %j', text => {
     expect(parseImageLogin(text)).toEqual({ host: 'ghcr.io', username: 'me', password: 'secret' })
   })
 
@@ -266,7 +266,7 @@ describe('an image login', () => {
     ['-u me -p half --the-other-half ghcr.io', inAnotherForm],
     [`-u me -p 'secret ghcr.io`, 'has a quote at character 10 that is not closed.'],
     ['-u me -p \0 ghcr.io', 'must be well-formed Unicode without NUL.'],
-  ])('refuses %j without repeating any part of it', (text, problem) => {
+  ])('is refused without repeating any part of it: %j', (text, problem) => {
     expect(parseImageLogin(text)).toBe(problem)
   })
 
@@ -274,7 +274,7 @@ describe('an image login', () => {
     ['host', 256],
     ['username', 256],
     ['password', 4_096],
-  ] as const)('accepts a %s of %d characters, but not one more', (field, limit) => {
+  ] as const)('can have a %s of %d characters, but not of one more', (field, limit) => {
     const login = (length: number) => {
       const words = { host: 'h', username: 'u', password: 'p' }
       words[field] = 'x'.repeat(length)

@@ -10,7 +10,7 @@ const port = (hostPort: number, containerPort = hostPort, protocol: 'tcp' | 'udp
 }
 const login = (host: string) => ({ host, username: 'u', password: 'p' })
 
-/** Resolves both, and expects no issues. */
+/** Resolves the launch of a template and a request, and expects no issues. */
 function mustResolveLaunch(template: LaunchInput | undefined, request: LaunchInput) {
   const { launch, issues } = resolveLaunch(template, request)
   expect(issues).toEqual([])
@@ -52,7 +52,7 @@ describe('a request with a template', () => {
   })
 
   it.each([
-    ['empty texts', { image: '', onStart: '', directory: '' }],
+    ['empty strings', { image: '', onStart: '', directory: '' }],
     ['false', { lab: false, pythonUtf8: false, langUtf8: false, vm: false }],
     ['no arguments', { args: [] }],
     ['empty credentials', { registry: { host: '', username: '', password: '' } }],
@@ -140,7 +140,7 @@ describe('a request with a template', () => {
     })
   })
 
-  it('returns all issues of both at once', () => {
+  it('is refused with all issues of the template and the request at once', () => {
     const { issues } = resolveLaunch(notebook, { mode: 'sshProxy', lab: true, diskGb: 1, onStart: 'x'.repeat(4_049) })
     expect(issues.map(({ path }) => path)).toEqual(['lab', 'onStart', 'diskGb'])
   })

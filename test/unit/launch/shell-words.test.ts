@@ -31,11 +31,11 @@ describe('a command line', () => {
     ['$HOME *.ts ~ $(id) # a', ['$HOME', '*.ts', '~', '$(id)', '#', 'a']],
     ['a\u00a0b 😀', ['a\u00a0b', '😀']],
     ['\\😀', ['😀']],
-  ])('splits %j', (line, words) => {
+  ])('is split into words: %j', (line, words) => {
     expect(textsOf(line)).toEqual(words)
   })
 
-  it('has the start of each word, counted in characters', () => {
+  it('is split into words with their positions, counted in characters', () => {
     expect(splitWords(`a  'b c' 😀"" \\d`)).toEqual([
       { text: 'a', at: 1 },
       { text: 'b c', at: 4 },
@@ -56,7 +56,7 @@ describe('a command line', () => {
     [`'a'b'`, 'has a quote at character 5 that is not closed.'],
     ['a b\\', 'ends in a backslash, at character 4, that escapes nothing.'],
     ['\\\\\\', 'ends in a backslash, at character 3, that escapes nothing.'],
-  ])('refuses %j', (line, problem) => {
+  ])('is refused: %j', (line, problem) => {
     expect(splitWords(line)).toBe(problem)
   })
 
@@ -64,11 +64,11 @@ describe('a command line', () => {
     [[], ''],
     [['-e', 'A=1', '--env=B=/x,y:z@%+'], '-e A=1 --env=B=/x,y:z@%+'],
     [['', 'a b', "it's", '\\', '$A', 'é'], `'' 'a b' 'it'\\''s' '\\' '$A' 'é'`],
-  ])('prints %j with quotes only where needed', (words, line) => {
+  ])('is printed from the words %j with quotes only where needed', (words, line) => {
     expect(printWords(words)).toBe(line)
   })
 
-  it('splits millions of characters without a timeout', () => {
+  it('is split without a timeout, even with millions of characters', () => {
     const long = 1_000_000
     expect(textsOf('a '.repeat(long))).toHaveLength(long)
     expect(textsOf('\\a'.repeat(long))).toEqual(['a'.repeat(long)])
@@ -86,7 +86,7 @@ describe('flags', () => {
   ] as const)
   const read = (line: string) => parseFlags(splitWords(line) as Word[], names)
 
-  it.each(['-u me', '--user me', '--user=me', '-u=me', '-ume', `-u 'me'`])('parse their value from %s', line => {
+  it.each(['-u me', '--user me', '--user=me', '-u=me', '-ume', `-u 'me'`])('have their value parsed from %s', line => {
     expect(read(line).flags).toMatchObject([{ name: 'user', value: 'me', at: 1 }])
   })
 
@@ -124,7 +124,7 @@ describe('flags', () => {
   })
 })
 
-describe('a text', () => {
+describe('a string', () => {
   it('is counted in code points', () => {
     expect(countCharacters('é😀a')).toBe(3)
     expect(countCharacters('\ude00\ud83d')).toBe(2)

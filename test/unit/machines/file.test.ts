@@ -17,7 +17,7 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('counts lines as an editor does, even within quotes', () => {
+  it('has its lines counted as an editor counts them, even within quotes', () => {
     const long = line.replace('AMD EPYC 7713', '"two\r\nlines"')
     expect(csv(`${header}\r\n${long}\r\n${line}\r\n`).map(({ place }) => place)).toEqual(['line 2', 'line 4'])
   })
@@ -42,7 +42,7 @@ describe('a CSV file', () => {
     expect(() => csv(text)).toThrow(message)
   })
 
-  it('reports lines that are too short or too long, and still reads the others', () => {
+  it('has lines that are too short or too long reported, and its other lines read', () => {
     expect(csv(`${header}\n${line},x\n${line}\na,b`)).toEqual([
       { place: 'line 2', problem: 'has 18 fields, and the header has 17.' },
       { place: 'line 3', fields: aMachineLine() },
@@ -68,7 +68,7 @@ describe('a JSON file', () => {
     ])
   })
 
-  it('reports values that are not machines, and still reads the others', () => {
+  it('has values that are not machines reported, and its other values read', () => {
     const none = { problem: 'must be an object with a field for each column.' }
     expect(json('[{}, 5, null, []]')).toEqual([
       { place: 'machine 1', fields: {} },

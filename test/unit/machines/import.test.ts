@@ -16,7 +16,7 @@ const problems = (...lines: Record<string, unknown>[]) =>
   sortIssues(read(...lines).issues).map(({ path, message }) => `${path}: ${message}`)
 
 describe('an import file', () => {
-  it('reports the issues of all rows, including rows that cannot be parsed', () => {
+  it('is refused with the issues of all rows, including rows that cannot be parsed', () => {
     const [first, last] = anImport({ numGpus: '0' }, { country: 'Sweden' }) as [ImportRow, ImportRow]
     const rows = [first, { place: 'line 1½', problem: 'has 2 fields.' }, last]
     const { issues, machines } = parseMachines(rows, known, now)
@@ -142,7 +142,7 @@ describe('a new GPU model', () => {
     ])
   })
 
-  it('takes the facts that its file omits from the catalog of common models', () => {
+  it('takes from the catalog of common models the facts that the imported file omits', () => {
     const common = new Map([['RTX 3090', aGpuModel({ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 })]])
     const importOf = (line: object) => parseMachines(anImport({ gpuModel: 'RTX 3090', ...line }), known, now, common)
     expect(importOf({})).toMatchObject({ issues: [], newModels: [{ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 }] })

@@ -11,7 +11,7 @@ describe('the blocks of a machine', () => {
     expect(blocks(4)).toEqual(['0+4', '0+1', '1+1', '2+1', '3+1', '0+2', '2+2'])
   })
 
-  it('leave out blocks that do not fit', () => {
+  it('do not include blocks that do not fit', () => {
     expect(blocks(6)).toEqual(['0+6', '0+1', '1+1', '2+1', '3+1', '4+1', '5+1', '0+2', '2+2', '4+2', '0+4'])
     expect(blocks(3)).toEqual(['0+3', '0+1', '1+1', '2+1', '0+2'])
   })
@@ -37,7 +37,7 @@ describe('a driver version', () => {
     expect(printDriverVersion(version, architecture)).toBe(text)
   })
 
-  it('survives printing and parsing', () => {
+  it('is the same after it is printed and parsed', () => {
     const version = fc.integer({ min: 0, max: 2 ** 31 - 1 })
     fc.assert(
       fc.property(version, fc.constantFrom('nvidia', 'amd'), (number, architecture) => {

@@ -15,7 +15,7 @@ const bid = (computeNanos: bigint) => ({ interruptible: true, computeNanos })
 
 describe('the market', () => {
   it.each<[string, Partial<Claim>, Partial<Claim>]>([
-    ['on demand before any bid', { claimedAt: late }, { ...bid(9_000_000_000n), claimedAt: early }],
+    ['an on-demand claim before any bid', { claimedAt: late }, { ...bid(9_000_000_000n), claimedAt: early }],
     ['an on-demand holder before an older on-demand claim', { claimedAt: late, holdsGpus: true }, { claimedAt: early }],
     ['a waiting on-demand claim before a bid that holds the GPUs', {}, { ...bid(9_000_000_000n), holdsGpus: true }],
     ['the older of two on-demand claims', { claimedAt: early }, { claimedAt: late }],
@@ -64,7 +64,7 @@ describe('the minimum bid', () => {
   const low = aClaim({ instanceId: 1n, firstGpu: 0, ...bid(250_000_000n) })
   const high = aClaim({ instanceId: 2n, firstGpu: 1, ...bid(300_000_000n) })
 
-  it('is the minimum of the host without rivals, independent of its own bid', () => {
+  it('is the minimum of the host without rivals, whatever the bid of the renter', () => {
     expect(calculateMinimumBid(own, machine, [])).toBe(400_000_000n)
     expect(calculateMinimumBid(own, machine, [aClaim({ ...own, ...bid(900_000_000n), holdsGpus: true })])).toBe(
       400_000_000n,

@@ -15,7 +15,7 @@ describe('a price', () => {
     })
   })
 
-  it('of an interruptible rental uses the minimum bid', () => {
+  it('of an interruptible rental includes the minimum bid for the GPUs', () => {
     expect(priceOf(offer, 360_000_000n, { type: 'interruptible', diskMb: 8_000 }).totalNanos).toBe(204_000_000n)
   })
 })
@@ -47,7 +47,7 @@ describe('a listed machine', () => {
     expect(listings).toHaveLength(7)
   })
 
-  it('scores a block by performance per dollar times reliability', () => {
+  it('has its blocks scored by performance per dollar times reliability', () => {
     const [whole] = listings
     expect(whole?.score).toBeCloseTo((400 / 1.604) * 0.99, 10)
   })

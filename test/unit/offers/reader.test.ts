@@ -5,7 +5,7 @@ import { createOfferReader, createView, limitConcurrency } from '../../../src/se
 
 const all: OfferFilter = { conditions: [], anyOf: [] }
 
-/** A reader whose reads the test answers, with one offer for each machine. */
+/** A reader with one offer for each machine. The test decides when each read ends. */
 function readingsOf() {
   const asked: number[][] = []
   const answers: PromiseWithResolvers<void>[] = []
@@ -75,7 +75,7 @@ describe('the offers of changed machines', () => {
     expect(await all).toHaveLength(250)
   })
 
-  it('fail the waiting requests if they cannot be read, but no later ones', async () => {
+  it('fail only the waiting requests, and no later request, if they cannot be read', async () => {
     const { asked, answers, ask } = readingsOf()
     const failed = Promise.allSettled([ask(1), ask(1, 2)])
     await expect.poll(() => asked.length).toBe(1)

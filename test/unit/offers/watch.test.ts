@@ -44,7 +44,7 @@ beforeEach(() => {
   another = (by = actor) => watch(by, { conditions: [], anyOf: [] }, { type: 'onDemand', diskMb: 0 })
 })
 
-it('refuses another stream while those of the account remember too many offers together', async () => {
+it('refuses another stream while the streams of the account together remember too many offers', async () => {
   const [first] = [await another(), await another()]
   await expect(another()).rejects.toMatchObject(refused)
   expect(open).toBe(2)
@@ -53,7 +53,7 @@ it('refuses another stream while those of the account remember too many offers t
   await another()
 })
 
-it('refuses another stream while those of the gateway remember too many offers together', async () => {
+it('refuses another stream while the streams of the gateway together remember too many offers', async () => {
   for (const by of [actor, second, third]) await another(by)
   await expect(another(third)).rejects.toMatchObject({ ...refused, message: expect.stringContaining('gateway') })
   expect(open).toBe(3)

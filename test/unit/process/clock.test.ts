@@ -22,7 +22,7 @@ describe('the clock of the database', () => {
     expect(msSinceRead(clock.now())).toBe(-minuteMs)
   })
 
-  it('has a lower and an upper estimate: never ahead, and never behind', () => {
+  it('has a lower estimate, which is never ahead, and an upper estimate, which is never behind', () => {
     const clock = createClock()
     const askedMs = performance.now()
     vi.advanceTimersByTime(400)
@@ -40,7 +40,7 @@ describe('the clock of the database', () => {
     expect([msSinceRead(clock.now()), msSinceRead(clock.latest())]).toEqual([0, 1])
   })
 
-  it('returns how far the clock of the process is ahead', () => {
+  it('shows how far ahead the clock of the process is', () => {
     const clock = createClock()
     vi.setSystemTime(readAt)
     clock.recordReading(readAt, performance.now())

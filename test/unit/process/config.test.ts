@@ -46,13 +46,13 @@ describe('the settings', () => {
     })
   })
 
-  it('give time to drain if other gateways can take over', () => {
+  it('leave time to drain if other gateways can take over', () => {
     expect(parseConfig({ DATABASE_URL })).toMatchObject({ drainMs: 5_000 })
     expect(parseConfig({ DATABASE_URL, DRAIN_SECONDS: '0' })).toMatchObject({ drainMs: 0 })
     expect(parseConfig({ DRAIN_SECONDS: '12.5' })).toMatchObject({ drainMs: 12_500 })
   })
 
-  it("create no demo in an operator's own database by default", () => {
+  it("turn off the demo in an operator's own database by default", () => {
     expect(parseConfig({ DATABASE_URL }).demoKeyFile).toBeUndefined()
     expect(parseConfig({ DATABASE_URL, DEMO_MARKET: 'true' }).demoKeyFile).toBeDefined()
     expect(parseConfig({ DEMO_MARKET: 'false' }).demoKeyFile).toBeUndefined()

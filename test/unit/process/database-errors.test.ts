@@ -3,7 +3,7 @@ import { DomainError } from '../../../src/domain/errors.ts'
 import { isUniqueViolation, translateDatabaseError } from '../../../src/services/database-errors.ts'
 
 const errorWithCode = (code: string) => Object.assign(new Error('secret detail'), { code })
-/** Wrapped as Prisma wraps the driver's error, and the driver PostgreSQL's. */
+/** An error of PostgreSQL as the driver and then Prisma wrap it. */
 const wrappedError = (code: string) =>
   Object.assign(new Error('secret'), { code: 'P2010', meta: { driverAdapterError: { cause: { originalCode: code } } } })
 
@@ -51,7 +51,7 @@ function socketError(code: string): (typeof transientCodes)[number] {
   return [code, 'the socket failed', 'uncertain']
 }
 
-/** Codes that a retry cannot help: bugs, corruption, and faults that an operator must repair. */
+/** Codes of failures that a retry cannot mend: bugs, corruption, and faults that an operator must repair. */
 const permanentCodes = [
   ...['23503', '23505', '25P02', '40002', '42501', '42703', '42P01', '54000', '55000', '58P01', '58P02'],
   ...['0A000', '22012', 'P0001', 'XX000', 'XX001', 'XX002', 'P2010', 'ENOENT'],
@@ -103,7 +103,7 @@ describe('any other error', () => {
     expect(translateDatabaseError(refusal)).toBe(refusal)
   })
 
-  it('ends the search if its causes form a circle', () => {
+  it('is returned unchanged even if its causes form a circle', () => {
     const error = new Error('round') as Error & { cause: unknown }
     error.cause = error
     expect(translateDatabaseError(error)).toBe(error)

@@ -6,7 +6,7 @@ import type { SpendAction, SpendWindow } from '../../../src/domain/billing/spend
 import type { InstanceStatus, Restart, TargetState } from '../../../src/domain/instances/states.ts'
 import type { Verification } from '../../../src/domain/machines/machines.ts'
 
-it('has the same values in the database and in the domain', () => {
+it('every enum has the same values in the database and in the domain', () => {
   // Checked by the compiler: `npm run check` names the enum that differs.
   expectTypeOf<database.ChargeKind>().toEqualTypeOf<ChargeKind>()
   expectTypeOf<database.LedgerKind>().toEqualTypeOf<LedgerKind>()

@@ -25,7 +25,7 @@ describe('the log', () => {
     expect(line.err.stack).toContain('log.test.ts')
   })
 
-  it('omits data: the arguments that Prisma quotes, and the row that PostgreSQL details', () => {
+  it('omits the arguments that Prisma quotes and the row that PostgreSQL details', () => {
     const prisma = new Prisma.PrismaClientKnownRequestError('Invalid invocation: data: { label: "CANARY" }', {
       code: 'P2002',
       clientVersion: '7',

@@ -19,7 +19,7 @@ function createTestLoop(due: string[], options: Partial<LoopOptions<string>> = {
 }
 
 describe('a loop', () => {
-  it('is idle once no item is due, and returns whether any was', async () => {
+  it('is idle once no item is due, and reports whether any item was due', async () => {
     const { loop, done } = createTestLoop(['a', 'b', 'c', 'd', 'e'], { concurrency: 2 })
     expect(await loop.idle()).toBe(true)
     expect(done).toEqual(['a', 'b', 'c', 'd', 'e'])
@@ -156,7 +156,7 @@ describe('a loop that cannot lease', () => {
 })
 
 describe('several loops', () => {
-  it('are idle when none of them makes work due for another', async () => {
+  it('are idle when no loop makes work due for another loop', async () => {
     const [first, second]: [string[], string[]] = [['3'], []]
     const countdown = (from: string[], to: string[]) =>
       createTestLoop(from, { work: async item => void (item !== '0' && to.push(String(Number(item) - 1))) })

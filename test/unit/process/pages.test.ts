@@ -64,7 +64,7 @@ describe('a cursor', () => {
   const encodeCursor = (content: unknown) => Buffer.from(JSON.stringify(content)).toString('base64url')
   const scope = JSON.parse(Buffer.from(cursor, 'base64url').toString())[1]
 
-  it('returns the exact position', () => {
+  it('is parsed to the exact position', () => {
     expect(parseOfferCursor(cursor, [...keys], defaultPricing)).toEqual(position)
   })
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createShutdown } from '../../../src/http/shutdown.ts'
 
-/** More than the network's buffers hold. */
+/** The size of an answer, which is more than the network's buffers hold. */
 const bytes = 20_000_000
 
 async function startSlowRead() {
@@ -34,7 +34,7 @@ it('sends the whole answer to a client that reads slowly', async () => {
   await closed
 })
 
-it('waits only for the grace period for a client that does not read', async () => {
+it('waits no longer than the grace period for a client that does not read', async () => {
   const { shutdown, client, write } = await startSlowRead()
   write()
   await once(client, 'readable')

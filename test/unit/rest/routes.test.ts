@@ -45,7 +45,7 @@ describe('a path', () => {
     ['/things/7/parts/', [], {}],
     ['/THINGS/7/', [], {}],
     ['/', [], {}],
-  ])('finds the routes and parameters of %s', (pathname, found, params) => {
+  ])('is matched to its routes and parameters: %s', (pathname, found, params) => {
     expect(matchPath(pathname)).toEqual({ found, params })
   })
 })

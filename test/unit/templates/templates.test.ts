@@ -55,7 +55,7 @@ describe('a template', () => {
     })
   })
 
-  it('separates secrets, and includes them in a rental', () => {
+  it('stores its secrets separately, and passes them to a rental', () => {
     const environment = { ...emptyEnvironment(), env: [secret, { name: 'A', value: '1' }] }
     const { settings, secrets } = checkTemplate(templateInput({}, { registry, environment, pythonUtf8: true }))
     expect(JSON.stringify(settings)).not.toMatch(/hidden|pass/)
@@ -70,7 +70,7 @@ describe('a template', () => {
     expect(launch.environment?.env[0]).toEqual(secret)
   })
 
-  it('starts a rental with everything that was saved', () => {
+  it('gives a rental everything that was saved', () => {
     const given: TemplateInput['launch'] = {
       image: 'torch',
       mode: 'jupyterDirect',
@@ -188,7 +188,7 @@ describe('the hashed text', () => {
     ['arguments', textOf({}, { mode: 'args', args: ['a'], lab: false, directory: '' })],
     ['user of the registry', textOf({}, { registry: { ...registry, username: 'other' } })],
     ['value of a variable', textOf({}, env(secret, { name: 'A', value: '2' }))],
-    ['secrecy', textOf({}, env({ name: 'TOKEN', value: '' }, { name: 'A', value: '1' }))],
+    ['secrecy of a variable', textOf({}, env({ name: 'TOKEN', value: '' }, { name: 'A', value: '1' }))],
     ['port', textOf({}, { environment: { ...environment, ports: [{ ...port, protocol: 'udp' }] } })],
     ['host name', textOf({}, { environment: { ...environment, hostname: 'other' } })],
   ])('differs with another %s', (_name, text) => {
@@ -215,7 +215,7 @@ describe('the hashed text', () => {
 describe('a template cursor', () => {
   const encode = (content: string) => Buffer.from(content).toString('base64url')
 
-  it('prints and parses the id of a template', () => {
+  it('is printed from the id of a template, and parsed back to it', () => {
     expect(parseTemplateCursor(printTemplateCursor(7))).toBe(7)
   })
 

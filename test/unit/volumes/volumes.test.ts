@@ -30,7 +30,7 @@ describe('the volumes of an instance', () => {
     },
   )
 
-  it('can be mounted beside each other', () => {
+  it('can be mounted on neighboring paths', () => {
     expect(messages([mount(1n, '/a'), mount(2n, '/ab'), mount(3n, '/b/a')], [newMount('/b/ab')])).toEqual([])
   })
 

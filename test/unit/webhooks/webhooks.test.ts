@@ -6,7 +6,7 @@ import { maxAttempts, maxRetryDays, parseWebhookInput, retryDelayMs } from '../.
 import { signBody } from '../../../src/services/webhooks/delivery.ts'
 
 describe('a signature', () => {
-  it('equals the one that a receiver computes with the same secret', () => {
+  it('equals the signature that a receiver computes with the same secret', () => {
     const at = new Date('2026-11-21T12:00:00.999Z')
     // printf '1795262400.{"a":1}' | openssl dgst -sha256 -hmac whsec_one
     const one = '6572fe57c040680d4bc3cadb8f3d909010d081fa5a2b9b3c9f95df814196f0be'
@@ -48,13 +48,13 @@ describe('a failed delivery', () => {
     )
   })
 
-  it('is not retried at the same time as others that failed with it', () => {
+  it('is not retried at the same time as other deliveries that failed at that time', () => {
     const due = Array.from({ length: 100 }, (_, index) => retryDelayMs(BigInt(index), 3, failed))
     expect(new Set(due).size).toBeGreaterThan(90)
     expect(Math.max(...(due as number[])) - Math.min(...(due as number[]))).toBeGreaterThan(50_000)
   })
 
-  it('is retried after any status but 2xx, which is success, and 410, which gives up', () => {
+  it('is retried after any status but 2xx, which is success, and 410, which ends the retries', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), responseStatus => {
         const ends = (responseStatus >= 200 && responseStatus < 300) || responseStatus === 410
@@ -94,7 +94,7 @@ describe('the URL of a webhook', () => {
     expect(() => read(url)).toThrow(`url: ${message}`)
   })
 
-  it('needs no TLS when the operator allows that', () => {
+  it('needs no TLS when the operator allows plain HTTP', () => {
     expect(read('http://example.com/', true)).toBe('http://example.com/')
   })
 })
