@@ -10,7 +10,7 @@ import {
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 
-/** A caller that authorizes an operation with parameters must give the values of all of them. */
+/** A caller that authorizes an operation with parameters must give the values of all parameters. */
 type ParameterArguments<Name extends Operation> = Name extends keyof typeof operationParameters
   ? [ParametersOf<Name>]
   : []

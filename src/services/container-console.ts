@@ -6,7 +6,7 @@ import type { CommandOutput, LogLine, LogRange } from '../domain/instances/conta
 export type ContainerConsole = {
   /** The container's log, oldest line first. Empty if there is no container. */
   logs(instanceId: bigint, range: LogRange, signal: AbortSignal): Promise<LogLine[]>
-  /** Runs a command line and waits for its end. Undefined if the container does not run. */
+  /** Runs a command line and waits until it ends. Returns undefined if the container does not run. */
   execute(instanceId: bigint, command: string, signal: AbortSignal): Promise<CommandOutput | undefined>
 }
 

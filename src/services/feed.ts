@@ -26,7 +26,10 @@ export type FeedUpdate = { events: Event[]; machineIds: number[] }
 export type FeedSubscription = {
   /** Earlier events are in the database, and the feed does not deliver them. */
   startPosition: Position
-  /** Waits for an update; after a timeout, it is empty. Undefined once closed; throws if Berth ended the stream. */
+  /**
+   * Waits for an update, which is empty after a timeout. Returns undefined once closed; throws if Berth ended the
+   * stream.
+   */
   next(timeoutMs?: number): Promise<FeedUpdate | undefined>
   /** Waits for this stream's turn in the share of the event loop that streams have. */
   waitForTurn(): Promise<void>

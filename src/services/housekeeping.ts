@@ -1,4 +1,4 @@
-// Deletes expired rows in the background and in batches, so that no request has to.
+// Deletes expired rows in the background and in batches, so that no request has to delete them.
 
 import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'

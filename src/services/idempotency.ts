@@ -24,7 +24,8 @@ export type IdempotentRequest = { operation: Operation; input: unknown; idempote
 type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
 
 /**
- * Runs the work in one transaction; with an idempotency key, the account runs it once for that key within 24 hours.
+ * Runs the work in one transaction. With an idempotency key, the work runs only once per account
+ * and key within 24 hours.
  * - If the same API key repeats the same request, it gets the stored result.
  * - Any other request with the idempotency key is refused.
  * - A failure stores nothing.
@@ -66,7 +67,7 @@ export async function runIdempotent<Kept extends JsonResult>(
   })
 }
 
-/** The stored result of the same request; undefined if there was none, or the first may still be running. */
+/** The stored result of the same request; undefined if there is none, or if the first request may still be running. */
 export async function findReplay<Kept extends JsonResult>(
   deps: IdempotencyDeps,
   actor: Actor,
@@ -98,7 +99,10 @@ export async function reserveBatchKey(
   } else await findResult(deps, tx, actor, key, hash)
 }
 
-/** Has a fixed length, and no caller can guess it: a caller that could would be able to block the item. */
+/**
+ * The key of one item of a batch. It has a fixed length, and callers cannot guess it: otherwise a caller could block
+ * the item.
+ */
 export function itemKey(
   { secrets }: IdempotencyDeps,
   { idempotencyKey: key }: IdempotentRequest,
@@ -119,8 +123,8 @@ function hashRequest({ secrets }: IdempotencyDeps, { operation, input }: Idempot
 }
 
 /**
- * Reserves the key. True for the first request, and for the first after one that expired. Waits for an earlier request
- * that has not ended.
+ * Reserves the key. Returns true for the first request with this key, and for the first request after the key has
+ * expired. Waits for an earlier request that has not ended.
  */
 async function reserveKey(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
   const { accountId, apiKeyId } = actor
@@ -173,7 +177,7 @@ function idempotencyInProgress(): DomainError {
   return new DomainError('IDEMPOTENCY_IN_PROGRESS', message)
 }
 
-/** Equal inputs give one text: names are sorted, and absent values are left out. */
+/** Equal inputs give the same text: names are sorted, and absent values are left out. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) => {
     if (typeof part === 'bigint') return `${part}n`

@@ -1,4 +1,5 @@
-// Refuses to start a gateway whose secret differs: it could not open any value that the other gateways sealed.
+// Refuses to start a gateway whose secret differs: that gateway could not open any value that the other gateways
+// sealed.
 
 import { Prisma } from '../database/generated/client.ts'
 import type { Deps } from './deps.ts'
@@ -53,7 +54,7 @@ export function createSecretCheck({ database, secrets }: Pick<Deps, 'database' |
   async function readSamples(columns: readonly (readonly [string, string])[], present: Set<string>): Promise<Buffer[]> {
     const samples: Buffer[] = []
     for (const [table, column] of columns.filter(names => present.has(names.join('.')))) {
-      // The result of a running request is empty.
+      // The stored result of a request that still runs is empty.
       const rows = await database.rows(sql`
         SELECT ${raw(column)} FROM ${raw(table)} WHERE length(${raw(column)}) > 0 LIMIT ${samplesPerColumn}`)
       samples.push(...rows.map(([value]) => value as Buffer))

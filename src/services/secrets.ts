@@ -5,7 +5,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises'
 export type Secrets = {
   seal(text: string): Buffer
   open(sealed: Uint8Array): string
-  /** The same for the same text, but not guessable. The purpose separates the digests of different uses. */
+  /** Gives the same digest for the same text and purpose. Nobody without the secret can compute the digest. */
   digest(purpose: string, text: string): Buffer
 }
 
@@ -35,7 +35,7 @@ export async function loadOrCreateSecret(file: string): Promise<string> {
     )
   if (kept !== undefined) return kept
   const made = randomBytes(32).toString('hex')
-  // The link creates the file at once and complete: part of a secret would pass for a secret.
+  // The link creates the complete file at once: nothing would show that a partly written secret is incomplete.
   await writeFile(`${file}.new`, made, { mode: 0o600 })
   await link(`${file}.new`, file)
   await rm(`${file}.new`)

@@ -28,7 +28,7 @@ export function accountServices({ database }: DataDeps) {
 /** Operator commands. They have no actor: access to the database is the permission. */
 export function accountOperations({ database }: DataDeps) {
   return {
-    /** Returns the ids of these hosts, in the given order. Creates missing accounts, without a key. */
+    /** Returns the account ids of these hosts, in the given order. Creates missing accounts, without an API key. */
     async saveHosts(emails: string[]): Promise<number[]> {
       await database.prisma.account.createMany({ data: emails.map(email => ({ email })), skipDuplicates: true })
       const rows = await database.rows(Prisma.sql`

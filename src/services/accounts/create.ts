@@ -18,8 +18,8 @@ type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?
 export function accountCreateOperations({ database }: DataDeps) {
   return {
     /**
-     * Creates an account and a key with full access. An email address has one account, so a repeated call is refused and
-     * grants no credit again.
+     * Creates an account and a key with full access. An email address has one account, so a repeated call is refused
+     * and does not grant credit again.
      */
     async create({ email, name = '', creditNanos = 0n, keyName = 'default' }: NewAccount) {
       const address = parseEmail(email)

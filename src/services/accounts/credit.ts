@@ -22,7 +22,7 @@ type CreditEntryKind = 'top_up' | 'adjustment'
 
 export function creditOperations({ database }: DataDeps) {
   return {
-    /** Adds credit to an account. With an idempotency key, repeated calls add it once. */
+    /** Adds credit to an account. With an idempotency key, repeated calls add the credit once. */
     async grantCredit(email: string, grant: CreditGrant): Promise<CreditGrantResult> {
       checkGrant(grant)
       return await postOnce(email, 'top_up', grant)
@@ -38,11 +38,11 @@ export function creditOperations({ database }: DataDeps) {
   async function postOnce(email: string, kind: CreditEntryKind, grant: CreditGrant): Promise<CreditGrantResult> {
     return await transaction(database, async tx => {
       const account = await findAccount(tx, email)
-      // Serializes grants to the account, so that findReplay sees earlier ones.
+      // Serializes grants to the account, so that `findEarlierGrant` sees earlier grants.
       const balance = await lockBalance(tx, account.id, tx.at)
       const earlier = await findEarlierGrant(tx, account.id, kind, grant)
       if (earlier) return { email: account.email, ...earlier, replayed: true }
-      // The deducted credit was available until now, so GPUs are charged up to now first.
+      // The deducted credit was available until now, so all meters are charged up to now first.
       if (grant.amountNanos < 0n) await chargeMeters(tx, balance, sql`true`)
       const current = await readBalance(tx, account.id, balance.at)
       return { email: account.email, ...(await postCredit(tx, current, grant, kind)), replayed: false }
@@ -50,7 +50,7 @@ export function creditOperations({ database }: DataDeps) {
   }
 }
 
-/** Posts a checked grant in the caller's transaction. */
+/** Posts a checked grant or adjustment in the caller's transaction. */
 export async function postCredit(
   tx: Transaction,
   balance: AccountBalance,

@@ -25,7 +25,7 @@ type LedgerLine = {
 
 export function accountLedgerOperations({ database }: DataDeps) {
   return {
-    /** Up to `limit` entries after the one with this id, in posting order. */
+    /** Up to `limit` entries after the entry with the id `after`, in posting order. */
     async ledgerPage(accountId: number, after: number, limit: number): Promise<LedgerLine[]> {
       const rows = await database.rows(sql`
         SELECT l.id, l.kind, l.amount_nanos, l.balance_after_nanos, m.instance_id, m.volume_id, l.period_start, l.period_end,

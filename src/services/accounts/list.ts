@@ -22,7 +22,7 @@ type AccountSummary = {
   keys: number
   /** Number of instances that are not destroyed. */
   instances: number
-  /** An operator's limits; null means that the setting applies. */
+  /** Quotas that an operator set; null means that the gateway's setting applies. */
   quotas: QuotaOverrides
 }
 
@@ -34,7 +34,7 @@ export function accountListOperations({ database }: DataDeps) {
       return await findAccount(database, email)
     },
 
-    /** Up to `limit` accounts after the one with this id, in id order. */
+    /** Up to `limit` accounts after the account with the id `after`, in id order. */
     async page(after: number, limit: number): Promise<AccountSummary[]> {
       const rows = await database.rows(sql`
         SELECT a.id, a.email, a.name, a.created_at,

@@ -24,7 +24,7 @@ export function quotaOperations({ database }: DataDeps) {
     ): Promise<{ email: string; quotas: QuotaOverrides }> {
       return await transaction(database, async tx => {
         const account = await findAccount(tx, email)
-        // Rentals check quotas under the same lock, so none is halfway through a check.
+        // Rentals check quotas under the same lock, so no rental is halfway through a check.
         const balance = await lockBalance(tx, account.id, tx.at)
         const before = await loadQuotaOverrides(tx, account.id)
         const quotas = { ...before, ...changes }

@@ -38,7 +38,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
       const issues = secretVariableIssues(changed, [])
       if (issues.length > 0) throw invalidInput(issues)
       await transaction(database, async tx => {
-        // Serializes changes of the account's variables, so that their count and size hold.
+        // Serializes changes of the account's variables, so that the limits of count and size hold.
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
         const kept = await loadSecretVariables(tx, secrets, actor)
         if (known && !names.every(name => kept.some(variable => variable.name === name))) throw variableNotFound()
@@ -54,7 +54,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
       return await find(sql`account_id = ${actor.accountId} AND name = ANY(${names})`)
     },
 
-    /** Deletes a variable. Rentals that have it keep it. */
+    /** Deletes a variable. Instances that were rented with the variable keep it. */
     async delete(actor: Actor, name: string): Promise<void> {
       authorize(actor, 'secretVariables.delete')
       // PostgreSQL cannot store such a string, so no variable has this name.
@@ -92,7 +92,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
   }
 }
 
-/** Internal: does not authorize. The variables with their values that a new rental of the account gets. */
+/** The variables, with their values, that a new rental of the account gets. Internal: does not authorize. */
 export async function loadSecretVariables(tx: Transaction, secrets: Secrets, { accountId }: Actor): Promise<EnvVar[]> {
   const rows = await tx.rows(sql`
     SELECT name, value FROM secret_variables WHERE account_id = ${accountId} ORDER BY name COLLATE "C"`)

@@ -1,5 +1,5 @@
-// Decides whether an account may have more. A request that adds something reads these facts under the account's lock.
-// Of two concurrent requests, the second therefore sees what the first added.
+// Decides whether an account may hold or spend more. A request that adds something reads the admission facts under the
+// account's lock. Of two concurrent requests, the second therefore sees what the first added.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -31,7 +31,7 @@ export async function loadAdmissionFacts(
   account: AccountBalance,
   rules: AdmissionRules,
 ): Promise<AdmissionFacts> {
-  // An instance that is marked to stop, because credit ended or a limit was reached, no longer pays for GPUs.
+  // An instance that is marked to stop, because credit ended or a limit was reached, is no longer charged for GPUs.
   const goesOn = sql`i.id <> ALL (ARRAY(
     SELECT m.instance_id FROM meters m WHERE m.account_id = ${account.accountId} AND m.stop_reason IS NOT NULL))`
   const [row] = await database.rows(sql`
@@ -64,8 +64,8 @@ export async function loadAdmissionFacts(
 }
 
 /**
- * Appends the errors of an addition that is not written yet to other errors. A credit error that says the needed amount
- * replaces one that does not.
+ * Adds the errors of an addition that is not written yet to `others`. Such an error replaces another error with the
+ * same code, for example a credit error that does not say the needed amount.
  */
 export async function addAdmissionErrors(
   database: Database,
@@ -80,8 +80,8 @@ export async function addAdmissionErrors(
 }
 
 /**
- * Refuses an addition to a locked account. `isWritten`: this transaction has written its rows, but `account` was read
- * before it opened meters.
+ * Refuses an addition to a locked account. `isWritten`: this transaction has written the added rows, but read
+ * `account` before it opened their meters.
  */
 export async function checkAdmission(
   tx: Transaction,

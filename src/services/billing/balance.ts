@@ -26,7 +26,7 @@ export async function readBalance(database: BalanceReader, accountId: number, at
   return (await readBalances(database, [accountId], at))[0] as AccountBalance
 }
 
-/** The same for several accounts, in no order. */
+/** The balances of several accounts, in no order. */
 export async function readBalances(
   database: BalanceReader,
   accountIds: readonly number[],
@@ -79,14 +79,14 @@ function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance 
 }
 
 /**
- * Locks an account for the rest of the transaction. If its credit has ended, or a `stop_running` limit was reached, its
- * GPU charges end at that instant, whatever the caller does next. The account also becomes due, since the caller is
- * about to change it.
+ * Locks an account for the rest of the transaction. If its credit has ended, or a `stop_running` limit was reached,
+ * its GPU charges end when that happened, whatever the caller does next. The account also becomes due, since the
+ * caller is about to change the account.
  */
 export async function lockBalance(tx: Transaction, accountId: number, at: Date): Promise<AccountBalance> {
   await tx.rows(sql`UPDATE accounts SET billing_due_at = least(billing_due_at, ${at}) WHERE id = ${accountId}`)
   tx.notifyAfterCommit()
-  // Read after the lock, since other transactions recorded meter ends before it was taken.
+  // Read the balance only under the lock: until then, other transactions may have recorded meter ends.
   let balance = await readBalance(tx, accountId, at)
   while (balance.isLimited && (await recordReachedLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
   const { endsAt, hasEnded } = creditStatusOf(balance)

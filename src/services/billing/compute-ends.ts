@@ -8,8 +8,9 @@ const { sql } = Prisma
 type Spender = { accountId: number; apiKeyId: number | null }
 
 /**
- * Ends the GPU charges at an instant and marks the instances that should run. Marked instances stop whatever happens
- * meanwhile. Returns whether the call ended a GPU meter that had not ended by then. The account must be locked.
+ * Ends the spender's GPU charges at an instant and marks the instances that should run. Marked instances stop whatever
+ * happens meanwhile. Returns false if each running GPU meter already had a recorded end at that instant or earlier.
+ * The account must be locked.
  */
 export async function endSpenderCompute(
   tx: Transaction,

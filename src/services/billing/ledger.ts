@@ -36,7 +36,7 @@ export function ledgerServices({ database }: DataDeps) {
       return await countEntries(database, actor, filter)
     },
 
-    /** The same page and the number of entries on all pages, from one snapshot. */
+    /** The same page as `ledger` and the number of entries on all pages, from one snapshot. */
     async countedLedger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<CountedLedger> {
       authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
@@ -95,7 +95,7 @@ export async function findEntries(
   })
 }
 
-/** Conditions on entries `e`: those of the account that match the filter. */
+/** Conditions on entries `e` and their meters `m`: the account's entries that match the filter. */
 export function ledgerFilterSql({ accountId }: Actor, { kinds, instanceIds, from, to }: LedgerFilter): Prisma.Sql[] {
   return [
     sql`e.account_id = ${accountId}`,

@@ -10,7 +10,7 @@ import { computeMetersSql, meterEndSql } from './sql.ts'
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
-/** Opens meters for new instances and volumes. Disks cost from now on, GPUs as soon as they run. */
+/** Opens meters for new instances and volumes. Disks are charged from now on, GPUs as soon as they run. */
 export async function openMeters(
   tx: Transaction,
   { accountId, at }: AccountBalance,
@@ -70,7 +70,7 @@ export async function stopMeters(
   await setRates(tx, meters, 0n)
 }
 
-/** Charges an instance's GPUs up to now. If they cost anything now, they continue at the new rate. */
+/** Charges an instance's GPUs up to now. If the GPUs are still charged now, their charges continue at the new rate. */
 export async function changeRate(
   tx: Transaction,
   account: AccountBalance,
@@ -85,7 +85,7 @@ export async function changeRate(
 export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
   const running = await chargeMeters(tx, account, computeMetersSql([instanceId]))
   if (running.length > 0) return
-  // The time before is charged, even if two ends were recorded. An old end must not end the new charges.
+  // All earlier running time is charged, even if two ends were recorded. An old end must not end the new charges.
   await tx.rows(
     sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeMetersSql([instanceId])}`,
   )
@@ -97,13 +97,16 @@ export async function startCompute(tx: Transaction, account: AccountBalance, ins
 async function setRates(tx: Transaction, meters: Pick<ChargedMeter, 'id'>[], rateNanos: bigint): Promise<void> {
   if (meters.length === 0) return
   const ids = meters.map(({ id }) => String(id))
-  // A rate above 0 keeps the ends: a later transaction may have recorded a later end, which applies to the new rate,
-  // too.
+  // The ends of meters that keep running stay: another transaction may have recorded a later end, which applies to the
+  // new rate, too.
   if (rateNanos === 0n) await tx.rows(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids}::bigint[])`)
   await tx.rows(sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids}::bigint[])`)
 }
 
-/** Ends the GPU charges of instances. Does not wait for the locks of their accounts: the charges follow afterwards. */
+/**
+ * Records when the GPU charges of instances end. Does not wait for the locks of their accounts: a later transaction
+ * posts the charges.
+ */
 export async function endCompute(tx: Transaction, instanceIds: readonly bigint[], at: Date): Promise<void> {
   if (instanceIds.length === 0) return
   await tx.rows(sql`

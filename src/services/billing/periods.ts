@@ -6,19 +6,22 @@ import { meterEndSql } from './sql.ts'
 
 const { sql } = Prisma
 
-/** `at`: the instant up to which running meters count. `endsAt`: when GPUs stop costing if nothing changes. */
+/**
+ * `at`: the instant up to which running meters count. `endsAt`: when the account's GPU charges end if nothing changes.
+ */
 type ChargedAccount = { accountId: number; at: Date; endsAt: Date | null }
 
 /**
- * Selects the posted charges and the uncharged running time that overlap the period, not cut at its ends. A charge that
- * was refunded completely ends before it begins. `which` is a condition on meters `m`.
+ * Selects the posted charges and the uncharged running time that overlap the period, not cut at its ends. A charge
+ * that was refunded completely ends at its own start or earlier. `which` is a condition on meters `m`.
  */
 export function chargedPeriodsSql(
   { accountId, at, endsAt }: ChargedAccount,
   { from, to }: Period,
   which: Prisma.Sql = sql`true`,
 ): Prisma.Sql {
-  // A meter is charged up to `since`. Meters whose charges all precede the period are skipped without reading these.
+  // A meter is charged up to `since`. Meters whose charges all precede the period are skipped without reading those
+  // charges.
   return sql`
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, e.rate_nanos, e.carried, e.period_start,
         least(e.period_end, r.period_start) AS period_end
@@ -35,8 +38,8 @@ export function chargedPeriodsSql(
 }
 
 /**
- * The cost of a charge from its beginning to an instant: rate times time plus the carried parts, in whole nano-dollars.
- * The parts of a charge always add up to the whole charge, wherever it is cut.
+ * The cost of a charge from its beginning to an instant: rate times time plus the carried fraction, in whole
+ * nano-dollars. Wherever a charge is cut, its parts add up to the whole charge.
  */
 export function costUntilSql(instant: Prisma.Sql): Prisma.Sql {
   return sql`div(rate_nanos * extract(epoch FROM ${instant} - period_start) * 1000 + carried, 3600000)`

@@ -7,7 +7,7 @@ import type { AccountBalance } from './balance.ts'
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
-/** Refunds what meters that ended at `instant` were charged after it, unless it was refunded before. */
+/** Refunds what meters were charged for the time after `instant`, unless a charge was refunded before. */
 export async function refundAfter(
   tx: Transaction,
   { accountId, at: postedAt }: AccountBalance,

@@ -1,4 +1,4 @@
-// Spending in a window of time, and the desired cost per hour, of an account or of one of its keys.
+// Spending in a window of time, and cost per hour of the desired state, of an account or of one of its keys.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -12,8 +12,8 @@ const { sql } = Prisma
 type SpendingWindow = { apiKeyId: number | null; from: Date }
 
 /**
- * Returns each window with the spending since its start. An entry that began earlier counts with its part in the window. A
- * refund reduces the window of its charge. GPUs cost nothing after `gpusEnd`, if given.
+ * Returns each window with the spending since its start. An entry that began earlier counts with its part in the
+ * window. A refund reduces the spending in the window of its charge. GPU charges end at `gpusEnd`, if given.
  */
 export async function loadSpending<Window extends SpendingWindow>(
   database: Pick<Transaction, 'rows'>,
@@ -23,8 +23,8 @@ export async function loadSpending<Window extends SpendingWindow>(
 ): Promise<(Window & Spending)[]> {
   if (windows.length === 0) return []
   const starts = [...new Set(windows.map(({ from }) => from.getTime()))].map(ms => new Date(ms))
-  // Sums each distinct window start once, for all keys. A meter is charged up to its `since`, so meters that ended
-  // before a window are not read.
+  // Sums the spending once for each distinct window start, for all keys. A meter is charged up to its `since`, so
+  // meters that ended before a window are not read.
   const rows = await database.rows(sql`
     WITH starts AS (SELECT start FROM unnest(${starts}::timestamptz[]) AS start), posted AS (
       SELECT start, meters.api_key_id, coalesce(sum(charged.nanos), 0) AS nanos
@@ -95,7 +95,7 @@ export async function loadDesiredRates(database: Pick<Transaction, 'rows'>, acco
   return rows.map(([apiKeyId, rate]) => ({ apiKeyId: apiKeyId as number | null, rateNanos: BigInt(rate as string) }))
 }
 
-/** The cost of instances' GPUs per hour while they run, by the key whose limits count it. */
+/** The cost per hour of instances' GPUs while the instances run, by the key whose limits count the cost. */
 export async function loadComputeRates(
   database: Pick<Transaction, 'rows'>,
   ids: readonly bigint[],

@@ -11,7 +11,7 @@ import { findEntries, ledgerFilterSql } from './ledger.ts'
 
 export function statementServices({ database }: DataDeps) {
   return {
-    /** All entries of a period at once, for clients without pages. Refuses a period with too many entries. */
+    /** All entries of a period at once, for clients that do not read pages. Refuses a period with too many entries. */
     async statement(actor: Actor, filter: LedgerFilter): Promise<Statement> {
       authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)

@@ -26,7 +26,7 @@ type OpenUsageQuery = Partial<Record<'from' | 'to', Date | null | undefined>> & 
 
 export function usageServices({ database }: DataDeps) {
   return {
-    /** Costs in a period, split into buckets. A refund reduces the bucket of its charge. */
+    /** Costs in a period, split into buckets. A refund reduces the cost in the bucket of its charge. */
     async usage(actor: Actor, { bucket, groupBy, ...given }: OpenUsageQuery): Promise<Usage> {
       authorize(actor, 'billing.usage')
       const { from, to, spans, rows } = await snapshot(database, async tx => {

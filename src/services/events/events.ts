@@ -7,8 +7,8 @@ import type { EventType } from '../../domain/events/events.ts'
 type Facts = Record<string, unknown> & { id?: never }
 
 /**
- * One change. Without `apiKeyId`, Berth itself or an operator made it. A subject that is not an instance is named in
- * `after`, or in `before` when it was deleted.
+ * One change. Without `apiKeyId`, Berth itself or an operator made the change. A subject that is not an instance is
+ * named in `after`, or in `before` when it was deleted.
  */
 export type NewEvent = {
   type: EventType
@@ -23,9 +23,9 @@ export type NewEvent = {
 const eventColumns = columnsOf(Prisma.EventScalarFieldEnum)
 
 /**
- * Writes events and their webhook deliveries in the transaction of the change, so that none exists without the others. A
- * test event is sent only to the webhook under test. The commit wakes streams and the loops, which also find the work
- * that the transaction made due.
+ * Writes events and their webhook deliveries in the transaction of the change, so that all of them are committed or
+ * none. A test event is sent only to the webhook under test. The commit wakes streams and the loops, which also find
+ * the work that the transaction made due.
  */
 export async function recordEvents(tx: Transaction, events: NewEvent[], at: Date): Promise<void> {
   if (events.length === 0) return

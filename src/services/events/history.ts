@@ -28,7 +28,10 @@ import {
 const { sql, join, raw } = Prisma
 
 export type EventEdge = { node: Event; cursor: string }
-/** Reading continues after `endCursor`. An empty page has one, too, when only future events can follow it. */
+/**
+ * Reading continues after `endCursor`. An empty page has an `endCursor`, too, when only future events can follow the
+ * page.
+ */
 export type EventPage = PageResult<Event> & { endCursor: string | null }
 export type InstanceEventsQuery = { instanceId: bigint; page: PageArguments }
 

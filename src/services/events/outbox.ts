@@ -1,5 +1,5 @@
-// Reads events without gaps, in the order in which their transactions began to write (xid). An open transaction may still
-// write events, so a read stops before the oldest open one.
+// Reads events without gaps, in the order in which their transactions began to write (xid). An open transaction may
+// still write events, so a read stops before the oldest open transaction.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { EventCursor } from '../../domain/events/cursor.ts'

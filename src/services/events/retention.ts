@@ -9,13 +9,13 @@ const dayMs = 86_400_000
 export function retentionServices({ database }: DataDeps, retentionDays: number) {
   return {
     /**
-     * Deletes up to `limit` expired events with their webhook deliveries, and returns how many. It deletes from the front
-     * of the order, so that one position separates deleted events from kept ones.
+     * Deletes up to `limit` expired events with their webhook deliveries, and returns the number of events. Deletes
+     * from the front of the order, so that one position separates deleted events from kept ones.
      */
     async purge(limit: number): Promise<number> {
       return await transaction(database, async tx => {
         const oldest = new Date(tx.at.getTime() - retentionDays * dayMs)
-        // Skip when another gateway holds the lock: it purges already.
+        // If another gateway holds the lock, that gateway is already purging.
         const [free] = await tx.rows(sql`SELECT id FROM outbox FOR UPDATE SKIP LOCKED`)
         if (!free) return 0
         const [row] = await tx.rows(sql`

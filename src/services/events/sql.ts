@@ -85,7 +85,7 @@ function comparisonSql(
 ) {
   const bound = constraint[comparison]
   if (bound === undefined) return []
-  // An event has only an id to bound, and that is a number.
+  // A constraint can bound only the id of an event's subject, and ids are numbers.
   if (parameter !== 'id' || typeof bound !== 'number') return [sql`false`]
   return [sql`${subject} ${sqlOperators[comparison]} ${bound}::float8`]
 }

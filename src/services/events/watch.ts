@@ -31,8 +31,8 @@ const batchSize = 200
 export function eventWatchServices({ database, feed }: Deps) {
   return {
     /**
-     * Streams the events that the key may read. With a cursor it starts after the cursor and leaves no gap; without one it
-     * starts now.
+     * Streams the events that the key may read. With a cursor, the stream starts after the cursor and leaves no gap;
+     * without a cursor, the stream starts now.
      */
     async watch(actor: Actor, filter: EventFilter, cursor?: string | null): Promise<AsyncIterableIterator<EventEdge>> {
       authorize(actor, 'events.watch')

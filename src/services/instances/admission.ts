@@ -1,4 +1,4 @@
-// Checks what an account may have when its instances start or are made anew.
+// Checks admission when instances of an account start or their containers are made anew.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -37,8 +37,8 @@ export async function unaffordableStarts(
 }
 
 /**
- * Checks admission for a container that is made anew. The instance holds its GPUs meanwhile, and they cost nothing until
- * it runs. If it had not run yet, this counts as a failed start.
+ * Checks admission for a container that is made anew. Meanwhile the instance holds its GPUs, which are not charged
+ * until it runs. If the instance held GPUs but had not run yet, the restart counts as a failed start.
  */
 export async function admitRestart(
   tx: Transaction,

@@ -20,7 +20,10 @@ const { sql } = Prisma
 export type MarketDeps = Pick<Deps, 'database' | 'log'>
 export type LockedInstance = { subject: CommandSubject; accountId: number; machineId: number }
 
-/** Locks instances in the order of their ids, as all transactions do that lock several. `owner` is an account id. */
+/**
+ * Locks instances in the order of their ids, as every transaction does that locks several instances. With `owner`, an
+ * account id, locks only instances of that account.
+ */
 export async function lockInstances(
   tx: Transaction,
   ids: readonly bigint[],
@@ -37,7 +40,7 @@ export async function lockInstances(
   }))
 }
 
-/** Returns the machines whose markets must be updated. */
+/** Writes the applied plans to the locked instances. Returns the ids of the machines whose markets must be updated. */
 export async function applyPlans(
   tx: Transaction,
   cause: Cause,
@@ -82,7 +85,7 @@ export async function applyPlans(
   return [...new Set(changes.filter(({ moves }) => moves).map(({ machineId }) => machineId))]
 }
 
-/** Whether an instance has a policy. After a change its next action must be computed again. */
+/** Whether an instance has a policy. After a change of such an instance, its next action must be computed again. */
 export const hasPolicySql = sql`num_nonnulls(stop_at, stop_at_cost_nanos, destroy_at, destroy_stopped_ms) > 0`
 
 type AppliedPlan = LockedInstance & {
@@ -93,7 +96,7 @@ type AppliedPlan = LockedInstance & {
   lapses: boolean
 }
 
-/** A stopped instance costs no GPUs from now on, and a destroyed one costs nothing. */
+/** Ends the GPU charges of stopped instances and all charges of destroyed instances. */
 async function stopCharging(tx: Transaction, cause: Cause, changes: AppliedPlan[], at: Date): Promise<void> {
   const ids = (which: AppliedPlan[]) => which.map(({ subject }) => subject.id)
   const destroyed = changes.filter(({ destroy }) => destroy)
@@ -106,7 +109,7 @@ async function stopCharging(tx: Transaction, cause: Cause, changes: AppliedPlan[
     const givenUp = [...destroyed, ...stopped].filter(one => one.accountId === accountId && isStarting(one.subject))
     // The machine ended the rental, not the renter.
     if (cause.reason !== 'RENTAL_ENDED' && (await hasGpuHolder(tx, ids(givenUp)))) await countFailedStart(tx, account)
-    // Meters marked to stop, because credit or a limit ended, are stopped now.
+    // Meters that were marked to stop, because credit ended or a limit was reached, have stopped now.
     await tx.rows(sql`
       UPDATE meters m SET stop_reason = NULL WHERE m.account_id = ${accountId} AND m.stop_reason IS NOT NULL AND ${which}`)
   }
@@ -161,7 +164,10 @@ export async function updateMarkets({ database, log }: MarketDeps, machineIds: n
     } catch (error) {
       const meaning = failureKindOf(error)
       const level = meaning === 'uncertain' || meaning === 'refused' ? 'warn' : 'error'
-      log[level]({ err: error, machineId }, 'A market was not updated. The next pass over its instances updates it.')
+      log[level](
+        { err: error, machineId },
+        'The market of a machine was not updated. The next pass over its instances updates it.',
+      )
     }
   }
 }

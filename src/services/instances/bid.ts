@@ -26,8 +26,8 @@ export function bidServices(deps: Deps) {
 
   return {
     /**
-     * Changes the bid of an instance. Without a bid, it becomes the lowest that wins the GPUs now. The same transaction
-     * updates the market of the machine.
+     * Changes the bid of an instance. Without `bidNanos`, the bid becomes the lowest that wins the GPUs now. The same
+     * transaction updates the market of the machine.
      */
     async changeBid(actor: Actor, id: bigint, bidNanos: bigint | undefined): Promise<Instance> {
       authorize(actor, 'instances.changeBid', { id: Number(id) })
@@ -37,7 +37,10 @@ export function bidServices(deps: Deps) {
       return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
     },
 
-    /** The lowest bids with which instances of the account win their GPUs now. Instances that no bid helps are left out. */
+    /**
+     * The lowest bids with which instances of the account win their GPUs now. Instances for which no bid wins are left
+     * out.
+     */
     async minimumBids(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
       authorizeEach(actor, 'instances.get', ids)
       const rows = await database.rows(sql`
@@ -74,7 +77,8 @@ export function bidServices(deps: Deps) {
     if (outcome === 'unchanged') return false
     if (outcome === 'raised') await requireCredit(tx, actor, at)
 
-    // The claim counts from now, so equal older bids come first. A stopped instance has no claim and keeps its stop time.
+    // The claim counts from now, so older claims with an equal bid come first. A stopped instance has no claim: its
+    // `claimed_at` keeps the time of the stop.
     const written = await tx.rows(sql`
       UPDATE instances SET compute_nanos = ${bidNanos},
         claimed_at = CASE target_state WHEN 'running' THEN ${at} ELSE claimed_at END
@@ -129,7 +133,7 @@ export function bidServices(deps: Deps) {
 
   /**
    * Locks all instances that the market may move, in the order of their ids. Locking the bidder first and the instances
-   * that it displaces later would break that order. The locked machine keeps new rentals out.
+   * that it displaces later would break that order. The lock on the machine keeps new rentals out.
    */
   async function lockLivingInstances(tx: Transaction, machineId: number): Promise<void> {
     await tx.rows(sql`

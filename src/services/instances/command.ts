@@ -21,7 +21,10 @@ export type CommandOptions = {
 export function commandServices(deps: Deps) {
   const { database, admission } = deps
   return {
-    /** Changes the target state or the label of instances. Each succeeds on its own unless `allOrNothing` is set. */
+    /**
+     * Changes the target state or the label of instances. Each change succeeds or fails on its own unless
+     * `allOrNothing` is set.
+     */
     async update(
       actor: Actor,
       ids: readonly bigint[],

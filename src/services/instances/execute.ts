@@ -14,7 +14,9 @@ export function executeServices(deps: Deps) {
   const { byIds } = instanceReadServices(deps)
 
   return {
-    /** Runs a command in a running instance and waits for its end. The gateway passes it on without parsing it. */
+    /**
+     * Runs a command in a running instance and waits until the command ends. The gateway does not parse the command.
+     */
     async execute(actor: Actor, id: bigint, command: string): Promise<ExecuteResult> {
       authorize(actor, 'instances.execute', { id: Number(id) })
       const issues = commandIssues(command)

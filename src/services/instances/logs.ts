@@ -12,18 +12,18 @@ import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
 import { instanceReadServices } from './read.ts'
 
-/** The first line: the one after a cursor or, without one, `tail` lines before the end. */
+/** Where a stream starts: after a cursor or, without a cursor, `tail` lines before the end of the log. */
 type LogStart = { tail: number; after?: string | undefined }
 
 const machineTimeoutMs = 5_000
-/** How often the machine is polled for new lines. */
+/** The machine is polled for new lines at this interval. */
 const pollMs = 1_000
 
 export function logServices(deps: Deps) {
   const { byIds } = instanceReadServices(deps)
 
   return {
-    /** The last lines of an instance. `instance` must have been found for the same actor. */
+    /** The last lines of an instance's log. The instance must have been found for the same actor. */
     async logs(actor: Actor, { id, accountId }: Pick<Instance, 'id' | 'accountId'>, tail: number): Promise<LogLine[]> {
       authorize(actor, 'instances.logs', { id: Number(id) })
       if (accountId !== actor.accountId) throw notFound('Instance', id)
@@ -32,7 +32,10 @@ export function logServices(deps: Deps) {
       return (await readLines(id, { tail })).map(line => withInstanceCursor(id, line))
     },
 
-    /** Streams the last lines of an instance, or those after a cursor, and then every new line until it is destroyed. */
+    /**
+     * Streams the last lines of an instance's log, or the lines after a cursor, and then every new line until the
+     * instance is destroyed.
+     */
     async watchLogs(actor: Actor, id: bigint, { tail, after }: LogStart): Promise<AsyncIterableIterator<LogLine>> {
       authorize(actor, 'instances.logs', { id: Number(id) })
       const issues = tailIssues(tail, 0)
@@ -71,7 +74,7 @@ export function logServices(deps: Deps) {
     }
   }
 
-  /** Waits until the instance may have printed more. Undefined when the stream ends. */
+  /** Waits until the instance may have printed more. Returns undefined when the stream ends. */
   async function waitForMore(
     actor: Actor,
     instance: Instance,

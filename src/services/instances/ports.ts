@@ -20,12 +20,16 @@ export async function bindPorts(tx: Transaction, machine: Machine, instanceId: b
   await tx.rows(insertSql('port_bindings', bindingColumns, rows))
 }
 
-/** The ports that an instance lacks for login. Its machine is locked, because machines are locked before instances. */
+/**
+ * The ports that an instance lacks for login. The instance's machine is locked, because machines are locked before
+ * instances.
+ */
 type MissingPorts = { machine: Machine; ports: Port[] }
 
 /**
- * The public ports that an instance lacks for login. It was rented while there was an SSH proxy, or before Berth bound
- * such ports. Undefined when it lacks none, or when the machine has too few free.
+ * Finds the public ports that an instance lacks for login, and if there are any, locks the instance's machine. An
+ * instance lacks such ports if it was rented while there was an SSH proxy, or before Berth bound them. Returns
+ * undefined if no port is missing, or if the machine has too few free ports.
  */
 export async function lockMissingPorts(
   tx: Transaction,
@@ -47,7 +51,7 @@ export async function lockMissingPorts(
   }
   const seen = await missing()
   const machine = seen && (await lockMachine(tx, seen.machineId))
-  // Another request may have bound them before the machine was locked.
+  // Another request may have bound the ports before the machine was locked.
   const found = machine && (await missing())
   return found && found.ports.length <= machine.freePorts ? { machine, ports: found.ports } : undefined
 }

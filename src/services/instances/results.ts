@@ -54,7 +54,7 @@ export function resultServices(deps: Deps) {
     },
   }
 
-  /** Stored in the database, because any gateway may serve the link. */
+  /** Stores the text in the database, because any gateway may serve the link. */
   async function saveResult({ accountId }: Actor, text: string): Promise<string> {
     const token = randomBytes(32).toString('base64url')
     const sealed = secrets.seal(text)

@@ -1,4 +1,4 @@
-// Parts of statements in which `i` is an instance.
+// SQL fragments on instances with the alias `i`.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { finalStatuses } from '../../domain/instances/states.ts'
@@ -14,7 +14,7 @@ export const wantsGpusSql = Prisma.sql`i.target_state = 'running' AND i.destroye
 export const holdsGpusSql = Prisma.sql`((
   SELECT 1 FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id LIMIT 1) IS NOT NULL)`
 
-/** Whether the instance's GPUs cost something now. */
+/** Whether the instance's GPUs are charged now. */
 export const isChargedSql = Prisma.sql`((
   SELECT 1 FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND m.rate_nanos > 0
   AND (SELECT min(e.id) FROM meter_ends e WHERE e.meter_id = m.id) IS NULL LIMIT 1) IS NOT NULL)`

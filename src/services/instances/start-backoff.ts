@@ -18,7 +18,7 @@ export async function countFailedStart(tx: Transaction, { accountId, at }: Accou
     UPDATE accounts SET start_failures = ${after.count}, start_failed_at = ${after.lastAt} WHERE id = ${accountId}`)
 }
 
-/** An instance runs, which ends the streak of failed starts. */
+/** Ends the account's streak of failed starts, because an instance runs. */
 export async function clearFailedStarts(tx: Transaction, { accountId }: AccountBalance): Promise<void> {
   await tx.rows(sql`
     UPDATE accounts SET start_failures = 0, start_failed_at = NULL WHERE id = ${accountId} AND start_failures > 0`)
@@ -37,8 +37,8 @@ export async function hasGpuHolder(tx: Transaction, ids: readonly bigint[]): Pro
 }
 
 /**
- * Whether a finding is a failed start: the instance ended on its own before it ran, or lost its GPUs to another instance
- * of its account while it loaded. Losing them to another account is no failure.
+ * Whether a finding is a failed start: the instance ended on its own before it ran, or lost its GPUs to another
+ * instance of its account while it loaded. Losing the GPUs to another account is not a failed start.
  */
 export async function hasFailedToStart(tx: Transaction, lease: InstanceLease, finding: Finding): Promise<boolean> {
   if (lease.destroyed || lease.charged || finding.ran || !hasNotRun(lease)) return false

@@ -13,7 +13,7 @@ export function instanceWatchServices(deps: Deps) {
   return {
     /**
      * Streams the instance now and after each change, until it is removed from its machine. Changes while the reader is
-     * busy are merged into one.
+     * busy are merged into one update.
      */
     async watch(actor: Actor, id: bigint): Promise<AsyncIterableIterator<Instance>> {
       authorize(actor, 'instances.watch', { id: Number(id) })

@@ -18,7 +18,7 @@ import { listMachines, saveGpuModels } from './machines.ts'
 const { sql } = Prisma
 const modelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 
-/** Machines per statement. */
+/** An import lists at most this many machines per statement. */
 const batchSize = 500
 
 type ImportOptions = {
@@ -40,7 +40,7 @@ export function importOperations({ database }: DataDeps) {
         await lockAddresses(tx)
         const file = parseMachines(rows, await loadModels(tx), at, indexByName(catalog))
         const issues = [...file.issues, ...(await findIssuesWithMarket(tx, file))]
-        // All issues, so that an operator can correct the file at once.
+        // Reports all issues, so that an operator can correct the file at once.
         if (issues.length > 0) throw invalidInput(sortIssues(issues), issues.length)
         if (!dryRun) await listImported(tx, file, host.id, at)
         const newGpuModels = file.newModels.map(({ name }) => name)

@@ -32,7 +32,7 @@ export function marketOperations({ database }: DataDeps) {
       })
     },
 
-    /** Takes the machine off the market. It must have no instances and no volumes. */
+    /** Takes the machine off the market. The machine must have no instances and no volumes. */
     async unlist(id: number): Promise<void> {
       await transaction(database, async tx => {
         const machine = await lockExistingMachine(tx, id)
@@ -59,7 +59,7 @@ async function saveMarketState(tx: Transaction, machine: Machine, at: Date): Pro
   await updateOffers(tx, machine, at)
 }
 
-/** While the machine was unlisted, another may have been listed with its ports. */
+/** While the machine was unlisted, another machine may have been listed with the same ports. */
 async function checkPortsUnshared(tx: Transaction, machine: Machine): Promise<void> {
   await lockAddresses(tx)
   const [shared] = await findSharedPorts(tx, [machine])

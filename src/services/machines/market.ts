@@ -22,7 +22,7 @@ const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
  * instant of the lock, which is later than every instant that earlier holders wrote.
  */
 export async function lockMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
-  // The outer query reads the clock: the locking query would read it before it waits.
+  // The outer query reads the clock: the locking query would read the clock before it waits for the lock.
   const [row] = await tx.rows(Prisma.sql`
     WITH locked AS MATERIALIZED (
       SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ${id} FOR NO KEY UPDATE
@@ -32,15 +32,15 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine 
   return recordsOf(row, machineColumns)[0] as Machine
 }
 
-/** Reads a machine without a lock, so it may be changing. */
+/** Reads a machine without a lock, so another transaction may be changing it. */
 export async function readMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
   const [row] = await tx.rows(Prisma.sql`SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ${id}`)
   return row && (recordsOf(row, machineColumns)[0] as Machine)
 }
 
 /**
- * Adds free capacity to a machine, or takes it with negative amounts. The machine must be locked. Returns the machine
- * with its new free capacity.
+ * Adds free capacity to a machine or, with negative amounts, takes free capacity. The machine must be locked. Returns
+ * the machine with its new free capacity.
  */
 export async function changeFreeCapacity(
   tx: Transaction,
@@ -83,8 +83,8 @@ async function saveOffers(tx: Transaction, machine: Machine, granted: Claim[], a
 }
 
 /**
- * Rows of new offers. They copy the few facts of the machine that the indexes of searches have. A search reads all
- * other facts from the machine.
+ * Rows of new offers. They copy the few facts of the machine that the search indexes contain. A search reads all other
+ * facts from the machine.
  */
 export function offerRowsOf(machine: Machine, listings: ReturnType<typeof planOffers>['added'], listedAt: Date) {
   const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos } = machine
@@ -110,7 +110,7 @@ export async function loadClaims(
   })
 }
 
-/** Writes the holder of each GPU, and makes the instances due that won or lost GPUs. */
+/** Writes the holder of each GPU, and makes instances that won or lost GPUs due. */
 async function saveGrants(
   tx: Transaction,
   machine: Machine,

@@ -8,7 +8,7 @@ const { sql } = Prisma
 
 export function outageOperations({ database }: DataDeps) {
   return {
-    /** The machine stops answering. Its containers keep running. */
+    /** Makes the machine stop answering. Its containers keep running. */
     async unplug(id: number): Promise<void> {
       const found = await database.rows(sql`
         WITH machine AS (SELECT id FROM machines WHERE id = ${id}), outage AS (
@@ -17,7 +17,7 @@ export function outageOperations({ database }: DataDeps) {
       if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
     },
 
-    /** The machine answers again. */
+    /** Makes the machine answer again. */
     async plug(id: number): Promise<void> {
       const found = await database.rows(sql`
         WITH outage AS (DELETE FROM simulated_outages WHERE machine_id = ${id}) SELECT id FROM machines WHERE id = ${id}`)

@@ -16,9 +16,9 @@ import { countStatement, type Slice, searchStatement } from './sql/statement.ts'
  * or all not rentable.
  */
 export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
-/** What a search looks for. A slice says in which order: `keys`, completed and maybe reversed. */
+/** What a search looks for. The order is in the slice: its `keys` are completed and, for a backward page, reversed. */
 type OfferQuery = Omit<OfferSearch, 'order'>
-/** An offer that the caller could not rent, and the terms of that rental. */
+/** An offer that the caller could not rent, and the pricing of that attempt. */
 type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)

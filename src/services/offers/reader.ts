@@ -1,4 +1,5 @@
-// Reads offers for subscriptions. Streams share reads, so that the rate of queries does not grow with their number.
+// Reads offers for subscriptions. Streams share reads, so that the rate of queries does not grow with the number of
+// streams.
 
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -109,7 +110,7 @@ export function limitConcurrency(limit: number): <Value>(work: () => Promise<Val
       return await work()
     } finally {
       const next = queue.shift()
-      // The slot goes to the call that waits longest, so that a new call cannot overtake it.
+      // The slot goes to the call that has waited longest, so that a new call cannot overtake it.
       if (next) next()
       else free += 1
     }

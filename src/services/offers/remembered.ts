@@ -17,7 +17,7 @@ export function createRememberedOffers(accountId: number): RememberedOffers {
   return { accountId, machines: new Map(), size: 0, nextEnd: Number.POSITIVE_INFINITY }
 }
 
-/** Yields the changes on these machines, and remembers each when it yields it. */
+/** Yields the changes of offers on these machines. A change is remembered just before it is yielded. */
 export function* diffOffers(seen: RememberedOffers, found: FoundOffer[], machineIds: number[]): Generator<OfferChange> {
   const ids = new Set(found.map(({ offer }) => offer.id))
   for (const machineId of machineIds)
@@ -35,7 +35,7 @@ export function* diffOffers(seen: RememberedOffers, found: FoundOffer[], machine
   }
 }
 
-/** The machines with offers that ended by `at`. Empty until another remembered offer ends. */
+/** The machines with offers that ended at `at` or earlier. Empty until another remembered offer ends. */
 export function takeEndedMachines(seen: RememberedOffers, at: Date): number[] {
   const nowMs = at.getTime()
   if (nowMs < seen.nextEnd) return []

@@ -11,7 +11,8 @@ import { offerReadServices } from './offers.ts'
 const alternativeCount = 3
 
 /**
- * The error for an unavailable offer. It has alternatives and, if the caller rented it within 24 hours, the instance.
+ * The error for an unavailable offer. It names alternatives and, if the caller rented the offer within 24 hours, the
+ * instance.
  */
 export async function explainUnavailableOffer(
   deps: DataDeps,

@@ -26,9 +26,9 @@ const coalesceMs = 250
 const tickMs = 60_000
 /** Streams run at most this many searches at once, because requests need the same connections. */
 const maxConcurrentSearches = 2
-/** Machines that a stream compares at a time while it opens. It reports nothing then. */
+/** A stream that opens compares at most this many machines at a time. It reports nothing yet. */
 const openingBatchSize = 200
-/** Machines that an open stream compares at a time. Few, so that it reports fresh facts even to a slow reader. */
+/** An open stream compares at most this many machines at a time: few, so that even a slow reader gets fresh facts. */
 const updateBatchSize = 25
 
 export function offerWatchServices(deps: Deps) {
@@ -133,7 +133,7 @@ export function offerWatchServices(deps: Deps) {
   }
 }
 
-/** Sorted, so that streams with the same backlog request the same machines. */
+/** Sorts the machines, so that streams with the same backlog request the same batches. */
 function splitIntoBatches(machineIds: Set<number>, size: number): number[][] {
   const all = [...machineIds].toSorted((one, other) => one - other)
   const starts = Array.from({ length: Math.ceil(all.length / size) }, (_, index) => index * size)

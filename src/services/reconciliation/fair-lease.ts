@@ -1,4 +1,5 @@
-// Shares the reconciler's slots between accounts. A busy account must not delay others; a lone one may use every slot.
+// Shares the reconciler's slots between accounts. A busy account must not delay other accounts; a lone account may use
+// every slot.
 
 import type { Database } from '../../database/client.ts'
 import { Prisma } from '../../database/generated/client.ts'
@@ -13,12 +14,13 @@ type LeaseQuery = { limit: number; busy: readonly InstanceLease[] }
 type LeasedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
 
 /**
- * Leases due instances. Among the instances that are due the longest, accounts with the fewest in work come first. If
- * more are due, one account may fill all `comparedCount` places and hide the instances of others. So a round-robin goes
- * first: it takes the next instance of each account, but skips accounts that have half of the slots already.
+ * Leases due instances. Among the instances that are due the longest, accounts with the fewest instances in work come
+ * first. If more are due, one account may fill all `comparedCount` places and hide the instances of other accounts. So
+ * a round-robin goes first: it takes the next instance of each account, but skips accounts that have half of the slots
+ * already.
  */
 export function createFairLease(database: Database): (turn: LeaseQuery) => Promise<LeasedInstances> {
-  // Each gateway has its own: the round-robin may start at any account.
+  // Each gateway has its own `lastAccount`: the round-robin may start at any account.
   let lastAccount = 0
 
   return async function leaseDue({ limit, busy }) {
@@ -56,7 +58,7 @@ export function createFairLease(database: Database): (turn: LeaseQuery) => Promi
       )
       UPDATE instances SET leased_until = ${leaseEndSql(now)} FROM taken WHERE instances.id = taken.id
       RETURNING instances.id, taken.account_id, taken.step, instances.leased_until, ${now}`)
-    // Passes estimate the time from this reading: the gateway's computer may have slept since its last one.
+    // Passes estimate the time from this reading: the gateway's computer may have slept since the last reading.
     if (rows[0]) clock.recordReading(rows[0][4] as Date, askedMs)
     const walked = rows.filter(([, , step]) => step !== null).toSorted(([, , a], [, , b]) => Number(a) - Number(b))
     lastAccount = (walked.at(-1)?.[1] as number | undefined) ?? lastAccount

@@ -7,11 +7,11 @@ export type Finding = {
   reason: Reason | undefined
   /** Whether the pass observed the container as running. */
   ran: boolean
-  /** Whether the container may be using its GPUs. If not, instances that wait for them may start. */
+  /** Whether the container may be using its GPUs. If not, instances that wait for these GPUs may start. */
   usesGpus: boolean
   /**
-   * Set if no container runs: when it exited, or null if that is unknown or there never was one. It is an end only of an
-   * instance that was recorded as running.
+   * Set if no container runs: when the container exited, or null if that is unknown or if there never was a container.
+   * The instant is an end only for an instance that was recorded as running.
    */
   endedAt?: Date | null
   /** Whether the instance is destroyed and its container is gone. */

@@ -26,7 +26,7 @@ export type InstanceLease = {
   status: InstanceStatus
   interruptible: boolean
   holdsGpus: boolean
-  /** Whether its GPUs are being charged. */
+  /** Whether the instance's GPUs are being charged. */
   charged: boolean
   hasRun: boolean
   destroyed: boolean
@@ -40,14 +40,15 @@ export type InstanceLease = {
   unreachableAt: Date | null
   /** When the instance was last observed, before this lease. */
   seenAt: Date | null
-  /** Since when a stop is overdue for confirmation; null if none is. */
+  /** Since when the confirmation of a stop is overdue; null if no confirmation is overdue. */
   unconfirmedAt: Date | null
   /** Public keys that may log in; null if the container keeps the keys that it was made with. */
   sshKeys: string[] | null
 }
 
 /**
- * Locks the instance if this gateway still has its lease. Another gateway may take it at any time after the lease ends.
+ * Locks the instance if this gateway still has its lease. Another gateway may lease the instance at any time after the
+ * lease ends.
  */
 export async function lockIfLeased(tx: Transaction, { instanceId, leasedUntil }: InstanceLease): Promise<boolean> {
   const rows = await tx.rows(sql`

@@ -12,8 +12,8 @@ import type { Finding } from './finding.ts'
 import type { InstanceLease } from './leases.ts'
 
 /**
- * Charges the GPUs while the instance runs as desired, and while it goes down for a restart. A lost instance costs
- * nothing.
+ * Charges the GPUs while the instance runs as desired, and while it goes down for a restart. A lost instance is not
+ * charged.
  */
 export async function updateMeters(tx: Transaction, lease: InstanceLease, finding: Finding, at: Date): Promise<void> {
   const { status, endedAt } = finding
@@ -21,7 +21,7 @@ export async function updateMeters(tx: Transaction, lease: InstanceLease, findin
   const isUp = status === 'running' || (status === 'stopping' && lease.charged)
   const runs = isUp && lease.targetState === 'running' && lease.holdsGpus && !destroyed
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
-  // Applies even if the compute meter was stopped since: its end may be later than the end of the container.
+  // Applies even if the compute meter was stopped since then: the meter may have stopped later than the container.
   const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed
   if (runs === lease.charged && !isLost && !hasEnded) return
   const account = await lockBalance(tx, accountId, at)
@@ -37,7 +37,7 @@ export async function updateMeters(tx: Transaction, lease: InstanceLease, findin
     await refundAfter(tx, account, compute, end, 'The container had ended.')
   } else if (!isLost) await stopMeters(tx, account, compute)
   if (!isLost) return
-  // The machine did not confirm anything after the last observation, so the charges end there.
+  // The machine did not confirm anything after the last observation, so the charges end at that observation.
   const last = finding.seenAt ?? lease.seenAt ?? at
   await stopMeters(tx, account, instanceMetersSql([instanceId]), last)
   await refundAfter(
@@ -50,8 +50,8 @@ export async function updateMeters(tx: Transaction, lease: InstanceLease, findin
 }
 
 /**
- * When the container ended. Never before it was last observed, nor later than now, since the machine's clock may be
- * wrong.
+ * When the container ended, but not before its last observation and not later than now, since the machine's clock may
+ * be wrong.
  */
 function endedAtOf({ seenAt }: InstanceLease, endedAt: Date | null, at: Date): Date {
   const last = seenAt ?? at

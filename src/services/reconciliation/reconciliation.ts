@@ -24,8 +24,8 @@ export function reconciliationServices({ database, secrets }: Deps) {
     async leaseDue(limit: number, busy: readonly InstanceLease[] = []): Promise<InstanceLease[]> {
       const { ids, leasedUntil } = await leaseFairly({ limit, busy })
       if (ids.length === 0) return []
-      // A second statement. The first sees the rows that it locks as they are then, but everything else, such as the
-      // GPUs, as it was when it began.
+      // The facts need a second statement. The first statement sees the rows that it locks as they are then, but
+      // everything else, such as the GPUs, as of the statement's start.
       const rows = await database.rows(sql`
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
           ${holdsGpusSql},
@@ -69,8 +69,8 @@ export function reconciliationServices({ database, secrets }: Deps) {
       loadContainerSpec(database, secrets, instanceId),
 
     /**
-     * Marks the GPUs as in use before the container starts. False while another container may still run on one of them,
-     * or if the market has granted them to another instance.
+     * Marks the GPUs as in use before the container starts. Returns false while another container may still run on one
+     * of them, or if the market has granted them to another instance.
      */
     async occupyGpus(lease: InstanceLease): Promise<boolean> {
       return await transaction(database, async tx => {
@@ -88,9 +88,9 @@ export function reconciliationServices({ database, secrets }: Deps) {
     },
 
     /**
-     * Updates the market when an instance holds GPUs that it does not want, or lacks GPUs that it wants: it has ended, it
-     * waits, or no update followed its last command. True if its generation has changed: the lease is then released for
-     * another pass.
+     * Updates the market when an instance holds GPUs that it does not want, or lacks GPUs that it wants: the instance
+     * has ended, waits, or had no market update after its last command. Returns true if the instance's generation has
+     * changed: the lease is then released for another pass.
      */
     async catchUpMarket({ instanceId, machineId, leasedUntil, generation }: InstanceLease): Promise<boolean> {
       await transaction(database, async tx => {
@@ -110,7 +110,8 @@ export function reconciliationServices({ database, secrets }: Deps) {
     },
 
     /**
-     * Releases the lease after a failed pass. The next is due at `dueAt`, or sooner if the desired state has changed.
+     * Releases the lease after a failed pass. The next pass is due at `dueAt`, or sooner if the desired state has
+     * changed.
      */
     async postpone({ instanceId, leasedUntil, generation, attempts }: InstanceLease, dueAt: Date): Promise<void> {
       await database.rows(sql`

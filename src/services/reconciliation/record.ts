@@ -43,7 +43,7 @@ export async function recordFinding(
         THEN ${finding.restart ?? null}::restart ELSE restart END,
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
     WHERE id = ${lease.instanceId} RETURNING generation`)
-  // Another instance may be due now, or this one again.
+  // Another instance may be due now, or this instance again.
   if (vacated || ended || current?.[0] !== lease.generation) tx.notifyAfterCommit()
   if (current?.[0] !== lease.generation) return undefined
   // An ended instance keeps the reason of its end.
@@ -87,7 +87,7 @@ async function lockWaitingInstances(tx: Transaction, { instanceId, machineId }: 
     )) ORDER BY id FOR NO KEY UPDATE`)
 }
 
-/** Marks the GPUs as free, and makes the instances due that hold them and wait. True if a GPU was in use. */
+/** Marks the GPUs as free, and makes the instances that wait to use them due. Returns true if a GPU was in use. */
 async function vacateGpus(tx: Transaction, { instanceId, machineId }: InstanceLease, at: Date): Promise<boolean> {
   const freed = await tx.rows(sql`
     UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`)

@@ -1,4 +1,4 @@
-// Templates as REST clients use them: named by their hashes and patched.
+// Templates as REST clients use them: named by hash, and patched.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
@@ -26,7 +26,7 @@ export function templateByHashServices(deps: Deps) {
   const { save, delete: remove } = templateUpdateServices(deps)
 
   return {
-    /** Saves a new template, or finds an equal one of the account. */
+    /** Saves a new template, or finds an equal template of the account. */
     async findOrCreate(
       actor: Actor,
       { input, idempotencyKey }: { input: TemplateInput; idempotencyKey?: string | undefined },

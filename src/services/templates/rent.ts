@@ -9,7 +9,10 @@ import { visibleSql } from './templates.ts'
 
 const { sql, join } = Prisma
 
-/** The template that a rental starts from, with its secrets. Undefined if the renter cannot see one with this hash. */
+/**
+ * The template that a rental starts from, with its secrets. Undefined if the renter cannot see a template with this
+ * hash.
+ */
 export async function loadTemplateForLaunch(
   tx: Transaction,
   secrets: Secrets,

@@ -43,7 +43,7 @@ export function templateSearchServices(deps: DataDeps) {
       return { templates: page.map(toTemplate), next: position ? printTemplateSearchCursor(position, order) : null }
     },
 
-    /** The caller's own templates, last changed first. Any other account id is not found. */
+    /** The caller's own templates, last changed first. Any other `accountId` is not found. */
     async listOwn(actor: Actor, accountId: bigint, limit: number): Promise<Template[]> {
       authorize(actor, 'templates.listOwn')
       if (accountId !== BigInt(actor.accountId)) throw notFound('Account', accountId)

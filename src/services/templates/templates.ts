@@ -40,7 +40,7 @@ export function templateReadServices(deps: DataDeps) {
       return row?.[0] as number
     },
 
-    /** Undefined if no visible template has this hash now. A changed template is not found by its old hash. */
+    /** The visible template that has this hash now, if any. A changed template is not found by its old hash. */
     async byHash(actor: Actor, hashId: string): Promise<Template | undefined> {
       authorize(actor, 'templates.get', { id: undefined })
       if (!isTemplateHash(hashId)) return undefined

@@ -36,8 +36,9 @@ export function templateUpdateServices(deps: Deps) {
 
   return {
     /**
-     * Creates a template or, with an id, replaces the settings of one. It keeps its id, and its hash changes with its
-     * visible settings. What only REST has fields for stays. An account cannot have two equal templates.
+     * Creates a template or, with an id, replaces the settings of an existing template. That template keeps its id, and
+     * its hash changes with its visible settings. Settings that only REST has fields for stay. An account cannot have
+     * two equal templates.
      */
     async save(
       actor: Actor,
@@ -142,7 +143,10 @@ function eventSnapshot(id: number, { name, hashId }: StoredTemplate) {
   return { templateId: id, name, hashId }
 }
 
-/** The hash includes the account id, so an equal template belongs to the same account. */
+/**
+ * The error for a template with a hash that another template has. The hash includes the account id, so both templates
+ * belong to the same account.
+ */
 export async function findConflict(database: Deps['database'], hashId: string): Promise<DomainError> {
   const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
   const id = row?.[0] as number | undefined

@@ -26,7 +26,7 @@ const { sql, join, raw } = Prisma
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 
-// `o` has the machine columns that GPU offers repeat, so that `conditionSql` works for both.
+// `o` has the machine columns that GPU offers repeat, so that `conditionSql` works for both kinds of offers.
 const fromSql = sql`machines m JOIN gpu_models g ON g.id = m.gpu_model_id
   CROSS JOIN LATERAL (
     SELECT m.id AS machine_id, m.country, m.verification = 'verified' AS verified, m.reliability, m.storage_nanos, m.listed_until
@@ -96,7 +96,7 @@ export function volumeOfferServices({ database }: DataDeps) {
       return row?.[0] as number
     },
 
-    /** Volume offers by id, priced for the smallest volume. Those off the market are not found. */
+    /** Volume offers by id, priced for the smallest volume. Offers that are off the market are not found. */
     async offersByIds(actor: Actor, ids: readonly number[]): Promise<VolumeOffer[]> {
       authorize(actor, 'volumes.search')
       const conditions = [...onMarketSql(volumeSizeGb.least * 1_000, database.now), sql`m.id = ANY(${[...ids]}::int[])`]

@@ -18,8 +18,8 @@ const volumeColumns = columnsOf(Prisma.VolumeScalarFieldEnum)
 const attachmentColumns = columnsOf(Prisma.VolumeAttachmentScalarFieldEnum)
 
 /**
- * The caller's volumes that are not deleted. With `lock` they stay locked until the transaction ends. Without it, the
- * read does not wait and sees the last commit.
+ * The caller's volumes that are not deleted. With `lock` they stay locked until the transaction ends. Without `lock`,
+ * the read does not wait and sees the last commit.
  */
 export async function loadVolumeFacts(
   tx: Transaction,

@@ -53,7 +53,7 @@ export function volumeUpdateServices(deps: Deps) {
       const request = { operation: 'volumes.create' as const, input, idempotencyKey }
       const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
         await requireCredit(tx, actor, tx.at)
-        // No machine has a larger id, and PostgreSQL rejects one.
+        // No machine has a larger id, and PostgreSQL rejects a larger id as a parameter.
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
         const { at } = tx
         if (!machine || !isStorageListed(machine, at)) throw volumeOfferUnavailable(machineId)

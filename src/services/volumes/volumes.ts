@@ -53,7 +53,7 @@ export function volumeReadServices(deps: DataDeps) {
       return row?.[0] as number
     },
 
-    /** Volumes of the account by id. Does not find deleted volumes or those of other accounts. */
+    /** Volumes of the account by id. Does not find deleted volumes or volumes of other accounts. */
     async byIds(actor: Actor, ids: readonly bigint[]): Promise<Volume[]> {
       authorizeEach(actor, 'volumes.get', ids)
       const wanted = [...ownVolumesSql(actor), sql`v.id = ANY(${ids.map(String)}::bigint[])`]

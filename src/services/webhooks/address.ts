@@ -27,7 +27,10 @@ for (const [net, prefix] of [
 const globalIpv6 = new BlockList()
 globalIpv6.addSubnet('2000::', 3, 'ipv6')
 
-/** Not public within it: protocols with Teredo, documentation, 6to4. They embed an IPv4 address or are not routed. */
+/**
+ * Not public within `globalIpv6`: protocol assignments such as Teredo, documentation and 6to4. These addresses embed an
+ * IPv4 address or are not routed.
+ */
 const specialIpv6 = new BlockList()
 for (const [net, prefix] of [
   ['2001::', 23],

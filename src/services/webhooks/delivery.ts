@@ -23,16 +23,19 @@ export type DeliveryLease = {
   url: string
   /** The webhook was deleted while the event was being written. */
   deleted: boolean
-  /** Encrypted. The second is the old secret, as long as it signs, too. */
+  /** The encrypted secrets that sign. The second, if any, is the old secret. */
   secrets: Uint8Array[]
   event: Event
 }
 
 export type WebhookRequest = { url: string; headers: Record<string, string>; body: string }
 
-/** Deliveries in progress per webhook, over all gateways. */
+/** At most this many deliveries of a webhook are in progress, over all gateways. */
 const maxInFlightPerWebhook = 2
-/** Deliveries in progress per account. Gateways that lease at the same time may exceed it by a few. */
+/**
+ * At most this many deliveries of an account are in progress. Gateways that lease at the same time may exceed this by a
+ * few.
+ */
 const maxInFlightPerAccount = 8
 
 export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
@@ -79,7 +82,7 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
         WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
     },
 
-    /** Returns a delivery that was not sent, so that another gateway can lease it. */
+    /** Ends the lease of a delivery that was not sent, so that another gateway can lease the delivery. */
     async release({ deliveryId, leasedUntil }: DeliveryLease): Promise<void> {
       await database.rows(sql`
         UPDATE webhook_deliveries SET leased_until = NULL WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
@@ -95,9 +98,9 @@ export function signBody(secrets: readonly string[], at: Date, body: string): st
 }
 
 /**
- * Locks webhooks that have a due delivery and fewer in progress than allowed. Accounts with the fewest deliveries in
- * progress come first, and within an account the webhooks with the fewest. The lock lets the account's events be written,
- * but keeps other gateways from counting deliveries in progress.
+ * Locks webhooks that have a due delivery, and fewer deliveries in progress than allowed. Accounts with the fewest
+ * deliveries in progress come first, and within an account the webhooks with the fewest. The lock lets the account's
+ * events be written, but keeps other gateways from counting deliveries in progress.
  *
  * The recursive query costs one index lookup per webhook with a pending delivery. Reading in order of time would cost one
  * lookup per delivery of an endpoint that is far behind.
@@ -126,7 +129,10 @@ async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promis
   return rows.map(([id]) => id as number)
 }
 
-/** Leases the oldest due delivery of each webhook. Counts again, now that the webhooks are locked. */
+/**
+ * Leases the oldest due delivery of each webhook. Counts the deliveries in progress again, now that the webhooks are
+ * locked.
+ */
 async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Promise<DeliveryLease[]> {
   const leasedUntil = new Date(at.getTime() + leaseMs)
   const rows = await tx.rows(sql`

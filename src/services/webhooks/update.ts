@@ -84,7 +84,7 @@ export function webhookUpdateServices(deps: Deps) {
       })
     },
 
-    /** Gives a webhook a new secret. The old one also signs for `oldSecretHours`, so that receivers can switch. */
+    /** Gives a webhook a new secret. The old secret also signs for `oldSecretHours`, so that receivers can switch. */
     async rotate(actor: Actor, id: number, idempotencyKey?: string | null): Promise<WebhookWithSecret> {
       authorize(actor, 'webhooks.rotate', { id })
       const [existing] = await database.rows(sql`SELECT w.types FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
@@ -156,7 +156,7 @@ function eventActorOf({ accountId, apiKeyId }: Actor) {
   return { accountId, apiKeyId, reason: 'USER_REQUEST' }
 }
 
-/** What an event records of a webhook. Only the host, since the rest of the URL may contain a secret. */
+/** What an event records about a webhook: only the host of its URL, since the rest may contain a secret. */
 function webhookFactsOf({ id, url, types }: Webhook) {
   return { webhookId: id, host: new URL(url).host, types }
 }

@@ -19,7 +19,7 @@ export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
   }
 
   return {
-    /** The account's webhooks, oldest first. Without pages, since an account has few. */
+    /** The account's webhooks, oldest first. Without pages, since an account has few webhooks. */
     async list(actor: Actor): Promise<Webhook[]> {
       authorize(actor, 'webhooks.list')
       return await findWebhooks(actor, sql`true`)
@@ -63,7 +63,7 @@ export function toDelivery(row: unknown[]): WebhookDelivery {
 
 export function toWebhook([id, url, written, createdAt, until]: unknown[], at: Date): Webhook {
   const oldSecretUntil = until && (until as Date) > at ? until : null
-  // A gateway of a newer version may write types that this one does not know.
+  // A gateway of a newer version may write types that this gateway does not know.
   const types = (written as string[]).filter(isEventType)
   return { id, url, types, createdAt, oldSecretUntil } as Webhook
 }

@@ -73,7 +73,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
       authorize(actor, 'apiKeys.reset', { id: Number(id) })
       const [existing] = await findActiveKeys(actor, sql`id = ${String(id)}::bigint`)
       if (!existing) throw notFound('ApiKey', id)
-      // The answer contains the new secret, so the caller gets everything that the key may do.
+      // The answer contains the new secret, so the caller could do everything that the key may do.
       await checkNotWider(actor, existing)
       const request = { operation: 'apiKeys.reset' as const, input: { id: existing.id }, idempotencyKey }
       const replaceSecret = async (tx: Transaction) => {
@@ -94,8 +94,9 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
     },
 
     /**
-     * Revokes a key, even the caller's own or one with more permissions. The keys of the instances that it rented end,
-     * too, unless `keepInstanceKeys` is set. None of these keys authenticates a request that starts after the answer.
+     * Revokes a key, even the caller's own or one with more permissions. The keys of the instances that this key rented
+     * end, too, unless `keepInstanceKeys` is set. None of these keys authenticates a request that starts after this
+     * call returns.
      */
     async revoke(actor: Actor, id: bigint, { keepInstanceKeys = false } = {}): Promise<void> {
       authorize(actor, 'apiKeys.revoke', { id: Number(id) })
@@ -169,7 +170,7 @@ function fromStored({ secret, createdAt, expiresAt, ...facts }: StoredApiKey): {
   return { apiKey: { ...facts, ...dates, lastUsedAt: null }, secret }
 }
 
-/** What an event records of a key. Never its secret. */
+/** What an event records about a key; never the key's secret. */
 export function apiKeyFactsOf({
   id,
   name,

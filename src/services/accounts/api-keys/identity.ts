@@ -63,7 +63,7 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
     return { accountId, apiKeyId, publicId: '', permissions: instancePermissions(instanceId) }
   }
 
-  /** Writes at most once a minute per key, across gateways. */
+  /** Records that a key was used, at most once a minute per key across all gateways. */
   async function recordUse(id: number): Promise<void> {
     const { now } = database
     await database.rows(Prisma.sql`

@@ -35,8 +35,8 @@ export function apiKeyOperations({ database }: DataDeps) {
     },
 
     /**
-     * Revokes the account's key with this id, or its keys with this name, and returns their ids. The keys of the instances
-     * that they rented end, too, unless `keepInstanceKeys` is set.
+     * Revokes the account's key with this id, or its keys with this name, and returns their ids. The keys of the
+     * instances that these keys rented end, too, unless `keepInstanceKeys` is set.
      */
     async revoke(
       email: string,

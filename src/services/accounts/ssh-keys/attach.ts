@@ -56,7 +56,7 @@ export function attachServices({ database }: Deps) {
   }
 }
 
-/** Locks the instances. Throws unless the keys of all of them can be changed. */
+/** Locks the instances. Throws unless the SSH keys of every instance can be changed. */
 export async function lockSshInstances(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
   if (ids.length === 0) return
   const rows = await tx.rows(sql`
@@ -82,7 +82,7 @@ export function instancesWithKeySql({ accountId }: Actor, sshKeyId: number): Pri
     AND account_id = ${accountId} AND NOT vm AND destroyed_at IS NULL ORDER BY id`
 }
 
-/** Attaches a key to locked instances. Returns those that did not have it before. */
+/** Attaches a key to locked instances. Returns the instances that did not have the key before. */
 export async function attachToInstances(
   tx: Transaction,
   actor: Actor,

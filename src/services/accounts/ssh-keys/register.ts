@@ -32,7 +32,9 @@ type SshKeyInput = {
 
 export function registerServices(deps: Deps) {
   return {
-    /** Adds a key to the account. New rentals get it; existing instances only if `instanceIds` names them. */
+    /**
+     * Adds a key to the account. New rentals get the key; existing instances get it only if `instanceIds` names them.
+     */
     async register(actor: Actor, newKey: SshKeyInput): Promise<{ sshKey: SshKey; replayed: boolean }> {
       authorize(actor, 'sshKeys.register')
       const { idempotencyKey, instanceIds = [] } = newKey
@@ -57,7 +59,10 @@ export function registerServices(deps: Deps) {
     },
   }
 
-  /** Inserts the key. Locks the account first, so that concurrent registrations keep each key unique and the limit. */
+  /**
+   * Inserts the key. Locks the account first, so that concurrent registrations can neither add a key twice nor exceed
+   * the limit.
+   */
   async function insert(
     tx: Transaction,
     actor: Actor,
@@ -102,7 +107,7 @@ type RegisteredSshKey = JsonResult & {
   createdAt: string
 }
 
-/** As ssh-keygen prints it. */
+/** The fingerprint of a key, as ssh-keygen prints it. */
 export function fingerprintOf(blob: Uint8Array): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
 }

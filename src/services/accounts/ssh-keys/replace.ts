@@ -42,7 +42,10 @@ export function replaceServices({ database }: Deps) {
   }
 }
 
-/** Undefined when a container got the key while this waited for the lock. The caller retries and locks it, too. */
+/**
+ * Returns undefined when a container got the key while this transaction waited for the lock. The caller retries and
+ * locks that container, too.
+ */
 async function replaceIn(
   tx: Transaction,
   actor: Actor,

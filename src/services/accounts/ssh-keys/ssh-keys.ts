@@ -22,7 +22,7 @@ export function sshKeyServices({ database }: Deps) {
   }
 
   return {
-    /** The account's keys, oldest first. Without pages, since an account has few. */
+    /** The account's keys, oldest first. Without pages, since an account has few keys. */
     async list(actor: Actor): Promise<SshKey[]> {
       authorize(actor, 'sshKeys.list')
       return await findKeys(actor, sql`true`)
@@ -54,8 +54,8 @@ export function sshKeyServices({ database }: Deps) {
     },
 
     /**
-     * Deletes a key from the account and from its containers. A virtual machine keeps it, since Berth cannot change it from
-     * outside.
+     * Deletes a key from the account and from its containers. A virtual machine keeps the key, since Berth cannot
+     * change the machine from outside.
      */
     async delete(actor: Actor, id: number): Promise<void> {
       authorize(actor, 'sshKeys.delete', { id })
@@ -66,7 +66,7 @@ export function sshKeyServices({ database }: Deps) {
 
 /**
  * Deletes the key. Lock order: instances before keys. Returns false, and deletes nothing, when an instance got the key
- * while this waited for the lock. The caller retries and locks that instance, too.
+ * while this transaction waited for the lock. The caller retries and locks that instance, too.
  */
 async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<boolean> {
   const { at } = tx
@@ -89,8 +89,8 @@ async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<bool
 }
 
 /**
- * Attaches all keys of the account to an instance, in the transaction that creates it. Returns how many. The share lock
- * waits for deletions in progress, and delays new ones until the commit.
+ * Attaches all keys of the account to an instance, in the transaction that creates the instance. Returns the number of
+ * keys. The share lock waits for deletions in progress, and delays new ones until the commit.
  */
 export async function attachAllSshKeys(tx: Transaction, accountId: number, instanceId: bigint): Promise<number> {
   const given = await tx.rows(sql`

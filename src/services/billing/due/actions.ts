@@ -1,4 +1,4 @@
-// Performs due billing actions in small batches, so that locks are short. The next pass finds the rest.
+// Performs due billing actions in small batches, so that locks are held briefly. The next pass does the rest.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -14,7 +14,7 @@ import { findDetachedVolume, findInstanceIds, findInstancesToStop } from './fact
 
 const { sql } = Prisma
 
-/** Instances or meters in one transaction. */
+/** One transaction stops, destroys or charges at most this many instances or meters. */
 const batchSize = 500
 
 const existingInstancesSql = (accountId: number) => sql`i.account_id = ${accountId} AND i.destroyed_at IS NULL`
@@ -50,7 +50,7 @@ export async function lockTargets(
   return { instances, volume: found?.instanceId === null ? { id: volume.id, machine } : undefined }
 }
 
-/** Returns the machines whose market must be updated. */
+/** Performs an action on its locked targets. Returns the ids of the machines whose markets must be updated. */
 export async function performAction(
   tx: Transaction,
   account: AccountBalance,

@@ -52,7 +52,7 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
     /**
      * Records due notices, performs the first due action and schedules the next pass, in one transaction. Then updates
      * the markets, in other transactions. The action's targets are chosen and locked before the account, so the action
-     * is decided again under its lock.
+     * is decided again under the account's lock.
      */
     async perform({ accountId, leasedUntil }: AccountLease): Promise<void> {
       const seen = await readBalance(database, accountId)
@@ -77,7 +77,7 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
     },
   }
 
-  /** Records the due notices of an account as events, and stores that it got them. */
+  /** Records the due notices of an account as events, and stores which notices the account got. */
   async function recordNotices(tx: Transaction, account: AccountBalance, at: Date): Promise<AccountFacts> {
     const facts = await loadAccountFacts(tx, account)
     const { notes, notices } = decideNotices(facts, rules)

@@ -7,7 +7,7 @@ import type { AccountBalance } from '../balance.ts'
 
 const { sql } = Prisma
 
-/** An event lists at most this many ids of resources that will be destroyed, and counts all of them. */
+/** An event lists at most this many instances, and as many volumes, that will be destroyed, but counts all of them. */
 const maxNamedIds = 100
 
 /** Builds the events that notify an account about its credit. */

@@ -13,7 +13,7 @@ import { readLimitsWithUsage } from './usage.ts'
 
 const { sql } = Prisma
 
-/** The limits that refuse rates which are not written yet. */
+/** The errors of the limits that refuse rates which are not written yet. */
 export async function findLimitErrors(
   database: Pick<Transaction, 'rows'>,
   account: AccountBalance,
@@ -22,7 +22,7 @@ export async function findLimitErrors(
   return account.isLimited ? limitErrors(await readLimitsWithUsage(database, account), added, account.at) : []
 }
 
-/** Refuses rates whose meters this transaction has written, in an account that it has locked. */
+/** Refuses rates that exceed a limit. This transaction has locked the account and written what causes the rates. */
 export async function checkSpendLimits(
   tx: Transaction,
   account: AccountBalance,
@@ -54,8 +54,8 @@ export async function checkStartLimits(
 }
 
 /**
- * A key with a limit may raise the costs of its own instances only: other instances count for the keys that rented
- * them.
+ * A key with a limit may raise the costs of its own instances only: other instances count against the limits of the
+ * keys that rented them.
  */
 export async function checkOwnInstances(
   tx: Transaction,

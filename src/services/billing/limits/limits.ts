@@ -29,8 +29,8 @@ export function limitServices({ database }: DataDeps) {
     },
 
     /**
-     * Sets or changes a limit. The account and each of its keys have one limit per window. A revoked key can have one,
-     * too: its instances may still run. Earlier spending in the window counts against the new limit.
+     * Sets or changes a limit. The account and each of its keys have at most one limit per window. A revoked key can
+     * have limits, too: its instances may still run. Earlier spending in the window counts against the new limit.
      */
     async setSpendLimit(actor: Actor, input: SpendLimitInput): Promise<SpendLimitWithUsage> {
       authorize(actor, 'billing.setSpendLimit')
@@ -45,7 +45,7 @@ export function limitServices({ database }: DataDeps) {
       return limit
     },
 
-    /** Removes a limit. Setting a limit never removes one. */
+    /** Removes a limit. `setSpendLimit` never removes a limit. */
     async deleteSpendLimit(actor: Actor, id: bigint): Promise<void> {
       authorize(actor, 'billing.deleteSpendLimit', { id: Number(id) })
       await transaction(database, tx => deleteInTransaction(tx, actor, id))
@@ -103,8 +103,8 @@ async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promis
 }
 
 /**
- * A key with a limit cannot get around it: the key cannot set limits, create keys or reset any key but itself. The
- * account must be locked.
+ * A key with a limit cannot get around that limit: the key cannot set limits, create keys or reset any key but itself.
+ * The account must be locked.
  */
 export async function checkKeyHasNoLimit(tx: Transaction, { accountId, apiKeyId }: Actor): Promise<void> {
   const [own] = await tx.rows(sql`

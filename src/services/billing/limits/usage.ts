@@ -1,4 +1,4 @@
-// Usage of spend limits. Every transaction that locks an account records the limits that it has reached.
+// Usage of spend limits. Every transaction that locks an account records the limits that the account has reached.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { columnsOf, recordsOf, selectListSql } from '../../../database/rows.ts'
@@ -18,8 +18,8 @@ type Database = Pick<Transaction, 'rows'>
 type Account = Balance & { accountId: number }
 
 /**
- * `reachedAt`: when the limit is reached next if nothing changes; null if it never is or this is already recorded.
- * `checkAt`: when the limit must be checked again.
+ * `reachedAt`: when the limit is reached next if nothing changes; null if the limit will not be reached, or if the
+ * reached limit is already recorded. `checkAt`: when the limit must be checked again.
  */
 type LimitUsage = { limit: SpendLimit; usedNanos: bigint; reachedAt: Date | null; checkAt: Date | null }
 
@@ -66,7 +66,10 @@ function spendingUsage(
   return { limit, usedNanos, reachedAt: reaches[0] ?? null, checkAt: reaches[0] ?? (rateNanos > 0n ? until : null) }
 }
 
-/** The limits of an account at the instant of its balance. A reached limit shows that even before it is recorded. */
+/**
+ * The limits of an account at the instant of its balance. A reached limit has `reachedAt` even before a transaction
+ * records it.
+ */
 export async function readLimitsWithUsage(database: Database, account: Account): Promise<SpendLimitWithUsage[]> {
   return (await readLimitUsage(database, account)).map(({ limit, usedNanos, reachedAt }) => {
     const isKept = limit.window === 'hour' && usedNanos <= limit.amountNanos
@@ -85,8 +88,8 @@ export async function findNextLimitCheck(database: Database, account: Account): 
 
 /**
  * Records the limit that was reached first since the last check, with an event. A `stop_running` limit also ends the
- * GPU charges at that instant, whatever the caller does next. Returns false if none was reached. The account must be
- * locked.
+ * GPU charges at that instant, whatever the caller does next. Returns false if no limit was reached. The account must
+ * be locked.
  */
 export async function recordReachedLimit(tx: Transaction, account: Account): Promise<boolean> {
   const { accountId, at } = account

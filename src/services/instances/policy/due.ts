@@ -1,4 +1,4 @@
-// Leases instances with a due action, and performs it.
+// Leases instances with a due policy action, and performs the action.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
@@ -39,20 +39,20 @@ export function duePolicyServices(deps: MarketDeps) {
   }
 }
 
-/** Returns the machines whose markets must be updated. */
+/** Returns the ids of the machines whose markets must be updated. */
 async function performInTransaction(
   tx: Transaction,
   { instanceId, leasedUntil }: PolicyLease,
   at: Date,
 ): Promise<number[]> {
   const [locked] = await lockInstances(tx, [instanceId])
-  // Another gateway may hold the instance after the lease ran out.
+  // Another gateway may have leased the instance after this lease ran out.
   const [held] = await tx.rows(sql`
     UPDATE instances SET policy_leased_until = NULL WHERE id = ${instanceId} AND policy_leased_until = ${leasedUntil}
     RETURNING ${hasPolicySql}`)
   if (!locked || !held) return []
   const account = held[0] === true ? await lockBalance(tx, locked.accountId, at) : undefined
-  // Before the action charges anything: it may be late, and the meters must end at the instant at which it was due.
+  // Runs before the action charges anything: the action may be late, and the meters must end when it was due.
   if (account) await scheduleNextAction(tx, account, instanceId, at)
   const facts = async () => (await loadPolicyFacts(tx, [instanceId])).get(instanceId) as PolicyFacts
   const moved = await performDueAction(tx, locked, await facts(), at)

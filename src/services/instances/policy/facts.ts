@@ -1,4 +1,4 @@
-// Loads the facts that decide the next action of an instance, and schedules it.
+// Loads the facts that decide the next policy action of an instance, and schedules that action.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -20,7 +20,10 @@ const metersSql = sql`(
   SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, m.charged_nanos::text,
     (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))) FROM meters m WHERE m.instance_id = i.id)`
 
-/** By instance id; an unknown id is left out. Every change of these facts locks the instance or its account. */
+/**
+ * The policy facts by instance id; an unknown id is left out. Every transaction that changes these facts locks the
+ * instance or its account.
+ */
 export async function loadPolicyFacts(tx: Transaction, ids: readonly bigint[]): Promise<Map<bigint, PolicyFacts>> {
   const rows = await tx.rows(sql`
     SELECT i.id, i.created_at, i.ends_at, i.destroyed_at, i.announced_at, i.target_state, i.status, i.status_changed_at,

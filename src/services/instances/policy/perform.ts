@@ -6,7 +6,7 @@ import { applyPlans, type LockedInstance, stopAtClearedEvent } from '../apply-pl
 
 const { sql } = Prisma
 
-/** Performs the next action if it is due. Returns the machines whose markets must be updated. */
+/** Performs the next action if it is due. Returns the ids of the machines whose markets must be updated. */
 export async function performDueAction(
   tx: Transaction,
   locked: LockedInstance,

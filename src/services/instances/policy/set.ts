@@ -39,7 +39,10 @@ export function policySetServices(deps: Deps) {
   }
 }
 
-/** Performs stops that are already due, so that a late change cannot revoke them. Returns the machines to update. */
+/**
+ * Performs actions that are already due, except a destroy, so that a late change of the policy cannot revoke them.
+ * Returns the ids of the machines whose markets must be updated.
+ */
 async function performDueStops(tx: Transaction, { accountId }: Actor, id: bigint, at: Date): Promise<number[]> {
   const machines: number[] = []
   for (;;) {

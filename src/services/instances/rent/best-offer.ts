@@ -47,7 +47,7 @@ export function bestOfferServices(deps: Deps) {
     },
   }
 
-  /** Rents an offer, or returns the code for which the next one is tried. */
+  /** Rents an offer, or returns the code of an error after which the next offer is tried. */
   async function tryOffer(
     actor: Actor,
     input: RentBestOfferInput,
@@ -73,7 +73,7 @@ export function bestOfferServices(deps: Deps) {
     }
   }
 
-  /** The search to run. Throws when a blocker stands against every offer. */
+  /** The search to run. Throws when a blocker applies to every offer. */
   async function prepareSearch(actor: Actor, input: RentBestOfferInput): Promise<OfferSearch> {
     // No offer has the id 0, so this decides everything except the offer.
     const anyOfferInput = attemptInput(input, 0n)

@@ -13,7 +13,7 @@ import type { Deps } from '../../deps.ts'
 import { findReplay } from '../../idempotency.ts'
 import { type Rental, rentServices } from './rent.ts'
 
-/** The outcome of one of several offers. */
+/** The outcome of renting one of several offers. */
 export type RentOutcome = { offerId: bigint } & ({ rental: Rental } | { error: DomainError })
 
 export function rentManyServices(deps: Deps) {
@@ -21,8 +21,9 @@ export function rentManyServices(deps: Deps) {
 
   return {
     /**
-     * Rents several offers with the same input, one after the other, each in its own transaction. A repetition with the
-     * idempotency key returns the rentals again and retries the other offers. The key is reserved with the first rental.
+     * Rents several offers with the same input, one after another, each in its own transaction. A repetition with the
+     * idempotency key returns the rentals again and retries the other offers. The key is reserved with the first
+     * rental.
      */
     async rentMany(actor: Actor, input: RentManyInput, idempotencyKey?: string): Promise<RentOutcome[]> {
       authorizeOperation(actor, 'instances.rent')
@@ -37,7 +38,7 @@ export function rentManyServices(deps: Deps) {
         const renting = rent(actor, { ...sharedInput, offerId }, idempotencyKey, batch)
         const outcome = await renting.then(rental => ({ rental }), toRefusal)
         if ('error' in outcome && outcome.error.code === 'UNAVAILABLE') {
-          // The caller must learn of the rentals before the failure.
+          // The caller must learn of the rentals that preceded the failure.
           if (!outcomes.some(one => 'rental' in one)) throw outcome.error
           const untried = offerIds.slice(index + 1).map(id => ({ offerId: id, error: untriedOffer() }))
           return [...outcomes, { offerId, error: uncertainRental(outcome.error) }, ...untried]

@@ -12,7 +12,7 @@ import { loadClaims } from '../../machines/market.ts'
 import { explainUnavailableOffer } from '../../offers/unavailable.ts'
 import { loadRentFacts } from './facts.ts'
 
-/** `runwaySeconds`: how long the credit lasts after renting; null when unknown, or when nothing costs. */
+/** `runwaySeconds`: how long the credit lasts after renting; null when unknown, or when nothing is charged. */
 export type RentalQuote = Forecast & { runwaySeconds: number | null }
 
 export function quoteServices(deps: Deps) {

@@ -66,7 +66,9 @@ export function rentServices(deps: Deps) {
   }
 }
 
-/** Rolls the transaction back: the offer is not rentable, or the instance would wait and the caller refused that. */
+/**
+ * Rolls the transaction back: the offer is not rentable, or the instance would wait for GPUs, which the caller refused.
+ */
 export class OfferNotRentedError extends Error {
   /** The disk that alternatives must have room for, and are priced with; undefined if the launch is invalid. */
   readonly diskMb: number | undefined
@@ -99,8 +101,8 @@ export async function rentInTransaction(
   const decided = { input, template, launch, ports, ...target, computeNanos, idempotencyKey: renterKey ?? null }
   const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, decided, at)
   const granted = await updateMarket(tx, machineAfter, at)
-  // The market may have granted the GPUs to others: to a higher bid, or to a start whose command has committed and whose
-  // market update has not.
+  // The market may have granted the GPUs to another instance: to a higher bid, or to a start whose command has
+  // committed and whose market update has not.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
   if (waits && input.cancelUnavailable) throw new OfferNotRentedError(launch.diskMb)
   // Runs after `updateMarket`, since instances are locked before SSH keys: deleting an SSH key keeps that order, too.
@@ -116,7 +118,7 @@ export async function rentInTransaction(
   return { instanceId: String(instanceId), warnings }
 }
 
-/** Throws the first blocker of a rental. An `INSUFFICIENT_CREDIT` also says how much is needed. */
+/** Throws the first blocker of a rental. An `INSUFFICIENT_CREDIT` error also says how much is needed. */
 async function throwFirstBlocker(
   tx: Transaction,
   deps: Deps,

@@ -80,7 +80,8 @@ async function insertInstance(
     ...lifetime,
     ...policy,
     ...state,
-    // The instance costs nothing yet. `rentInTransaction` computes the next policy action again once its meters are open.
+    // The instance costs nothing yet. `rentInTransaction` computes the next policy action again once the meters are
+    // open.
     policyDueAt: nextPolicyAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
@@ -106,7 +107,7 @@ async function insertInstance(
   return inserted?.[0] as bigint
 }
 
-/** Disk and public ports are reserved until the container is gone, volumes until they are deleted. */
+/** Reserves disk and public ports until the container is gone, and room for volumes until the volumes are deleted. */
 async function reserveRoom(
   tx: Transaction,
   instanceId: bigint,
@@ -118,7 +119,7 @@ async function reserveRoom(
   return machineAfter
 }
 
-/** Only settings that are not secret. */
+/** The event of a new instance. It contains only settings that are not secret. */
 function createdEvent({ accountId, apiKeyId }: Actor, rental: DecidedRental) {
   const { input, template, launch, offer, machine, computeNanos } = rental
   const { image, mode, label, diskMb, targetState } = launch

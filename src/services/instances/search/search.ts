@@ -1,4 +1,4 @@
-// Searches instances for clients that name the columns of a row.
+// Instance search for clients that filter and sort by columns.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { withoutStatementName } from '../../../database/rows.ts'

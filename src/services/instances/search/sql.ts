@@ -51,7 +51,7 @@ const columns: Record<InstanceField, Prisma.Sql> = {
 const columnTypes = { number: 'float8', usd: 'bigint', text: 'text', word: 'text', boolean: 'boolean' } as const
 const sqlOperators = { gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
 
-/** An empty column equals a null value and no other. */
+/** A NULL column equals only a null value. */
 export function conditionSql({ field, operator, values }: InstanceCondition): Prisma.Sql {
   const type = raw(columnTypes[fieldTypeOf(field)])
   const column = sql`${columns[field]}::${type}`

@@ -41,9 +41,9 @@ export function afterPositionSql(
 }
 
 /**
- * The same order within one kind of offer, without redundant keys, so that an index can serve it where one fits. Fields of
- * the kind are equal there. A rising price per GPU and falling TFLOPS per dollar follow a rising price, so either is left
- * out before `pricePerHour asc`.
+ * The same order within one kind of offer, without redundant keys, so that an index can serve it where one fits. Fields
+ * of the kind are equal there. A rising price per GPU and falling TFLOPS per dollar follow a rising price, so each of
+ * the two is left out directly before `pricePerHour asc`.
  */
 export function orderWithinKind(keys: OrderKey[], context: ColumnContext): OrderKey[] {
   const distinct = keys.filter(({ field }) => columnOf(field, context).scope !== 'kind')

@@ -52,7 +52,9 @@ function positionOrderSql({ keys }: Slice): Prisma.Sql {
   return raw(keys.map(({ direction }, index) => `k${index} ${direction}`).join(', '))
 }
 
-/** Whether the filter names offers, machines or hosts. Few offers match then, and these ids find them. */
+/**
+ * Whether the filter names offers, machines or hosts. Few offers match then, and PostgreSQL finds them by these ids.
+ */
 function isPinned({ filter }: Search): boolean {
   const pins: OfferField[] = ['id', 'machineId', 'hostId']
   return filter.conditions.some(
@@ -93,7 +95,8 @@ function indexRangesSql({ filter }: Search): Prisma.Sql {
     const conditions = filter.conditions.filter(condition => condition.field === field)
     return [true, false].filter(value => conditions.every(condition => meetsCondition(value, condition)))
   }
-  // The stored flag stays true when `listed_until` passes, so the range of rentable offers has some that are not.
+  // The stored flag stays true when `listed_until` passes, so the range of rentable offers contains some offers that
+  // are not rentable.
   const rentable = possible('rentable').includes(false) ? [true, false] : possible('rentable')
   return sql`offer_kinds k JOIN gpu_models g ON g.id = k.gpu_model_id
     CROSS JOIN unnest(${rentable}::boolean[]) AS r(rentable)
