@@ -16,7 +16,7 @@ beforeAll(async () => {
   app = await startApp()
   key = await app.newKey(null, someCredit)
   accountId = (await app.rest(key, 'GET', '/users/current/')).body.id
-  // Only meters and charges, an hour of a disk each. The instances need not exist.
+  // Inserts only meters and charges, each for one hour of a disk. Their instances need not exist.
   await app.sql(`SET session_replication_role = replica;
     INSERT INTO meters (account_id, instance_id, kind, rate_nanos, since)
       SELECT ${accountId}, 1000000 + n, 'disk', 0, timestamptz '2020-01-01Z' + n * interval '1 hour'
@@ -51,7 +51,7 @@ type Plan = {
   Plans?: Plan[]
 }
 
-/** The rows of a table that a plan reads, including those that it filters out. */
+/** Counts the rows of a table that a plan reads, including the rows that it filters out. */
 function countRowsRead(plan: Plan, table: string): number {
   const rows = plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)
   const here = plan['Relation Name'] === table ? rows * plan['Actual Loops'] : 0
@@ -61,7 +61,7 @@ function countRowsRead(plan: Plan, table: string): number {
 it.each([
   ['days after all charges', '2026-01-10', '2026-01-12', 0],
   ['days near the last charges', '2020-05-04', '2020-05-06', 100],
-])('reads each meter a few times and no earlier charge: %s', async (_where, from, to, fewCharges) => {
+])('reads each meter only a few times, and few charges of earlier days: %s', async (_where, from, to, fewCharges) => {
   const account = { accountId, at: app.clock.now(), endsAt: null }
   const query = { resources: ['instance', 'volume'], latestFirst: false, limit: 51, after: undefined } as const
   const { text, values } = chargesStatement(account, { ...query, from: new Date(from), to: new Date(to) })

@@ -33,7 +33,7 @@ const mutate = (account: TestAccount, ...fields: string[]) =>
 const chargedTo = async (account: TestAccount) =>
   (await account.entries(`e.kind = 'compute'`)).reduce((sum, { amount }) => sum - amount, 0n)
 
-describe('an instance whose GPU charges a limit ended', () => {
+describe('an instance whose GPU charges were ended by a limit', () => {
   it.each([
     ['deleted', deletion],
     ['raised', async () => [limit('DAY', '100')]],
@@ -45,7 +45,7 @@ describe('an instance whose GPU charges a limit ended', () => {
     expect(JSON.stringify(await mutate(account, ...(await lift(account))))).toContain('Success')
     await app.runUntilIdle()
     expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })
-    // The instance costs again after it is started again.
+    // The GPUs are charged again after the instance is started again.
     await mutate(account, `updateInstance(input: {id: "${id}", targetState: RUNNING}) { __typename }`)
     for (let turn = 0; turn < 3; turn += 1) {
       await app.runUntilIdle()
@@ -57,7 +57,7 @@ describe('an instance whose GPU charges a limit ended', () => {
     expect((await chargedTo(account)) - before > 400_000_000n).toBe(true)
   })
 
-  it('is stopped even if the rate is within the limit again before', async () => {
+  it('is stopped even if the rate is within the limit again before the next pass', async () => {
     const account = await newAccount(app, 100n * dollar)
     const [one, other] = [await account.rentRunning(), await account.rentRunning()]
     const stop = `updateInstance(input: {id: "${one.id}", targetState: STOPPED}) { __typename }`
@@ -86,7 +86,7 @@ describe('an instance whose GPU charges a limit ended', () => {
     }
   })
 
-  it('is stopped while it waits for its GPUs with a new bid', async () => {
+  it('is stopped even if its bid changes before the next pass', async () => {
     const account = await newAccount(app, 100n * dollar)
     const { id } = await account.rentRunning({ price: 0.3 })
     await mutate(
@@ -100,7 +100,7 @@ describe('an instance whose GPU charges a limit ended', () => {
   })
 })
 
-describe('an instance whose GPU charges the end of credit ended', () => {
+describe('an instance whose GPU charges ended with the credit', () => {
   it('is stopped even if it has a new bid and the account has credit again before the next pass', async () => {
     const account = await newAccount(app, dollar)
     const { id } = await account.rentRunning({ price: 0.3 })
@@ -168,7 +168,7 @@ describe('a disk whose charges have ended', () => {
     const { data } = await app.graphql(account.key, query)
     const nanos = (usd: string) => BigInt(Math.round(Number(usd) * 1e9))
     const left = 3n * dollar - nanos(data.viewer.usage.cost) - nanos(data.viewer.credit)
-    // Each meter has used less than one nano-dollar of its next one.
+    // Each meter has used only a part of its next nano-dollar.
     expect(left >= -4n && left <= 4n, `${left}`).toBe(true)
     const rates = data.instances.nodes.reduce(
       (sum: bigint, node: { burnRate: string }) => sum + nanos(node.burnRate),

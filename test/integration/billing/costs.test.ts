@@ -42,7 +42,7 @@ async function setCredit(nanos: bigint): Promise<void> {
     VALUES (${data.viewer.id.slice('acc_'.length)}, 'adjustment', ${nanos - nanosOf(data.viewer.credit)}, 'a test', now())`)
 }
 
-/** How long the meter of this kind has run, in ms. */
+/** How long the meter of this kind of an instance has run, in ms. */
 async function ranFor(id: number, kind: string): Promise<bigint> {
   const [row] = await app.sql(`SELECT since FROM meters WHERE instance_id = ${id} AND kind = '${kind}'`)
   return BigInt(app.clock.now().getTime() - (row as { since: Date }).since.getTime())
@@ -95,7 +95,7 @@ describe('the cost of an instance', () => {
     expect((await costs(id)).account).toMatchObject({ burnRate: '0', runwaySeconds: null })
   })
 
-  it('contains no GPUs after they were lost or the credit ended', async () => {
+  it('includes no GPU costs after the GPUs were lost or the credit ended', async () => {
     const [outbid, id] = [
       await rentals.rentToStatus(key, 'running', { price: 0.25 }),
       await rentals.rentToStatus(key, 'running'),
@@ -120,7 +120,7 @@ describe('the cost of an instance', () => {
     const groups = (usage.data.viewer.usage.buckets as Bucket[]).flatMap(({ groups }) => groups)
     const used = groups.filter(({ instanceId }) => instanceId === `ins_${id}`).map(({ cost }) => nanosOf(cost))
     expect(used.reduce((total, cost) => total + cost, 0n)).toBe(nanosOf(now[0]))
-    // Exact to the millisecond, in which both cost about 113 nano-dollars.
+    // Exact to the millisecond: in one, the GPUs and both disks cost about 113 nano-dollars.
     expect(nanosOf(now[0]) - nanosOf(half.now[0]) - compute / 2n - disk * 10n).toBeLessThanOrEqual(1n)
     expect(now.slice(1)).toEqual(['0.004', '0.004'])
     expect(account).toMatchObject({ burnRate: '0.008', runwaySeconds: 0 })

@@ -8,7 +8,7 @@ import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 let app: TestApp
 let instance: number
 let account: number
-/** The meters of the instance: its GPUs at $0.4 an hour for an hour, and its disk. */
+/** The meters of the instance: one for its GPUs at $0.4 an hour, and one for its disk. */
 let compute: number
 let disk: number
 let volume: number
@@ -52,7 +52,7 @@ async function refused(query: string, why: string): Promise<void> {
 }
 
 const columns = 'account_id, kind, amount_nanos, meter_id, period_start, period_end, rate_nanos, carried, posted_at'
-/** A charge of a meter for its next hour, with changed columns. */
+/** SQL that charges a meter for its next hour, with changed columns. */
 function charging(meter: number, changed: Record<string, string> = {}): string {
   const {
     kind = 'm.kind::text::ledger_kind',
@@ -78,7 +78,7 @@ const noMeter = {
 }
 
 describe('a ledger entry', () => {
-  it('updates the balance and the meter when it is inserted, and is refused a second time', async () => {
+  it('updates the balance and the meter when it is inserted, and cannot be inserted twice', async () => {
     const before = (await app.sql(`SELECT posted_nanos FROM accounts WHERE id = ${account}`)) as {
       posted_nanos: string
     }[]
@@ -97,7 +97,7 @@ describe('a ledger entry', () => {
     await refused(again, 'the entry does not go on from where meter')
   })
 
-  it('carries the part that makes no whole nano-dollar', async () => {
+  it('carries the part that is less than a whole nano-dollar', async () => {
     const ninth = {
       period_end: "m.since + interval '1 millisecond'",
       amount_nanos: '-div(m.rate_nanos + m.carried, 3600000)',
@@ -120,7 +120,7 @@ describe('a ledger entry', () => {
     ['less than its rate times its period', { amount_nanos: '-399999999' }],
     ['an amount above zero', { amount_nanos: '400000000' }],
     ['an empty period', { period_end: 'm.since', amount_nanos: '0' }],
-    // The amount would be exact for a forward period: nine milliseconds, as above.
+    // The amount is exact for this negative period: $0.4 an hour times -9 ms.
     ['a period that runs backward', { period_end: "m.since - interval '9 ms'", amount_nanos: '1000' }],
   ])('is refused with %s', async (_what, changed) => {
     await refused(charging(compute, changed), 'ledger_entries_charges')
@@ -137,7 +137,7 @@ describe('a ledger entry', () => {
   it.each([
     ['before', { period_start: "m.since - interval '1 hour'", period_end: 'm.since' }],
     ['after', { period_start: "m.since + interval '1 hour'", period_end: "m.since + interval '2 hours'" }],
-  ])('is refused when its period begins %s the instant of its meter', async (_where, changed) => {
+  ])('is refused when its period begins %s the instant up to which its meter is charged', async (_where, changed) => {
     await refused(charging(disk, changed), 'the entry does not go on')
   })
 
@@ -158,7 +158,7 @@ describe('a ledger entry', () => {
     await expect(app.sql(other('top_up', { amount_nanos: '1', account_id: '0' }))).rejects.toThrow()
   })
 
-  it('must be above zero as a top-up, not zero as an adjustment, and without a meter as both', async () => {
+  it('must be above zero as a top-up, must not be zero as an adjustment, and must have no meter as either', async () => {
     await refused(other('top_up', { amount_nanos: '0' }), 'ledger_entries_top_ups')
     await refused(other('top_up', { amount_nanos: '-1' }), 'ledger_entries_top_ups')
     await refused(other('top_up', { amount_nanos: '1', meter_id: 'm.id' }), 'ledger_entries_top_ups')
@@ -176,7 +176,7 @@ describe('a ledger entry', () => {
     await refused('TRUNCATE ledger_entries', 'truncate of ledger_entries is not possible')
   })
 
-  it('gets its balance from the database', async () => {
+  it('gets its balance from the database, even if the statement sets another', async () => {
     const claimed = other('top_up', { amount_nanos: '5' })
       .replace('posted_at)', 'posted_at, balance_after_nanos)')
       .replace('now()', 'now(), 7')
@@ -193,7 +193,7 @@ describe('a refund', () => {
   const refund = (meter: number, changed: Record<string, string>) =>
     charging(meter, { kind: "'refund'", rate_nanos: 'NULL', carried: 'NULL', ...about, ...changed })
 
-  it('belongs to a meter of the account and is at most the charges of the meter', async () => {
+  it('belongs to a meter of its account and is at most the total charge of the meter', async () => {
     const goesOn = 'the entry does not go on'
     await app.sql(charging(compute))
     await refused(refund(compute, { amount_nanos: 'm.charged_nanos + 1' }), goesOn)
@@ -207,7 +207,7 @@ describe('a refund', () => {
     await refused(refund(compute, { amount_nanos: '1', meter_id: 'NULL' }), '')
   })
 
-  it('is refused a second time', async () => {
+  it('is refused if the same period of its meter was refunded before', async () => {
     await app.sql(charging(compute))
     const charged = await one(`SELECT charged_nanos FROM meters WHERE id = ${compute}`)
     await app.sql(refund(compute, { amount_nanos: '100' }))
@@ -220,7 +220,7 @@ describe('a meter', () => {
   const inserted = (values: string) =>
     `INSERT INTO meters (account_id, instance_id, volume_id, kind, rate_nanos, since, carried) VALUES (${account}, ${values})`
 
-  it('belongs to one instance or volume, once for each kind', async () => {
+  it('belongs to one instance or volume, and is unique there for its kind', async () => {
     await refused(inserted(`NULL, NULL, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
     await refused(inserted(`${instance}, ${volume}, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
     await refused(inserted(`NULL, ${volume}, 'compute', 1, now(), 0`), 'meters_of_volumes')
@@ -236,7 +236,7 @@ describe('a meter', () => {
     }
   })
 
-  it('cannot be deleted, and changes only through charges', async () => {
+  it('cannot be deleted, reassigned or advanced without a charge', async () => {
     await refused('DELETE FROM meters', 'delete of meters is not possible')
     await refused('TRUNCATE meters CASCADE', 'is not possible')
     const moved = 'update of meters is not possible'
@@ -256,7 +256,7 @@ describe('a meter', () => {
     await refused(`UPDATE meters SET volume_id = volume_id + 1 WHERE volume_id = ${volume}`, moved)
   })
 
-  it('can restart later while it costs nothing, and never earlier', async () => {
+  it('can move its start to a later instant while its rate is zero, but never to an earlier one', async () => {
     await app.sql(`UPDATE meters SET rate_nanos = 0 WHERE id = ${foreign}`)
     await refused(`UPDATE meters SET since = since - interval '1 ms' WHERE id = ${foreign}`, 'is not possible')
     await app.sql(`UPDATE meters SET rate_nanos = 5, since = since + interval '1 ms' WHERE id = ${foreign}`)
@@ -296,7 +296,7 @@ describe('a limit in the database', () => {
     INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
     VALUES (${account}, ${key}, 'day', ${amount}, 'notify', now())`
 
-  it('exists once for an account or key and window, and is not below zero', async () => {
+  it('is unique for each window of an account or of an API key, and is not below zero', async () => {
     const key = `(SELECT min(id) FROM api_keys WHERE account_id = ${account})`
     for (const whose of ['NULL', key]) {
       await app.sql(limit(whose, 0))
@@ -305,7 +305,7 @@ describe('a limit in the database', () => {
     await refused(limit('NULL', -1), 'spend_limits_amount')
   })
 
-  it('is above zero when it limits the cost or stop time of an instance', async () => {
+  it('is above zero for the cost of an instance and for the time that it stays stopped', async () => {
     for (const column of ['stop_at_cost_nanos', 'destroy_stopped_ms']) {
       await refused(`UPDATE instances SET ${column} = 0 WHERE id = ${instance}`, 'instances_arrangements')
     }

@@ -39,7 +39,7 @@ async function advanceTimeTo(instant: Date): Promise<void> {
   await app.runUntilIdle()
 }
 
-/** Calculates the last millisecond that credit pays for, for an instance whose disk costs since the rental. */
+/** Calculates the last millisecond that credit pays for, for an instance whose disk is charged since its rental. */
 async function endOf(account: TestAccount, { id, since }: { id: number; since: Date }): Promise<Date> {
   const [granted] = await account.entries("e.kind = 'top_up'")
   const created = (await account.instance(id))['created_at'] as Date
@@ -77,7 +77,7 @@ describe('when credit ends', () => {
     await account.expectLedgerAddsUp()
   })
 
-  it('charges disks but no GPUs after it, however late a gateway comes', async () => {
+  it('charges disks but no GPUs afterwards, however late a gateway comes', async () => {
     const account = await newAccount(app, dollar)
     const instance = await account.rentRunning()
     const end = await endOf(account, instance)
@@ -96,7 +96,7 @@ describe('when credit ends', () => {
     expect(start.body).toMatchObject({ success: false, msg: 'You lack credit.' })
   })
 
-  it('stops instances from before it despite new credit, and lets instances from after it run', async () => {
+  it('stops earlier instances despite new credit, and lets later instances run', async () => {
     const account = await newAccount(app, dollar)
     const instance = await account.rentRunning()
     const end = await endOf(account, instance)

@@ -98,7 +98,7 @@ const actions: Record<string, Action> = {
     }),
 }
 
-/** Performs an action and loses its connection before the n-th statement, or after the commit. */
+/** Performs an action through a gateway that loses its connection before statement `place`, or after the commit. */
 async function withFault(place: number, action: (by: Gateway) => Promise<unknown>) {
   const dying = openGateway({ url: testDatabase.url, now: clock.now, poolSize: 1 })
   let statements = 0

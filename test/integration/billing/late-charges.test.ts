@@ -39,7 +39,7 @@ async function chargedOf({ id }: TestAccount): Promise<number[]> {
 }
 
 describe('an account without billing passes', () => {
-  it('pays for new rentals once it has credit again, and not for earlier ones', async () => {
+  it('pays for new rentals once it has credit again, but not for earlier rentals', async () => {
     const account = await newAccount(app, dollar)
     await account.rentRunning()
     app.clock.advance(10 * hourMs)
@@ -92,7 +92,7 @@ describe('a meter with a second end', () => {
     INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, '${app.clock.now().toISOString()}' FROM meters
     WHERE instance_id = ${id} AND kind = 'compute'`
 
-  it('loses the second end once it is charged', async () => {
+  it('loses the second end in the next pass, and is not charged again', async () => {
     const account = await newAccount(app, 100n * dollar)
     const { id } = await account.rentRunning()
     await app.rest(account.key, 'PUT', `/instances/${id}/`, { state: 'stopped' })

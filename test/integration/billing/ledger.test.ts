@@ -10,7 +10,7 @@ let stranger: string
 
 beforeAll(async () => {
   app = await startApp()
-  // Entry ids differ from all other ids.
+  // Makes the ids of entries differ from all other ids.
   await app.sql('ALTER SEQUENCE ledger_entries_id_seq RESTART 7000001')
   rentals = rentalsOf(app)
   stranger = await app.newKey(null, someCredit)
@@ -137,7 +137,7 @@ describe('the ledger', () => {
     expect((await ledger(key, `(after: "${cursor}")`)).errors[0].extensions.code).toBe('INVALID_CURSOR')
   })
 
-  it('hides the entries of other accounts for any id', async () => {
+  it('hides the entries of other accounts, and answers their ids like unknown ids', async () => {
     const id = await charged(1)
     const [entry] = (await ledger(key)).nodes
     const ask = async (of: string, entryId: string, instanceId: number | string) => {
@@ -149,7 +149,7 @@ describe('the ledger', () => {
     expect(await ask(stranger, 'led_987654321', 987_654_321)).toEqual([null, 0])
   })
 
-  it('takes as many statements for entries of many instances as for one', async () => {
+  it('takes as many statements for entries of 25 instances as for one entry', async () => {
     const ids: number[] = []
     while (ids.length < 25) ids.push(await rentals.rent(key, { target_state: 'stopped' }))
     app.clock.advance(60_000)
@@ -168,9 +168,9 @@ const period = 'from: "2026-11-01T00:00:00Z", to: "2026-12-01T00:00:00Z"'
 
 it.each([
   ['ledger', `{ viewer { ledger { totalCount nodes { id } } } }`],
-  ['ledger of one entry', `{ node(id: "led_7000001") { id } }`],
+  ['ledger entry', `{ node(id: "led_7000001") { id } }`],
   ['usage', `{ viewer { usage(${period}) { cost } } }`],
-])('refuses a key without billing_read the %s', async (_name, query) => {
+])('refuses the %s to a key without billing_read', async (_name, query) => {
   const permissions = { api: { user_read: {}, instance_read: {}, billing_write: {}, misc: {} } }
   const { errors } = await app.graphql(await app.newScopedKey(key, permissions), query)
   expect(errors?.[0]?.extensions).toMatchObject({ code: 'FORBIDDEN', missing: ['billing_read'] })

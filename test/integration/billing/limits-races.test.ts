@@ -92,7 +92,7 @@ describe('twelve simultaneous requests against a limit that allows five', () => 
     expect(await used(owner)).toBe(2_048_000_000n)
   })
 
-  it('never exceed it together with rentals, starts, volumes and bids', async () => {
+  it('never exceed the limit together when they rent, start, create volumes and raise bids', async () => {
     const { owner, worker } = await createRenter()
     const offers = await newOffers(9)
     const stopped = await Promise.all(
@@ -127,7 +127,7 @@ describe('twelve simultaneous requests against a limit that allows five', () => 
 })
 
 describe('a limit that is set during another request', () => {
-  it('counts earlier rentals and refuses later ones', async () => {
+  it('counts earlier rentals and refuses later rentals', async () => {
     const { owner, worker } = await createRenter()
     const [one, other] = (await newOffers(2)) as [bigint, bigint]
     await withSession(testDatabase.url, async session => {
@@ -147,7 +147,7 @@ describe('a limit that is set during another request', () => {
     await expect(gateways[1].rent(worker, other)).rejects.toBeInstanceOf(DomainError)
   })
 
-  it('is refused when its own key gets a limit first', async () => {
+  it('is refused when the key that sets it gets a limit first, and so is a new key', async () => {
     const { owner, worker } = await createRenter()
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
@@ -189,7 +189,7 @@ describe('a limit that stops instances', () => {
       ...ids.slice(4).map(id => (gateway: Gateway) => gateway.services.instances.destroy(worker, [id])),
       ...Array.from({ length: 6 }, () => enforce),
     ])
-    // A pass skips an account that another transaction has locked, so the last of them may have found nothing to do.
+    // A pass skips an account that another transaction has locked, so even the last pass above may have skipped it.
     await enforce(first)
     const events = await first.sql(
       `SELECT type, reason, count(*)::int FROM events WHERE account_id = $1

@@ -84,7 +84,7 @@ const meters = async () =>
   )
 
 describe('a day limit that stops instances', () => {
-  it('charges GPUs until the last millisecond within it, however late a gateway finds out', async () => {
+  it('ends GPU charges at the last millisecond within it, however late a gateway notices', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
@@ -144,7 +144,7 @@ describe('a day limit that stops instances', () => {
   it.each([
     ['stops', async (id: number) => void (await stop(id))],
     ['is destroyed', async (id: number) => void (await app.rest(worker, 'DELETE', `/instances/${id}/`))],
-    ['is charged at midnight', post],
+    ['is charged', post],
     [
       'exits',
       async (id: number) => {
@@ -153,7 +153,7 @@ describe('a day limit that stops instances', () => {
         await rentals.converge()
       },
     ],
-  ])('charges no GPUs after it is reached when the instance %s before the next pass', async (_name, act) => {
+  ])('ends GPU charges when it is reached, even if the instance %s before the next pass', async (_name, act) => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
@@ -163,7 +163,7 @@ describe('a day limit that stops instances', () => {
     expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toHaveLength(1)
   })
 
-  it('charges no GPUs after it is reached when the day ends before the next pass', async () => {
+  it('ends GPU charges when it is reached, even if the day ends before the next pass', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
@@ -184,12 +184,12 @@ describe('a day limit that stops instances', () => {
     advanceTo('2026-11-23T16:00:00.000Z')
     await limits.enforce(accountId)
     const midnight = new Date('2026-11-22T00:00:00.000Z')
-    // Parts carried over midnight may move the instant by one millisecond.
+    // The parts carried over midnight may move the instant by one millisecond.
     const reached = instantOf(5_000_000_000n, [[compute + disk, midnight]])
     expect(Math.abs((await charged(id)).until.getTime() - reached.getTime())).toBeLessThanOrEqual(1)
   })
 
-  it('is reached after another limit when no pass ran since either', async () => {
+  it('is reached after another limit, even if no pass runs between them', async () => {
     const id = await rentals.rentToStatus(worker, 'running')
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     await limits.set(owner, { window: 'MONTH', amount: '0.5', action: 'NOTIFY' })
@@ -203,7 +203,7 @@ describe('a day limit that stops instances', () => {
     ])
   })
 
-  it('does not charge an instance again that still runs before the stop', async () => {
+  it('does not charge an instance again while it still runs before its stop', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     app.clock.advance(3 * hour)
@@ -217,7 +217,7 @@ describe('a day limit that stops instances', () => {
     expect(await targetOf(id)).toBe('running')
     await post()
     expect(await charged(id)).toEqual(before)
-    // The instance stops even if the limit is raised meanwhile. After a new start it costs again.
+    // The instance stops even if the limit is raised meanwhile. Its GPUs are charged again after a new start.
     await limits.set(owner, { window: 'DAY', amount: '5', action: 'STOP_RUNNING' })
     await slow('NULL')
     await rentals.converge()
@@ -239,7 +239,7 @@ describe('a day limit that stops instances', () => {
     expect([(await charged(id)).until, await targetOf(id)]).toEqual([at, 'stopped'])
   })
 
-  it('stops an instance with a new bid after it was reached', async () => {
+  it('stops an instance whose bid is changed after the limit is reached', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running', { price: 0.4 })
     const reached = instantOf(1_000_000_000n, await meters())
@@ -260,11 +260,11 @@ describe('a day limit that stops instances', () => {
     const [{ used: spent }] = keys.find(({ id }: { id: string }) => id === workerId).spendLimits
     await post()
     expect((await charged(other)).until > (await charged(mine)).until).toBe(true)
-    // Its disk still costs.
+    // The disk of the stopped instance still costs money.
     expect([Number(spent) >= 1, Number(spent) < 1.01]).toEqual([true, true])
   })
 
-  it('and the end of credit apply in order, and the later one may never come', async () => {
+  it('and the end of credit take effect in order, and the first can prevent the second', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
@@ -382,7 +382,7 @@ describe('the used amount of a limit', () => {
     await rentals.converge()
     app.clock.advance(6 * 60_000)
     await rentals.converge()
-    // The costs after its machine was last seen, on both days, are charged and refunded.
+    // The costs of the lost instance after its machine was last seen, on both days, are charged and refunded.
     expect(await rentals.read(worker, gone)).toMatchObject({ actual_status: 'offline' })
     const given = await app.sql(
       "SELECT FROM ledger_entries WHERE kind = 'refund' AND period_start < '2026-11-23T00:00:00Z'",
@@ -402,14 +402,14 @@ describe('the used amount of a limit', () => {
     expect(later[1]).toBe(await balance())
   })
 
-  /** All costs of the account; it was created in this month. */
+  /** All costs of the account, which was created in this month. */
   async function balance(): Promise<string> {
     const [row] = await app.sql(`SELECT trim_scale(-sum(amount_nanos) / 1000000000)::text AS taken FROM ledger_entries
       WHERE account_id = ${accountId} AND kind <> 'top_up'`)
     return (row as { taken: string }).taken
   }
 
-  /** The sums of day and month, from every ledger entry, cut at the start of the window. */
+  /** The costs of the day and of the month, calculated from every ledger entry, cut at the start of the window. */
   async function sumByHand(): Promise<string[]> {
     const rows = (await app.sql(`SELECT e.rate_nanos, e.carried, e.period_start AS since,
         least(e.period_end, r.period_start) AS until FROM ledger_entries e

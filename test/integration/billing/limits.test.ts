@@ -70,7 +70,7 @@ describe('a spend limit', () => {
     expect(made).toEqual({ id, ...none, window: 'HOUR', amount: '1', action: 'BLOCK_NEW' })
     const changed = await limits.set(owner, { ...hourly, amount: '2.5', action: 'NOTIFY' })
     expect(changed).toEqual({ ...made, amount: '2.5', action: 'NOTIFY' })
-    // Setting the same again changes nothing.
+    // Setting the same limit again changes nothing.
     await limits.set(owner, { ...hourly, amount: '2.5', action: 'NOTIFY' })
     await limits.set(owner, { apiKeyId: workerId, window: 'DAY', amount: '3' })
     const { account, keys } = await limits.read(owner)
@@ -117,7 +117,7 @@ describe('a spend limit', () => {
     expect((await limits.read(owner)).account).toEqual([])
   })
 
-  it('stays the same when the variables of its amount or target are missing', async () => {
+  it('stays the same when its amount, its target or its id is missing', async () => {
     await limits.set(owner, hourly)
     await limits.set(owner, { ...hourly, apiKeyId: workerId })
     const before = await readAccountState()
@@ -166,27 +166,24 @@ describe('an API key', () => {
     expect(await app.sql(`SELECT FROM spend_limits WHERE api_key_id = ${apiKeyId}`)).toEqual([])
   })
 
-  it.each(['its own key', 'the account', 'another key'])(
-    'with a limit does not change the limit of %s',
-    async whose => {
-      const limited = await app.newScopedKey(owner, { api: all })
-      const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
-      const apiKeyId: string | null | undefined = {
-        'its own key': ownId,
-        'the account': null,
-        'another key': workerId,
-      }[whose]
-      const { id } = await limits.set(owner, { ...hourly, apiKeyId })
-      // The window of this limit need not be the window that the key tries to change.
-      await limits.set(owner, { window: 'MONTH', amount: '50', action: 'NOTIFY', apiKeyId: ownId })
-      const before = await readAccountState()
-      for (const amount of ['0.5', '2']) {
-        expect(await limits.set(limited, { window: 'HOUR', amount, apiKeyId })).toBe('FORBIDDEN')
-      }
-      expect(await limits.remove(limited, id)).toBe('FORBIDDEN')
-      expect(await readAccountState()).toEqual(before)
-    },
-  )
+  it.each(['itself', 'the account', 'another key'])('with a limit cannot change the limit of %s', async whose => {
+    const limited = await app.newScopedKey(owner, { api: all })
+    const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
+    const apiKeyId: string | null | undefined = {
+      itself: ownId,
+      'the account': null,
+      'another key': workerId,
+    }[whose]
+    const { id } = await limits.set(owner, { ...hourly, apiKeyId })
+    // The window of this limit need not be the window that the key tries to change.
+    await limits.set(owner, { window: 'MONTH', amount: '50', action: 'NOTIFY', apiKeyId: ownId })
+    const before = await readAccountState()
+    for (const amount of ['0.5', '2']) {
+      expect(await limits.set(limited, { window: 'HOUR', amount, apiKeyId })).toBe('FORBIDDEN')
+    }
+    expect(await limits.remove(limited, id)).toBe('FORBIDDEN')
+    expect(await readAccountState()).toEqual(before)
+  })
 
   it('with a limit creates and resets no other key, but resets itself', async () => {
     const limited = await app.newScopedKey(owner, { api: all })
@@ -230,15 +227,15 @@ describe('an API key with a limit', () => {
     )
     expect(await readAccountState()).toEqual(before)
     expect(await faces.mutate(worker, 'updateInstances', starts([own]))).toMatchObject({ succeededCount: 1 })
-    // A key without a limit starts it, even if another key has one.
+    // A key without a limit starts the foreign instance, even though another key of the account has a limit.
     expect(await faces.mutate(owner, 'updateInstances', all)).toMatchObject({ items: [{}, { outcome: 'APPLIED' }] })
-    // A running instance, a label and a stop add no costs.
+    // A start of a running instance, a label and a stop add no costs.
     expect(await faces.mutate(worker, 'updateInstance', one)).not.toHaveProperty('code')
     expect(await faces.mutate(worker, 'updateInstance', { id: one.id, label: 'x' })).not.toHaveProperty('code')
     expect(await faces.mutate(worker, 'updateInstance', { ...one, targetState: 'STOPPED' })).not.toHaveProperty('code')
   })
 
-  it('raises only bids that it made, and lowers all bids', async () => {
+  it('raises only bids of instances that it rented, and lowers any bid', async () => {
     const [own, foreign] = [await rent(worker, { price: 0.3 }), await rent(owner, { price: 0.3 })]
     const bid = async (key: string, { body }: typeof own, bidPerHour: string) => {
       const input = `{ instanceId: ${body.new_contract}, bidPerHour: "${bidPerHour}" }`
@@ -262,7 +259,7 @@ describe('an API key with a limit', () => {
 })
 
 describe('an hourly limit', () => {
-  it('counts instances that run, load or wait, and refuses more on both faces alike', async () => {
+  it('counts instances that run or load, and refuses another rental on both faces alike', async () => {
     await limits.set(owner, hourly)
     await rentals.rentToStatus(worker, 'running')
     await rentals.rent(worker)
@@ -375,7 +372,7 @@ describe('an hourly limit', () => {
     expect(await bid('0.25')).toEqual({})
     expect(await bid('0.26')).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
     await app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-    // A stopped instance costs nothing, and its start is refused.
+    // The higher bid of a stopped instance costs nothing yet, but its start is refused.
     expect(await bid('5')).toEqual({})
     expect(await app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'running' })).toMatchObject({ status: 400 })
   })
@@ -408,7 +405,7 @@ describe('an hourly limit', () => {
     expect(await quote({ targetState: 'STOPPED' })).toEqual({ rentable: true, blockers: [] })
   })
 
-  it('refuses a rental of the best offer with its own code', async () => {
+  it('refuses a rental of the best offer with SPEND_LIMIT_EXCEEDED', async () => {
     await limits.set(owner, { ...hourly, amount: '0.4' })
     await rentals.newOffer()
     const { data } = await app.graphql(
@@ -419,7 +416,7 @@ describe('an hourly limit', () => {
     expect(data.rentBestOffer).toEqual({ code: 'SPEND_LIMIT_EXCEEDED' })
   })
 
-  it('refuses nothing when it only notifies', async () => {
+  it('refuses nothing and is recorded once when it only notifies', async () => {
     await limits.set(owner, { ...hourly, amount: '0', action: 'NOTIFY' })
     expect(await rent(worker)).toMatchObject({ status: 200 })
     const { accountId } = await limits.accountOf(owner)

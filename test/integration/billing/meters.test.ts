@@ -119,7 +119,7 @@ async function endLater(id: bigint, at: Date): Promise<void> {
 const cost = (rate: bigint, from: Date, to: Date) => (rate * BigInt(to.getTime() - from.getTime())) / 3_600_000n
 
 describe('GPUs', () => {
-  it('cost from when they run until their instance stops, and again when it runs again', async () => {
+  it('are charged while their instance runs: from its start until it stops, and from its next start', async () => {
     const id = await rent()
     expect(await meterOf(id)).toMatchObject({ rate: 0n })
     await advanceTime(minute)
@@ -172,7 +172,7 @@ describe('GPUs', () => {
 })
 
 describe('a bid', () => {
-  it('applies from when it was made; earlier time costs the earlier bid', async () => {
+  it('applies from the time it was made; earlier time is charged at the earlier bid', async () => {
     const id = await rentRunning(terms(300_000_000n))
     const { since } = await meterOf(id)
     clock.advance(hour)
@@ -184,7 +184,7 @@ describe('a bid', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 350_000_000n, since: changed })
   })
 
-  it('costs nothing while it waits, even if it is changed', async () => {
+  it('costs nothing while its instance is stopped, even if the bid is changed', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
     await gateway.services.instances.changeBid(actor, id, 350_000_000n)
@@ -206,7 +206,7 @@ describe('a bid', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: outbid, charged: spent, ends: null })
   })
 
-  it('keeps an end recorded by a clock ahead of this one when it is changed', async () => {
+  it('keeps an end of its charges that a clock ahead recorded when the bid is changed', async () => {
     const id = await rentRunning(terms(300_000_000n))
     const end = new Date(clock.now().getTime() + 5_000)
     await endLater(id, end)
@@ -217,7 +217,7 @@ describe('a bid', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: end })
   })
 
-  it('ignores a late end from before it ran again', async () => {
+  it('ignores a late end from before its instance ran again', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
     await endLater(id, clock.now())
@@ -226,7 +226,7 @@ describe('a bid', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now(), ends: null })
   })
 
-  it('keeps no end that was recorded after its stop', async () => {
+  it('keeps no end that was recorded after its instance stopped', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
     const entries = await entriesOf(id)
@@ -237,7 +237,7 @@ describe('a bid', () => {
     expect((await entriesOf(id)).filter(({ kind }) => kind === 'compute')).toEqual(entries)
   })
 
-  it('costs again when it runs again, even if a recorded end is in the future', async () => {
+  it('is charged again when its instance runs again, even if a recorded end is in the future', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
     const end = new Date(clock.now().getTime() + 5_000)
@@ -248,7 +248,7 @@ describe('a bid', () => {
 })
 
 describe('a posted charge', () => {
-  it('is refunded after the last heartbeat of a lost machine, to the nano-dollar', async () => {
+  it('is refunded for the time after the last heartbeat of a lost machine, to the nano-dollar', async () => {
     const id = await rentRunning()
     const [since, made] = [(await meterOf(id)).since, (await meterOf(id, 'disk')).since]
     await gateway.operations.machines.unplug(machineId)
@@ -296,13 +296,13 @@ describe('a posted charge', () => {
     await advanceTime(5 * minute)
     const [{ status } = {}] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
     expect(status).toBe('offline')
-    // Parts carried from the first run may make one nano-dollar of the second.
+    // The parts carried from the first run may make one more nano-dollar in the second.
     const beyond = (await meterOf(id)).charged - cost(gpuRate, first, stopped) - cost(gpuRate, since, seen)
     expect([0n, 1n]).toContain(beyond)
     expect(await entriesOf(id)).toContainEqual(expect.objectContaining({ kind: 'refund', start: seen }))
   })
 
-  it('is not refunded when it ends before the instant', async () => {
+  it('is not refunded when it ends no later than the instant of the refund', async () => {
     const id = await rentRunning()
     await postAll()
     const entries = await entriesOf(id)
@@ -368,7 +368,7 @@ describe('when the credit ends', () => {
     // Once the end is recorded, the remainder of the GPUs at that instant is not charged.
     const dropped = (await credit()) - (1_000_000_000n + before)
     expect([0n, 1n]).toContain(dropped)
-    // The instance runs until it is stopped, and costs nothing.
+    // The instance runs until it is stopped, and its GPUs cost nothing.
     await withLockedAccount((tx, account) => startCompute(tx, account, id))
     await advanceTime(minute)
     await postAll()

@@ -14,7 +14,7 @@ const billing = '20261121170000_billing'
 let testDatabase: TestDatabase
 let gateway: Gateway
 
-/** Loads the rows that a gateway of that time wrote, for two renters and an account without credit. */
+/** Loads the rows that a gateway wrote before there was a ledger: of two renters and an account without credit. */
 beforeAll(async () => {
   testDatabase = await createDatabase({ empty: true })
   gateway = openGateway({ url: testDatabase.url, now: () => new Date(Date.now() + 3_600_000) })
@@ -90,7 +90,7 @@ it('opens meters for existing instances and none for destroyed ones', async () =
   expect(due.map(({ email }) => email)).toEqual([renter, outbidder])
 })
 
-it('recognizes earlier grants and charges what ends afterwards', async () => {
+it('recognizes earlier grants and charges instances that are destroyed afterwards', async () => {
   const again = { amountNanos: 2_500_000_001n, idempotencyKey: 'ticket 7' }
   const [beforeNanos, afterNanos] = [100_000_000_000n, 102_500_000_001n]
   expect(await gateway.operations.accounts.grantCredit(renter, again)).toEqual({

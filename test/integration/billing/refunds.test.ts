@@ -1,4 +1,4 @@
-// The instant up to which GPUs are charged when their container exits on its own, however late a gateway sees it.
+// The instant up to which GPUs are charged when their container exits on its own, however late a gateway sees the exit.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Provider } from '../../../src/providers/provider.ts'
@@ -41,7 +41,7 @@ async function seenAt(id: number): Promise<Date> {
   return (await account.instance(id))['seen_at'] as Date
 }
 
-/** Checks that the GPUs cost exactly these periods, to the millisecond. */
+/** Checks that the GPUs are charged for exactly these periods, to the millisecond. */
 async function cost(id: number, ...periods: [Date, Date][]): Promise<void> {
   const ms = periods.reduce((sum, [start, end]) => sum + end.getTime() - start.getTime(), 0)
   const [meter] = await app.sql(`
@@ -104,7 +104,7 @@ it('charges GPUs until the container was last seen running when the container is
   await cost(id, [since, seen < since ? since : seen])
 })
 
-it('charges GPUs until the exit when credit and a stop come before the pass that sees it', async () => {
+it('charges GPUs until the exit when a grant and a stop come before the pass that sees the exit', async () => {
   const { id, since } = await running()
   const ended = later(since, hourMs)
   await exit(id, ended)
@@ -151,7 +151,7 @@ it('refunds late charges after each exit of the same instance', async () => {
   expect(spent).toEqual({ dollars: data.viewer.usage.cost })
 })
 
-it('charges GPUs until the exit when the end of credit after it was recorded first', async () => {
+it('charges GPUs until the exit when a later end of credit was recorded first', async () => {
   const { id, since } = await running(2n * dollar)
   const ended = later(since, hourMs)
   await exit(id, ended)

@@ -26,7 +26,7 @@ const oddMs = 1_234_567
 const set = (key: string, id: number, state: string) => app.rest(key, 'PUT', `/instances/${id}/`, { state })
 const destroy = (key: string, id: number) => app.rest(key, 'DELETE', `/instances/${id}/`)
 
-/** The sum of the account's ledger, and the credit that it reads. */
+/** The sum of the account's ledger, and the credit that the gateway returns. */
 async function moneyOf(account: TestAccount) {
   const entries = await account.entries()
   const ledger = entries.reduce((sum, { amount }) => sum + amount, 0n)
@@ -54,7 +54,7 @@ describe('an account without running meters', () => {
   it('has exactly the sum of its ledger as credit after many rentals', async () => {
     const account = await newAccount(app, 100_000_000_000n)
     await rentAndDestroy(account, 12)
-    // The remainders exceed a nano-dollar, so that rounding cannot hide them.
+    // The remainders exceed three nano-dollars, so that rounding cannot hide them.
     expect(await carriedBy(account)).toBeGreaterThan(3 * 3_600_000)
     const { ledger, credit } = await moneyOf(account)
     expect(credit).toBe(ledger)
@@ -101,7 +101,7 @@ it('carries the remainder of an instance to its next run, so that stopping makes
   expect(credit).toBe(ledger)
 })
 
-it('returns the remainders of ended meters to old accounts in a migration', async () => {
+it('returns the remainders of ended meters to existing accounts in a migration', async () => {
   const account = await newAccount(app, 100_000_000_000n)
   await rentAndDestroy(account, 3)
   const running = await account.rentRunning({}, oddPrices)

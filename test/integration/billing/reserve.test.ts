@@ -46,7 +46,7 @@ describe('an account with $1', () => {
     key = await app.newKey(null, { creditNanos: dollar })
   })
 
-  it('rents no more over REST than its dollar pays, although loading images cost nothing', async () => {
+  it('rents no more over REST than its dollar pays for, although GPUs cost nothing while images load', async () => {
     expect(await rentals.tryRent(key, { image: slow })).toMatchObject({ status: 200 })
     expect(await rentals.tryRent(key, { image: slow })).toMatchObject(lacks(1.192))
     await rentals.converge()
@@ -54,7 +54,7 @@ describe('an account with $1', () => {
     expect(await rentals.tryRent(key, { image: slow })).toMatchObject(lacks(1.192, available))
   })
 
-  it('rents no more over GraphQL than its dollar pays, and a quote shows that before', async () => {
+  it('rents no more over GraphQL than its dollar pays for, as a quote shows beforehand', async () => {
     expect(await faces.mutate(key, 'rentInstance', input(await rentals.newOffer()))).toHaveProperty('instance')
     const offer = await rentals.newOffer()
     const { data } = await app.graphql(
@@ -82,7 +82,7 @@ describe('an account with $1', () => {
     expect(await app.sql(`SELECT id FROM offers WHERE id = ANY('{${ids.slice(1)}}') AND NOT rentable`)).toEqual([])
   })
 
-  it('rents nothing that it cannot pay for an hour, and learns the credit that it needs', async () => {
+  it('rents nothing that it cannot pay for an hour, and is told how much credit it needs', async () => {
     expect(await rentals.tryRent(key, { image: 'ubuntu' }, { gpuNanos: dollar })).toMatchObject(lacks(1.196))
     const penniless = await app.newKey()
     expect(await rentals.tryRent(penniless, { image: 'ubuntu' })).toMatchObject(lacks(0.596, 0))
@@ -97,14 +97,14 @@ describe('an account with $1', () => {
     expect(refused).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
   })
 
-  it('creates no volume with a rental that it cannot pay', async () => {
+  it('creates no volume with a rental that it cannot pay for', async () => {
     const spec = { ...input(0).spec, volumes: [{ source: { create: { sizeGb: 20 } }, mountPath: '/data' }] }
     const refused = await faces.mutate(key, 'rentInstance', { offerId: String(await rentals.newOffer()), spec })
     expect(refused).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
     expect(await app.sql('SELECT id FROM volumes WHERE size_mb = 20000')).toEqual([])
   })
 
-  it('starts the instances of a bulk request that it can pay and refuses the others', async () => {
+  it('starts the instances of a bulk request that it can pay for, and no others', async () => {
     const stopped: number[] = []
     for (let count = 0; count < 3; count += 1) stopped.push(await rentals.rent(key, { target_state: 'stopped' }))
     await rentals.converge()
@@ -134,7 +134,7 @@ describe('an account with $1', () => {
     )
   })
 
-  it('bids no more than it can pay for an hour, even while the bid waits', async () => {
+  it('bids no more than it can pay for an hour, even before its instance runs', async () => {
     const id = await rentals.rent(key, { price: 0.3 })
     const bid = (price: number) => app.rest(key, 'PUT', `/instances/bid_price/${id}/`, { price })
     expect(await bid(0.81)).toMatchObject(lacks(1.006))
@@ -181,7 +181,7 @@ describe('simultaneous requests of one account on two gateways', () => {
     return Object.fromEntries([...Map.groupBy(outcomes, one => one)].map(([name, all]) => [name, all.length]))
   }
 
-  it('rent no more together than its credit pays', async () => {
+  it('rent no more together than its credit pays for', async () => {
     await listMachines(app.operations, Array(12).fill({}))
     const rows = (await app.sql('SELECT id FROM offers ORDER BY machine_id DESC LIMIT 12')) as { id: string }[]
     const outcome = await atOnce(
@@ -194,13 +194,13 @@ describe('simultaneous requests of one account on two gateways', () => {
     expect(outcome).toEqual({ done: 5, INSUFFICIENT_CREDIT: 7 })
   })
 
-  it('create no more volumes together than its credit pays', async () => {
+  it('create no more volumes together than its credit pays for', async () => {
     const machineId = await volumes.newMachine()
     const make = (gateway: Gateway) => gateway.services.volumes.create(actor, { machineId, sizeGb: 20 })
     expect(await atOnce(Array(12).fill(make))).toEqual({ done: 6, INSUFFICIENT_CREDIT: 6 })
   })
 
-  it('start no more together than its credit pays', async () => {
+  it('start no more together than its credit pays for', async () => {
     const [first] = gateways as [Gateway, Gateway]
     await listMachines(app.operations, Array(8).fill({}))
     const rows = (await app.sql('SELECT id FROM offers ORDER BY machine_id DESC LIMIT 8')) as { id: string }[]

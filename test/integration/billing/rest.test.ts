@@ -1,4 +1,4 @@
-// Charges and invoices, requested as clients do.
+// Charges and invoices over REST, as clients request them.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -97,7 +97,7 @@ describe('charges', () => {
     })
     const [gpu, disk] = instance.items
     expect(gpu.start).toBeGreaterThan(begin)
-    // $ 0.4 an hour, and 0.004 for 8 GB.
+    // $0.4 an hour for the GPUs, and $0.004 an hour for 8 GB of disk.
     expect(gpu.amount).toBeCloseTo((0.4 * (seconds() - gpu.start)) / 3600, 8)
     expect(disk.amount).toBeCloseTo((0.004 * (seconds() - begin)) / 3600, 8)
     expect(instance.amount).toBeCloseTo(gpu.amount + disk.amount, 9)
@@ -129,7 +129,7 @@ describe('charges', () => {
     expect(await of({ gte: second + 86_400, lte: second + 2 * 86_400 })).toEqual([])
   })
 
-  it('leave out costs that begin as the day ends or end as it begins', async () => {
+  it('leave out costs that begin at the end of the day or end at its start', async () => {
     app.clock.advance(day - (app.clock.now().getTime() % day))
     const midnight = seconds()
     const of = async (at: number) => (await charges({ select_filters: { day: { gte: at, lte: at } } })).results
@@ -234,7 +234,7 @@ describe('charges', () => {
 })
 
 describe('invoices', () => {
-  it('have grants and adjustments in the form of the second version', async () => {
+  it('list grants and adjustments in the format of the second version', async () => {
     await rentals.rentToStatus(key, 'running')
     app.clock.advance(hour)
     await grant(5_500_000_000n, 'a voucher')
@@ -256,7 +256,7 @@ describe('invoices', () => {
     ])
   })
 
-  it('have refunds', async () => {
+  it('list refunds', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     app.clock.advance(hour)
     await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, meter_id, period_start, period_end, rate_nanos,

@@ -1,5 +1,5 @@
-// The cost of a restart: GPUs are free from when their container is down until it runs again; the disk costs
-// throughout.
+// The cost of a restart: GPUs are charged until their container is down and from when it runs again; the disk is
+// charged throughout.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -49,7 +49,7 @@ it.each([
   ['reboot', 'simulated/slow-start:40', 0, 40],
   ['recycle', 'simulated/slow-pull:40', 0, 40],
 ])(
-  'charges a %s of %s until the container is down and again once it is up',
+  'charges the GPUs until the container is down and again once it is up: %s of %s',
   async (verb, image, stoppingSeconds, downSeconds) => {
     const id = await rentals.rent(key, { image })
     await advanceTime(120)

@@ -28,7 +28,7 @@ async function usage(args: string, fields = 'cost buckets { start end cost group
 
 describe('usage', () => {
   it('shows the cost of each hour, including running costs that are not charged yet', async () => {
-    // The period begins at half past, so its first and last hour are cut.
+    // The period begins half past the hour, so its first and last hours are cut.
     app.clock.advance(hour + hour / 2 - (app.clock.now().getTime() % hour))
     const begin = app.clock.now()
     await rentals.rent(key, { target_state: 'stopped' })
@@ -51,7 +51,7 @@ describe('usage', () => {
     })
   })
 
-  it('is cut at days and months of UTC', async () => {
+  it('is split at the borders of UTC days and months', async () => {
     const spans = async (bucket: string, from: string, to: string) => {
       const { buckets } = await usage(`from: "${from}", to: "${to}", bucket: ${bucket}`)
       return buckets.map(({ start, end }: { start: string; end: string }) => [start, end].map(one => one.slice(0, 16)))
