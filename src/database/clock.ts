@@ -11,9 +11,11 @@ export type Clock = {
   latest(): Date
   /**
    * Records the reading `at` of the database's clock and returns the time to use. `askedMs` is the performance.now() of
-   * the request. Pass it only if the answer did not wait for a lock: later estimates start from this reading.
+   * the request. Later estimates start from this reading, so its answer must not have waited for a lock.
    */
-  recordReading(at: Date, askedMs?: number): Date
+  recordReading(at: Date, askedMs: number): Date
+  /** The time to use after a lock that was taken `at` this reading: `at` itself, or in tests the test's time. */
+  timeOfLock(at: Date): Date
   /** How far this process's clock is ahead of the database's. */
   aheadMs(): number
 }
@@ -30,6 +32,7 @@ export function createClock(testNow?: () => Date): Clock {
       now: testNow,
       latest: testNow,
       recordReading: testNow,
+      timeOfLock: testNow,
       aheadMs: () => 0,
     }
   }
@@ -42,12 +45,12 @@ export function createClock(testNow?: () => Date): Clock {
     now: () => new Date(nowMs()),
     latest: () => new Date(Math.ceil(latestOffsetMs + performance.now())),
     recordReading(at, askedMs) {
-      if (askedMs === undefined) return at
       // The server read its clock between request and answer. `at` lacks the fraction of a millisecond: hence the 1.
       earliestOffsetMs = at.getTime() - performance.now()
       latestOffsetMs = at.getTime() + 1 - askedMs
       return at
     },
+    timeOfLock: at => at,
     aheadMs: () => Date.now() - nowMs(),
   }
 }

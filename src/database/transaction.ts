@@ -17,7 +17,7 @@ export type Transaction = {
   readonly now: Prisma.Sql
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** Moves `at` to the time when the transaction got a lock. `at` never goes back. */
-  advanceTo(until: Date): void
+  advanceTo(lockedAt: Date): void
   /**
    * After the commit, and only then, calls the `notify` that was passed to `openDatabase`: in app.ts it wakes the loops and
    * the streams. For transactions that write due work or events.
@@ -82,8 +82,8 @@ async function attemptTransaction<T>(
         return clock.nowSql
       },
       rows: statement => queryRows(client, statement),
-      advanceTo(until) {
-        const later = clock.recordReading(until)
+      advanceTo(lockedAt) {
+        const later = clock.timeOfLock(lockedAt)
         if (later > at) at = later
       },
       notifyAfterCommit() {

@@ -135,7 +135,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
       checkStreamLimits(actor)
       const follower = createFollower(actor, interest, {
         since: now().getTime(),
-        turn: () => waitForTurn(actor.accountId),
+        waitForTurn: () => waitForTurn(actor.accountId),
         onClose: () => void followers.delete(follower),
       })
       followers.add(follower)

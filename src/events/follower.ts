@@ -23,7 +23,7 @@ const matchesNothing = () => false
 export function createFollower(
   actor: Actor,
   interest: Interest,
-  { since, turn, onClose }: { since: number; turn: () => Promise<void>; onClose: () => void },
+  { since, waitForTurn, onClose }: { since: number; waitForTurn: () => Promise<void>; onClose: () => void },
 ): Follower {
   const { promise: subscription, resolve, reject } = Promise.withResolvers<FeedSubscription>()
   let events: Event[] = []
@@ -76,7 +76,7 @@ export function createFollower(
     isAdmitted: () => admitted,
     admit(startPosition) {
       admitted = true
-      resolve({ startPosition, next, waitForTurn: turn, isClosed: () => closed, close: () => close() })
+      resolve({ startPosition, next, waitForTurn, isClosed: () => closed, close: () => close() })
     },
     fail: close,
     deliver(newEvents, changedMachineIds) {

@@ -48,7 +48,7 @@ export function createTurnScheduler(): WaitForTurn {
   }
 }
 
-/** Node runs a tick when no promise can continue: by then the owner has yielded, and other work is not counted. */
+/** From a promise job, `nextTick` runs only once no other promise job is left: by then the owner has yielded. */
 async function untilItYields(): Promise<void> {
   await new Promise<void>(resolve => process.nextTick(resolve))
 }

@@ -31,12 +31,19 @@ export function findingOf(instance: InstanceState, observed: Observed, plan: Pla
     unconfirmed: isUnconfirmed(instance, observed, plan),
     needsRetry: state === 'unreachable',
     restart,
-    dueAt: plan.settled
-      ? nextPassAtRest(observed, now)
-      : restart === undefined
-        ? nextPassAt(observed, now, changingPassMs)
-        : now,
+    dueAt: nextPassOf(plan, observed, now),
   }
+}
+
+/**
+ * When the next pass is due. Three places replace this: `runPass` if GPUs are still in use, `record` before a retry, and
+ * `recordFinding` if the instance just ended.
+ */
+function nextPassOf({ settled, restart }: Plan, observed: Observed, now: Date): Date | null {
+  if (settled) return nextPassAtRest(observed, now)
+  // At once after progress of a restart: it is recorded before the next step.
+  if (restart !== undefined) return now
+  return nextPassAt(observed, now, changingPassMs)
 }
 
 /**
@@ -50,7 +57,8 @@ export function retryAt(
 ): Date {
   const { unreachableMs, destroyed, status } = instance
   const graceMs = offlineGraceMs - unreachableMs
-  // No renter waits for an ended instance, so its retries slow down to a tenth of the machine's absence.
+  // No renter waits for an ended instance, so the time between its retries may grow to a tenth of the time that the
+  // machine has not answered.
   const ended = destroyed || isFinal(status)
   const longestMs = ended ? Math.min(Math.max(maxBackOffMs, unreachableMs / 10), restingPassMs) : maxBackOffMs
   const delayMs = Math.min(1_000 * 2 ** attempts, longestMs)

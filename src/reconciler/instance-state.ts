@@ -25,7 +25,7 @@ export type InstanceState = {
   unreachableMs: number
   /** How long the instance has been loading; 0 if it is not. */
   loadingMs: number
-  /** How long the container has had to go down; 0 if it may run. */
+  /** Time since the instance was destroyed, began to stop or ended; 0 otherwise. */
   stoppingMs: number
 }
 

@@ -48,7 +48,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     pollAgain = true
     polling ??= startDue().finally(() => {
       polling = undefined
-      // A call after the last lease got this promise, which leases nothing more: poll again for it.
+      // A caller that came after the last `leaseDue` got this promise, although nothing more is leased. So poll again.
       return canLease() ? poll() : undefined
     })
     return polling

@@ -1,5 +1,5 @@
-// The loops that work on what is due. A pass that fails over an instance is postponed (`postpone`). Any other item whose
-// work throws is retried when its lease expires.
+// The loops that work on what is due. If a pass over an instance throws, its next pass is postponed (`postpone`). Any
+// other item whose work throws is retried when its lease expires.
 
 import type { Logger } from 'pino'
 import type { AccountLease, dueBillingServices } from '../services/billing/due/due.ts'

@@ -65,7 +65,7 @@ function planUnreachable(
   { offlineGraceMs }: TimeLimits,
 ): Plan {
   if (destroyed || isFinal(status)) return { step: null, status, settled: false }
-  // The reason must keep that the machine refused a step: see `canStartAfterExit`.
+  // `leaseDue` derives `refused` from the reason `MACHINE_ERROR`, so that reason must stay.
   const reason = status === 'loading' && refused ? machineError : hostUnreachable
   if (unreachableMs < offlineGraceMs) return { step: null, status, reason, settled: false }
   return { step: null, status: 'offline', reason: hostOffline(unreachableMs), settled: false }

@@ -45,7 +45,7 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
     const finding = findingOf(instance, observed, next, clock.now())
     return { ...finding, seenAt, usesGpus: finding.usesGpus || started }
   }
-  for (let turn = 1; turn <= maxSteps; turn += 1) {
+  for (let stepCount = 1; stepCount <= maxSteps; stepCount += 1) {
     const askedAt = clock.now()
     const observed = await observeContainer(deps, lease)
     if (observed.state !== 'unreachable') seenAt = askedAt
@@ -59,7 +59,7 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
     switch (outcome.kind) {
       case 'begun':
         last = step
-        // A container that ends after this start has exited, and must not start again.
+        // From here on, a container that ends counts as exited, not as stopped: see `canStartAfterExit`.
         if (step === 'start') instance = { ...instance, status: 'loading', loadingMs: 0, refused: false }
         break
       case 'waiting': {

@@ -31,7 +31,7 @@ export type FeedSubscription = {
    * stream.
    */
   next(timeoutMs?: number): Promise<FeedUpdate | undefined>
-  /** Waits for this stream's turn in the share of the event loop that streams have. */
+  /** Waits until this stream may work: streams take turns (`events/turn-scheduler.ts`). */
   waitForTurn(): Promise<void>
   isClosed(): boolean
   close(): void
@@ -45,7 +45,7 @@ export function createStream<Item>(
   subscription: FeedSubscription,
   items: AsyncGenerator<Item>,
 ): AsyncIterableIterator<Item> {
-  const ended = { done: true, value: undefined } as const
+  const done = { done: true, value: undefined } as const
   let isOver = false
 
   function close(): void {
@@ -56,23 +56,23 @@ export function createStream<Item>(
   /** Waits for the stream's turn, in which GraphQL makes a result of the item. Throws if Berth ended the stream meanwhile. */
   async function untilTurn(): Promise<void> {
     await subscription.waitForTurn()
-    if (!isOver && subscription.isClosed()) await throwIfEnded()
+    if (!isOver && subscription.isClosed()) await throwIfBerthEndedIt()
   }
 
   /** For a closed subscription: throws the reason if Berth ended the stream. */
-  async function throwIfEnded(): Promise<void> {
+  async function throwIfBerthEndedIt(): Promise<void> {
     await subscription.next()
   }
 
   return {
     async next() {
-      if (isOver) return ended
+      if (isOver) return done
       try {
         const isClosed = subscription.isClosed()
-        if (isClosed) await throwIfEnded()
-        const item = isClosed ? ended : await items.next()
+        if (isClosed) await throwIfBerthEndedIt()
+        const item = isClosed ? done : await items.next()
         if (!item.done) await untilTurn()
-        if (isOver) return ended
+        if (isOver) return done
         if (item.done) close()
         return item
       } catch (error) {
@@ -83,7 +83,7 @@ export function createStream<Item>(
     async return() {
       close()
       await items.return(undefined)
-      return ended
+      return done
     },
     [Symbol.asyncIterator]() {
       return this

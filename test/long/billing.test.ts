@@ -5,7 +5,7 @@ import { Prisma } from '../../src/database/generated/client.ts'
 import { transaction } from '../../src/database/transaction.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import { DomainError } from '../../src/domain/errors.ts'
-import { lockBalance } from '../../src/services/billing/balance.ts'
+import { lockAccount } from '../../src/services/billing/balance.ts'
 import { chargeMeters } from '../../src/services/billing/meters.ts'
 import { withoutQuotasSql } from '../support/accounts/unbounded.ts'
 import { brokenLaws } from '../support/billing/ledger-laws.ts'
@@ -35,7 +35,7 @@ afterAll(async () => {
 
 async function chargeAccount({ database }: Gateway, { accountId }: Actor): Promise<void> {
   await transaction(database, async tx => {
-    await chargeMeters(tx, await lockBalance(tx, accountId, new Date()), Prisma.sql`true`)
+    await chargeMeters(tx, await lockAccount(tx, accountId, new Date()), Prisma.sql`true`)
   })
 }
 

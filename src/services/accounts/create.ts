@@ -3,7 +3,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { DomainError, invalidInput, renameIssuePaths } from '../../domain/errors.ts'
-import { lockBalance } from '../billing/balance.ts'
+import { lockAccount } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { findAccount, parseEmail } from './accounts.ts'
@@ -35,7 +35,7 @@ export function accountCreateOperations({ database }: DataDeps) {
             subject: null,
           })
         const id = row[0] as number
-        if (creditNanos !== 0n) await postCredit(tx, await lockBalance(tx, id, at), grant)
+        if (creditNanos !== 0n) await postCredit(tx, await lockAccount(tx, id, at), grant)
         const { key } = await insertApiKey(tx, id, { name: keyName, permissions: null }, at)
         return { account: { id, email: address, name, postedNanos: creditNanos, createdAt: at }, apiKey: key }
       })

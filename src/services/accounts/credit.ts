@@ -4,7 +4,7 @@ import { type Transaction, transaction } from '../../database/transaction.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
 import { textProblem } from '../../domain/texts.ts'
-import { type AccountBalance, lockBalance, readBalance } from '../billing/balance.ts'
+import { type AccountBalance, lockAccount, readBalance } from '../billing/balance.ts'
 import { chargeMeters } from '../billing/meters.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
@@ -39,7 +39,7 @@ export function creditOperations({ database }: DataDeps) {
     return await transaction(database, async tx => {
       const account = await findAccount(tx, email)
       // Serializes grants to the account, so that `findEarlierGrant` sees earlier grants.
-      const balance = await lockBalance(tx, account.id, tx.at)
+      const balance = await lockAccount(tx, account.id, tx.at)
       const earlier = await findEarlierGrant(tx, account.id, kind, grant)
       if (earlier) return { email: account.email, ...earlier, replayed: true }
       // The deducted credit was available until now, so all meters are charged up to now first.

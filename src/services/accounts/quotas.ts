@@ -1,7 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { type Quota, type QuotaOverrides, quotaNames } from '../../domain/accounts/quotas.ts'
-import { lockBalance } from '../billing/balance.ts'
+import { lockAccount } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { findAccount } from './accounts.ts'
@@ -25,7 +25,7 @@ export function quotaOperations({ database }: DataDeps) {
       return await transaction(database, async tx => {
         const account = await findAccount(tx, email)
         // Rentals check quotas under the same lock, so no rental is halfway through a check.
-        const balance = await lockBalance(tx, account.id, tx.at)
+        const balance = await lockAccount(tx, account.id, tx.at)
         const before = await loadQuotaOverrides(tx, account.id)
         const quotas = { ...before, ...changes }
         const changed = quotaNames.filter(name => quotas[name] !== before[name])

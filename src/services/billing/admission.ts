@@ -80,17 +80,17 @@ export async function addAdmissionErrors(
 }
 
 /**
- * Refuses an addition to a locked account. `isWritten`: this transaction has written the added rows, but read
- * `account` before it opened their meters.
+ * Throws if the locked account may not have the addition. `isWritten`: the rows of the addition are already in the tables.
+ * `account` must have been read before the meters of the addition were opened.
  */
 export async function checkAdmission(
   tx: Transaction,
   rules: AdmissionRules,
   account: AccountBalance,
-  some: Partial<Holdings>,
+  addition: Partial<Holdings>,
   { isWritten = true }: { isWritten?: boolean } = {},
 ): Promise<void> {
-  const added = completeHoldings(some)
+  const added = completeHoldings(addition)
   const admission = await loadAdmissionFacts(tx, account, rules)
   // `diskNanos` comes from `account`, which does not count the disks of this transaction.
   const written = { ...added, diskNanos: 0n }

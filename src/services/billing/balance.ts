@@ -83,7 +83,7 @@ function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance 
  * its GPU charges end when that happened, whatever the caller does next. The account also becomes due, since the
  * caller is about to change the account.
  */
-export async function lockBalance(tx: Transaction, accountId: number, at: Date): Promise<AccountBalance> {
+export async function lockAccount(tx: Transaction, accountId: number, at: Date): Promise<AccountBalance> {
   await tx.rows(sql`UPDATE accounts SET billing_due_at = least(billing_due_at, ${at}) WHERE id = ${accountId}`)
   tx.notifyAfterCommit()
   // Read the balance only under the lock: until then, other transactions may have recorded meter ends.

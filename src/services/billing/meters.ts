@@ -85,7 +85,8 @@ export async function changeRate(
 export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
   const running = await chargeMeters(tx, account, computeMetersSql([instanceId]))
   if (running.length > 0) return
-  // All earlier running time is charged, even if two ends were recorded. An old end must not end the new charges.
+  // `chargeMeters` has charged the time until now. An end that is still recorded belongs to that time, and must not end
+  // the new charges.
   await tx.rows(
     sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeMetersSql([instanceId])}`,
   )

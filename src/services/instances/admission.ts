@@ -9,7 +9,7 @@ import type { ItemPlan } from '../../domain/instances/command.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
 import { isStarting } from '../../domain/instances/start-backoff.ts'
 import { checkAdmission, loadAdmissionFacts } from '../billing/admission.ts'
-import { type AccountBalance, lockBalance, readBalance } from '../billing/balance.ts'
+import { type AccountBalance, lockAccount, readBalance } from '../billing/balance.ts'
 import { countFailedStart, hasGpuHolder } from './start-backoff.ts'
 
 const { sql } = Prisma
@@ -25,7 +25,7 @@ export async function unaffordableStarts(
   const started = plans.filter(plan => plan.outcome === 'applied' && plan.targetState === 'running')
   if (started.length === 0) return new Map()
   const ids = [...new Set(started.map(({ id }) => id))]
-  const account = await (dryRun ? readBalance : lockBalance)(tx, accountId, at)
+  const account = await (dryRun ? readBalance : lockAccount)(tx, accountId, at)
   const rows = await tx.rows(sql`
     SELECT id, compute_nanos FROM instances WHERE id = ANY(${ids.map(String)}::bigint[])`)
   const rates = new Map(rows.map(([id, computeNanos]) => [id as bigint, computeNanos as bigint]))

@@ -7,7 +7,7 @@ import type { CommandSubject, ItemPlan } from '../../domain/instances/command.ts
 import { type Cause, destroyReason } from '../../domain/instances/destroy-reason.ts'
 import { isStarting } from '../../domain/instances/start-backoff.ts'
 import type { TargetState } from '../../domain/instances/states.ts'
-import { lockBalance } from '../billing/balance.ts'
+import { lockAccount } from '../billing/balance.ts'
 import { stopMeters } from '../billing/meters.ts'
 import { computeMetersSql, instanceMetersSql } from '../billing/sql.ts'
 import type { Deps } from '../deps.ts'
@@ -103,7 +103,7 @@ async function stopCharging(tx: Transaction, cause: Cause, changes: AppliedPlan[
   const stopped = changes.filter(({ destroy, moves, targetState }) => !destroy && moves && targetState === 'stopped')
   const accountIds = [...new Set([...destroyed, ...stopped].map(one => one.accountId))]
   for (const accountId of accountIds.toSorted((a, b) => a - b)) {
-    const account = await lockBalance(tx, accountId, at)
+    const account = await lockAccount(tx, accountId, at)
     const which = sql`(${instanceMetersSql(ids(destroyed))} OR ${computeMetersSql(ids(stopped))})`
     await stopMeters(tx, account, which)
     const givenUp = [...destroyed, ...stopped].filter(one => one.accountId === accountId && isStarting(one.subject))

@@ -9,7 +9,7 @@ import { type Claim, calculateMinimumBid } from '../../domain/machines/market.ts
 import { requireCredit } from '../accounts/accounts.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import { checkAdmission } from '../billing/admission.ts'
-import { type AccountBalance, lockBalance } from '../billing/balance.ts'
+import { type AccountBalance, lockAccount } from '../billing/balance.ts'
 import { checkOwnInstances, checkSpendLimits } from '../billing/limits/check.ts'
 import { changeRate } from '../billing/meters.ts'
 import { loadComputeRates } from '../billing/spending.ts'
@@ -88,7 +88,7 @@ export function bidServices(deps: Deps) {
     const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
     const granted = await updateMarket(tx, machine, at)
-    const account = await lockBalance(tx, accountId, at)
+    const account = await lockAccount(tx, accountId, at)
     await changeRate(tx, account, id, bidNanos)
     await scheduleNextAction(tx, account, id, at)
     await refuseStarted(tx, account, granted)

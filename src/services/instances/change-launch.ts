@@ -9,7 +9,7 @@ import { restoreSecrets, splitSecrets } from '../../domain/launch/env.ts'
 import type { LaunchInput } from '../../domain/launch/launch.ts'
 import type { Registry } from '../../domain/launch/registry.ts'
 import { authorize } from '../authorize.ts'
-import { lockBalance } from '../billing/balance.ts'
+import { lockAccount } from '../billing/balance.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { openJson, sealJson } from '../secrets.ts'
@@ -47,7 +47,7 @@ export function changeLaunchServices(deps: Deps) {
         const restartNow = restartAfterLaunchChange(input.recycle, hasRun, restart)
         if (restartNow === 'recycle') {
           if (missing) await bindMissingPorts(tx, missing, id)
-          const account = await lockBalance(tx, actor.accountId, at)
+          const account = await lockAccount(tx, actor.accountId, at)
           await admitRestart(tx, admission, account, { id, status: current.status, targetState })
         }
         await tx.rows(sql`

@@ -92,7 +92,8 @@ export function instanceReadServices(deps: Deps) {
    * perform `operation` on an instance may read the outcome, even without the permission to read instances.
    */
   async function byIds(actor: Actor, ids: readonly bigint[], operation: InstanceAccessOperation = 'instances.get') {
-    // `instances.update` also checks `relabels`. A read passes with whichever value the key allows.
+    // `instances.update` has a second parameter, `relabels`: whether the label changes. A read changes none, so it passes
+    // with whichever value the key allows.
     const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
     authorizeEach(actor, operation, ids, { relabels })
     const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]

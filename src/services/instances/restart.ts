@@ -6,7 +6,7 @@ import type { Instance } from '../../domain/instances/instances.ts'
 import { decideRestart, type Restartable } from '../../domain/instances/restart.ts'
 import type { RestartKind } from '../../domain/instances/states.ts'
 import { authorize } from '../authorize.ts'
-import { lockBalance } from '../billing/balance.ts'
+import { lockAccount } from '../billing/balance.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { runIdempotent } from '../idempotency.ts'
@@ -65,7 +65,7 @@ async function requestRestart(
   if (!decided) return
   if (missing) await bindMissingPorts(tx, missing, id)
   if (decided === 'recycle') {
-    const account = await lockBalance(tx, accountId, at)
+    const account = await lockAccount(tx, accountId, at)
     await admitRestart(tx, deps.admission, account, { id, targetState, status } as Restartable)
   }
   await tx.rows(sql`

@@ -19,7 +19,7 @@ type LeasedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
  * a round-robin goes first: it takes the next instance of each account, but skips accounts that have half of the slots
  * already.
  */
-export function createFairLease(database: Database): (turn: LeaseQuery) => Promise<LeasedInstances> {
+export function createFairLease(database: Database): (query: LeaseQuery) => Promise<LeasedInstances> {
   // Each gateway has its own `lastAccount`: the round-robin may start at any account.
   let lastAccount = 0
 

@@ -10,15 +10,15 @@ export type Finding = {
   /** Whether the container may be using its GPUs. If not, instances that wait for these GPUs may start. */
   usesGpus: boolean
   /**
-   * Set if no container runs: when the container exited, or null if that is unknown or if there never was a container.
-   * The instant is an end only for an instance that was recorded as running.
+   * Set if the container exited, failed or is absent: when it exited, or null if unknown. Counts only if the instance was
+   * recorded as running: see `updateMeters`.
    */
   endedAt?: Date | null
   /** Whether the instance is destroyed and its container is gone. */
   gone: boolean
   /** Whether the machine answered the last call. */
   answered: boolean
-  /** When the pass sent the last observation that the machine answered; null if none was answered. */
+  /** When the pass last asked the machine and got an answer; null if it got none. */
   seenAt: Date | null
   /** Whether the machine has not confirmed a stop within `confirmMs`. */
   unconfirmed: boolean

@@ -2,7 +2,7 @@
 
 import type { Transaction } from '../../database/transaction.ts'
 import { isFinal } from '../../domain/instances/states.ts'
-import { lockBalance } from '../billing/balance.ts'
+import { lockAccount } from '../billing/balance.ts'
 import { startCompute, stopMeters } from '../billing/meters.ts'
 import { refundAfter } from '../billing/refunds.ts'
 import { computeMetersSql, instanceMetersSql } from '../billing/sql.ts'
@@ -24,7 +24,7 @@ export async function updateMeters(tx: Transaction, lease: InstanceLease, findin
   // Applies even if the compute meter was stopped since then: the meter may have stopped later than the container.
   const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed
   if (runs === lease.charged && !isLost && !hasEnded) return
-  const account = await lockBalance(tx, accountId, at)
+  const account = await lockAccount(tx, accountId, at)
   if (runs) {
     await startCompute(tx, account, instanceId)
     await clearFailedStarts(tx, account)

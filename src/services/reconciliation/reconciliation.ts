@@ -24,8 +24,8 @@ export function reconciliationServices({ database, secrets }: Deps) {
     async leaseDue(limit: number, busy: readonly InstanceLease[] = []): Promise<InstanceLease[]> {
       const { ids, leasedUntil } = await leaseFairly({ limit, busy })
       if (ids.length === 0) return []
-      // The facts need a second statement. The first statement sees the rows that it locks as they are then, but
-      // everything else, such as the GPUs, as of the statement's start.
+      // A second statement: the first reads the newest version of the rows that it locks, but all other rows, such as
+      // those of `gpus`, as of its start.
       const rows = await database.rows(sql`
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
           ${holdsGpusSql},
@@ -88,9 +88,9 @@ export function reconciliationServices({ database, secrets }: Deps) {
     },
 
     /**
-     * Updates the market when an instance holds GPUs that it does not want, or lacks GPUs that it wants: the instance
-     * has ended, waits, or had no market update after its last command. Returns true if the instance's generation has
-     * changed: the lease is then released for another pass.
+     * Updates the market of the machine. Called when the instance holds GPUs that it does not want, or lacks GPUs that it
+     * wants: it has ended, it waits, or no market update followed its last command. True if its generation has changed:
+     * the lease is then released for another pass.
      */
     async catchUpMarket({ instanceId, machineId, leasedUntil, generation }: InstanceLease): Promise<boolean> {
       await transaction(database, async tx => {

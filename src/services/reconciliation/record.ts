@@ -4,7 +4,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { isFinal } from '../../domain/instances/states.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
-import { lockBalance } from '../billing/balance.ts'
+import { lockAccount } from '../billing/balance.ts'
 import { recordEvents } from '../events/events.ts'
 import { countFailedStart, hasFailedToStart } from '../instances/start-backoff.ts'
 import { changeFreeCapacity, lockMachine, updateOffers } from '../machines/market.ts'
@@ -24,6 +24,7 @@ export async function recordFinding(
   finding: Finding,
 ): Promise<SuspensionChange | undefined> {
   const machine = await lockMachine(tx, lease.machineId)
+  // After the machine's lock, which moves `tx.at`.
   const { at } = tx
   if (!finding.usesGpus) await lockWaitingInstances(tx, lease)
   if (!machine || !(await lockIfLeased(tx, lease))) return undefined
@@ -51,7 +52,7 @@ export async function recordFinding(
   const suspension = await updateSuspension(tx, lease, finding, machineAfter, at)
   await updateMeters(tx, lease, finding, at)
   if (await hasFailedToStart(tx, lease, finding)) {
-    await countFailedStart(tx, await lockBalance(tx, lease.accountId, at))
+    await countFailedStart(tx, await lockAccount(tx, lease.accountId, at))
   }
   return suspension
 }

@@ -2,7 +2,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Cause } from '../../domain/instances/destroy-reason.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
-import { lockBalance } from '../billing/balance.ts'
+import { lockAccount } from '../billing/balance.ts'
 import { stopMeters } from '../billing/meters.ts'
 import { recordEvents } from '../events/events.ts'
 import { changeFreeCapacity, updateOffers } from '../machines/market.ts'
@@ -24,5 +24,5 @@ export async function deleteVolume(
   const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
   const event = { type: 'VOLUME_DELETED' as const, accountId, before, reason }
   await recordEvents(tx, [{ ...event, ...(apiKeyId !== undefined && { apiKeyId }) }], at)
-  await stopMeters(tx, await lockBalance(tx, accountId, at), sql`m.volume_id = ${id}`)
+  await stopMeters(tx, await lockAccount(tx, accountId, at), sql`m.volume_id = ${id}`)
 }

@@ -15,7 +15,7 @@ import {
 import { requireCredit } from '../accounts/accounts.ts'
 import { authorize } from '../authorize.ts'
 import { checkAdmission } from '../billing/admission.ts'
-import { lockBalance } from '../billing/balance.ts'
+import { lockAccount } from '../billing/balance.ts'
 import { checkSpendLimits } from '../billing/limits/check.ts'
 import { openMeters } from '../billing/meters.ts'
 import type { Deps } from '../deps.ts'
@@ -61,7 +61,7 @@ export function volumeUpdateServices(deps: Deps) {
         priceVolume(machine, { sizeMb, maxPriceNanos })
         const [id] = await insertVolumes(tx, actor, machine, [{ name, sizeGb }], at)
         await updateOffers(tx, await changeFreeCapacity(tx, machine, { diskMb: -sizeMb }), at)
-        const account = await lockBalance(tx, actor.accountId, at)
+        const account = await lockAccount(tx, actor.accountId, at)
         const diskNanos = diskPricePerHour(machine.storageNanos, sizeMb)
         await checkAdmission(tx, deps.admission, account, { diskNanos, diskMb: sizeMb, volumes: 1 })
         await openMeters(tx, account, { apiKeyId: actor.apiKeyId, volumeIds: [id as bigint] })

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { transaction } from '../../../src/database/transaction.ts'
-import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { lockAccount } from '../../../src/services/billing/balance.ts'
 import { chargeMeters } from '../../../src/services/billing/meters.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
@@ -38,7 +38,7 @@ async function daily(): Promise<void> {
   const { data } = await app.graphql(key, '{ viewer { id } }')
   const accountId = Number(data.viewer.id.slice('acc_'.length))
   await transaction(gateway.database, async tx => {
-    await chargeMeters(tx, await lockBalance(tx, accountId, app.clock.now()), Prisma.sql`true`)
+    await chargeMeters(tx, await lockAccount(tx, accountId, app.clock.now()), Prisma.sql`true`)
   })
 }
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transaction } from '../../../src/database/transaction.ts'
-import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { lockAccount } from '../../../src/services/billing/balance.ts'
 import { lockTargets, performAction } from '../../../src/services/billing/due/actions.ts'
 import { newAccount, type TestAccount } from '../../support/accounts/accounts.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -75,7 +75,7 @@ describe('an instance whose GPU charges were ended by a limit', () => {
     const at = app.clock.now()
     await transaction(gateway.database, async tx => {
       const targets = await lockTargets(tx, account.id, { instanceIds: [BigInt(one.id)] })
-      await performAction(tx, await lockBalance(tx, account.id, at), 'stop', targets, at)
+      await performAction(tx, await lockAccount(tx, account.id, at), 'stop', targets, at)
     })
     await gateway.close()
     expect(await account.instance(one.id)).toMatchObject({ target_state: 'stopped' })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transaction } from '../../../src/database/transaction.ts'
 import { createBillingLoop } from '../../../src/reconciler/loops.ts'
-import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { lockAccount } from '../../../src/services/billing/balance.ts'
 import { lockTargets, performAction } from '../../../src/services/billing/due/actions.ts'
 import { dueBillingServices } from '../../../src/services/billing/due/due.ts'
 import { hourMs, newAccount, type TestAccount } from '../../support/accounts/accounts.ts'
@@ -236,7 +236,7 @@ describe('debt', () => {
     const deleteIt = () =>
       transaction(database, async tx => {
         const targets = await lockTargets(tx, account.id, chosen)
-        await performAction(tx, await lockBalance(tx, account.id, at), 'deleteVolumes', targets, at)
+        await performAction(tx, await lockAccount(tx, account.id, at), 'deleteVolumes', targets, at)
       })
     const isDeleted = async () =>
       (await app.sql(`SELECT deleted_at IS NOT NULL AS deleted FROM volumes WHERE id = ${volume}`))[0]

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { lockAccount } from '../../../src/services/billing/balance.ts'
 import { chargeMeters, endCompute } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
 import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
@@ -67,19 +67,19 @@ const later = (ms: number) => new Date(clock.now().getTime() + ms)
 const actions: Record<string, Action> = {
   'a gateway charges all running meters': (by, { actor }) =>
     transaction(by.database, async tx => {
-      await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), allMetersSql)
+      await chargeMeters(tx, await lockAccount(tx, actor.accountId, clock.now()), allMetersSql)
     }),
   'a gateway charges ended GPUs': async (by, { actor, id }) => {
     await transaction(by.database, async tx => {
       const rows = await tx.rows(Prisma.sql`SELECT FROM meter_ends WHERE account_id = ${actor.accountId}`)
       if (rows.length === 0) await endCompute(tx, [id], later(-5_000))
-      await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), allMetersSql)
+      await chargeMeters(tx, await lockAccount(tx, actor.accountId, clock.now()), allMetersSql)
     })
   },
   'credit ends': (by, { actor }) =>
     transaction(by.database, async tx => {
       // The credit ends in 3,289 hours.
-      const account = await lockBalance(tx, actor.accountId, later(4_000 * 3_600_000))
+      const account = await lockAccount(tx, actor.accountId, later(4_000 * 3_600_000))
       await chargeMeters(tx, account, allMetersSql)
     }),
   'a renter stops an instance': (by, { actor, id }) =>
@@ -90,7 +90,7 @@ const actions: Record<string, Action> = {
     by.operations.accounts.grantCredit(email, { amountNanos: 5n, idempotencyKey: 'once' }),
   'a gateway refunds a charge': (by, { actor, id }) =>
     transaction(by.database, async tx => {
-      const account = await lockBalance(tx, actor.accountId, clock.now())
+      const account = await lockAccount(tx, actor.accountId, clock.now())
       await chargeMeters(tx, account, allMetersSql)
       const given = await tx.rows(Prisma.sql`
         SELECT FROM ledger_entries WHERE account_id = ${actor.accountId} AND kind = 'refund'`)

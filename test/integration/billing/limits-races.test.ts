@@ -5,7 +5,7 @@ import { transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { SpendWindow } from '../../../src/domain/billing/spend-limit.ts'
 import { DomainError } from '../../../src/domain/errors.ts'
-import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { lockAccount } from '../../../src/services/billing/balance.ts'
 import { performDueBilling } from '../../support/billing/due.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -218,7 +218,7 @@ describe('a limit that stops instances', () => {
       ...{ apiKeyId: null, window: 'hour', amountNanos: 1n, action: 'stop_running' },
     })
     // The gateway dies here: the limit is recorded as reached, and nothing is stopped.
-    await transaction(first.database, tx => lockBalance(tx, owner.accountId, clock.now()))
+    await transaction(first.database, tx => lockAccount(tx, owner.accountId, clock.now()))
     const target = async () => (await first.sql('SELECT target_state FROM instances WHERE id = $1', [id]))[0]
     expect(await target()).toEqual({ target_state: 'running' })
     await performDueBilling({ database: gateways[1].database }, owner.accountId)

@@ -5,7 +5,7 @@ import { openDatabase } from '../../../src/database/client.ts'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import { calculateCharge } from '../../../src/domain/billing/balance.ts'
-import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { lockAccount } from '../../../src/services/billing/balance.ts'
 import { chargeMeters } from '../../../src/services/billing/meters.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { creditSql } from '../../support/billing/credit-sql.ts'
@@ -49,7 +49,7 @@ async function post(): Promise<void> {
   const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {}, now: app.clock.now })
   const at = app.clock.now()
   await transaction(database, async tx => {
-    await chargeMeters(tx, await lockBalance(tx, accountId, at), Prisma.sql`true`)
+    await chargeMeters(tx, await lockAccount(tx, accountId, at), Prisma.sql`true`)
   }).finally(() => database.close())
 }
 

@@ -5,7 +5,7 @@ import { Prisma } from '../../../src/database/generated/client.ts'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { creditStatusOf } from '../../../src/domain/billing/balance.ts'
-import { type AccountBalance, lockBalance, readBalance } from '../../../src/services/billing/balance.ts'
+import { type AccountBalance, lockAccount, readBalance } from '../../../src/services/billing/balance.ts'
 import { chargeMeters, startCompute, stopMeters } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
 import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
@@ -100,7 +100,7 @@ async function withLockedAccount(
   at = clock.now(),
 ) {
   await transaction(gateway.database, async tx => {
-    await work(tx, await lockBalance(tx, actor.accountId, at))
+    await work(tx, await lockAccount(tx, actor.accountId, at))
   })
 }
 const postAll = (at?: Date) => withLockedAccount((tx, account) => chargeMeters(tx, account, Prisma.sql`true`), at)

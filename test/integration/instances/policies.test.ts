@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { transaction } from '../../../src/database/transaction.ts'
-import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { lockAccount } from '../../../src/services/billing/balance.ts'
 import { chargeMeters } from '../../../src/services/billing/meters.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { openGateway } from '../../support/gateways.ts'
@@ -44,7 +44,7 @@ async function chargeAll(): Promise<void> {
   const accounts = await app.sql('SELECT DISTINCT account_id AS id FROM meters')
   for (const { id } of accounts as { id: number }[]) {
     await transaction(gateway.database, async tx => {
-      await chargeMeters(tx, await lockBalance(tx, id, app.clock.now()), Prisma.sql`true`)
+      await chargeMeters(tx, await lockAccount(tx, id, app.clock.now()), Prisma.sql`true`)
     })
   }
   await gateway.close()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { type AccountBalance, lockBalance } from '../../../src/services/billing/balance.ts'
+import { type AccountBalance, lockAccount } from '../../../src/services/billing/balance.ts'
 import { changeRate, chargeMeters, endCompute, startCompute, stopMeters } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
 import { computeMetersSql, instanceMetersSql } from '../../../src/services/billing/sql.ts'
@@ -166,7 +166,7 @@ async function run(renter: Renter, { does, which, waits, rateNanos }: Command): 
   }
   await gateway.sql('UPDATE instances SET compute_nanos = $1 WHERE id = $2', [String(rateNanos), String(id)])
   const at = await transaction(gateway.database, async tx => {
-    const account = await lockBalance(tx, renter.actor.accountId, requestedAt)
+    const account = await lockAccount(tx, renter.actor.accountId, requestedAt)
     await applyToDatabase[does](tx, account, id, rateNanos)
     return account.at.getTime()
   })
@@ -227,7 +227,7 @@ it(
           expect(accruedNanos).toBe(groups.reduce((total, group) => total + group.costNanos, 0n))
         }
         await transaction(gateway.database, async tx => {
-          await chargeMeters(tx, await lockBalance(tx, actor.accountId, new Date(at)), sql`true`)
+          await chargeMeters(tx, await lockAccount(tx, actor.accountId, new Date(at)), sql`true`)
         })
         const [posted] = await gateway.sql(
           "SELECT coalesce(-sum(amount_nanos), 0)::bigint AS sum FROM ledger_entries WHERE account_id = $1 AND kind <> 'top_up'",

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { transaction } from '../../../src/database/transaction.ts'
-import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { lockAccount } from '../../../src/services/billing/balance.ts'
 import { chargeMeters } from '../../../src/services/billing/meters.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
@@ -69,7 +69,7 @@ async function perform(id: number, accountId: number, command: Command): Promise
       break
     case 'charge':
       await transaction(gateway.database, async tx => {
-        await chargeMeters(tx, await lockBalance(tx, accountId, app.clock.now()), Prisma.sql`true`)
+        await chargeMeters(tx, await lockAccount(tx, accountId, app.clock.now()), Prisma.sql`true`)
       })
       break
     case 'start':

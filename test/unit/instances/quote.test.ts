@@ -10,7 +10,7 @@ const offer = {
   ...{ firstGpu: 0, numGpus: 1 },
 }
 const facts: RentFacts = {
-  ...{ template: undefined, secretVariables: [], sshKeyCount: 1, volumes: [], availableNanos: 1n },
+  ...{ template: undefined, secretVariables: [], sshKeyCount: 1, volumes: [], creditNanos: 1n },
   target: { offer, machine: aListedMachine() },
   hasProxy: true,
 }

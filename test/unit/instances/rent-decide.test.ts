@@ -58,7 +58,7 @@ describe('a renter without an SSH key', () => {
     secretVariables: [],
     sshKeyCount: 0,
     volumes: [],
-    availableNanos: 1n,
+    creditNanos: 1n,
     target: undefined,
     hasProxy: true,
   }
@@ -85,7 +85,7 @@ describe('a renter without an SSH key', () => {
 
 describe('a rental without an SSH proxy', () => {
   const facts: RentFacts = {
-    ...{ template: undefined, secretVariables: [], sshKeyCount: 1, volumes: [], availableNanos: 1n },
+    ...{ template: undefined, secretVariables: [], sshKeyCount: 1, volumes: [], creditNanos: 1n },
     ...{ target: undefined, hasProxy: false },
   }
   const decided = (launch: Partial<LaunchInput>) => {

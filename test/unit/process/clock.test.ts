@@ -32,11 +32,11 @@ describe('the clock of the database', () => {
     expect([msSinceRead(clock.now()), msSinceRead(clock.latest())]).toEqual([1_000, 1_401])
   })
 
-  it('ignores, for its estimates, a reading that waited for a lock', () => {
+  it('ignores, for its estimates, the time of a lock', () => {
     const clock = createClock()
     clock.recordReading(readAt, performance.now())
     const later = new Date(readAt.getTime() + 2_000)
-    expect(clock.recordReading(later)).toEqual(later)
+    expect(clock.timeOfLock(later)).toEqual(later)
     expect([msSinceRead(clock.now()), msSinceRead(clock.latest())]).toEqual([0, 1])
   })
 

@@ -41,7 +41,7 @@ export type RentFacts = {
   sshKeyCount: number
   /** The requested volumes that belong to the account. */
   volumes: VolumeFacts[]
-  availableNanos: bigint
+  creditNanos: bigint
   /** The offer and its machine; undefined when the offer is not on the market. */
   target: { offer: TargetOffer; machine: Machine } | undefined
   /** Whether the operator runs an SSH proxy. */
@@ -75,8 +75,8 @@ export function decideRent(input: RentInput, facts: RentFacts, at: Date): RentDe
       ...machineIssues(openTarget?.machine, launch, ports),
       ...volumeIssues,
     ]),
-    // Before the volume blockers: a repeated request finds its volume attached to the instance that the first request
-    // rented. The caller must learn that the offer is gone because of this instance.
+    // Before the volume blockers. When a request is repeated, the instance of the first one already has the volume.
+    // `OFFER_UNAVAILABLE` names that instance; `VOLUME_UNAVAILABLE` would hide it.
     ...(openTarget ? [] : [offerUnavailable(input)]),
     ...volumeErrors.filter(({ code }) => code !== 'INVALID_INPUT'),
     ...creditBlockers(facts),
@@ -139,8 +139,8 @@ export function offerUnavailable({ offerId }: RentInput): DomainError<'OFFER_UNA
   return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`, details)
 }
 
-function creditBlockers({ availableNanos }: RentFacts): DomainError[] {
-  const error = creditError(availableNanos)
+function creditBlockers({ creditNanos }: RentFacts): DomainError[] {
+  const error = creditError(creditNanos)
   return error ? [error] : []
 }
 

@@ -13,7 +13,7 @@ import {
 import { recordEvents } from '../../events/events.ts'
 import { type MarketDeps, updateMarkets } from '../../instances/apply-plans.ts'
 import { leaseEndSql } from '../../reconciliation/leases.ts'
-import { type AccountBalance, lockBalance, readBalance } from '../balance.ts'
+import { type AccountBalance, lockAccount, readBalance } from '../balance.ts'
 import { findNextLimitCheck } from '../limits/usage.ts'
 import { chooseTargets, lockTargets, performAction } from './actions.ts'
 import { loadAccountFacts } from './facts.ts'
@@ -64,7 +64,7 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
       const machines = await transaction(database, async tx => {
         const targets = await lockTargets(tx, accountId, chosen)
         const { at } = tx
-        const account = await lockBalance(tx, accountId, at)
+        const account = await lockAccount(tx, accountId, at)
         if (!(await hasLease(tx, { accountId, leasedUntil }))) return []
         // Notices precede charges, since the end of credit is calculated from meters that are not charged yet.
         const facts = await recordNotices(tx, account, at)

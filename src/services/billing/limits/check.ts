@@ -1,5 +1,5 @@
-// Refuses requests that would exceed a spend limit. The check runs last in a transaction: earlier transactions have
-// committed or rolled back by then.
+// Refuses requests that would exceed a spend limit. The transaction must have locked the account: transactions that had
+// the lock before have ended, so the check counts their rates. Quotes and dry runs only predict, without a lock.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -7,7 +7,7 @@ import type { Actor } from '../../../domain/actor.ts'
 import { type KeyRate, limitErrors, sumCountedRates } from '../../../domain/billing/limits.ts'
 import { DomainError } from '../../../domain/errors.ts'
 import type { ItemPlan } from '../../../domain/instances/command.ts'
-import { type AccountBalance, lockBalance, readBalance } from '../balance.ts'
+import { type AccountBalance, lockAccount, readBalance } from '../balance.ts'
 import { loadComputeRates } from '../spending.ts'
 import { readLimitsWithUsage } from './usage.ts'
 
@@ -46,7 +46,7 @@ export async function checkStartLimits(
   const started = steps.filter(step => step.outcome === 'applied' && step.targetState === 'running')
   if (started.length === 0) return
   const ids = started.map(({ id }) => id)
-  const account = await (dryRun ? readBalance : lockBalance)(tx, actor.accountId, at)
+  const account = await (dryRun ? readBalance : lockAccount)(tx, actor.accountId, at)
   await checkOwnInstances(tx, account, actor, ids)
   if (!dryRun) return await checkSpendLimits(tx, account, await loadComputeRates(tx, ids))
   const [error] = await findLimitErrors(tx, account, await loadComputeRates(tx, ids))

@@ -7,7 +7,7 @@ import { DomainError, notFound } from '../../../domain/errors.ts'
 import { authorize } from '../../authorize.ts'
 import type { DataDeps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { lockBalance, readBalance } from '../balance.ts'
+import { lockAccount, readBalance } from '../balance.ts'
 import { findLimits, readLimitsWithUsage } from './usage.ts'
 
 const { sql } = Prisma
@@ -56,8 +56,8 @@ export function limitServices({ database }: DataDeps) {
 /** Returns the id of the limit. */
 async function setInTransaction(tx: Transaction, actor: Actor, input: SpendLimitInput): Promise<number> {
   const { window, amountNanos, action } = input
-  // lockBalance records a limit that was already reached before this change.
-  const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
+  // `lockAccount` records a limit that was already reached before this change.
+  const { accountId, at } = await lockAccount(tx, actor.accountId, tx.at)
   await checkKeyHasNoLimit(tx, actor)
   const apiKeyId = input.apiKeyId === null ? null : await findKeyId(tx, accountId, input.apiKeyId)
   if (apiKeyId === actor.apiKeyId)
@@ -81,8 +81,8 @@ async function setInTransaction(tx: Transaction, actor: Actor, input: SpendLimit
 }
 
 async function deleteInTransaction(tx: Transaction, actor: Actor, id: bigint): Promise<void> {
-  // lockBalance records a limit that was already reached before it is deleted.
-  const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
+  // `lockAccount` records a limit that was already reached before it is deleted.
+  const { accountId, at } = await lockAccount(tx, actor.accountId, tx.at)
   await checkKeyHasNoLimit(tx, actor)
   const limit = (await findLimits(tx, accountId)).find(one => BigInt(one.id) === id)
   if (!limit) throw notFound('SpendLimit', id)

@@ -3,7 +3,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { nextPolicyAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
-import { lockBalance } from '../../billing/balance.ts'
+import { lockAccount } from '../../billing/balance.ts'
 import { leaseEndSql } from '../../reconciliation/leases.ts'
 import { hasPolicySql, lockInstances, type MarketDeps, updateMarkets } from '../apply-plans.ts'
 import { loadPolicyFacts, scheduleNextAction } from './facts.ts'
@@ -51,7 +51,7 @@ async function performInTransaction(
     UPDATE instances SET policy_leased_until = NULL WHERE id = ${instanceId} AND policy_leased_until = ${leasedUntil}
     RETURNING ${hasPolicySql}`)
   if (!locked || !held) return []
-  const account = held[0] === true ? await lockBalance(tx, locked.accountId, at) : undefined
+  const account = held[0] === true ? await lockAccount(tx, locked.accountId, at) : undefined
   // Runs before the action charges anything: the action may be late, and the meters must end when it was due.
   if (account) await scheduleNextAction(tx, account, instanceId, at)
   const facts = async () => (await loadPolicyFacts(tx, [instanceId])).get(instanceId) as PolicyFacts

@@ -11,7 +11,7 @@ import {
 } from '../../../domain/instances/policy/change.ts'
 import { destroyDueMessage, isDestroyDue, nextPolicyAction } from '../../../domain/instances/policy/policy.ts'
 import { authorize } from '../../authorize.ts'
-import { lockBalance } from '../../billing/balance.ts'
+import { lockAccount } from '../../billing/balance.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { lockInstances, updateMarkets } from '../apply-plans.ts'
@@ -48,7 +48,7 @@ async function performDueStops(tx: Transaction, { accountId }: Actor, id: bigint
   for (;;) {
     const [locked] = await lockInstances(tx, [id], accountId)
     if (!locked || locked.subject.destroyedAt) return machines
-    const account = await lockBalance(tx, accountId, at)
+    const account = await lockAccount(tx, accountId, at)
     // The meters must end at the instant at which the action was due.
     await scheduleNextAction(tx, account, id, at)
     const facts = (await loadPolicyFacts(tx, [id])).get(id)
@@ -68,7 +68,7 @@ async function setPolicyInTransaction(
   const { accountId, apiKeyId } = actor
   const [locked] = await lockInstances(tx, [id], accountId)
   if (!locked || locked.subject.destroyedAt) throw notFound('Instance', id)
-  const account = await lockBalance(tx, accountId, at)
+  const account = await lockAccount(tx, accountId, at)
   const before = (await loadPolicyFacts(tx, [id])).get(id)
   if (!before) throw notFound('Instance', id)
   if (isDestroyDue(before, at)) {

@@ -55,9 +55,9 @@ export function bestOfferServices(deps: Deps) {
     offerId: bigint,
     failedAttempts: Attempt[],
   ): Promise<{ result: StoredBestOffer; replayed: boolean } | { code: Attempt['code'] }> {
-    const { idempotencyKey: renterKey } = request
+    const { idempotencyKey } = request
     const renting = runIdempotent(deps, actor, request, async (tx): Promise<StoredBestOffer> => {
-      const rented = await rentInTransaction(tx, deps, actor, { input: attemptInput(input, offerId), renterKey })
+      const rented = await rentInTransaction(tx, deps, actor, { input: attemptInput(input, offerId), idempotencyKey })
       const attempts = [...failedAttempts, { offerId, code: null }].map(tried => ({
         ...tried,
         offerId: String(tried.offerId),

@@ -46,7 +46,7 @@ async function loadRenter(tx: Transaction, { accountId }: Actor) {
   const balance = await readBalance(tx, accountId, tx.at)
   const [row] = await tx.rows(sql`
     SELECT count(*)::int FROM ssh_keys k WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL`)
-  return { balance, availableNanos: creditStatusOf(balance).creditNanos, sshKeyCount: row?.[0] as number }
+  return { balance, creditNanos: creditStatusOf(balance).creditNanos, sshKeyCount: row?.[0] as number }
 }
 
 async function loadTarget(tx: Transaction, offerId: bigint, lock: boolean): Promise<RentFacts['target']> {

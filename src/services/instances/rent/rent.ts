@@ -16,7 +16,7 @@ import { instanceApiKey } from '../../accounts/api-keys/identity.ts'
 import { attachAllSshKeys } from '../../accounts/ssh-keys/ssh-keys.ts'
 import { authorize } from '../../authorize.ts'
 import { addAdmissionErrors, checkAdmission } from '../../billing/admission.ts'
-import { lockBalance } from '../../billing/balance.ts'
+import { lockAccount } from '../../billing/balance.ts'
 import { checkSpendLimits } from '../../billing/limits/check.ts'
 import { openMeters } from '../../billing/meters.ts'
 import type { Deps } from '../../deps.ts'
@@ -41,20 +41,20 @@ export function rentServices(deps: Deps) {
   return {
     /**
      * Rents an offer in one transaction: either the instance exists and the offer is withdrawn, or nothing changes.
-     * `renterKey` is the idempotency key that the renter sent. The instance stores it, so that the renter can find the
-     * instance by the key. With a `batch`, the key belongs to the whole batch, and each item runs under an `itemKey`.
+     * `idempotencyKey` is the one that the renter sent. The instance stores it, so that the renter can find the instance
+     * by it. With a `batch`, that key belongs to the whole batch, and each item runs under an `itemKey`.
      */
-    async rent(actor: Actor, input: RentInput, renterKey?: string, batch?: IdempotentRequest): Promise<Rental> {
+    async rent(actor: Actor, input: RentInput, idempotencyKey?: string, batch?: IdempotentRequest): Promise<Rental> {
       authorize(actor, 'instances.rent', { offerId: Number(input.offerId) })
-      const requestKey = batch ? itemKey(deps, batch, String(input.offerId)) : renterKey
+      const reservedKey = batch ? itemKey(deps, batch, String(input.offerId)) : idempotencyKey
       const request = {
         operation: 'instances.rent',
         input: canonicalRequest(input),
-        idempotencyKey: requestKey,
+        idempotencyKey: reservedKey,
       } as const
       const renting = runIdempotent(deps, actor, request, async tx => {
         if (batch) await reserveBatchKey(tx, deps, actor, batch)
-        return await rentInTransaction(tx, deps, actor, { input, renterKey })
+        return await rentInTransaction(tx, deps, actor, { input, idempotencyKey })
       })
       const { result, replayed } = await renting.catch(async (error: unknown) => {
         throw error instanceof OfferNotRentedError
@@ -87,9 +87,10 @@ export async function rentInTransaction(
   tx: Transaction,
   deps: Deps,
   actor: Actor,
-  { input, renterKey }: { input: RentInput; renterKey: IdempotentRequest['idempotencyKey'] },
+  { input, idempotencyKey = null }: { input: RentInput; idempotencyKey: IdempotentRequest['idempotencyKey'] },
 ): Promise<StoredRental> {
   const facts = await loadRentFacts(tx, deps, actor, input, { lock: true })
+  // After the machine's lock, which moves `tx.at`.
   const { at } = tx
   const decision = decideRent(input, facts, at)
   await throwFirstBlocker(tx, deps, facts, decision)
@@ -98,18 +99,19 @@ export async function rentInTransaction(
   const { target, template } = facts
   if (!launch || !target || computeNanos === undefined)
     throw new Error('No blocker was found, but the launch or the offer is missing.')
-  const decided = { input, template, launch, ports, ...target, computeNanos, idempotencyKey: renterKey ?? null }
+  const decided = { input, template, launch, ports, ...target, computeNanos, idempotencyKey }
   const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, decided, at)
   const granted = await updateMarket(tx, machineAfter, at)
-  // The market may have granted the GPUs to another instance: to a higher bid, or to a start whose command has
-  // committed and whose market update has not.
+  // The market may have granted the GPUs to another instance: to a higher bid, or to an older one that was just started.
+  // `runCommand` commits the start first, and updates the market in a second transaction.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
   if (waits && input.cancelUnavailable) throw new OfferNotRentedError(launch.diskMb)
   // Runs after `updateMarket`, since instances are locked before SSH keys: deleting an SSH key keeps that order, too.
   const attachedKeyCount = hasSshAccess(launch) ? await attachAllSshKeys(tx, actor.accountId, instanceId) : 0
   // The keys were counted before the machine was locked, and may have been deleted since.
   if (launch.vm && attachedKeyCount === 0) throw sshKeyRequired()
-  const account = await lockBalance(tx, actor.accountId, at)
+  // Also ends what the credit or a limit no longer covers.
+  const account = await lockAccount(tx, actor.accountId, at)
   await checkAdmission(tx, deps.admission, account, rentalHoldings(target.machine, launch, computeNanos))
   await openMeters(tx, account, { apiKeyId: actor.apiKeyId, instanceIds: [instanceId], volumeIds })
   if (input.policy) await scheduleNextAction(tx, account, instanceId, at)

@@ -80,8 +80,8 @@ async function insertInstance(
     ...lifetime,
     ...policy,
     ...state,
-    // The instance costs nothing yet. `rentInTransaction` computes the next policy action again once the meters are
-    // open.
+    // The instance costs nothing yet. If there is a policy, `rentInTransaction` computes the next action again once the
+    // meters are open.
     policyDueAt: nextPolicyAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,

@@ -79,7 +79,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
         return rows
       },
     }
-    return rentInTransaction(between, deps, actor, { input: inputFor(offer), renterKey: null })
+    return rentInTransaction(between, deps, actor, { input: inputFor(offer), idempotencyKey: null })
   })
 }
 
