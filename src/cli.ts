@@ -37,7 +37,7 @@ try {
 async function main(args: string[]): Promise<void> {
   const { lock, run } = findCommand(args)
   const { databaseUrl, dataDir } = parseConfig(process.env)
-  // An operator of several databases may have the settings of another one in force.
+  // The settings in force may name a database other than the one that the operator means.
   process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
   const server = await openServer(databaseUrl, { dataDir, role: 'command', onLost })

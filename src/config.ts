@@ -18,7 +18,7 @@ type Config = {
   graphiql: boolean
   metrics: boolean
   logLevel: string
-  /** Undefined: the gateway uses the secret in the data folder. */
+  /** If undefined, the gateway uses the secret in the data folder. */
   secret: string | undefined
   simulatedDelay: number
   eventRetentionDays: number
@@ -150,7 +150,7 @@ function readSettings(env: Record<string, string | undefined>): Settings {
 
 /**
  * An API key works in one database, and a data folder may serve several. The name leaves out the URL's user and
- * password: they do not make it another database.
+ * password, which do not distinguish databases.
  */
 function demoKeyFileName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'demo-key'

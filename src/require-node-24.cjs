@@ -1,4 +1,4 @@
-// Loaded before the program, and in words that any Node can read: Berth is TypeScript, which older ones cannot run.
+// Loaded before the program, and written for any version of Node: Berth is TypeScript, which older versions cannot run.
 const major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
   process.stderr.write(

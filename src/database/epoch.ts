@@ -37,7 +37,7 @@ export async function checkEpoch(client: pg.ClientBase): Promise<boolean> {
 async function raiseEpoch(client: pg.ClientBase, { name }: { name: string }): Promise<boolean> {
   await client.query('BEGIN')
   try {
-    // Moving foreign events may take long. New connections wait for the lock: no event may be read before the move.
+    // Moving foreign events may take minutes. New connections wait for the lock: no event may be read before the move.
     await client.query('SET LOCAL statement_timeout = 0')
     const { rows } = await client.query('SELECT cluster FROM outbox FOR UPDATE')
     const known: string = rows[0].cluster
@@ -77,5 +77,5 @@ async function moveForeignEvents(client: pg.ClientBase): Promise<boolean> {
   return true
 }
 
-/** The pool's connections give up on other queries within seconds. */
+/** Timeout of the UPDATE that moves all events, which may take minutes. Other queries time out within seconds. */
 const moveTimeoutMs = 600_000

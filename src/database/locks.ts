@@ -15,7 +15,7 @@ export const locks = {
 } as const
 
 /**
- * Runs the work while no other process on the database holds the lock; others wait. Fails as soon as the connection
+ * Runs the work while this process holds the lock. Other processes on the database wait. Fails as soon as the connection
  * that holds the lock is lost: the work may continue then, but its result is not used.
  */
 export async function withLock<T>(url: string, lock: number, work: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { Prisma } from './generated/client.ts'
 
 /**
  * Runs a statement and returns each row as an array of values, in the order of the selected columns. Arrays are the
- * cheapest form. Callers write the type of a value with `as`. The type is right because the SELECT or RETURNING beside
+ * cheapest form. Callers write the type of a value with `as`. The type is right because the SELECT or RETURNING next to
  * it names the column, whose type the migrations fix:
  * - text and numeric: string
  * - int4 and float8: number

@@ -15,7 +15,7 @@ type WebhookSenderOptions = {
   timeoutMs?: number
 }
 
-/** From the host lookup to the response. Must be shorter than a lease. */
+/** Time limit from the host lookup to the response. Must be shorter than a lease. */
 const defaultTimeoutMs = 10_000
 /** Bytes of the response body to read, for servers that want to finish it. */
 const maxAnswerBytes = 1_024

@@ -18,7 +18,7 @@ const encoders = {
 const brotli = promisify(brotliCompress)
 const zip = promisify<Uint8Array, Uint8Array>(gzip)
 
-/** Bytes handed to the network at once. A client that does not read holds no copy of the whole file. */
+/** Bytes handed to the network at once: no copy of the whole file is held for a client that does not read. */
 const sliceBytes = 65_536
 
 export function createAsset(bytes: Uint8Array, type: string): Asset {

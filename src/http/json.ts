@@ -1,6 +1,6 @@
 /**
  * A JSON response. The content type has no charset: old clients compare the whole value. Caches must not store it: with
- * the key in the URL, a shared cache would serve it to others.
+ * the key in the URL, a shared cache would serve it to other clients.
  */
 export function jsonResponse(status: number, body: unknown, headers: Record<string, string> = {}): Response {
   const defaultHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store' }

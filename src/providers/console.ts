@@ -3,7 +3,7 @@ import type { CommandOutput } from '../domain/instances/containers.ts'
 import { ContainerNotRunning, type Provider } from './provider.ts'
 
 /**
- * Access to the logs and the shell of containers. Logs failures for the operator; callers learn only that it failed.
+ * Access to the logs and the shell of containers. Logs failures for the operator; callers learn only that a call failed.
  */
 export function createConsole(provider: Pick<Provider, 'logs' | 'exec'>, log: Logger) {
   const logFailure = (instanceId: bigint, err: unknown): never => {

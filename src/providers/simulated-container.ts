@@ -50,7 +50,7 @@ export function makeContainer(
     env: env.map(({ name, value, secret }) => ({ name, value: secret ? null : value })),
   }
   const pull = pullEntries(image, script.fails === 'pull', now.getTime(), preparedAt.getTime())
-  // Above all numbers of earlier containers of the instance, because none prints 1,000 lines a millisecond.
+  // Higher than all numbers of the instance's earlier containers: no container prints 1,000 lines per millisecond.
   const log = appendEntries([], now.getTime(), pull, now.getTime() * 1_000)
   return { machineId, preparedAt, upAt: null, downAt: null, exitCode: null, endsAt: null, sshKeys, made, log }
 }

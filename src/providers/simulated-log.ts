@@ -35,7 +35,7 @@ export function appendEntries(log: LogEntry[], now: number, entries: NewLogEntry
   return [...past, ...added].slice(-maxEntries)
 }
 
-/** Reads the lines that are printed by `now`. */
+/** Reads the lines that were printed at `now` or earlier. */
 export function readLines(log: LogEntry[], now: number, { after, tail }: LogRange): LogLine[] {
   const lines = log.flatMap(entry => linesOf(entry, now))
   if (after === undefined) return tail === 0 ? [] : lines.slice(-Math.min(tail ?? maxLogLines, maxLogLines))

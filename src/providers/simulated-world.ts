@@ -69,7 +69,7 @@ function valuesOf({ machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKe
   return [machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, JSON.stringify(made), JSON.stringify(log)]
 }
 
-/** For containers that were stored before these facts were. */
+/** For containers that were stored when these facts were not stored yet. */
 const unknownMadeFrom: MadeFrom = {
   ...{ script: scriptOf(''), image: '', mode: 'sshProxy', args: [], hostname: '', gpus: [], diskMb: 0 },
   ...{ env: [], onStart: null },

@@ -61,7 +61,10 @@ export function isContainerExpected({ hasRun, restart }: InstanceState): boolean
   return hasRun && restart !== 'anew'
 }
 
-/** Whether a container that exited counts as stopped and may start again: it was to stop, or its start was refused. */
+/**
+ * Whether a container that exited counts as stopped and may start again: its instance was stopping, stopped or waiting for
+ * GPUs, or its start was refused.
+ */
 export function canStartAfterExit({ status, refused }: InstanceState): boolean {
   return ['stopped', 'stopping', 'scheduling'].includes(status) || (status === 'loading' && refused)
 }

@@ -25,7 +25,7 @@ export type LoopOptions<Item> = {
   work(item: Item): Promise<void>
   /** The safety net: the loop finds due work within this time without a wake-up. */
   pollMs?: number
-  /** Most items in work at once. */
+  /** Maximum number of items in work at once. */
   concurrency?: number
   log: Logger
 }

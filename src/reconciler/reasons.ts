@@ -12,7 +12,8 @@ const stopMessages: Record<Exclude<TargetReason, 'DEBT' | 'RENTAL_ENDED'>, strin
 }
 
 /**
- * Why an instance must be stopped. An instance that was rented as stopped has no target reason, so it is the renter's.
+ * Why an instance must be stopped. An instance that was rented as stopped has no target reason: the renter wanted it
+ * stopped.
  */
 export function stopReasonOf(targetReason: string | null): Reason {
   const code = isStop(targetReason) ? targetReason : 'USER_REQUEST'
@@ -27,7 +28,7 @@ export const outbid: Reason = {
   code: 'OUTBID',
   message: 'A higher bid or an on-demand rental took the GPUs. The instance resumes when they are free.',
 }
-/** The market has granted the GPUs or will. A container that still runs on them must end first. */
+/** The market has granted the GPUs or will grant them. A container that still runs on them must end first. */
 export const waitingForGpus: Reason = {
   code: 'WAITING_FOR_GPUS',
   message: 'The GPUs are in use. The instance starts when they are free.',

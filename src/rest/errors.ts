@@ -21,7 +21,7 @@ export function failureResponse(
 export class RestFailure extends Error {
   readonly status: number
   readonly error: string
-  /** Fields of the body beside `success`, `error` and `msg`. */
+  /** Fields of the body besides `success`, `error` and `msg`. */
   readonly extraFields: object
 
   constructor(status: number, error: string, msg: string, more: object = {}) {
@@ -54,7 +54,7 @@ export function errorResponse(error: unknown): Response | undefined {
   }
   const known = restErrors[code]
   const status = code === 'OFFER_UNAVAILABLE' && details.cancelUnavailable ? 410 : known.status
-  // Old clients read `detail`; others wait for Retry-After.
+  // Old clients read `detail`; other clients wait for Retry-After.
   if (status === 429)
     return jsonResponse(429, { success: false, error: known.error, msg: message, detail: message }, retryAfterHeaders)
   if (status === 503) return failureResponse(status, known.error, message, retryAfterHeaders)

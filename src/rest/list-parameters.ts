@@ -6,7 +6,7 @@ import { isTooDeep } from '../domain/nesting.ts'
 import { parseNumber, quoteValue } from '../domain/offers/filter.ts'
 import { isAbsent, parseJson } from './json-values.ts'
 
-/** More columns than any list has. */
+/** Limit on the selected columns: more than any list has. */
 export const maxColumns = 100
 /** Every row repeats the unknown names, so they must be few and short. */
 export const maxUnknownColumns = 10
@@ -67,7 +67,7 @@ export type LimitRules = {
   /** The limit when the client gives none. */
   fallback: number
   maximum: number
-  /** The limit when the client gives 0 or less. Undefined refuses that. */
+  /** The limit when the client gives 0 or less. If undefined, such a limit is refused. */
   belowOne?: number
 }
 

@@ -22,7 +22,7 @@ export function notImplementedRoute({ instead, ...facts }: NotImplementedDescrip
   })
 }
 
-/** The same for a path with an instance, which must exist. */
+/** Like `notImplementedRoute`, for a path with an instance, which must exist. */
 export function notImplementedInstanceRoute({
   instead,
   ...facts

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { text } from './values.ts'
 
-/** The result of most changes. Some clients take an object with more fields for a failure. */
+/** The result of most changes. Some clients mistake an object with more fields for a failure. */
 export const okResult = z
   .object({ success: z.literal(true).describe('Always true.') })
   .meta({ id: 'OkResult', description: 'The request succeeded.' })

@@ -52,7 +52,7 @@ type RouteDescription<Params, Query, Body, Result> = {
    * 409, never a status that clients retry.
    */
   notIdempotent?: boolean
-  /** Whether the route needs no key if the operator sets PUBLIC_SEARCH. Only for what `anonymousActor` may do. */
+  /** Whether the route needs no key if the operator sets PUBLIC_SEARCH. Only for operations that `anonymousActor` may do. */
   publicSearch?: boolean
   /** Whether `answer` returns the same to every caller while the process lives. It is then called once. */
   isFixed?: boolean

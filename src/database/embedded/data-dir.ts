@@ -3,7 +3,8 @@ import { dirname } from 'node:path'
 import { toError } from '../failure-codes.ts'
 
 /**
- * For root, the mode lets the database's user pass through, whatever the umask is. Existing folders keep their mode.
+ * Creates the data folder. For root, its mode lets the database's user pass through, whatever the umask is. Existing
+ * folders keep their mode.
  */
 export async function makeDataDir(dataDir: string): Promise<void> {
   try {
@@ -24,7 +25,7 @@ function dataDirError(dataDir: string, { message }: Error): Error {
   return new Error(`The data folder ${dataDir} cannot be used: ${message}. Set BERTH_DATA_DIR to another folder.`)
 }
 
-/** Level by level: in a folder that cannot hold others, such as /proc, Node's own recursion never ends. */
+/** Creates folders level by level: in one that cannot hold others, such as /proc, Node's own recursion never ends. */
 async function makeFolder(folder: string, mode: number): Promise<void> {
   if (await isFolder(folder)) return
   if (dirname(folder) !== folder) await makeFolder(dirname(folder), mode)

@@ -43,7 +43,10 @@ export async function openEmbedded({ dataDir, role, onLost }: EmbeddedOptions): 
   }
 }
 
-/** A server that runs or was killed may recover without help. A server that ends at each start will not. */
+/**
+ * How long connecting is retried. A server that runs or was killed may recover without help; a server that ends at each
+ * start will not.
+ */
 const retryLimitMs = { changing: 30_000, ending: 2_000 }
 
 /**

@@ -40,7 +40,7 @@ const terminalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
  * Runs one of the programs to its end. If it fails, its output becomes the error's message. It has a process group of
- * its own, so a signal to the terminal cannot stop it half-way.
+ * its own, so a signal to the terminal cannot stop it halfway.
  */
 export async function runProgram(program: string, args: string[], { uid, gid }: RunAs): Promise<void> {
   const env = { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' }
@@ -54,7 +54,7 @@ export async function runProgram(program: string, args: string[], { uid, gid }: 
     return { code, signal, output: (await printed).join('\n').trim() }
   }
   const first = await attempt()
-  // The signal came before the program left our process group. It had done nothing yet.
+  // The signal came before the program left our process group. The program had done nothing yet.
   const { code, signal, output } = terminalSignals.includes(first.signal) ? await attempt() : first
   if (code !== 0) throw new Error(`${program} failed: ${output || (signal ?? code)}`)
 }

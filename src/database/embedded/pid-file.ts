@@ -12,7 +12,7 @@ type PidFileProcess = {
   isServer: boolean
   /** Empty if unknown: for a process that is ending, and for a kernel thread. */
   command: string
-  /** The process has ended, but its parent has not reaped it yet. PostgreSQL still takes it for alive. */
+  /** The process has ended, but its parent has not reaped it yet. PostgreSQL still considers it alive. */
   isZombie: boolean
 }
 

@@ -16,7 +16,7 @@ const account = z
     has_billing: boolean('Whether the account can pay; always true, since it pays from its credit.'),
     email_verified: boolean('Whether the email address is verified; always false, since Berth sends no mail.'),
     balance_threshold: number(
-      'Credit at which the account is topped up automatically, in US dollars; always 0, since it never is.',
+      'Credit at which the account is topped up automatically, in US dollars; always 0, since this never happens.',
     ),
     balance_threshold_enabled: boolean('Whether the account is topped up automatically; always false.'),
     api_key: alwaysNull('Always null: a key is shown once, when it is created.'),
@@ -44,7 +44,7 @@ export const currentUserRoutes: Route[] = [
         username: email.slice(0, email.indexOf('@')),
         fullname: name,
         credit: usdToNumber(creditNanos),
-        // Clients add credit and balance. Accounts are prepaid, so nothing is owed.
+        // Clients add up credit and balance. Accounts are prepaid, so nothing is owed.
         balance: 0,
         ssh_key: newest?.publicKey ?? '',
         can_pay: true,

@@ -40,7 +40,7 @@ export const apiKeyRoutes: Route[] = [
     operationId: 'createApiKey',
     tag: 'Keys',
     summary: 'Create an API key',
-    about: 'Creates an API key. A key cannot create one with more permissions than its own.',
+    about: 'Creates an API key. A key cannot create a key with more permissions than its own.',
     operation: 'apiKeys.create',
     body: z.object({
       name: text('Name of the key, at most 256 characters.').optional(),
@@ -104,7 +104,7 @@ export const apiKeyRoutes: Route[] = [
     tag: 'Keys',
     summary: 'Revoke an API key',
     about:
-      'Revokes an API key and the keys of the instances that it rented. Requests that begin after the answer fail with them.',
+      'Revokes an API key and the keys of the instances that it rented. Requests with any of these keys fail if they begin after the answer.',
     operation: 'apiKeys.revoke',
     params,
     query: z.object({

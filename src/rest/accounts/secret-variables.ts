@@ -75,7 +75,10 @@ export const secretVariableRoutes: Route[] = [
     about: 'Sets one or more environment variables and replaces those of the same name. Sets all of them or none.',
     operation: 'secretVariables.set',
     body: variable.extend({
-      env_vars: z.array(variable).optional().describe('Several variables. A key and value beside them are set too.'),
+      env_vars: z
+        .array(variable)
+        .optional()
+        .describe('Several variables. A `key` and `value` given alongside them are set, too.'),
     }),
     result: messageResult,
     failures: [tooManyVariables],

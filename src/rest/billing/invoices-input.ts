@@ -54,7 +54,7 @@ const kindsByWord: Record<string, readonly LedgerKind[]> = {
   adjustment: ['adjustment'],
 }
 
-/** Keeps the kinds that every filter names. A service name that the ledger does not know matches none. */
+/** Keeps the kinds that every filter names. A name that the ledger does not know matches no kind. */
 function selectKinds(kinds: readonly LedgerKind[], wanted: { words: string[] }[]): LedgerKind[] {
   const named = wanted.map(({ words }) =>
     words.flatMap(word => (Object.hasOwn(kindsByWord, word) ? kindsByWord[word] : [])),

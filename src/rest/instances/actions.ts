@@ -18,7 +18,7 @@ import {
   startBackoff,
 } from './responses.ts'
 
-/** Some clients start and stop instances by these paths. */
+/** Some clients start and stop instances through these paths. */
 function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'): Route {
   return route({
     method: 'PUT',

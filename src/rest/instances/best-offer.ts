@@ -26,7 +26,7 @@ export const rentBestOfferRoutes: Route[] = [
     operationId: 'launchInstance',
     tag: 'Instances',
     summary: 'Search and rent',
-    about: `Rents the best offer of a search that can start at once. If another renter is faster, tries the next one: at most as many as the limit of the search, and never more than ${maxAttempts}. Needs misc too.`,
+    about: `Searches offers and rents the best one that can start at once. If another renter is faster, the next offer is tried. The limit of the search is also the limit of attempts, with a maximum of ${maxAttempts}. The search needs misc.`,
     operation: 'instances.rent',
     body: rentBestOfferBody,
     takesIdempotencyKey: true,

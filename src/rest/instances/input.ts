@@ -68,7 +68,7 @@ export const rentBody = z
       .union([z.array(z.string()), z.string()])
       .optional()
       .describe('The same as args_str, as a string or a list.'),
-    use_jupyter_lab: flag('Use the lab interface instead of the notebook.'),
+    use_jupyter_lab: flag('Start JupyterLab instead of the classic notebook.'),
     jupyter_dir: text('Directory in which the notebook server starts.'),
     python_utf8: flag('Set PYTHONUTF8 to 1.'),
     lang_utf8: flag('Set LANG and LC_ALL to C.UTF-8.'),

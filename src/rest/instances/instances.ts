@@ -121,7 +121,7 @@ export const instanceReadRoutes: Route[] = [
 
 type Caller = { services: Services; actor: Actor }
 
-/** Changes one instance. A start that waits for GPUs succeeds too, and its answer says so. */
+/** Changes one instance. A start that must wait for GPUs is accepted too, but its answer has `success: false`. */
 export async function updateInstance({ services, actor }: Caller, id: bigint, change: InstanceChange) {
   const [step] = await services.instances.update(actor, [id], change)
   if (step?.outcome === 'failed') throw step.error

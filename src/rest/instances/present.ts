@@ -115,7 +115,10 @@ function statusMessageOf(instance: Instance): string {
     : `The instance is being prepared: ${shown}.`
 }
 
-/** In notebook modes, clients take the proxy's port for the notebook's and add one for SSH. */
+/**
+ * In notebook modes behind the proxy, clients connect over SSH to `ssh_port` + 1, so the row shows one less than the real
+ * port.
+ */
 function sshPortOffset(mode: LaunchMode, { proxied }: Login): number {
   return mode === 'jupyterProxy' && proxied ? 1 : 0
 }

@@ -48,7 +48,7 @@ export const rentManyRoutes: Route[] = [
     operationId: 'rentOffers',
     tag: 'Instances',
     summary: 'Rent many offers',
-    about: 'Rents many offers with the same settings, one after the other. Each one succeeds or fails independently.',
+    about: 'Rents many offers with the same settings, one after another. Each one succeeds or fails independently.',
     operation: 'instances.rent',
     body: rentManyBody,
     takesIdempotencyKey: true,

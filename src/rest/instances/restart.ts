@@ -28,7 +28,7 @@ function restartRoute(kind: RestartKind, summary: string, about: string): Route 
     operationId: `${kind}Instance`,
     tag: 'Instances',
     summary,
-    about: `${about} Repeated requests cause one restart until the instance runs again.`,
+    about: `${about} Repeated requests cause only one restart until the instance runs again.`,
     operation: `instances.${kind}`,
     params: instanceParams,
     takesIdempotencyKey: true,

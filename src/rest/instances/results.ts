@@ -13,7 +13,7 @@ const resultsPath = '/api/v0/results/'
 const resultLinkFields = {
   success: z.literal(true).describe('Always true.'),
   result_url: text(
-    `URL of the text, valid for ten minutes, or until the account has requested ${maxResults} others or ${maxResultsBytes / 1e6} MB. It needs no key, so keep it secret.`,
+    `URL of the text, valid for ten minutes, or until the account has requested ${maxResults} other texts or ${maxResultsBytes / 1e6} MB of them. It needs no key, so keep it secret.`,
   ),
   msg: text('Message that the text is at result_url.'),
 }

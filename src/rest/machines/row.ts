@@ -58,7 +58,7 @@ export const blockRowSchema = z.object({
   vms_enabled: boolean('Whether the machine can run virtual machines.'),
   verification: z
     .enum(verifications)
-    .describe('Whether the operator has verified the machine; deverified means that it has failed since.'),
+    .describe('Whether the operator has verified the machine; deverified means that the machine has failed since.'),
   vericode: integer('1 if the machine is verified, else 0.'),
   reliability: number('Share of time that the machine worked as promised, from 0 to 1.'),
   reliability2: number('The same as reliability.'),

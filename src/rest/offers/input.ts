@@ -1,4 +1,4 @@
-// Parses a search as REST clients write it: filters as {field: {operator: value}}, beside plain keys. Null and "" count
+// Parses a search as REST clients write it: filters as {field: {operator: value}}, mixed with plain keys. Null and "" count
 // as absent, unknown fields are ignored, and numbers and booleans may be strings.
 
 import { DomainError, type Issue, invalidInput } from '../../domain/errors.ts'
@@ -30,7 +30,7 @@ type ParsedSearch = { search: OfferSearch; limit: number; columns: string[] | un
 
 /**
  * Parses the search in a request, or throws an error that lists every issue. The search is the request itself, or an
- * object or JSON under q. Keys under q take precedence over those beside it.
+ * object or JSON under q. Keys under q take precedence over those next to it.
  */
 export function parseSearch(request: Record<string, unknown>): ParsedSearch {
   const query = parseQuery(request['q'])

@@ -3,7 +3,7 @@ import { renderApiPage } from '../api-page.ts'
 import { type Route, route } from '../route.ts'
 import { openapiDocument } from './openapi.ts'
 
-/** The routes that document all routes. `served` returns every route, these included. It is called on a request. */
+/** The routes that document all routes. `served` returns every route, including these; a request calls it. */
 export const interfaceRoutes = (served: () => Route[]): Route[] => [
   route({
     method: 'GET',

@@ -27,7 +27,7 @@ export const templateBody = z
     use_ssh: flag('Whether instances have SSH, if runtype is absent.'),
     ssh_direct: flag('Whether SSH has a public port of its own.'),
     jup_direct: flag('Whether the notebook has a public port of its own.'),
-    use_jupyter_lab: flag('Use the lab interface instead of the notebook.'),
+    use_jupyter_lab: flag('Start JupyterLab instead of the classic notebook.'),
     jupyter_dir: text('Directory in which the notebook server starts.'),
     args_str: text('Arguments that replace those of the image, in the launch mode args.'),
     docker_login_repo: text('Host of a private registry.'),

@@ -20,7 +20,7 @@ export const templateRowSchema = z
     use_ssh: boolean('Whether instances have SSH.'),
     ssh_direct: boolean('Whether SSH has a public port of its own.'),
     jup_direct: boolean('Whether the notebook has a public port of its own.'),
-    use_jupyter_lab: boolean('Whether to use the lab interface instead of the notebook.'),
+    use_jupyter_lab: boolean('Whether to start JupyterLab instead of the classic notebook.'),
     jupyter_dir: optionalText('Directory in which the notebook server starts; null for the default.'),
     args_str: optionalText('Arguments that replace those of the image, in the launch mode args; null without any.'),
     docker_login_repo: text('Host of the private registry, or "".'),

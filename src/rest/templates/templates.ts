@@ -24,7 +24,7 @@ export const templateChangeRoutes: Route[] = [
     tag: 'Templates',
     summary: 'Save a template',
     about:
-      'Saves settings under a hash that rentals use. Settings that equal an existing template of the account return that template.',
+      'Saves settings under a hash that rentals can name. If the account already has a template with equal settings, returns that template.',
     operation: 'templates.save',
     body: templateBody,
     takesIdempotencyKey: true,

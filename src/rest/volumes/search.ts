@@ -32,7 +32,7 @@ export const volumeSearchSchema = searchSchema
     allocated_storage: z
       .number()
       .optional()
-      .describe(`Size to price in GB, which must be free; ${volumeSizeGb.least} by default.`),
+      .describe(`Size of the volume in GB: it must fit, and the prices are for it; ${volumeSizeGb.least} by default.`),
     q: text('Search as JSON, instead of the body itself.').optional(),
   })
   .meta({
