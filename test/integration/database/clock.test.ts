@@ -240,7 +240,7 @@ describe('a transaction', () => {
     })
   })
 
-  it('that waited for a machine charges none of its GPUs twice', async () => {
+  it('that waited for a machine charges no GPU of the machine twice', async () => {
     const [first, second] = [await newAccount(app, creditNanos), await newAccount(app, creditNanos)]
     const rentals = rentalsOf(app)
     const offerId = await rentals.newOffer()

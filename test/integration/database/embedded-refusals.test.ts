@@ -50,7 +50,7 @@ function spawnSleep() {
 }
 
 describe('a data folder', () => {
-  it.runIf(isRoot)('of the wrong owner is refused, with the right owner in the message', async () => {
+  it.runIf(isRoot)('with the wrong owner is refused, with the right owner in the message', async () => {
     const { message, seconds } = await openDamaged(folder => chown(folder, 0, 0))
     expect(message).toBe(
       expectedMessage(
@@ -77,7 +77,7 @@ describe('a data folder', () => {
     expect(seconds).toBeLessThan(5)
   })
 
-  it("with a crashed server's pid file is refused if another process has that id", async () => {
+  it("with a crashed server's pid file is refused if another process has the recorded id", async () => {
     const { pid, end } = spawnSleep()
     const pidFile = (folder: string) => `${pid}\n${folder}\n1\n1\n\n127.0.0.1\n0\nready\n`
     const { message, seconds } = await openDamaged(folder => writeFile(join(folder, 'postmaster.pid'), pidFile(folder)))
@@ -87,7 +87,7 @@ describe('a data folder', () => {
     expect(seconds).toBeLessThan(5)
   })
 
-  it("with a crashed server's pid file opens if no process has that id", async () => {
+  it("with a crashed server's pid file opens if no process has the recorded id", async () => {
     const { pid, end } = spawnSleep()
     end()
     await expect.poll(() => stat(`/proc/${pid}`).catch(() => 'gone')).toBe('gone')
@@ -201,7 +201,7 @@ describe('a data folder', () => {
     await remove()
   })
 
-  it('lets its owner, its group or others enter, as its mode says', async () => {
+  it('admits its owner, its group and other users as its mode says', async () => {
     const { dataDir, remove } = await makeDataDir()
     const { uid, gid } = await stat(dataDir)
     const canEnter = async (mode: number, as: { uid: number; gid: number }) => {

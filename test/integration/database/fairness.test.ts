@@ -25,7 +25,7 @@ const timeAgo = (ms: number) => new Date(clock.now().getTime() - ms)
 /** Clears the due instances of earlier tests. */
 const clearDue = () => gateway.sql('UPDATE instances SET due_at = NULL, leased_until = NULL')
 
-/** Leases like a loop that finishes all of its work before it leases again. */
+/** Leases as a loop does that finishes all of its work before it leases again. */
 async function leaseAll({
   concurrency,
   until,
@@ -67,7 +67,7 @@ describe('an account with many due instances', () => {
     expect(new Set(busy.map(({ instanceId }) => instanceId)).size).toBe(busy.length)
   })
 
-  it('with half of the running work gets more only when the other account has none due', async () => {
+  it('with at least half of the slots gets another only when no other account has due work', async () => {
     await clearDue()
     const many = await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
     const busy = await gateway.reconciliation.leaseDue(7, [])
@@ -78,7 +78,7 @@ describe('an account with many due instances', () => {
     expect(last?.accountId).toBe(many.accountId)
   })
 
-  it('with half of the running work is passed over, even when it is its turn', async () => {
+  it('with half of the slots is passed over, even in its turn', async () => {
     await clearDue()
     const many = await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
     const few = await createDueInstances(gateway, 1, timeAgo(1_000))
@@ -113,7 +113,7 @@ it('serves each of many accounts in every round, and leases all due work', async
   }
   const order = (await leaseAll({ concurrency: 1, until: () => false })).flat().map(({ accountId }) => accountId)
   expect(order.length).toBe(12 * 20)
-  // Later rounds have fewer due instances than are compared.
+  // In later rounds, too few instances are due for accounts to take turns.
   for (let round = 0; round < 14; round += 1) {
     expect(new Set(order.slice(round * 12, round * 12 + 12))).toEqual(new Set(accountIds))
   }

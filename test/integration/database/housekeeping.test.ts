@@ -43,7 +43,7 @@ describe('idempotency keys', () => {
     expect(await readKeys()).toEqual(['alive 1'])
   })
 
-  it('are skipped while a request reserves one of them again', async () => {
+  it('are not deleted while a request reserves them again', async () => {
     await app.sql('DELETE FROM idempotency_keys')
     await insertKeys(dayMs, 'held')
     await insertKeys(dayMs, 'free')
@@ -76,14 +76,14 @@ it('deletes events that are older than the retention time', async () => {
   const old = await readEventIds()
   await app.newKey(null, someCredit)
   const young = (await readEventIds()).filter(id => !old.includes(id))
-  // An open transaction elsewhere on the server may hold them for a while.
+  // An open transaction elsewhere on the server may delay the deletion.
   do await runForMinute()
   while ((await readEventIds()).some(id => old.includes(id)))
   expect([old.length, young.length]).toEqual([2, 2])
   expect(await readEventIds()).toEqual(young)
 })
 
-it('deletes simulated containers of removed or unknown instances, and keeps the others', async () => {
+it('deletes simulated containers of removed or unknown instances, and keeps other containers', async () => {
   const id = await rentals.rentToStatus(key, 'running')
   const gone = await rentals.rentToStatus(key, 'running')
   await app.rest(key, 'DELETE', `/instances/${gone}/`)
@@ -94,7 +94,7 @@ it('deletes simulated containers of removed or unknown instances, and keeps the 
 })
 
 describe('the housekeeping loop', () => {
-  it('runs every chore once a minute, even if one of them fails', async () => {
+  it('runs every chore once a minute, even if one chore fails', async () => {
     const clock = manualClock()
     const done: string[] = []
     const chores = {

@@ -71,7 +71,7 @@ describe('the same request with one idempotency key', () => {
     expect(answers.filter(({ replayed }) => replayed === false).length).toBeLessThanOrEqual(1)
   })
 
-  it('gets the same answer after a lost one, and its key finds the instance', async () => {
+  it('gets the same answer again after the first answer was lost, and its key finds the instance', async () => {
     const offer = await rentals.newOffer()
     const first = await rentOverGraphql(app, key, offer, 'lost')
     expect(first).toMatchObject({ code: 'OK', replayed: false })

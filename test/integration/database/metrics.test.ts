@@ -57,7 +57,7 @@ describe('due work', () => {
 
   const readDue = async (kind: string) => (await measure()).due.find(due => due.kind === kind)
 
-  it('on instances is counted, with the wait of the oldest, until a gateway leases it', async () => {
+  it('on instances is counted, with the longest wait, until a gateway leases it', async () => {
     expect(await readDue('instances')).toEqual({ kind: 'instances', count: 0, lagSeconds: 0 })
     await rentals.rent(key)
     app.clock.advance(20_000)

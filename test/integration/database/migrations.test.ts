@@ -21,7 +21,7 @@ describe('the migrations', () => {
     await database.drop()
   })
 
-  it('are applied once, and recorded in the way of Prisma', async () => {
+  it('are applied once, and recorded as Prisma records them', async () => {
     const database = await createDatabase({ empty: true })
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
@@ -36,7 +36,7 @@ describe('the migrations', () => {
     await database.drop()
   })
 
-  it('run in one gateway only when several start at once', async () => {
+  it('run in only one gateway when several gateways start at once', async () => {
     const database = await createDatabase({ empty: true })
     const applied = await Promise.all([1, 2, 3, 4].map(() => withLock(database.url, 1, () => migrate(database.url))))
     expect(applied.filter(names => names.length > 0)).toHaveLength(1)
@@ -61,7 +61,7 @@ describe('the database of DATABASE_URL', () => {
     ['does not run', 'postgresql://u:secret@127.0.0.1:1/x', /connect ECONNREFUSED 127\.0\.0\.1:1/],
     ['does not run under any address of its host', 'postgresql://u:secret@localhost:1/x', /.*ECONNREFUSED.*/],
     ['is on no host', 'postgresql://u:secret@nowhere.invalid/x', /getaddrinfo \w+ nowhere\.invalid/],
-    ['has no URL', 'postgresql://u:secret@:x:/', /Invalid URL/],
+    ['has an invalid URL', 'postgresql://u:secret@:x:/', /Invalid URL/],
   ])('is reported without its password when it %s', async (_what, url, why) => {
     const message = await openMessage(url)
     expect(message).toMatch(new RegExp(`^${expectedRefusal(why.source).replaceAll('. ', '\\. ')}$`))

@@ -89,7 +89,7 @@ describe('a connection', () => {
     await close()
   })
 
-  it('is awaited only for a limited time while all are busy', async () => {
+  it('is awaited only for a limited time while all connections are busy', async () => {
     const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
     const busy = [opened.pool.query('SELECT pg_sleep(3)'), opened.pool.query('SELECT pg_sleep(3)')]
     const { answer, ms } = await timed(() => opened.rows(Prisma.sql`SELECT 1`).catch(translateDatabaseError))

@@ -51,7 +51,7 @@ async function runWorkload(): Promise<void> {
   await limitsOf(app).set(renter, { window: 'DAY', action: 'STOP_RUNNING', amount: '90' })
   const bid = await rent(renter, { price: 1.7 })
   const volume = await volumes.make(renter, machineId)
-  // The taker gets the GPUs of the bid. The bid waits, wins them back, and is stopped and started.
+  // The taker displaces the bid. The bid waits, gets its GPUs back, and its instance is stopped and started.
   const taker = await rent(rival)
   await set(rival, taker, { state: 'stopped' })
   await converge()
@@ -152,7 +152,7 @@ describe('with thousands of running and destroyed instances, the gateway', () =>
   it.each([
     ['known values', false],
     ['any values', true],
-  ])('plans no scan of a large table or index for %s', async (_, generic) => {
+  ])('needs no full scan of a large table or index, planned for %s', async (_, generic) => {
     const rows = (await app.sql(
       `SELECT c.relname AS index, a.attname AS column FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
        JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]

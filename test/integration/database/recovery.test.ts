@@ -173,9 +173,9 @@ it('ends a call of the provider before the lease expires', async () => {
   expect(await readInstance(id)).toMatchObject({ status: 'stopped' })
 })
 
-describe('a gateway that', () => {
+describe('a gateway that, at any call of the provider,', () => {
   it.each(Object.keys(crashModes))(
-    '%s has its work completed by another gateway, whichever call it was',
+    '%s has its work completed by another gateway',
     async crashMode => {
       await listMachineWithGpus(1)
       let crashes = 0
@@ -221,7 +221,7 @@ describe('a gateway that', () => {
   )
 })
 
-describe('a command that crashed before it updated the market', () => {
+describe('a command whose gateway crashed before it updated the market', () => {
   const writeDesired = async (id: bigint, change: string) => {
     await liveGateway().sql(`UPDATE instances SET ${change}, generation = generation + 1, due_at = $2 WHERE id = $1`, [
       id,
@@ -229,21 +229,24 @@ describe('a command that crashed before it updated the market', () => {
     ])
   }
 
-  it.each(["target_state = 'stopped'", 'destroyed_at = $2'])('(%s) still releases its GPUs', async change => {
-    await listMachineWithGpus(1)
-    const first = await rentGpu(0)
-    await liveGateway().services.instances.update(actor, [first], { targetState: 'stopped' })
-    const second = await rentGpu(0)
-    await drainGateway()
-    await liveGateway().services.instances.update(actor, [first], { targetState: 'running' })
-    await drainGateway()
-    expect(await readInstance(first)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
-    await writeDesired(second, change)
-    await drainGateway()
-    expect(await readInstance(first)).toMatchObject({ status: 'running' })
-  })
+  it.each(["target_state = 'stopped'", 'destroyed_at = $2'])(
+    'still releases the GPUs of its instance: %s',
+    async change => {
+      await listMachineWithGpus(1)
+      const first = await rentGpu(0)
+      await liveGateway().services.instances.update(actor, [first], { targetState: 'stopped' })
+      const second = await rentGpu(0)
+      await drainGateway()
+      await liveGateway().services.instances.update(actor, [first], { targetState: 'running' })
+      await drainGateway()
+      expect(await readInstance(first)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
+      await writeDesired(second, change)
+      await drainGateway()
+      expect(await readInstance(first)).toMatchObject({ status: 'running' })
+    },
+  )
 
-  it('still gets its GPUs if it was a start', async () => {
+  it('still gets the GPUs for its instance if the command was a start', async () => {
     await listMachineWithGpus(1)
     const id = await rentGpu(0)
     await drainGateway()
@@ -255,7 +258,7 @@ describe('a command that crashed before it updated the market', () => {
   })
 })
 
-it('keeps the reason why an instance ended through later passes', async () => {
+it('keeps in later passes the reason why an instance ended', async () => {
   await listMachineWithGpus(1)
   const id = await rentGpu(0)
   await drainGateway()

@@ -119,7 +119,7 @@ describe('another secret', () => {
     expect(await readSecretCheck()).toHaveLength(1)
   })
 
-  it('is refused, unlike the right one, if gateways with two secrets sealed values', async () => {
+  it('is refused, unlike the right secret, if gateways with two secrets sealed values', async () => {
     await deleteSealedRows()
     const mutation =
       'mutation { setSecretVariables(input: { variables: [{ name: "A", value: "b" }, { name: "C", value: "d" }] }) { __typename } }'

@@ -80,7 +80,7 @@ describe('a server that refuses to write', () => {
   afterAll(() => app.close())
 
   it.each(['53000', '53100', '53200', '53400', '58000', '58030'])(
-    'gives a certain refusal on both faces with %s',
+    'leads to a definite refusal on both faces with %s',
     async code => {
       const raised = `BEGIN RAISE EXCEPTION 'it fails' USING ERRCODE = '${code}'; END`
       await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ ${raised} $$`)
@@ -91,7 +91,7 @@ describe('a server that refuses to write', () => {
     },
   )
 
-  it('gives certain refusals for the failed offer of a bulk request and the offers after it', async () => {
+  it('leads to definite refusals for the failed offer of a bulk request and for the offers after it', async () => {
     const ids = [await rentals.newOffer(), await rentals.newOffer(), await rentals.newOffer()]
     const which = `IF NEW.offer_id = ${ids[1]} THEN RAISE EXCEPTION 'it fails' USING ERRCODE = '53100'; END IF`
     await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${which}; RETURN NEW; END $$`)
@@ -103,7 +103,7 @@ describe('a server that refuses to write', () => {
     expect(body.created).toHaveLength(1)
   })
 
-  it('stays ready, without flooding the log, if it refuses writes to one table only', async () => {
+  it('leaves the gateway ready, without flooding the log, if it refuses writes to one table only', async () => {
     const raised = `BEGIN RAISE EXCEPTION 'it fails' USING ERRCODE = '53100'; END`
     await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ ${raised} $$`)
     await app.sql('CREATE TRIGGER fail BEFORE INSERT ON instances FOR EACH ROW EXECUTE FUNCTION fail()')

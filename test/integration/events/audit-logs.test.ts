@@ -32,7 +32,7 @@ const logsOf = async (key: string): Promise<Row[]> => {
   return body
 }
 
-it('the audit logs are an array of changes, newest first, with the key that made each', async () => {
+it('the audit logs are an array of changes, newest first, with the key that made each change', async () => {
   const key = await app.newKey(null, someCredit)
   const id = await rentals.rent(key)
   await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'x' })
@@ -60,7 +60,7 @@ it('the audit logs have the newest hundred events', async () => {
   expect(rows.map(({ args }) => args.event)).toEqual(Array(100).fill('INSTANCE_LABEL_CHANGED'))
 })
 
-it('the audit logs omit other accounts and what the key may not read', async () => {
+it('the audit logs omit events of other accounts and events that the key may not read', async () => {
   const [key, other] = [await app.newKey(null, someCredit), await app.newKey(null, someCredit)]
   const id = await rentals.rent(key)
   expect((await logsOf(other)).filter(({ args }) => args.instance_id === id)).toEqual([])

@@ -79,7 +79,7 @@ const runningEvent = () => statusEvent('loading', 'running', 'STARTED')
 const createdEvent = () => requestedEvent('INSTANCE_CREATED', { after: expect.any(Object) })
 
 describe('the events of an instance', () => {
-  it('tell its whole life, with authors and reasons', async () => {
+  it('record its whole life, with authors and reasons', async () => {
     await aMachine()
     const { id } = await rent(renter)
     const update = (change: object) => gateway.services.instances.update(renter, [id], change)
@@ -120,14 +120,14 @@ describe('the events of an instance', () => {
     ])
   })
 
-  it('show that it was outbid and that it resumed', async () => {
+  it('show that the instance was outbid and that it resumed', async () => {
     await aMachine()
     const { id: low } = await rent(renter, atBid(200_000_000n))
     await idle()
     const { id: high } = await rent(rival, atBid(300_000_000n))
     await idle()
     await gateway.services.instances.destroy(rival, [high])
-    // In this order. Otherwise the low bidder may first wait for the container of the high one to go.
+    // The high bidder comes first. Otherwise the low bidder may first wait until the other container is gone.
     const leases = await gateway.reconciliation.leaseDue(100)
     for (const id of [high, low])
       await gateway.reconcile(leases.find(({ instanceId }) => instanceId === id) as InstanceLease)

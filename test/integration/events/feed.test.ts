@@ -68,7 +68,7 @@ function feedOf(change: Partial<FeedOptions['outbox']>, limits?: FeedOptions['li
 const everyEvent = { includes: (_event: Event) => true }
 
 describe('a follower', () => {
-  it('gets the events of transactions in the order in which these began, whatever the order of ids and commits', async () => {
+  it('gets events in the order in which their transactions began, whatever the order of ids and commits', async () => {
     const stream = await watch()
     await withSession(testDatabase.url, one =>
       withSession(testDatabase.url, async other => {
@@ -89,25 +89,28 @@ describe('a follower', () => {
     await stream.return?.()
   })
 
-  it.each(['COMMIT', 'ROLLBACK'])('gets events that a long transaction held back, once that ends in %s', async end => {
-    const stream = await watch()
-    await withSession(testDatabase.url, async session => {
-      await session.query('BEGIN')
-      await write(renter, (text, values) => session.query(text, values))
-      for (const _ of [1, 2, 3]) {
-        await write()
-        await readOnce()
-      }
-      const page = await gateway.services.events.page(renter, {}, {})
-      expect(page.edges).toEqual([])
-      await session.query(end)
-    })
-    await readOnce()
-    const ids = await expected()
-    expect(ids).toHaveLength(end === 'COMMIT' ? 4 : 3)
-    expect(idsOf(await takeEvents(stream, ids.length))).toEqual(ids)
-    await stream.return?.()
-  })
+  it.each(['COMMIT', 'ROLLBACK'])(
+    'gets events that a long transaction held back as soon as the transaction ends with %s',
+    async end => {
+      const stream = await watch()
+      await withSession(testDatabase.url, async session => {
+        await session.query('BEGIN')
+        await write(renter, (text, values) => session.query(text, values))
+        for (const _ of [1, 2, 3]) {
+          await write()
+          await readOnce()
+        }
+        const page = await gateway.services.events.page(renter, {}, {})
+        expect(page.edges).toEqual([])
+        await session.query(end)
+      })
+      await readOnce()
+      const ids = await expected()
+      expect(ids).toHaveLength(end === 'COMMIT' ? 4 : 3)
+      expect(idsOf(await takeEvents(stream, ids.length))).toEqual(ids)
+      await stream.return?.()
+    },
+  )
 
   it('gets more events than one read returns, both live and after it resumes', async () => {
     await write()
@@ -126,7 +129,7 @@ describe('a follower', () => {
     for (const stream of [live, resumed]) await stream.return?.()
   })
 
-  it('gets no event from before its cursor when its gateway has not read that far', async () => {
+  it('gets no event from before its cursor when its gateway has not read as far as the cursor', async () => {
     const behind = await watch()
     await writeMany(800)
     const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
@@ -239,7 +242,7 @@ describe('a stream', () => {
     expect(await waiting).toBeUndefined()
   })
 
-  it('ends with its key, and delivers nothing that happened after that', async () => {
+  it('ends with its key, and delivers nothing that happened after the end of the key', async () => {
     const stream = await watch()
     await write()
     await revoke(renter)
@@ -277,7 +280,7 @@ describe('a stream', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
 
-  it('ends when its key expires or gets another secret, and after a day', async () => {
+  it('ends when its key expires, ends after a day, and is refused to a key that was reset', async () => {
     const end = new Date(clock.now().getTime() + 3_600_000)
     await gateway.sql('UPDATE api_keys SET expires_at = $2 WHERE public_id = $1', [renter.publicId, end])
     const [expiring, reset] = [
@@ -388,7 +391,7 @@ describe('streams', () => {
     }
     expect(behind.feed.streamCount()).toBe(1)
     proxy.heal()
-    // The poll timer, without a wake-up.
+    // The poll timer makes the feed read, without a wake-up.
     await vi.advanceTimersByTimeAsync(1_000)
     expect(idsOf(await received)).toEqual(await expected())
     expect(behind.lines.map(({ msg }) => msg)).toEqual(['Events cannot be read. Retrying.'])

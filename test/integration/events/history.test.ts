@@ -255,7 +255,7 @@ describe('the history of an account', () => {
 describe('the history of an instance', () => {
   const fields = 'id events { nodes { id type instance { id } } pageInfo { endCursor } }'
 
-  it('costs as many statements for 20 instances as for one', async () => {
+  it('takes as many statements for 20 instances as for one', async () => {
     const count = async (rentedBefore: number, rows: number) => {
       const key = await app.newKey(null, { creditNanos: 1_000_000_000_000n })
       for (let index = 0; index < rentedBefore; index += 1) await rentals.rent(key)

@@ -168,7 +168,7 @@ describe('a database', () => {
     const first = await startApp()
     await first.sql("UPDATE outbox SET cluster = '7123/1/5'")
     const second = await startApp({ sharedApp: first })
-    // Only the gateway with the first new connection logs it.
+    // Only the gateway with the first new connection logs the warning.
     const warnings = [...first.logLines, ...second.logLines].filter(({ msg }) =>
       /cursors have expired/i.test(String(msg)),
     )
@@ -178,7 +178,7 @@ describe('a database', () => {
     await first.close()
   })
 
-  it('restored from a dump has its old events first, and delivers new ones', async () => {
+  it('restored from a dump has its old events first, and delivers new events', async () => {
     await listMachines(gateway.operations, [{}])
     for (const _ of [1, 2, 3]) await write()
     // As if a cluster with many more transactions had written them, out of the order of ids.

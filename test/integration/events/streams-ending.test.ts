@@ -144,8 +144,8 @@ describe.each(transports)('a stream over %s', transport => {
   })
 })
 
-describe('a reader that does not read', () => {
-  /** Nearly a megabyte per change. If 80 of them were kept, they would take twice the allowed memory. */
+describe('a client that stops reading its stream', () => {
+  /** Nearly a megabyte per change. If 80 changes were kept, they would take twice the allowed memory. */
   const large = `label ${Array.from({ length: 29 }, (_, index) => `l${index}: launch { env { value } }`).join(' ')}`
   let id: number
   let hasty: Gateway['server']
@@ -157,7 +157,7 @@ describe('a reader that does not read', () => {
 
   afterAll(() => hasty.close())
 
-  /** Changes the instance 80 times, one change after the other. Returns the growth of memory in bytes. */
+  /** Changes the instance 80 times, one change after another. Returns the growth of memory in bytes. */
   async function change(): Promise<number> {
     const before = measureMemory()
     for (let n = 1; n <= 80; n += 1) {
@@ -192,7 +192,7 @@ describe('a reader that does not read', () => {
     await cut
   })
 
-  it('gets the latest state of an instance over a WebSocket, and takes little memory', async () => {
+  it('gets the latest state of an instance over a WebSocket once it reads again, and takes little memory', async () => {
     const { socket, say, heard } = await openRawSocket(hasty.url, { headers: { authorization: `Bearer ${renter}` } })
     say({ type: 'connection_init' })
     await expect.poll(() => heard).toHaveLength(1)

@@ -93,7 +93,7 @@ describe('a watched instance', () => {
 })
 
 describe('a stream', () => {
-  it('is opened also by GET, and by a client that accepts other types, too', async () => {
+  it('is opened by GET as well, and for a client that also accepts other types', async () => {
     const id = await rentals.rent(renter)
     const both = { accept: 'application/json, text/event-stream' }
     for (const options of [{ method: 'GET' }, { headers: both }] as SseOptions[]) {

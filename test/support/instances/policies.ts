@@ -14,7 +14,7 @@ export const policyFields = `id status targetState statusReason { code message }
   policy { stopAt stopAtCost destroyAt destroyWhenStoppedFor }`
 const errorFields = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
 
-/** Policies of instances over GraphQL. The GPU of a machine costs $0.4 an hour, and the disk $0.004. */
+/** Policies of instances over GraphQL. The GPU of a machine costs $0.40 an hour, and the disk $0.004. */
 export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
   async function ask(name: string, type: string, input: object, success: string) {
     const query = `mutation ($input: ${type}!) { ${name}(input: $input) { __typename ${errorFields} ${success} } }`

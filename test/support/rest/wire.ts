@@ -93,7 +93,7 @@ export async function startWireServer(options: TestAppOptions = {}): Promise<Wir
         await app.runUntilIdle()
         app.clock.advance(30_000)
       }
-      throw new Error(`No answer was accepted; the last one is ${(await ask()).text}`)
+      throw new Error(`No answer was accepted; the last answer is ${(await ask()).text}`)
     },
     async readLinkedResult({ body }) {
       expect(body).toMatchObject({ success: true, result_url: expect.any(String), msg: expect.any(String) })

@@ -17,12 +17,15 @@ describe('a key', () => {
     expect(everything.some(operation => isAllowed({ api: {} }, operation))).toBe(false)
   })
 
-  it.each(permissionCategories)('with only %s may perform the operations of that category and no others', category => {
-    const allowed = everything.filter(operation => isAllowed({ api: { [category]: {} } }, operation))
-    expect(allowed).toEqual(everything.filter(operation => operationCategories[operation] === category))
-  })
+  it.each(permissionCategories)(
+    'with only %s may perform the operations of that category and no other operations',
+    category => {
+      const allowed = everything.filter(operation => isAllowed({ api: { [category]: {} } }, operation))
+      expect(allowed).toEqual(everything.filter(operation => operationCategories[operation] === category))
+    },
+  )
 
-  it('with some operations of a category may perform only those', () => {
+  it('with some operations of a category may perform only those operations', () => {
     const permissions = granted({ misc: { 'offers.get': {} } })
     expect(isAllowed(permissions, 'offers.get')).toBe(true)
     expect(isAllowed(permissions, 'offers.search')).toBe(false)

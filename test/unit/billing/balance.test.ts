@@ -14,7 +14,7 @@ const dollar = 1_000_000_000n
 const later = (ms: number) => new Date(start.getTime() + ms)
 const originOf = (rateNanos: bigint, since: Date, carried = 0n) => rateNanos * BigInt(since.getTime()) - carried
 
-/** GPUs for $0.4 an hour and a disk for $0.05, both since `start`, in an account with $1. */
+/** GPUs for $0.40 an hour and a disk for $0.05, both since `start`, in an account with $1. */
 function aBalance(overrides: Partial<Balance> = {}): Balance {
   const { computeRateNanos = 400_000_000n, diskRateNanos = 50_000_000n } = overrides
   return {
@@ -156,7 +156,7 @@ describe('the end of credit', () => {
   })
 
   it('counts several ends in any order', () => {
-    // $0.1/h until 1 h, $0.3/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = $1.15. The remaining $0.05 pays for the disk for an
+    // $0.10/h until 1 h, $0.30/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = $1.15. The remaining $0.05 pays for the disk for an
     // hour.
     const ends = [
       { kind: 'compute' as const, rateNanos: 300_000_000n, since: start, carried: 0, at: later(3 * hour) },
@@ -214,7 +214,7 @@ describe('the credit status', () => {
   it('counts disks until their end, before and after the end of credit', () => {
     const end = { kind: 'disk' as const, rateNanos: 50_000_000n, since: start, carried: 0, at: later(hour) }
     const ended = aBalance({ at: later(2 * hour), ends: [end] })
-    // $0.45 in the first hour and $0.4 an hour after it: $0.55 lasts for another 82.5 minutes.
+    // $0.45 in the first hour and $0.40 an hour after it: $0.55 lasts for another 82.5 minutes.
     const endsAt = later(hour + 4_950_000)
     expect(creditStatusOf(ended)).toEqual({
       creditNanos: 150_000_000n,

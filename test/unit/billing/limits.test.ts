@@ -60,7 +60,7 @@ describe('the windows to check', () => {
 describe('the instant at which a limit is reached', () => {
   const day = date('2026-05-01T00:00')
   const times = { at: date('2026-05-01T12:00'), meteredAt: day }
-  /** Costs of $0.4 an hour since the start of the day. */
+  /** Costs of $0.40 an hour since the start of the day. */
   const spending = (facts: Partial<Spending> = {}): Spending => ({
     ...{ from: day, postedNanos: 0n, rateNanos: 400_000_000n, origin: 400_000_000n * BigInt(day.getTime()) },
     ...{ spentNanos: 0n, ends: [] },

@@ -109,7 +109,7 @@ describe('a plan of offers', () => {
     ])
   })
 
-  it('makes offers that overlap an on-demand rental not rentable, and no others', () => {
+  it('makes offers that overlap an on-demand rental not rentable, and no other offers', () => {
     const market = createMarket(machine)
     market.update([])
     market.update([aClaim({ firstGpu: 1 })])
