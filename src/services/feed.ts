@@ -38,8 +38,9 @@ export type FeedSubscription = {
 }
 
 /**
- * Yields a generator's items to a reader that may leave at any time. A waiting generator does not notice that, so
- * closing also ends its wait. When Berth ends the stream, the generator's remaining items are dropped.
+ * Yields a generator's items to a reader that may leave at any time. A waiting generator does not notice when the
+ * reader leaves, so closing also ends its wait. When Berth ends the stream, the generator's remaining items are
+ * dropped.
  */
 export function createStream<Item>(
   subscription: FeedSubscription,

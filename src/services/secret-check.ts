@@ -23,7 +23,7 @@ const checkColumn = ['secret_check', 'sealed'] as const
 const samplesPerColumn = 5
 
 const wrongSecretMessage =
-  'The database was encrypted with another secret. Set BERTH_SECRET to the secret of its first start. Without BERTH_SECRET, Berth uses the file "secret" in BERTH_DATA_DIR.'
+  'The database was encrypted with another secret. Set BERTH_SECRET to that secret. Without BERTH_SECRET, Berth uses the file "secret" in BERTH_DATA_DIR.'
 
 /** The caller must hold the migration lock, so gateways that start at the same time agree on one value. */
 export function createSecretCheck({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {

@@ -13,7 +13,7 @@ import { findAccount } from './accounts.ts'
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
-/** No balance exceeds this, so that every amount can be printed and parsed in dollars. */
+/** No balance is further than this from 0, so that every amount can be printed and parsed in dollars. */
 const maxCreditNanos = 999_999_999_000_000_000n
 
 type CreditGrant = { amountNanos: bigint; reason?: string | undefined; idempotencyKey?: string | undefined }

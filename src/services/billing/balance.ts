@@ -1,5 +1,5 @@
-// An account's credit and running costs. A transaction that changes them first locks all its machines and instances,
-// then this account, and no other account.
+// An account's credit and running costs. A transaction that changes credit or costs first locks all machines and
+// instances that it changes, then this account, and no other account.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -11,7 +11,7 @@ const { sql } = Prisma
 
 export type AccountBalance = Balance & {
   accountId: number
-  /** When the credit ended; null after the account was notified. */
+  /** When the credit ended, until the account is notified; null before and afterwards. */
   creditEndedAt: Date | null
   /** Whether the account has spend limits. */
   isLimited: boolean

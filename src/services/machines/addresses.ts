@@ -11,7 +11,7 @@ const { sql } = Prisma
 export async function lockAddresses(tx: Transaction): Promise<void> {
   await tx.rows(sql`SELECT pg_advisory_xact_lock(${locks.market})`).catch((error: unknown) => {
     if (!errorCodesOf(error).includes('55P03')) throw error
-    const message = 'Another command is adding machines to the market. Try again when it has ended.'
+    const message = 'Another command is adding machines to the market. Try again when that command has ended.'
     throw new DomainError('CONFLICT', message, { subject: null })
   })
 }

@@ -5,7 +5,7 @@ import type { FoundOffer, OfferSnapshot } from './reader.ts'
 
 export type RememberedOffers = {
   accountId: number
-  /** By machine, so that a change of one machine does not touch the others. */
+  /** By machine, so that a change of one machine does not touch the offers of other machines. */
   machines: Map<number, Map<bigint, OfferSnapshot>>
   /** Number of offers. */
   size: number

@@ -75,7 +75,7 @@ export function offerWatchServices(deps: Deps) {
     const sizeOf = (all: RememberedOffers[]) => all.reduce((sum, { size }) => sum + size, 0)
     if (sizeOf([...open]) > maxRemembered) {
       throw tooManyStreams(
-        `This gateway follows ${maxRemembered} offers, its limit. Try again later, or narrow the filter.`,
+        `The streams of this gateway follow at most ${maxRemembered} offers together. Try again later, or narrow the filter.`,
       )
     }
     const own = [...open].filter(seen => seen.accountId === accountId)

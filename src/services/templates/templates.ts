@@ -16,7 +16,7 @@ const { sql, join, raw } = Prisma
 
 export function templateReadServices(deps: DataDeps) {
   return {
-    /** The account's own templates and all public ones, newest first. */
+    /** The account's own templates and all public templates, newest first. */
     async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<PageResult<Template>> {
       authorize(actor, 'templates.list')
       checkTemplateFilter(filter)
@@ -83,7 +83,7 @@ export function rentalsSql(accountId: number): Prisma.Sql {
   return sql`(SELECT count(*)::int FROM instances i WHERE i.template_id = t.id AND i.account_id = ${accountId})`
 }
 
-/** The templates that an account can read and rent with: its own and public ones. */
+/** The templates that an account can read and rent with: its own templates and all public templates. */
 export function visibleSql({ accountId }: Actor): Prisma.Sql[] {
   return [sql`t.deleted_at IS NULL`, sql`(t.account_id = ${accountId} OR t.public)`]
 }

@@ -206,7 +206,7 @@ describe('an API key with a limit', () => {
   const forbidden = {
     code: 'FORBIDDEN',
     message:
-      'This API key has a spend limit, so it may start, and bid more for, only instances that it rented itself. Use the API key that rented them.',
+      'This API key has a spend limit, so it may start, and raise the bids of, only instances that it rented itself. For other instances, use the API keys that rented them.',
   }
   const limitWorker = () => limits.set(owner, { window: 'DAY', amount: '50', action: 'NOTIFY', apiKeyId: workerId })
 

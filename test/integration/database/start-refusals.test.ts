@@ -77,7 +77,7 @@ describe('a schema of a newer version', () => {
 
 describe('another secret', () => {
   const message =
-    'The database was encrypted with another secret. Set BERTH_SECRET to the secret of its first start. Without BERTH_SECRET, Berth uses the file "secret" in BERTH_DATA_DIR.'
+    'The database was encrypted with another secret. Set BERTH_SECRET to that secret. Without BERTH_SECRET, Berth uses the file "secret" in BERTH_DATA_DIR.'
 
   const deleteSecretCheck = () => app.sql('DELETE FROM secret_check')
   const deleteSealedRows = () => app.sql('TRUNCATE secret_variables, idempotency_keys')

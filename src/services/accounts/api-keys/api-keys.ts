@@ -128,7 +128,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
     const [row] = await database.rows(sql`SELECT expires_at FROM api_keys WHERE id = ${actor.apiKeyId}`)
     const end = row?.[0] as Date | null
     if (!end || (expiresAt && expiresAt <= end)) return
-    const message = `This key cannot issue a key that outlives it: it expires at ${end.toISOString()}.`
+    const message = `This key expires at ${end.toISOString()}, so it cannot issue a key that expires later or never.`
     throw new DomainError('FORBIDDEN', message, { missing: [] })
   }
 }

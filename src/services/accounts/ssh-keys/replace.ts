@@ -16,7 +16,7 @@ export function replaceServices({ database }: Deps) {
   return {
     /**
      * Replaces a key; its id stays the same. Containers accept the new key and no longer the old one. A virtual machine
-     * keeps the old key, since Berth cannot change it from outside.
+     * keeps the old key, since Berth cannot change the machine from outside.
      */
     async replace(actor: Actor, id: number, publicKey: string): Promise<SshKey> {
       authorize(actor, 'sshKeys.replace', { id })

@@ -69,6 +69,6 @@ export async function checkOwnInstances(
     AND EXISTS (SELECT FROM spend_limits l WHERE l.account_id = ${accountId} AND l.api_key_id = ${apiKeyId}) LIMIT 1`)
   if (!foreign) return
   const message =
-    'This API key has a spend limit, so it may start, and bid more for, only instances that it rented itself. Use the API key that rented them.'
+    'This API key has a spend limit, so it may start, and raise the bids of, only instances that it rented itself. For other instances, use the API keys that rented them.'
   throw new DomainError('FORBIDDEN', message, { missing: [] })
 }

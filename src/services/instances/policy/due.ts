@@ -29,8 +29,8 @@ export function duePolicyServices(deps: MarketDeps) {
     },
 
     /**
-     * Performs the due action and schedules the next one, in one transaction; the market is updated in another. If nothing
-     * is due anymore, only the next action is scheduled.
+     * Performs the due action and schedules the next one, in one transaction; the market is updated in another
+     * transaction. If nothing is due anymore, only the next action is scheduled.
      */
     async perform(lease: PolicyLease): Promise<void> {
       const machines = await transaction(database, tx => performInTransaction(tx, lease, tx.at))

@@ -80,7 +80,7 @@ async function insertInstance(
     ...lifetime,
     ...policy,
     ...state,
-    // The instance costs nothing yet. If there is a policy, `rentInTransaction` computes the next action again once the
+    // The instance is not charged yet. If there is a policy, `rentInTransaction` computes the next action again once the
     // meters are open.
     policyDueAt: nextPolicyAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,
