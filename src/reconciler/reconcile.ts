@@ -1,6 +1,6 @@
 // One pass over one instance: observe, plan and act until only waiting is left, then record the finding.
 //
-// One gateway at a time acts on an instance. It has a lease, and every call ends before the lease does. A container
+// One gateway at a time acts on an instance. The gateway has a lease, and every call ends before the lease does. A container
 // starts only after its GPUs were marked as in use under the lease. If a machine acts on a late command, the next pass
 // (every container gets one) sees it and corrects it.
 

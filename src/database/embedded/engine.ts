@@ -39,7 +39,7 @@ export async function findEngine(dataDir: string): Promise<Engine> {
 const terminalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
- * Runs one of the programs to its end. If it fails, its output becomes the error's message. It has a process group of
+ * Runs one of the programs to its end. If the program fails, its output is the error's message. It has a process group of
  * its own, so a signal to the terminal cannot stop it halfway.
  */
 export async function runProgram(program: string, args: string[], { uid, gid }: RunAs): Promise<void> {

@@ -3,7 +3,7 @@ import type { Launch } from '../launch/launch.ts'
 import type { Block, GpuModel, Machine } from '../machines/machines.ts'
 import { type InstanceStatus, isFinal, type Restart, type TargetState } from './states.ts'
 
-/** Whether an instance claims its GPUs on the market. It may not get them: another instance's claim may have precedence. */
+/** Whether an instance claims its GPUs on the market. A claim gets them only if no other claim has precedence. */
 export function wantsGpus(instance: { targetState: TargetState; status: InstanceStatus; destroyed: boolean }): boolean {
   return instance.targetState === 'running' && !instance.destroyed && !isFinal(instance.status)
 }

@@ -40,7 +40,7 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
       type: 'DateTime',
       nullable: true,
       description:
-        'When the API key was last used, to the minute. Null if it was not used since it was created or reset.',
+        'When the API key was last used, to the minute. Null if the key has not been used since it was created or reset.',
     }),
     current: t.boolean({
       description: 'True for the API key of this request.',

@@ -61,7 +61,7 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
     }),
     instanceId: t.id({
       nullable: true,
-      description: 'ID of the instance that the entry is for. Null if it is for none.',
+      description: 'ID of the instance that the entry is for. Null if the entry is not for an instance.',
       resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
     }),
     instance: t.field({
@@ -73,7 +73,7 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
     }),
     volumeId: t.id({
       nullable: true,
-      description: 'ID of the volume that the entry is for. Null if it is for none.',
+      description: 'ID of the volume that the entry is for. Null if the entry is not for a volume.',
       resolve: ({ volumeId }) => (volumeId === null ? null : printId('Volume', volumeId)),
     }),
     apiKeyId: t.id({

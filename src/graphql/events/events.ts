@@ -41,7 +41,7 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
     }),
     instanceId: t.id({
       nullable: true,
-      description: 'ID of the instance that the event is about. Null if it is about none.',
+      description: 'ID of the instance that the event is about. Null if the event is not about an instance.',
       resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
     }),
     instance: t.field({

@@ -6,7 +6,7 @@ const descriptions: Record<EventType, string> = {
   INSTANCE_TARGET_CHANGED: 'The target state of an instance changed to RUNNING or STOPPED.',
   INSTANCE_LABEL_CHANGED: 'The label of an instance changed.',
   INSTANCE_GRANTED: 'The market granted an instance its GPUs.',
-  INSTANCE_OUTBID: 'The market gave the GPUs of an instance to another renter. The instance waits for them.',
+  INSTANCE_OUTBID: 'The market gave the GPUs of an instance to another instance. The outbid instance waits for them.',
   INSTANCE_STATUS_CHANGED: 'The status of an instance changed.',
   INSTANCE_ENDING: 'An instance will end soon, because its machine leaves the market.',
   INSTANCE_DESTROYED: 'An instance was destroyed. It costs nothing from then on.',

@@ -95,7 +95,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     template: t.field({
       type: Template,
       nullable: true,
-      description: `The template that the instance was rented with, in its current version. Null without one, and when it is deleted or no longer public. ${permissionSentence('templates.get')}`,
+      description: `The template that the instance was rented with, in its current version. Null without one, and when the template is deleted or no longer public. ${permissionSentence('templates.get')}`,
       resolve: ({ templateId }, _args, context) =>
         templateId === null ? null : templateById(context).load(templateId),
     }),

@@ -30,7 +30,7 @@ const LogLine = builder.objectRef<LogLineShape>('LogLine').implement({
 builder.objectField(Instance, 'logs', t =>
   t.field({
     type: [LogLine],
-    description: `The last log lines of the instance, oldest first, read from its machine. Empty before the first start and once it is destroyed. ${permissionSentence('instances.logs')}`,
+    description: `The last log lines of the instance, oldest first, read from its machine. Empty before the first start and once the instance is destroyed. ${permissionSentence('instances.logs')}`,
     args: {
       tail: t.arg.int({
         required: true,

@@ -8,7 +8,7 @@ const descriptions = {
     'Total cost limit since the rental began, GPUs and disk, in US dollars. The instance is stopped before it costs more, and cannot start until the limit is raised or removed. The disk still costs money.',
   destroyAt: 'When to destroy the instance with its disk.',
   destroyWhenStoppedFor:
-    'Destroy the instance with its disk after it has been stopped for this many seconds without a break, at most 10 years. Counted from when it stopped or exited.',
+    'Destroy the instance with its disk after it has been stopped for this many seconds without a break, at most 10 years. Counted from when the instance stopped or exited.',
 }
 
 export const InstancePolicy = builder.objectRef<InstanceShape>('InstancePolicy').implement({

@@ -42,7 +42,7 @@ const { union: RestartInstanceResult, answer } = resultUnion(
 builder.mutationFields(t => ({
   rebootInstance: t.field({
     type: RestartInstanceResult,
-    description: `Stops the container of a running instance and starts it again. The instance keeps its GPUs, ports and disk. The GPUs cost nothing while it is down. Requests made before it runs again cause no second reboot. ${permissionSentence('instances.reboot')}`,
+    description: `Stops the container of a running instance and starts it again. The instance keeps its GPUs, ports and disk. The GPUs cost nothing while the container is down. Requests made before the instance runs again cause no second reboot. ${permissionSentence('instances.reboot')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'The instance to reboot.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>
@@ -50,7 +50,7 @@ builder.mutationFields(t => ({
   }),
   recycleInstance: t.field({
     type: RestartInstanceResult,
-    description: `Recreates the container of an instance from its image. The data on its disk is lost; volumes, GPUs and ports stay. Public ports for SSH are added if the SSH proxy is gone. The desired state does not change. Requests made before it runs again cause no second recycle. ${permissionSentence('instances.recycle')}`,
+    description: `Recreates the container of an instance from its image. The data on its disk is lost; volumes, GPUs and ports stay. Public ports for SSH are added if the SSH proxy is gone. The desired state does not change. Requests made before the instance runs again cause no second recycle. ${permissionSentence('instances.recycle')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'The instance to recycle.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>

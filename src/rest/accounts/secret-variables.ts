@@ -110,7 +110,7 @@ export const secretVariableRoutes: Route[] = [
     operationId: 'deleteSecret',
     tag: 'Keys',
     summary: 'Delete a secret',
-    about: 'Deletes an environment variable. Existing instances keep it.',
+    about: 'Deletes an environment variable. Existing instances keep the variable.',
     operation: 'secretVariables.delete',
     body: z.object({ key: text('Name of the variable, as listed or as it was set.') }),
     result: messageResult,

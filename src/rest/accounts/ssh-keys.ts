@@ -78,7 +78,7 @@ export const sshKeyRoutes: Route[] = [
     tag: 'Keys',
     summary: 'Replace an SSH key',
     about:
-      'Replaces an SSH key. Containers accept the new key and no longer the old one. A virtual machine keeps the old one.',
+      'Replaces an SSH key. Containers accept the new key and no longer the old one. A virtual machine keeps the old key.',
     operation: 'sshKeys.replace',
     params,
     body,
@@ -95,7 +95,7 @@ export const sshKeyRoutes: Route[] = [
     operationId: 'deleteSshKey',
     tag: 'Keys',
     summary: 'Delete an SSH key',
-    about: 'Deletes an SSH key and removes it from all containers. A virtual machine keeps it.',
+    about: 'Deletes an SSH key and removes it from all containers. A virtual machine keeps the key.',
     operation: 'sshKeys.delete',
     params,
     result: okResult,

@@ -64,7 +64,7 @@ export const resultRoutes: Route[] = [
     tag: 'Instances',
     summary: 'Run a command in an instance',
     about:
-      'Runs a command in the container, which must be running. Waits until it ends, and answers with a link to its output.',
+      'Runs a command in the container, which must be running. Waits until the command ends, and answers with a link to its output.',
     operation: 'instances.execute',
     params,
     body: z.object({ command: text('Command line.') }),
