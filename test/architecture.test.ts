@@ -160,7 +160,7 @@ function importTarget(file: SourceFile, name: string): string {
   return withoutSrc(join(dirname(file.location), name))
 }
 
-/** Of a package such as "csv-parse/sync" or "@pothos/core" the name that npm knows. */
+/** The npm name of the package in an import such as "csv-parse/sync" or "@pothos/core". */
 function packageOf(name: string): string {
   return name.split('/', name.startsWith('@') ? 2 : 1).join('/')
 }
@@ -360,7 +360,7 @@ describe('the folders', () => {
     ...Object.entries(testFolders).map(([name, folders]) => [`test/${name}`, folders] as const),
   ]
 
-  it.each(places)('of %s are the ones that it may have', (place, folders) => {
+  it.each(places)('of %s are all allowed', (place, folders) => {
     const inside = filePaths
       .filter(location => location.startsWith(`${place}/`))
       .map(location => ({ location, folder: dirname(location).slice(place.length + 1) }))
@@ -406,7 +406,7 @@ describe('the folders', () => {
 describe('the files of src and prisma', () => {
   const lengths = files.map(({ location, text }) => ({ location, lines: text.split('\n').length - 1 }))
 
-  it('are named after what they have', () => {
+  it('have names that say what they contain', () => {
     const vague = /(^|\/)(utils?|helpers?|common|shared|misc|index)(\.ts|\/)/
     const problems = files
       .filter(({ path }) => vague.test(path))

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-/** Tests that need a process of their own: one replaces modules for all later tests, one measures memory. */
+/** Tests that need a process of their own: one file replaces modules for all later tests, the other measures memory. */
 const isolatedTests = ['test/unit/offers/watch.test.ts', 'test/integration/events/streams-ending.test.ts']
 
 const projectDefaults = {
@@ -9,7 +9,7 @@ const projectDefaults = {
   pool: 'forks',
   testTimeout: 20_000,
   hookTimeout: 30_000,
-  // A poll waits for something that happens: one second is too short beside two other files.
+  // A poll waits for something that happens: one second is too short while two other files run.
   expect: { poll: { timeout: 5_000 } },
   // Node runs the tests like the program, without a transform in between.
   experimental: { viteModuleRunner: false },

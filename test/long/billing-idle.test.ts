@@ -41,7 +41,7 @@ async function fillAccounts(): Promise<void> {
   const actor = await gateway.newActor()
   const [offer] = await gateway.sql('SELECT id FROM offers')
   const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string))
-  // A client without a statement timeout, which can disable the foreign keys to offers.
+  // This client has no statement timeout, and can disable the foreign keys to offers.
   const client = new pg.Client({ connectionString: testDatabase.url })
   await client.connect()
   const { rows } = await client.query(`

@@ -44,7 +44,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Specmatic is too large for a dependency. It comes from SPECMATIC_JAR, or else from the npm registry. */
+/** Specmatic is too large to be a dependency. It comes from SPECMATIC_JAR, or else from the npm registry. */
 function findSpecmaticJar(): string {
   const given = process.env['SPECMATIC_JAR']
   if (given) return given
@@ -88,7 +88,7 @@ function readJson(text: string): unknown {
 
 type SentRequest = { path: string; body: unknown }
 
-/** Replaces the parts of a request that equal one example by those of another. */
+/** Replaces each part of a request that equals a part of one example with the same part of the other example. */
 function replaceExample(sent: SentRequest, from: Example, to: Example): SentRequest {
   const segments = (path: string) => path.replace(/^\/api\/v0/, '').split(/(?=[/?&=])/)
   const [before, after] = [segments(from.path), segments(to.path)]
@@ -109,7 +109,7 @@ function replaceValues(sent: unknown, from: unknown, to: unknown): unknown {
 }
 
 /**
- * Sends a request for existing objects to every route, with a valid and with an unknown key, and records the answers.
+ * Sends a request for existing objects to each tested route, with a valid and with an unknown key, and records the answers.
  */
 async function writeExamples(): Promise<void> {
   await mkdir(join(folder, 'examples'))
@@ -146,7 +146,7 @@ async function writeExample(name: string, route: Route, example: Example, usedKe
   await writeFile(join(folder, 'examples', `${name}.json`), file)
 }
 
-/** The document for Specmatic, without examples, and without successes of operations that Berth does not offer. */
+/** The document for Specmatic, without examples, and without the 200 response of operations that Berth does not offer. */
 function simplifyDocument(document: OpenApiDocument): unknown {
   for (const [, route] of everyRoute.filter(([, { failures }]) => failures?.some(({ status }) => status === 501))) {
     delete document.paths[route.path]?.[route.method.toLowerCase()]?.responses['200']

@@ -13,7 +13,7 @@ import { searchStatement } from '../../src/services/offers/sql/statement.ts'
 import { createOperations } from '../../src/services/operations.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 
-/** Two markets, one ten times as large. A search that reads as many pages in both scales with the market. */
+/** Two markets, one ten times as large as the other. A search should read about as many pages in both. */
 const sizes = [5_000, 50_000] as const
 
 type Market = { test: TestDatabase; database: Database }
@@ -34,7 +34,7 @@ async function makeMarket(machines: number): Promise<Market> {
   const test = await createDatabase()
   const database = openDatabase({ url: test.url, poolSize: 2, onIdleError: () => {} })
   await seedMarket(createOperations({ database }), { machines })
-  // A third of the machines is rented.
+  // A third of the machines are rented.
   await runStatements(test, 'UPDATE offers SET rentable = false WHERE machine_id % 3 = 0', 'VACUUM ANALYZE')
   return { test, database }
 }
@@ -89,7 +89,7 @@ const largeReads: SearchCase[] = [
 ]
 
 describe(`a search among the offers of ${sizes.join(' and of ')} machines`, () => {
-  it.each(cases)('for %s reads about the same number of pages in both', async (...[what, ...search]) => {
+  it.each(cases)('for %s reads about the same number of pages in both markets', async (...[what, ...search]) => {
     const [pagesInSmall = 0, pagesInLarge = 0] = await comparePlans(what, ...search)
     // A small market fills some pages only partly.
     expect(pagesInLarge / pagesInSmall).toBeLessThan(3)

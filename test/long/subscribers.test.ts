@@ -9,7 +9,7 @@ import { measureMemory } from '../support/memory.ts'
 import { fetchWithoutPool, type Subscription, serveApp, subscribeSse, subscribeWebSocket } from '../support/streams.ts'
 
 const [renters, streamsEach, rounds] = [40, 25, 10]
-/** The other streams of a renter share one WebSocket. */
+/** Streams of each renter over SSE. The renter's other streams share one WebSocket. */
 const sseStreams = 13
 
 let app: TestApp
@@ -109,7 +109,7 @@ describe.each(kinds)('a thousand subscribers to %s', (name, { query, labelOf, in
         `held before ${mb(base)}, with all open ${mb(opened)}, after round 1 ${mb(one)}, ` +
         `after round ${rounds} ${mb(memoryReadings.at(-1) ?? 0)}, after closing ${mb(measureMemory())}\n`,
     )
-    // The first round leaves data behind, such as prepared statements. The others must not.
+    // The first round leaves data behind, such as prepared statements. Later rounds must not.
     expect((memoryReadings.at(-1) ?? 0) - one).toBeLessThan(5_000_000)
   })
 })

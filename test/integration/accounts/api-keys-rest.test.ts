@@ -36,12 +36,12 @@ describe('an API key over REST', () => {
     expect(JSON.stringify(list)).not.toContain(body.key.split('_')[2])
   })
 
-  it.each([{}, { permissions: null }])('created with %j has full access, as REST clients expect', async input => {
+  it.each([{}, { permissions: null }])('has full access if created with %j, as REST clients expect', async input => {
     const { body: made } = await create({ name: 'all', ...input })
     expect([made.permissions, await works(made.key)]).toEqual([null, true])
   })
 
-  it('cannot create a key with more permissions', async () => {
+  it('cannot create a key with more permissions than it has', async () => {
     const { body: narrow } = await create({ name: 'narrow', permissions })
     const { status, body } = await create({ name: 'wide' }, narrow.key)
     expect([status, body.error]).toEqual([403, 'forbidden'])
@@ -55,7 +55,7 @@ describe('an API key over REST', () => {
     [{ permissions: 'all' }, 'permissions: must be an object.'],
     [{ permissions: '' }, 'permissions: must be an object.'],
     [{ permissions: { api: { everything: {} } } }, 'permissions.api.everything'],
-  ])('is refused for the body %j', async (body, msg) => {
+  ])('is not created from the body %j', async (body, msg) => {
     const answer = await create(body)
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_args'])
     expect(answer.body.msg).toContain(msg)
@@ -95,7 +95,7 @@ describe('an API key over REST', () => {
     expect([status, await works(reader.key)]).toEqual([403, true])
   })
 
-  it('is not found by an id beyond the range of key ids', async () => {
+  it('is not found by DELETE, and is invalid for GET, with an id beyond the range of key ids', async () => {
     const { status, body } = await app.rest(key, 'DELETE', `/auth/apikeys/${'9'.repeat(18)}/`)
     expect([status, body.error]).toEqual([404, 'not_found'])
     expect((await app.rest(key, 'GET', `/auth/apikeys/${'9'.repeat(18)}/`)).status).toBe(400)

@@ -36,7 +36,7 @@ type Answer = {
   revokedId?: string
 }
 
-/** The result of a mutation, or its refusal, whether that is a value or an error. */
+/** The result of a mutation, or its refusal, whether the refusal is a value or an error. */
 async function mutate(key: string, name: 'create' | 'reset' | 'revoke', input: object, at = app): Promise<Answer> {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}ApiKey`
   const success = name === 'revoke' ? 'revokedId' : `apiKey { ${keyFields} } secret replayed`
@@ -86,7 +86,7 @@ const everyKindOfPermission = [
 ]
 
 describe('a new key', () => {
-  it('authenticates requests, with full access when that was requested', async () => {
+  it('authenticates requests, and has full access if its creation requested full access', async () => {
     const owner = await app.newKey()
     const answer = await mutate(owner, 'create', { name: 'ci' })
     expect(answer).toMatchObject({
@@ -101,7 +101,7 @@ describe('a new key', () => {
     expect([first.id, first.current, second.current]).toEqual([answer.apiKey.id, true, false])
   })
 
-  it('has its permissions, and shows them as they were sent', async () => {
+  it('has the permissions that it was created with, and is listed with them', async () => {
     const owner = await app.newKey()
     const { secret } = await createKey(owner, { permissions: everyKindOfPermission })
     expect(await statusOf(secret)).toBe(200)
@@ -121,7 +121,7 @@ describe('a new key', () => {
     expect(flat(permissions)).toEqual(flat(expected))
   })
 
-  it('with an empty list of permissions may do nothing', async () => {
+  it('authorizes nothing if its list of permissions is empty', async () => {
     const { secret } = await createKey(await app.newKey(), { permissions: [] })
     expect(await statusOf(secret)).toBe(403)
   })
@@ -142,7 +142,7 @@ describe('a new key', () => {
     expect(data.createApiKey).toMatchObject({ code: 'INVALID_INPUT', issues })
   })
 
-  it('fails from its expiry on, and is no longer listed', async () => {
+  it('is refused from its expiry on, and is no longer listed or found', async () => {
     const owner = await app.newKey()
     const { id, secret } = await createKey(owner, { expiresAt: inMs(1_000) })
     app.clock.advance(999)
@@ -267,7 +267,7 @@ describe('a key that creates or resets another', () => {
     ['no permissions', { api: { user_write: {} } }, [], undefined],
     ['a part of a category that it has', { api: { user_write: {}, instance_write: {} } }, updates(), undefined],
     ['an operation with a narrower constraint', update({ id: { lte: 5, gte: 1 } }), updates(id('EQ', 3)), undefined],
-  ])('grants %s only if it has that itself', async (_what, own, wanted, missing) => {
+  ])('may grant only what it has itself: %s', async (_what, own, wanted, missing) => {
     const owner = await app.newKey()
     const key = await app.newScopedKey(owner, own)
     const other = await createKey(owner, { permissions: wanted })
@@ -303,7 +303,7 @@ describe('a key that creates or resets another', () => {
     expect((await mutate(key, 'reset', { id: made.id })).secret).toBeDefined()
   })
 
-  it('gets no replay of a creation by a key with more permissions', async () => {
+  it('gets no replay of a creation by a key with more permissions or a later expiry', async () => {
     const owner = await app.newKey()
     const input = { permissions: misc, idempotencyKey: 'one' }
     await mutate(owner, 'create', input)
@@ -315,7 +315,7 @@ describe('a key that creates or resets another', () => {
 })
 
 describe('a key that is reset', () => {
-  it('has a new secret, and the old one fails at once on every gateway', async () => {
+  it('gets a new secret, and its old secret is refused at once on every gateway', async () => {
     const owner = await app.newKey()
     const old = await createKey(owner, { name: 'ci', permissions: everyKindOfPermission })
     expect(await statusOf(old.secret)).toBe(200)
@@ -327,14 +327,14 @@ describe('a key that is reset', () => {
     expect([await statusOf(secret as string), await statusOf(secret as string, otherApp)]).toEqual([200, 200])
   })
 
-  it('may be the caller itself, whatever its permissions are', async () => {
+  it('may be the caller itself, even if user_write is its only permission', async () => {
     const owner = await app.newKey()
     const key = await app.newScopedKey(owner, { api: { user_write: {} } })
     const { secret } = await mutate(key, 'reset', { id: await idOf(key) })
     expect([await statusOf(key), await statusOf(secret as string)]).toEqual([401, 403])
   })
 
-  it('by two requests at once is reset by the first, and the second is not authenticated', async () => {
+  it('is reset by the first of two concurrent requests, and does not authenticate the second', async () => {
     const key = await app.newKey()
     const id = await idOf(key)
     const resets = await withSession(app.database.url, async session => {
@@ -365,7 +365,7 @@ describe('a key that is reset', () => {
 })
 
 describe('a key that is revoked', () => {
-  it('fails for every request that starts after the answer, on every gateway', async () => {
+  it('is refused in every request that starts after the answer to the revocation, on every gateway', async () => {
     const owner = await app.newKey()
     for (const [here, there] of [
       [app, otherApp],
@@ -425,7 +425,7 @@ describe('a creation with an idempotency key', () => {
     expect(new Set(answers.map(({ apiKey }) => JSON.stringify(apiKey))).size).toBe(1)
     expect(await statusOf(answers[0]?.secret as string)).toBe(200)
     expect(await list(owner)).toHaveLength(2)
-    // Also when the created key has expired meanwhile.
+    // A request is replayed even after the created key has expired.
     app.clock.advance(3_600_001)
     expect(await mutate(owner, 'create', input)).toEqual({ ...answers[0], replayed: true })
   })
@@ -444,7 +444,7 @@ describe('a creation with an idempotency key', () => {
   })
 })
 
-it('every change of a key is an event with its author and the permissions of the key', async () => {
+it('every change of a key is recorded as an event with its author and the permissions of the key', async () => {
   const owner = await app.newKey()
   const { id } = await createKey(owner, { name: 'changed', permissions: [{ category: 'MISC' }] })
   await mutate(owner, 'reset', { id })
@@ -469,7 +469,7 @@ it('an instance keeps running after the key that rented it is revoked', async ()
   expect((await rentals.read(owner, instance)).intended_status).toBe('running')
 })
 
-it('no secret of a key is stored, logged, listed or sent after its first answer', async () => {
+it('no secret of a key is stored or logged as text, base64 or hex', async () => {
   expect(secrets.length).toBeGreaterThan(50)
   const tables = await app.sql(
     `SELECT query_to_xml(format('SELECT * FROM %I', relname), true, false, '') AS xml FROM pg_stat_user_tables`,

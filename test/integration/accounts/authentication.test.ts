@@ -136,7 +136,7 @@ describe('a scoped key', () => {
     ['{ node(id: "gpu_1") { id } }', undefined, 'misc'],
   ]
 
-  it.each(requests)('may request %s with the permission only', async (query, route, category) => {
+  it.each(requests)('may request %s only with the required permission', async (query, route, category) => {
     const without: Permissions = { api: category === 'misc' ? { user_read: {}, user_write: {} } : { misc: {} } }
     const [may, mayNot] = [await app.newKey({ api: { [category]: {} } }), await app.newKey(without)]
 
@@ -169,14 +169,14 @@ describe('a scoped key', () => {
     })
   })
 
-  it('is refused before its input is read', async () => {
+  it('is refused for a missing permission before the input is parsed', async () => {
     const key = await app.newKey({ api: { misc: {} } })
     const forbidden = { status: 403, body: { error: 'forbidden' } }
     expect(await app.rest(key, 'PUT', '/asks/1/', '{')).toMatchObject(forbidden)
     expect(await app.rest(key, 'DELETE', '/instances/abc/')).toMatchObject(forbidden)
   })
 
-  it('outside a constraint is told about the constraint, not about a missing permission', async () => {
+  it('is told about a violated constraint, not about a missing permission', async () => {
     const rent = { 'instances.rent': { constraints: { offerId: { lte: 5 } } } }
     const key = await app.newKey({ api: { instance_write: rent } })
     const { status, body } = await app.rest(key, 'PUT', '/asks/6/', { image: 'ubuntu' })
@@ -187,7 +187,7 @@ describe('a scoped key', () => {
     expect((await app.rest(key, 'PUT', '/asks/5/', { image: 'ubuntu' })).status).toBe(404)
   })
 
-  it('without permissions may do nothing', async () => {
+  it('is refused on both faces when it has no permissions', async () => {
     const { rest, graphql } = await viewer(await app.newKey({ api: {} }))
     expect([rest.status, graphql.status]).toEqual([403, 403])
   })

@@ -42,7 +42,7 @@ describe("an instance's own key", () => {
     expect(data.destroyInstances.items).toEqual([{ outcome: 'APPLIED' }])
   })
 
-  it('stops, starts and destroys the instance over REST, and ends with it', async () => {
+  it('stops, starts and destroys the instance over REST, and is refused once the instance is destroyed', async () => {
     const id = await rentals.rent(owner)
     const key = keyOf(id)
     for (const state of ['stopped', 'running']) {
@@ -108,7 +108,7 @@ describe("an instance's own key", () => {
       ['over REST', apiKey => overRest(apiKey, '')],
       ['over REST with "false"', apiKey => overRest(apiKey, '?keep_instance_keys=false')],
       ['by an operator', apiKey => byOperator(apiKey)],
-    ])('is revoked %s, ends on every gateway', async (_what, revoke) => {
+    ])('is revoked %s, is refused on every gateway', async (_what, revoke) => {
       const beside = await startApp({ sharedApp: app })
       const { id, apiKey } = await rentedBy()
       expect(await asks(id, beside)).toEqual([200, 200])
@@ -129,14 +129,14 @@ describe("an instance's own key", () => {
       expect([await statusOf(secret), await asks(id)]).toEqual([401, [200, 200]])
     })
 
-    it('expires, ends', async () => {
+    it('expires, is refused', async () => {
       const { id } = await rentedBy(new Date(app.clock.now().getTime() + 60_000).toISOString())
       expect(await asks(id)).toEqual([200, 200])
       app.clock.advance(60_000)
       expect(await asks(id)).toEqual([401, 401])
     })
 
-    it('revokes itself and keeps instance keys, ends when that API key would have expired', async () => {
+    it('revokes itself and keeps instance keys, is refused once that API key would have expired', async () => {
       const { id, apiKey, secret } = await rentedBy(new Date(app.clock.now().getTime() + 60_000).toISOString())
       const path = `/auth/apikeys/${digits(apiKey)}/?keep_instance_keys=true`
       expect((await app.rest(secret, 'DELETE', path)).status).toBe(200)
@@ -152,7 +152,7 @@ describe("an instance's own key", () => {
     })
   })
 
-  it('acts in the history as the API key that rented the instance', async () => {
+  it('is recorded in the history as the API key that rented the instance', async () => {
     const id = await rentals.rent(owner)
     await app.rest(keyOf(id), 'PUT', `/instances/${id}/`, { state: 'stopped' })
     const rows = await app.sql(`SELECT DISTINCT api_key_id = (SELECT api_key_id FROM instances WHERE id = ${id}) AS same
@@ -162,12 +162,12 @@ describe("an instance's own key", () => {
 
   it.each([
     ['derived from another secret', (id: number) => instanceApiKey(createSecrets('another'), BigInt(id))],
-    ['of another instance', (id: number) => keyOf(id + 1).replace(`_${id + 1}_`, `_${id}_`)],
+    ['with the proof of another instance', (id: number) => keyOf(id + 1).replace(`_${id + 1}_`, `_${id}_`)],
     ['with its last digit changed', (id: number) => keyOf(id).replace(/.$/, digit => (digit === '0' ? '1' : '0'))],
     ['with a missing digit', (id: number) => keyOf(id).slice(0, -1)],
     ['in capitals', (id: number) => keyOf(id).replace(/[0-9a-f]{64}$/, proof => proof.toUpperCase())],
     ['with a zero before the id', (id: number) => keyOf(id).replace('_ins_', '_ins_0')],
-  ])('is not valid %s', async (_what, forge) => {
+  ])('is not valid if it is forged or altered: %s', async (_what, forge) => {
     const id = await rentals.rent(owner)
     expect([await statusOf(keyOf(id)), await statusOf(forge(id))]).toEqual([403, 401])
   })
@@ -201,7 +201,7 @@ describe("an instance's own key, used on anything else,", () => {
   })
 })
 
-it("an instance's own key is not stored, logged or shown anywhere", async () => {
+it("an instance's own key is neither stored nor logged", async () => {
   const id = await rentals.rent(owner)
   await rentals.converge()
   await app.rest(keyOf(id), 'PUT', `/instances/${id}/`, { state: 'stopped' })

@@ -26,7 +26,7 @@ const newAccount = async () => {
 const eventsOf = (accountId: number) =>
   app.sql(`SELECT type, before, after, reason, api_key_id FROM events WHERE account_id = ${accountId} ORDER BY id`)
 type GrantEvent = { type: string; before: { creditNanos: string }; after: { creditNanos: string } }
-/** Grants after those of the account's creation. */
+/** Events of grants and adjustments after the account's creation. */
 const grantsOf = async (accountId: number) =>
   ((await eventsOf(accountId)) as GrantEvent[]).slice(2).filter(({ type }) => type === 'CREDIT_GRANTED')
 const creditOf = async (key: string) => (await app.rest(key, 'GET', '/users/current/')).body.credit
@@ -46,7 +46,7 @@ describe('an account', () => {
     expect(await creditOf(apiKey)).toBe(1)
   })
 
-  it('is created once, with its initial key and credit', async () => {
+  it('is created once per email address, and has no credit event without initial credit', async () => {
     const { account } = await newAccount()
     const before = await eventsOf(account.id)
     const again = app.operations.accounts.create({ email, creditNanos: 5n })
@@ -66,7 +66,7 @@ describe('an account', () => {
 })
 
 describe('credit that is granted', () => {
-  it('can be spent, and is in the history', async () => {
+  it('is added to the balance, and is recorded in the history', async () => {
     const { account, apiKey } = await newAccount()
     expect(await grant(2_500_000_001n, { reason: 'welcome' })).toEqual({
       email,
@@ -91,11 +91,11 @@ describe('credit that is granted', () => {
     expect(await creditOf(apiKey)).toBe(1.00000021)
     const events = await grantsOf(account.id)
     expect(events).toHaveLength(20)
-    // Each grant began at the balance that the previous one left.
+    // Each grant began at the balance that the previous grant left.
     expect(events.slice(1).map(({ before }) => before)).toEqual(events.slice(0, -1).map(({ after }) => after))
   })
 
-  it('with an idempotency key is granted once for the life of the account', async () => {
+  it('is granted once per idempotency key for the life of the account', async () => {
     const { account, apiKey } = await newAccount()
     const once = { amountNanos: 5n, idempotencyKey: 'ticket 7' }
     const gateways = [app.operations, other.operations, app.operations, other.operations]
@@ -112,7 +112,7 @@ describe('credit that is granted', () => {
     expect(await grantsOf(account.id)).toHaveLength(2)
     expect(await creditOf(apiKey)).toBe(1.000000012)
     await expect(grant(6n, { idempotencyKey: 'ticket 7' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
-    // The database itself refuses a second entry.
+    // The database itself refuses a second entry with the same key.
     const copied = 'account_id, kind, amount_nanos, idempotency_key, posted_at'
     const copy = `INSERT INTO ledger_entries (${copied}) SELECT ${copied} FROM ledger_entries`
     await expect(app.sql(`${copy} WHERE account_id = ${account.id} AND idempotency_key IS NOT NULL`)).rejects.toThrow(
@@ -122,7 +122,7 @@ describe('credit that is granted', () => {
     expect(await grant(5n, { idempotencyKey: 'ticket 7' })).toMatchObject({ replayed: false })
   })
 
-  it('is above 0 and within the maximum of an account', async () => {
+  it('must be above 0, and must not raise the balance above the maximum', async () => {
     const { account, apiKey } = await newAccount()
     const most = 999_999_999_000_000_000n
     await expect(grant(0n)).rejects.toThrow('amount: must be above 0.')
@@ -185,7 +185,7 @@ describe('credit that is adjusted', () => {
     expect(await grantsOf(account.id)).toEqual([])
   })
 
-  it('is deducted after charging GPUs up to that instant', async () => {
+  it('is deducted after the GPUs are charged up to that instant', async () => {
     const { apiKey, account } = await newAccount()
     const { rentToStatus } = rentalsOf(app)
     const id = await rentToStatus(apiKey, 'running')

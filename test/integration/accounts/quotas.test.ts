@@ -59,7 +59,7 @@ describe('an account', () => {
     expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('instances', 3, 3))
   })
 
-  it('cannot have more loading instances than its quota until these run', async () => {
+  it('cannot have more loading instances than its quota, and can start another once they run', async () => {
     await rentals.rent(key)
     await rentals.rent(key)
     expect(await rentals.tryRent(key, { image: 'ubuntu' })).toMatchObject(quotaRefusal('loading', 2, 2))
@@ -79,7 +79,7 @@ describe('an account', () => {
     expect(await faces.mutate(key, 'recycleInstance', { id: String(id) })).toMatchObject({ code: 'QUOTA_EXCEEDED' })
   })
 
-  it('does not count instances that wait for GPUs as loading', async () => {
+  it('has a quota of loading instances that ignores instances waiting for GPUs', async () => {
     await setQuotas('--instances', '9')
     const rival = await app.newKey(null, { creditNanos: 100_000_000_000n })
     for (let count = 0; count < 3; count += 1) {
@@ -123,7 +123,7 @@ describe('an account', () => {
 })
 
 describe('an operator', () => {
-  it('sets quotas of one account, which apply at once, and restores the settings', async () => {
+  it('sets quotas of one account, which apply at once, and can restore the default', async () => {
     expect(await setQuotas('--instances', '0', '--disk-gb', '7')).toEqual({
       ...{ account: email, instances: 0, loading: null, diskGb: 7, volumes: null },
     })
@@ -154,7 +154,7 @@ describe('an operator', () => {
     ])
   })
 
-  it('gets an explanation of a quota that is not valid', () => {
+  it('gets an explanation when a quota is missing or invalid', () => {
     const read = (...options: string[]) => findCommand(['account', 'limit', '--account', email, ...options])
     expect(() => read()).toThrow('No quota is given. Give at least one of --instances')
     expect(() => read('--instances', '1.5')).toThrow('--instances must be a whole number from 0')

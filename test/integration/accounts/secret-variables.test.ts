@@ -58,7 +58,7 @@ describe('secret variables over REST', () => {
     const deleted = await app.rest(key, 'DELETE', '/secrets/', { key: 'A' })
     expect(deleted.body).toEqual({ success: true, msg: 'Environment variable deleted successfully' })
     expect(Object.keys(await secretsOf(key))).toEqual(['B', 'HF_TOKEN'])
-    // The name as it was set. A variable with exactly this name comes first.
+    // DELETE looks for exactly this name first, then for the name in capitals.
     await set(key, [{ name: 'b', value: 'x' }])
     for (const left of [['B', 'HF_TOKEN'], ['HF_TOKEN']]) {
       expect((await app.rest(key, 'DELETE', '/secrets/', { key: 'b' })).status).toBe(200)
@@ -90,7 +90,7 @@ describe('secret variables over REST', () => {
     expect(await secretsOf(key)).toEqual({})
   })
 
-  it('are at most 16, and a list is set as a whole or not at all', async () => {
+  it('are limited to 16 per account, and a list is set as a whole or not at all', async () => {
     const key = await newKey()
     const many = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `A${index}`, value: 'x' }))
     expect((await post(key, { env_vars: many(17) })).status).toBe(400)
@@ -154,7 +154,7 @@ describe('secret variables over GraphQL', () => {
 })
 
 describe('a rental', () => {
-  it('gets the secret variables, except those that it or its template sets', async () => {
+  it('gets the secret variables, except those that its request or its template sets', async () => {
     const key = await newKey()
     await set(
       key,

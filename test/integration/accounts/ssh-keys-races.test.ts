@@ -112,7 +112,7 @@ describe('a new instance', () => {
 })
 
 describe('a key that is deleted', () => {
-  it('is locked after the containers that have it, as in every transaction that locks both', async () => {
+  it('is locked after the containers that have it, as in every transaction that locks keys and containers', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     await gateway.services.sshKeys.attach(actor, id, sshKey)
@@ -137,7 +137,7 @@ describe('a key to replace', () => {
   const replace = (actor: Actor, id: number, text: string) =>
     gateway.services.sshKeys.replace(actor, id, aPublicKey(text))
 
-  it('is locked after the containers that have it, as in every transaction that locks both', async () => {
+  it('is locked after the containers that have it, as in every transaction that locks keys and containers', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     await gateway.services.sshKeys.attach(actor, id, sshKey)
@@ -207,7 +207,7 @@ describe('a key to replace', () => {
     await expect(replacing).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('is not replaced by a key that replaces another at the same moment', async () => {
+  it('is not replaced by a public key that replaces another key at the same moment', async () => {
     const { actor, sshKeys } = await aRenter(2)
     const both = await Promise.allSettled(sshKeys.map(id => replace(actor, id, 'twice')))
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
@@ -286,7 +286,7 @@ describe('a container', () => {
     expect(await keysOf(id)).toEqual([registered])
   })
 
-  it('loses a key that it gets during a deletion, which does not lock the key while it waits for the container', async () => {
+  it('loses a key that it gets during the deletion of the key, which does not lock the key while waiting for the container', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
     await withSession(testDatabase.url, async holder => {
@@ -315,7 +315,7 @@ describe('a container', () => {
     expect(await keysOf(id)).toEqual([])
   })
 
-  it('gets a change of its keys that comes during a pass', async () => {
+  it('gets a key with the next pass when the key is attached during a pass', async () => {
     const { actor, id, sshKeys } = await aRenter(2)
     const shown = async () =>
       (await gateway.sql('SELECT ssh_keys FROM simulated_containers WHERE instance_id = $1', [id]))[0]?.['ssh_keys']
@@ -326,7 +326,7 @@ describe('a container', () => {
     const [first, second] = sshKeys as [number, number]
     await gateway.services.sshKeys.attach(actor, id, first)
     const [lease] = (await gateway.reconciliation.leaseDue(1_000)).filter(({ instanceId }) => instanceId === id)
-    if (!lease) throw new Error('It was not due.')
+    if (!lease) throw new Error('The instance was not due.')
     await gateway.services.sshKeys.attach(actor, id, second)
     await gateway.reconcile(lease)
     expect(await shown()).toHaveLength(1)
@@ -334,7 +334,7 @@ describe('a container', () => {
     expect(await shown()).toHaveLength(2)
   })
 
-  it('wakes the gateway once per change of its keys, and never without one', async () => {
+  it('wakes the gateway once per change of its keys, and never without a change', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const { sshKeys: services } = gateway.services
     const wakesOf = async (work: () => Promise<unknown>) => {

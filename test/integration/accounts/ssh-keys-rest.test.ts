@@ -81,7 +81,7 @@ describe('the keys of an account', () => {
     expect([again.status, again.body.error]).toEqual([404, 'not_found'])
   })
 
-  it('are at most as many as an account may have', async () => {
+  it('are limited to 100 per account', async () => {
     const by = await app.newKey()
     await register('the first of many', by)
     await app.sql(`INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
@@ -93,7 +93,7 @@ describe('the keys of an account', () => {
 })
 
 describe('a key that is replaced', () => {
-  it('keeps its id, and the new key logs in where the old one did', async () => {
+  it('keeps its id, and its new public key takes the place of the old one in containers', async () => {
     const id = await register('old')
     const instance = await rentals.rent(key)
     expect(await keysInContainer(instance)).toContain(aPublicKey('old'))
@@ -118,7 +118,7 @@ describe('a key that is replaced', () => {
     expect(rows.map(row => row.public_key)).not.toContain(aPublicKey('of a machine'))
   })
 
-  it('by the same key changes nothing', async () => {
+  it('has no new event when its new public key equals the old one', async () => {
     const id = await register('same')
     const [before] = await app.sql('SELECT count(*) FROM events')
     const { status } = await app.rest(key, 'PUT', `/ssh/${id}/`, { ssh_key: aPublicKey('same') })
@@ -150,7 +150,7 @@ describe('the keys of an instance', () => {
     expect([again.status, again.body]).toEqual([200, { success: false, error: 'already_associated', msg }])
   })
 
-  it('include an added key that was not registered, which registers it', async () => {
+  it('include an added key that was not registered: adding the key registers it', async () => {
     const instance = await rentals.rent(key)
     await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('nowhere') })
     expect(await keysInContainer(instance)).toContain(aPublicKey('nowhere'))
@@ -158,7 +158,7 @@ describe('the keys of an instance', () => {
     expect(body.at(-1).public_key).toBe(aPublicKey('nowhere'))
   })
 
-  it('include an added key that another account has, too, with an id of its own', async () => {
+  it('include an added key that another account has too, under a separate id', async () => {
     const theirs = await register('shared', await app.newKey())
     const instance = await rentals.rent(key)
     const { body } = await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('shared') })
@@ -199,7 +199,7 @@ describe('the keys of an instance', () => {
     expect([answer.status, answer.body]).toEqual([400, failure])
   })
 
-  it('are refused for an instance that does not exist, was destroyed, or takes no keys', async () => {
+  it('are refused when the instance does not exist, was destroyed, or takes no keys', async () => {
     const gone = await rentals.rent(key)
     await app.rest(key, 'DELETE', `/instances/${gone}/`)
     for (const id of [gone, 987_654_321]) {

@@ -68,7 +68,7 @@ async function keysIn(id: number): Promise<string[]> {
   return (row as { ssh_keys: string[] }).ssh_keys
 }
 
-/** Events of an instance, or of everything, the newest last. */
+/** SSH key events of an instance, or of all accounts, newest last. */
 async function eventsOf(id?: number): Promise<{ type: string; before: unknown; after: unknown }[]> {
   const where = id === undefined ? "type LIKE 'SSH_KEY%'" : `instance_id = ${id} AND type LIKE '%SSH_KEY%'`
   return (await app.sql(`SELECT type, before, after FROM events WHERE ${where} ORDER BY id`)) as never
@@ -105,7 +105,7 @@ describe('registering an SSH key', () => {
     expect(data.node).toEqual({ id: sshKey.id, publicKey })
   })
 
-  it('adds it to the end of the list, and REST shows the newest', async () => {
+  it('adds the key to the end of the list, and REST shows the newest key', async () => {
     const newest = async () => (await app.rest(key, 'GET', '/users/current/')).body.ssh_key
     expect([await listKeys(key), await newest()]).toEqual([[], ''])
     const [first, second] = [aKey(), aKey()]
@@ -164,7 +164,7 @@ describe('registering an SSH key', () => {
     expect(await registerKey(key, publicKey)).not.toBe(id)
   })
 
-  it('registers a key once for several requests at once', async () => {
+  it('registers a key once when several requests send it at once', async () => {
     const other = await startApp({ sharedApp: app })
     const publicKey = aKey()
     const query = `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { __typename
@@ -258,7 +258,7 @@ describe('a container', () => {
     ])
   })
 
-  it('whose keys changed by themselves is corrected by the next pass', async () => {
+  it('has its keys corrected by the next pass after they changed on the machine', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const publicKey = aKey()
     await change('attach', key, id, await registerKey(key, publicKey))
@@ -307,7 +307,7 @@ describe('a container', () => {
     expect([await keysIn(id), await eventsOf(id), await listKeys(key)]).toEqual([[], [], [{ id: sshKey, name: '' }]])
   })
 
-  it('with keys costs as many statements per idle pass as one without', async () => {
+  it('with keys costs as many statements per idle pass as a container without keys', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const pass = async () => {
       app.clock.advance(61_000)

@@ -196,7 +196,7 @@ describe('a restart over REST and GraphQL', () => {
   const statuses = ['running', 'stopped', 'created', 'exited', 'unknown', 'destroyed']
   const kinds = statuses.flatMap(status => [['reboot', status] as const, ['recycle', status] as const])
 
-  it.each(kinds)('does or refuses the same: %s of an instance that is %s', async (kind, status) => {
+  it.each(kinds)('has the same result or refusal: %s of an instance that is %s', async (kind, status) => {
     const [one, other] = await rentTwins(status)
     const rest = await app.rest(key, 'PUT', `/instances/${kind}/${one}/`, {})
     const graphql = await faces.mutate(key, `${kind}Instance`, { id: String(other) })
@@ -217,7 +217,7 @@ describe('a bid over REST and GraphQL', () => {
     ['0.4', 'stopped'],
     ['0.4', 'exited'],
     ['0.4', 'destroyed'],
-  ])('does or refuses the same: %s dollars for an instance that is %s', async (bid, status) => {
+  ])('has the same result or refusal: %s dollars for an instance that is %s', async (bid, status) => {
     const [one, other] = await rentTwins(status, key, { price: 0.3 })
     const rest = await app.rest(key, 'PUT', `/instances/bid_price/${one}/`, { client_id: 'me', price: Number(bid) })
     const graphql = await faces.mutate(key, 'changeBid', { instanceId: String(other), bidPerHour: bid })

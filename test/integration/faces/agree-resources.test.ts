@@ -195,7 +195,7 @@ describe('templates', () => {
     expect(data.template).toEqual({ id: `tpl_${first.template.id}` })
   })
 
-  it('keep settings that only REST has, and its notation, when GraphQL saves them again', async () => {
+  it('keep settings that only REST has, and the notation of REST, when GraphQL saves the templates again', async () => {
     const key = await newKey()
     const more = { href: 'https://example.com', repo: 'me/ubuntu', readme_visible: false, tag: '22.04' }
     const { body: first } = await app.rest(key, 'POST', '/template/', { ...sent, ...more, extra_filters: { a: 1 } })

@@ -37,7 +37,7 @@ describe('REST lists', () => {
       app.rest(key, 'GET', url('/api/v1/template/', { select_cols: columns })),
   }
 
-  it.each(Object.entries(lists))('refuse unknown columns that every row would repeat: %s', async (_name, ask) => {
+  it.each(Object.entries(lists))('refuse malformed or too many unknown columns: %s', async (_name, ask) => {
     const refused = [controls, makeItems(11, index => `no_such_${index}`), ['no such']]
     for (const columns of refused) {
       const { status, body } = await ask(columns)

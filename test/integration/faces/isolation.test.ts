@@ -140,7 +140,7 @@ describe('a key restricted to one id', () => {
     expect(isRefused(denied)).toBe(true)
     expect(await readAllTables()).toEqual(before)
     const allowed = await given.ask(app, key, one)
-    // 501 is the answer of a route that Berth does not offer to any key.
+    // 501 is the answer to an operation that Berth does not offer.
     expect([[200, 501].includes(allowed.status), isRefused(allowed)]).toEqual([true, false])
   })
 
@@ -166,7 +166,7 @@ describe('a key restricted to one id', () => {
   it.each([
     ['two fields', (a: number, b: number) => `{ a: instance(id: ${a}) { id } b: instance(id: ${b}) { id } }`],
     ['nodes', (a: number, b: number) => `{ nodes(ids: ["ins_${a}", "ins_${b}"]) { id } }`],
-  ])('reads its id even when %s request another one in the same operation', async (_name, query) => {
+  ])('reads its instance even when %s request another instance in the same operation', async (_name, query) => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const key = await app.newScopedKey(owner, bound('instances.get', 'id', one))
     const { data, errors } = await app.graphql(key, query(one, other))

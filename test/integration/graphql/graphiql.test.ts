@@ -18,7 +18,7 @@ let publicApp: TestApp
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'berth-graphiql-'))
   marketApp = await startApp()
-  // The demo market adds no machines to a database that has one.
+  // The demo market adds no machines to a database that already has a machine.
   await listMachines(marketApp.operations, [{}])
   const demo = { databaseUrl: marketApp.database.url, graphiql: true, demoKeyFile: join(folder, 'demo-key') }
   localApp = await startApp({ ...demo, host: '127.0.0.1' })
@@ -38,11 +38,11 @@ const findKey = (page: string) => /Bearer (\w+)/.exec(page)?.[1]
 const anyKey = expect.stringMatching(/^berth_\w{12}_\w{40}$/)
 
 describe('GraphiQL with a demo key', () => {
-  it.each(['localhost', '127.0.0.1:4000', '[::1]:4000'])('fills it in for a browser on %s', async host => {
+  it.each(['localhost', '127.0.0.1:4000', '[::1]:4000'])('fills the key in for a browser on %s', async host => {
     expect(findKey(await (await browse(localApp, `http://${host}/graphql`)).text())).toEqual(anyKey)
   })
 
-  it('hides it from a foreign page whose domain resolves to this machine', async () => {
+  it('hides the key from a foreign page whose domain resolves to this machine', async () => {
     expect(findKey(await (await browse(localApp, 'http://evil.example.com/graphql')).text())).toBe('YOUR_API_KEY')
   })
 
@@ -53,12 +53,12 @@ describe('GraphiQL with a demo key', () => {
     ['x-forwarded-proto', 'https'],
     ['x-real-ip', '192.0.2.1'],
     ['via', '1.1 proxy'],
-  ])('hides it from a client behind a proxy that sends %s', async (name, value) => {
+  ])('hides the key from a client behind a proxy that sends %s', async (name, value) => {
     const response = await browse(localApp, 'http://127.0.0.1:4000/graphql', { [name]: value })
     expect(findKey(await response.text())).toBe('YOUR_API_KEY')
   })
 
-  it('hides it when the gateway listens on a public address, even if Host is localhost', async () => {
+  it('hides the key when the gateway listens on a public address, even if Host is localhost', async () => {
     expect(await fetchKey(localApp, '127.0.0.1', {})).toEqual(anyKey)
     expect(await fetchKey(localApp, '127.0.0.1', { 'x-forwarded-for': '192.0.2.1' })).toBe('YOUR_API_KEY')
     expect(await fetchKey(publicApp, '0.0.0.0', {})).toBe('YOUR_API_KEY')
@@ -135,7 +135,7 @@ describe('the files of GraphiQL', () => {
     expect(decompress(bytes).equals(original)).toBe(true)
   })
 
-  it('answer HEAD, but no other method or name', async () => {
+  it('answer GET and HEAD, but no other method or name', async () => {
     const path = await scriptPath()
     const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)]
     expect(Object.fromEntries(head.headers)).toEqual({

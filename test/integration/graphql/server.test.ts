@@ -260,7 +260,7 @@ describe('the server', () => {
       406,
       'Accept must allow application/json, or text/event-stream for a subscription.',
     ],
-  ])('refuses %o with %o in JSON', async (type, headers, status, message) => {
+  ])('refuses the content type %o with the headers %o, and answers in JSON', async (type, headers, status, message) => {
     const answer = await send({ body: ask, headers: { 'content-type': type, ...headers } })
     expect(await answer.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/json'])
@@ -271,7 +271,7 @@ describe('the server', () => {
     expect((await send({ body: path === '/graphql' ? ask : '{}', headers, path })).status).toBe(200)
   })
 
-  it("sets x-request-id on every answer, and keeps the client's if it is valid", async () => {
+  it("sets x-request-id on every answer, and keeps the client's id if it is valid", async () => {
     const idOf = async (requestId: string) =>
       (await send({ body: ask, headers: { 'x-request-id': requestId } })).headers.get('x-request-id')
     expect(await idOf('trace-42')).toBe('trace-42')
@@ -352,7 +352,7 @@ describe('the REST face', () => {
     expect([without.status, without.body]).toEqual([withSlash.status, withSlash.body])
   })
 
-  it('answers 404 to an unknown path, and 405 with the allowed methods', async () => {
+  it('answers 404 to an unknown path, and 405 with the allowed methods to any other method', async () => {
     expect(await app.rest(key, 'GET', '/nowhere/')).toMatchObject({
       status: 404,
       body: { success: false, error: 'not_found', msg: 'There is no /api/v0/nowhere/ here.' },

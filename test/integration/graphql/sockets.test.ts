@@ -81,7 +81,7 @@ describe('a WebSocket', () => {
     const { codes, connect, channels } = await startSocketServer({ bufferedBytes: 1_000_000 })
     const socket = await connect()
     socket.pause()
-    // Far more than the operating system buffers. The only later message is the pong.
+    // This is far more than the operating system buffers. The only later message is the pong.
     void channels[0]?.send('x'.repeat(30_000_000))
     await new Promise(setImmediate)
     expect(codes).toEqual([])

@@ -59,7 +59,7 @@ async function openInitializedSocket(key = renter) {
 }
 
 describe('a WebSocket', () => {
-  it('streams the changes of an instance until the client completes', async () => {
+  it('streams the changes of an instance until the client completes the subscription', async () => {
     const id = await rentals.rent(renter, { label: 'first' })
     const stream = subscribeWebSocket(createSocketClient(renter), watchQuery(id))
     expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first' } } })
@@ -69,7 +69,7 @@ describe('a WebSocket', () => {
     await expectAllClosed()
   })
 
-  it('closes its streams when it closes, even one that is still opening', async () => {
+  it('closes its streams when it closes, even a stream that is still opening', async () => {
     const id = await rentals.rent(renter)
     const { say, heard, socket, closed } = await openInitializedSocket()
     say(subscribeMessage('1', watchQuery(id)))
@@ -106,7 +106,7 @@ describe('a WebSocket', () => {
     expect(heard).toEqual([])
   })
 
-  it('refuses an operation before the key was accepted', async () => {
+  it('closes with 4401 when an operation arrives before the key is accepted', async () => {
     const { say, heard, closed } = await openRawSocket(server.url)
     say(subscribeMessage('1', '{ __typename }'))
     expect(await closed).toEqual([4401, 'Unauthorized'])

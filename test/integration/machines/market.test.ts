@@ -58,7 +58,7 @@ describe('a drained machine', () => {
     await gateway.rent(actor, before[0]?.id as bigint)
   })
 
-  it('lists no block that becomes free until it is resumed, and then behind its older offers', async () => {
+  it('offers a freed block only once the machine is resumed, and then behind the older offers', async () => {
     await newMachine()
     const offerId = await offerOf(0)
     const { id: instanceId } = await gateway.rent(actor, offerId)
@@ -101,7 +101,7 @@ describe('a drained machine', () => {
     ])
   })
 
-  it('lets its instances stop and start, and grants its GPUs to waiting ones', async () => {
+  it('lets its instances stop and start, and grants its GPUs to waiting instances', async () => {
     await newMachine(1)
     const offerId = await offerOf(0)
     const { id: first } = await gateway.rent(actor, offerId)
@@ -188,7 +188,7 @@ describe('an unlisted machine', () => {
     expect(await offers()).toEqual([])
   })
 
-  it('cannot resume while another machine uses its ports', async () => {
+  it('cannot be resumed while another machine uses its ports', async () => {
     await newMachine()
     const [left, address] = [id, { publicIp: `203.0.113.${id}` }]
     await machines().unlist(left)
@@ -203,7 +203,7 @@ describe('an unlisted machine', () => {
   })
 })
 
-it('makes each command idempotent, and names a machine that does not exist', async () => {
+it('drains, unlists and resumes idempotently, and names a machine that does not exist', async () => {
   await newMachine()
   for (const command of ['drain', 'drain', 'unlist', 'unlist', 'drain', 'resume', 'resume'] as const) {
     await machines()[command](id)

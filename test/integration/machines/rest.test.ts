@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** Makes a machine of the host. Returns the id of its offer and its own. */
+/** Lists a machine of the host. Returns the id of its offer and the id of the machine. */
 async function ownMachine(machine = {}) {
   const offer = await rentals.newOffer(machine)
   const { body } = await app.rest(host, 'GET', '/users/current')

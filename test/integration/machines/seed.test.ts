@@ -64,7 +64,7 @@ describe('the demo key', () => {
     expect((await stat(join(folder, 'data/demo-key'))).mode & 0o777).toBe(0o600)
   })
 
-  it('stays valid while its file exists, and is revoked when a new one replaces it', async () => {
+  it('stays valid while its file exists, and is revoked when a new key replaces it', async () => {
     const first = await keyIn('own')
     expect(await keyIn('own')).toEqual({ apiKey: first.apiKey, isNew: false })
     for (let time = 0; time < 2; time += 1) {

@@ -67,7 +67,7 @@ describe('a search', () => {
       { or: [{ numGpus: { eq: 8 } }, { country: { eq: 'se' }, numGpus: { eq: 2 } }] },
       ['2 RTX 4090', '8 H100 SXM'],
     ],
-    ['other fields than those that are null', { gpuName: null, numGpus: { eq: null, gte: 8 } }, ['8 H100 SXM']],
+    ['fields that are not null', { gpuName: null, numGpus: { eq: null, gte: 8 } }, ['8 H100 SXM']],
     ['offers that are not rentable', { rentable: false }, ['1 RTX 3090']],
   ])('filters by %s', async (_what, filter, expected) => {
     expect(await found({ filter })).toEqual(expected)
@@ -133,7 +133,7 @@ describe('a search', () => {
     expect(back.edges).toEqual(first.edges)
   })
 
-  it('without matches gives an empty page', async () => {
+  it('returns an empty page when nothing matches', async () => {
     const { data } = await search(
       { filter: { numGpus: { gt: 8 } } },
       'totalCount nodes { id } pageInfo { hasNextPage startCursor }',
@@ -228,7 +228,7 @@ describe('an invalid search', () => {
     expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
   })
 
-  it('is refused if its variables have too many levels, even with thousands of them', async () => {
+  it('is refused if its variables have too many levels, even with thousands of levels', async () => {
     const ask = async (levels: number) => {
       const filter = `${'{"or":['.repeat(levels)}${']}'.repeat(levels)}`
       const query = 'query ($filter: OfferFilter) { offers(filter: $filter) { totalCount } }'
@@ -344,7 +344,7 @@ describe('a node', () => {
     ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids.1: "mch_x" is not an id of the expected type; send one like mch_42.'],
     ['nodes', { ids: ['off_1', 'x'] }, 'ids.1: "x" is not an id'],
     ['nodes', { ids: Array(101).fill('off_1') }, 'ids: takes at most 100 ids, not 101.'],
-  ])('%s(%o) is refused', async (field, variables, message) => {
+  ])('is refused by %s(%o)', async (field, variables, message) => {
     const [[name, value] = []] = Object.entries(variables)
     const type = field === 'node' ? 'ID!' : '[ID!]!'
     const { errors } = await app.graphql(key, `query ($v: ${type}) { ${field}(${name}: $v) { id } }`, { v: value })

@@ -42,7 +42,7 @@ const columnNames = (count: number) => Array.from({ length: count }, (_, index) 
 const namesOf = (rows: Row[]) => rows.map(row => `${row.num_gpus} ${row.gpu_name}`)
 
 describe('a search', () => {
-  it('without a filter shows rentable offers, best score first', async () => {
+  it('shows rentable offers, best score first, without a filter', async () => {
     const rows = await search({})
     const scores = rows.map(row => row['score'] as number)
     expect(rows).toHaveLength(7)
@@ -127,14 +127,14 @@ describe('a search', () => {
     ],
     ['booleans as Python prints them', { verified: { eq: 'True' }, datacenter: 'FALSE', num_gpus: 2 }, ['2 RTX 4090']],
     ['an order in capitals', { order: [['num_gpus', 'DESC']], limit: 1 }, ['8 H100 SXM']],
-    ['an order in capitals, upwards', { order: [['dph_total', 'Asc']], limit: 1 }, ['1 RTX 4090']],
+    ['an ascending order in mixed case', { order: [['dph_total', 'Asc']], limit: 1 }, ['1 RTX 4090']],
     ['null as JSON under q', { q: 'null', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['an empty JSON text under q', { q: '""', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['an empty q', { q: '', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
-    ['conditions beside q', { q: { num_gpus: { lte: 2 } }, datacenter: false }, ['2 RTX 4090', '1 RTX 4090']],
-    ['a condition under q before the same one beside q', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
-    ['a condition beside q if it is null under q', { q: { num_gpus: null }, num_gpus: 8 }, ['8 H100 SXM']],
-    ['terms beside q', { q: {}, limit: 1, order: [['num_gpus', 'desc']] }, ['8 H100 SXM']],
+    ['conditions alongside q', { q: { num_gpus: { lte: 2 } }, datacenter: false }, ['2 RTX 4090', '1 RTX 4090']],
+    ['a condition under q before the same condition alongside q', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
+    ['a condition alongside q if it is null under q', { q: { num_gpus: null }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['terms alongside q', { q: {}, limit: 1, order: [['num_gpus', 'desc']] }, ['8 H100 SXM']],
     [
       'an empty text as no condition',
       { gpu_name: '', num_gpus: { eq: ' ', gte: 8 }, limit: '', type: '', order: '', select_cols: '' },
@@ -198,7 +198,7 @@ describe('a search', () => {
     for (const { body } of others) expect(body).toEqual({ offers: expected })
   })
 
-  it('also reads conditions from the URL beside q', async () => {
+  it('also reads conditions from the URL alongside q', async () => {
     const flat = `num_gpus=2&order=${encodeURIComponent('[["dph_total","desc"]]')}&limit=1`
     const { body } = await app.rest(key, 'GET', `/bundles?q={"verified":true}&${flat}&order_by=dph_total`)
     expect(namesOf(body.offers)).toEqual(['2 H100 SXM'])
@@ -340,7 +340,7 @@ describe('an invalid search', () => {
     ['a limit that is a boolean', { limit: true }, 'limit: must be a whole number, at least 1.'],
     ['a limit in a list', { limit: [7] }, 'limit: must be a whole number, at least 1.'],
     ['a limit in hexadecimal', { limit: '0x10' }, 'limit: must be a whole number, at least 1.'],
-    ['a limit beside q', { q: {}, limit: 'all' }, 'limit: must be a whole number, at least 1.'],
+    ['a limit alongside q', { q: {}, limit: 'all' }, 'limit: must be a whole number, at least 1.'],
     ['a disk that is a boolean', { allocated_storage: true }, 'allocated_storage: must be a number of GB from 0'],
     ['a disk in a list', { allocated_storage: [10] }, 'allocated_storage: must be a number of GB from 0 to 100000.'],
     [
@@ -429,7 +429,7 @@ describe('an invalid search', () => {
   })
 })
 
-it('refuses a search with too many levels, even with thousands of them', async () => {
+it('refuses a search with too many levels, even with thousands of levels', async () => {
   const lists = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
   const bodies = [
     `{"num_gpus": ${lists(20)}}`,

@@ -101,7 +101,7 @@ describe('a stream of offers', () => {
     await stream.close()
   })
 
-  it('reports changes by volumes, including offers that stop or start to match the filter', async () => {
+  it('reports changes caused by volumes, including offers that stop or start matching the filter', async () => {
     const { machineId, offerIds } = await newMachine()
     const all = await watch(ofMachine(machineId))
     const large = await watch(ofMachine(machineId, 'diskGb: { gte: 700 }'))
@@ -116,7 +116,7 @@ describe('a stream of offers', () => {
     await large.close()
   })
 
-  it('reports no other offers, and no offers that stay the same', async () => {
+  it('reports no offers outside its filter, and no offers that stay the same', async () => {
     const [mine, other] = [await newMachine(), await newMachine()]
     const stream = await watch(ofMachine(mine.machineId))
     await rent(other.offerIds[0] as string)
@@ -142,7 +142,7 @@ describe('a stream of offers', () => {
     await stream.close()
   })
 
-  it('reports the end of an offer with the next change', async () => {
+  it('reports the removal of an offer whose listing ended together with the next change', async () => {
     const listedUntil = new Date(app.clock.now().getTime() + 3_600_000)
     const [short, long] = [await newMachine({ listedUntil }), await newMachine()]
     const stream = await watch(
@@ -157,7 +157,7 @@ describe('a stream of offers', () => {
 })
 
 describe('many streams of offers', () => {
-  it('search once each, and share the reads of changes', async () => {
+  it('search only when they open, and share the reads of changes', async () => {
     const { machineId, offerIds } = await newMachine({ numGpus: 2 })
     const pricings = ['INTERRUPTIBLE', 'ON_DEMAND']
     const args = Array.from({ length: 20 }, (_, index) => {
@@ -169,7 +169,7 @@ describe('many streams of offers', () => {
     const opened = await captureQueries(async () => {
       for (const each of args) streams.push(await watch(each))
     })
-    // One search for the machines, and one for their offers.
+    // Each stream searches once for its machines and once for their offers.
     expect(opened.filter(isSearch)).toHaveLength(40)
     const sent = await captureQueries(async () => {
       await app.sql(`UPDATE machines SET city = 'Boden' WHERE id = ${machineId}`)

@@ -74,7 +74,7 @@ describe('the HTTP server', () => {
     ['a star', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     [
-      'a length beside chunks',
+      'a length alongside chunks',
       'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     ['a header with NUL', 'GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n'],
@@ -98,7 +98,7 @@ describe('the HTTP server', () => {
     [400, 'bad_request', 'GET / HTTP/1.1\r\n\r\n'],
     [417, 'expectation_failed', 'POST / HTTP/1.1\r\nHost: a\r\nExpect: x\r\nContent-Length: 0\r\n\r\n'],
     [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`],
-  ])('answers %i %s as JSON to malformed bytes', async (expected, error, bytes) => {
+  ])('refuses a request with %i %s as JSON', async (expected, error, bytes) => {
     const { status, text } = await sendBytes(bytes)
     const [head = '', body = ''] = text.split('\r\n\r\n')
     expect(status).toBe(expected)
@@ -128,7 +128,7 @@ describe('the HTTP server', () => {
   })
 })
 
-describe('an address that cannot be used', () => {
+describe('an address to listen on', () => {
   const attempt = (port: number, host: string) =>
     listen(
       createHttpServer(async () => new Response()),
@@ -136,7 +136,7 @@ describe('an address that cannot be used', () => {
       host,
     ).catch(({ message }: Error) => message)
 
-  it('is refused with a message that names a port in use', async () => {
+  it('is refused if its port is in use, with a message that names the port', async () => {
     const { port } = server.address() as AddressInfo
     const message = `Port ${port} on 127.0.0.1 is in use. Stop the program that uses it, or set PORT to another port.`
     expect(await attempt(port, '127.0.0.1')).toBe(message)
@@ -144,14 +144,14 @@ describe('an address that cannot be used', () => {
   })
 
   it.each(['nowhere.invalid', '192.0.2.1', '2001:db8::1'])(
-    'is refused with a message that names the host %s',
+    'is refused if it is not an address of this machine: %s',
     async host => {
       const message = `HOST is ${host}, which is not an address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
       expect(await attempt(0, host)).toBe(message)
     },
   )
 
-  it('is not kept busy by a check', async () => {
+  it('is still free after a check', async () => {
     const free = createHttpServer(async () => new Response())
     await listen(free, 0, '127.0.0.1')
     const { port } = free.address() as AddressInfo

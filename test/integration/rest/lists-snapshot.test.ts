@@ -40,7 +40,7 @@ it('counts the labels of the instances that it returns', async () => {
   expect(await get('/api/v1/instances/')).toMatchObject({ label_counts: { one: 1, other: 1 } })
 })
 
-it('continues templates after the last one returned, even if that has changed since', async () => {
+it('continues after the last returned template, even if that template has changed since', async () => {
   for (const name of ['a', 'b', 'c'])
     await app.rest(key, 'POST', '/template/', { name, image: 'ubuntu', private: true })
   const path = '/api/v1/template/?order_by=name&limit=1'

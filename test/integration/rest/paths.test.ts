@@ -51,7 +51,7 @@ describe('a word in the place of an id', () => {
   })
 
   it.each(['/api/v0/instances/reboot/', '/api/v0/instances/balance/', '/api/v0/users/me/templates/'])(
-    'is not taken for an id if it starts another path: %s',
+    'is not read as an id if it starts another path: %s',
     async path => {
       const { status, text } = await ask('GET', path)
       expect([status, JSON.parse(text)]).toEqual([
@@ -68,7 +68,7 @@ describe('a word in the place of an id', () => {
 
 describe('a method that a path does not accept', () => {
   it.each(['PUT', 'DELETE'])(
-    'is answered with the methods that work, without those that answer 501: %s',
+    'is answered with the methods that work, without methods that answer 501: %s',
     async method => {
       const { status, allow, text } = await ask(method, '/api/v0/charges/')
       expect([status, allow]).toEqual([405, 'GET, HEAD'])
@@ -93,7 +93,7 @@ describe('a method that a path does not accept', () => {
 
 describe('a path with double slashes', () => {
   it.each(['//api/v0//instances/', '/api//v0/users/current', '/api/v0///bundles/?q={}'])(
-    'is served like one with single slashes: %s',
+    'is served like a path with single slashes: %s',
     async path => {
       const { status } = await ask('GET', path)
       expect(status).toBe((await ask('GET', path.replaceAll(/\/{2,}/g, '/'))).status)
@@ -106,7 +106,7 @@ describe('a path with double slashes', () => {
     expect(await ask('DELETE', '/api/v0/instances/1/ssh//')).toMatchObject({ status: 404 })
   })
 
-  it('needs a key like one with single slashes', async () => {
+  it('needs a key like a path with single slashes', async () => {
     expect((await ask('GET', '//api/v0//instances/', { authorization: '' })).status).toBe(401)
     expect((await ask('GET', '//metrics')).status).toBe(404)
   })

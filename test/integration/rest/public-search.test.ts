@@ -28,7 +28,7 @@ const searches: [method: string, path: string, body: object | undefined][] = [
 ]
 
 describe('a search without a valid key', () => {
-  it.each(searches)('gets the same answer as with a key with PUBLIC_SEARCH: %s %s', async (method, path, body) => {
+  it.each(searches)('gets the same answer as with a key if PUBLIC_SEARCH is set: %s %s', async (method, path, body) => {
     const [withKey, withoutKey] = [
       await publicApp.rest(key, method, path, body),
       await publicApp.rest(undefined, method, path, body),

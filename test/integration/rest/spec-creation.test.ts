@@ -175,7 +175,7 @@ describe('image_login', () => {
   })
 
   it.each(['registry.example.com', '-u me registry.example.com', '-u me -p secret', '-u me -p secret one two'])(
-    'is in the form of flags: not %s',
+    'must have the form of flags: not %s',
     async image_login => {
       const { status, body } = await rentals.tryRent(key, { image: 'ubuntu', image_login })
       expect([status, body.error]).toEqual([400, 'invalid_args'])
@@ -186,7 +186,7 @@ describe('image_login', () => {
 })
 
 describe('cancel_unavail', () => {
-  it('fails at once if the instance cannot start immediately, and leaves nothing behind', async () => {
+  it('makes the request fail if the instance cannot start immediately, and leaves nothing behind', async () => {
     const other = await app.newKey(null, someCredit)
     const offerId = await rentals.newOffer()
     await app.rest(other, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', price: 0.3 })

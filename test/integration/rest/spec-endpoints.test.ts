@@ -206,7 +206,7 @@ describe('Versioning', () => {
   it('paths begin with /api/v0/, and the interface description carries the version 1.0.0', async () => {
     const { body } = await app.rest(undefined, 'GET', '/openapi.json')
     expect(body.info.version).toBe('1.0.0')
-    // Every path of a second version exists in the first one too.
+    // Every path of version 1 exists in version 0, too.
     const others = Object.keys(body.paths).filter(path => !path.startsWith('/api/v0/'))
     expect(others.filter(path => !body.paths[path.replace('/api/v1/', '/api/v0/')])).toEqual([])
   })

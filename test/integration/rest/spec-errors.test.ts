@@ -180,7 +180,7 @@ describe('Limits', () => {
     expect(body.msg).toContain(says)
   })
 
-  it('ports: 64, with those of the runtype', async () => {
+  it('ports: 64, including the ports of the runtype', async () => {
     const env = (count: number) => Object.fromEntries(idsFrom(3000, count).map(port => [`-p ${port}:${port}`, '1']))
     expect((await rentals.tryRent(key, { image: 'ubuntu', env: env(64) })).status).toBe(200)
     expect((await rentals.tryRent(key, { image: 'ubuntu', env: env(65) })).status).toBe(400)

@@ -57,7 +57,7 @@ describe('Offer', () => {
 })
 
 describe('Instance', () => {
-  it('ends with the listing of its offer at the time of the rental', async () => {
+  it("ends when its offer's listing was due to end at the time of the rental, even if the listing is extended later", async () => {
     const listedUntil = new Date('2027-03-04T05:06:07.000Z')
     const offerId = await rentals.newOffer({ listedUntil })
     const { body } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })
@@ -80,7 +80,7 @@ describe('Instance', () => {
     expect(await rentals.read(key, id)).toSatisfy(row => isOfType(row[name]))
   })
 
-  it('id is what creating it returned in new_contract, not in id', async () => {
+  it('id is the value that its creation returned in new_contract, not in id', async () => {
     const { body } = await rentals.tryRent(key, { image: 'ubuntu' })
     expect(body).toEqual({
       success: true,

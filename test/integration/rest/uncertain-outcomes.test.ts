@@ -59,7 +59,7 @@ it.each(['PUT', 'POST'])('answers outcome_unknown to a creation by %s', async me
   expect(answer.headers.get('retry-after')).toBeNull()
 })
 
-it('advises to repeat a creation with its idempotency key, which then rents once', async () => {
+it('advises repeating a creation with its idempotency key, and then rents once', async () => {
   const offer = await offerLosingDatabase()
   const headers = { 'idempotency-key': randomUUID() }
   const rent = async () => await app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' }, headers)
@@ -89,7 +89,7 @@ it('reports for each of many offers whether it was rented, is uncertain or was n
   ])
 })
 
-it('answers outcome_unknown to many offers if the first is uncertain', async () => {
+it('answers outcome_unknown to a bulk rental if the first offer is uncertain', async () => {
   const ids = [await offerLosingDatabase(), await rentals.newOffer()]
   expect(await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })).toMatchObject(uncertainOutcome)
 })

@@ -37,7 +37,7 @@ const find = async (by: string, query: Record<string, unknown> = {}, version = '
   return body
 }
 const namesOf = ({ templates }: { templates: { name: string }[] }) => templates.map(({ name }) => name)
-/** `rest` prefixes paths with v0. */
+/** `app.rest` prefixes paths with v0. */
 const v1 = '/../v1'
 
 /** A template as a command-line client sends it. */
@@ -93,7 +93,7 @@ describe('a template', () => {
     expect(await shown(other)).toMatchObject([{ count_created: 0, creator_id: null, private: false }])
   })
 
-  it('is found with status 200 if an equal one exists', async () => {
+  it('is not saved again if an equal template exists: the answer has status 200 and that template', async () => {
     const by = await newKey()
     const first = await mustSave(fullTemplate, by)
     const { status, body } = await save(fullTemplate, by)
@@ -234,7 +234,7 @@ describe('a change', () => {
     })
   })
 
-  it('to only the tag or only the image keeps the other as it was sent', async () => {
+  it('to the tag keeps the image, and a change to an image with a tag empties the tag', async () => {
     const by = await newKey()
     let { hash_id: hash } = await mustSave({ image: 'ubuntu', tag: '20.04' }, by)
     const step = async (body: object) => {
@@ -319,7 +319,7 @@ describe('a change', () => {
     ['', 400, 'not_found', 'Unable to Update Template. None found for given Hash ID: HASH'],
     [v1, 404, 'invalid_template', 'error 404: Template not found'],
   ])(
-    "to an unknown template or another account's is refused alike by %s/template/",
+    "to an unknown template or another account's template is refused alike by %s/template/",
     async (version, status, error, msg) => {
       const { hash_id: hash } = await mustSave({ name: 'foreign', private: false })
       await change({ hash_id: hash, desc: version || 'v0' })
@@ -342,7 +342,7 @@ describe('a change', () => {
     expect((await change({ template: { hash_id: hash }, desc: 'x' }, by)).status).toBe(200)
   })
 
-  it('that makes a template equal to another one is refused', async () => {
+  it('that makes a template equal to another template is refused', async () => {
     const by = await newKey()
     const [one] = [await mustSave({ name: 'one' }, by), await mustSave({ name: 'two' }, by)]
     const { status, body } = await change({ hash_id: one.hash_id, name: 'two' }, by)

@@ -50,7 +50,7 @@ describe('a database dump', () => {
 })
 
 describe('the secrets of a template', () => {
-  it('are in no answer, log, event or table after any operation on it', async () => {
+  it('are in no answer, log, event or table after any operation on the template', async () => {
     const templates = templatesOf(app)
     const key = await app.newKey()
     const foreign = await app.newKey()
@@ -116,7 +116,7 @@ describe('a rental', () => {
     expect((await find(owner, hashId))?.launch.registry?.password).toBe(other)
   })
 
-  it('starts from a public template of another account, but not from a changed or deleted one', async () => {
+  it('starts from a public template of another account, but not by its old hash or after its deletion', async () => {
     const first = await save({ name: 'open', public: true })
     expect(await find(stranger, first.hashId)).toMatchObject({ id: first.id, launch: { image: 'torch' } })
     expect((await find(stranger, first.hashId))?.launch.registry).toBeUndefined()

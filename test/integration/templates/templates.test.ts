@@ -83,7 +83,7 @@ describe('a saved template', () => {
     })
   })
 
-  it('keeps its id after a change, gets a new hash, and is not found by the old one', async () => {
+  it('keeps its id after a change, gets a new hash, and is not found by the old hash', async () => {
     const first = await templates.mustSave(owner, { ...fullTemplate, name: 'changing' })
     app.clock.advance(5_000)
     const second = await templates.mustSave(owner, { id: first.id, dropSecrets: true, name: 'changing' })
@@ -252,7 +252,7 @@ describe('an invalid request', () => {
     ])
   })
 
-  it('is refused if it names a template by both an id and a hash, or by none', async () => {
+  it('is refused if it names a template by both an id and a hash, or by neither', async () => {
     for (const args of ['', '(id: "tpl_1", hashId: "a")']) {
       const { errors } = await app.graphql(owner, `{ template${args} { id } }`)
       expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])

@@ -7,7 +7,7 @@ import { someCredit } from '../../support/instances/rentals.ts'
 let app: TestApp
 let key: string
 
-/** Machines with different countries, which identify them, prices, reliabilities and free disks. */
+/** Machines with various prices, reliabilities and free disks. The country identifies each machine. */
 const machines = [
   { country: 'SE', storageNanos: 100_000_000n, reliability: 0.9, diskMb: 50_000 },
   { country: 'US', storageNanos: 300_000_000n, reliability: 0.95, diskMb: 500_000, datacenter: false },

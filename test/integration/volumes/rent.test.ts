@@ -1,4 +1,4 @@
-// A rental with volumes goes to the machine that has them, or that has room for new ones.
+// A rental with volumes goes to the machine that has the volumes, or to a machine with room for new volumes.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -69,7 +69,7 @@ describe('a rental', () => {
     ])
   })
 
-  it('refuses a volume of another account like an unknown one', async () => {
+  it('refuses a volume of another account like an unknown volume', async () => {
     const offer = await rentals.newOffer()
     const stranger = await app.newKey(null, someCredit)
     const foreign = await volumes.make(stranger, await machineOf(offer))
@@ -145,12 +145,12 @@ describe('the best offer', () => {
 
   it('costs at most the maximum price, new volumes included', async () => {
     await market({})
-    // 8 GB of disk and 20 GB of volumes at $0.0005 each.
+    // 8 GB of disk and 20 GB of volumes, at $0.0005 per GB and hour.
     expect(await best(onDemand('0.213999999'), [newMount(20)])).toMatchObject({ code: 'NO_OFFER_RENTED', attempts: [] })
     expect(await best(onDemand('0.214'), [newMount(20)])).toMatchObject({ attempts: [{ failure: null }] })
   })
 
-  it('is the next one if rounding each volume makes the first too expensive', async () => {
+  it('is the next offer if rounding the price of each volume makes the first offer too expensive', async () => {
     // 1 GB costs half a nano-dollar: 12 GB together cost six, but rounding up each of four volumes makes it eight.
     const [first, second] = await market({ storageNanos: 360n }, { gpuNanos: 200_000_006n, storageNanos: 0n })
     const mounts = [1, 2, 3, 4].map(number => newMount(1, `/${number}`))
@@ -159,7 +159,7 @@ describe('the best offer', () => {
     })
   })
 
-  it('is the next one if the host of the first has raised its minimum bid', async () => {
+  it('is the next offer if the host of the first offer has raised its minimum bid', async () => {
     const [first, second] = await market({}, {})
     await app.sql(`UPDATE machines SET min_bid_gpu_nanos = 150000001 WHERE id = ${await machineOf(first as number)}`)
     expect(await best(bid('0.15'))).toMatchObject({ attempts: [tried(first, 'BID_TOO_LOW'), tried(second)] })

@@ -131,7 +131,7 @@ describe('requested volumes', () => {
     expect(await found()).toMatchObject([{ id: free }, { id: used, instanceId: null, removing: false }])
   })
 
-  it('wait for the lock of another transaction', async () => {
+  it('are read only after another transaction releases their lock', async () => {
     const id = await createVolume(await newMachine())
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')

@@ -68,7 +68,7 @@ describe('a search for storage', () => {
     expect(values).toEqual(values.toSorted((a: number, b: number) => a - b))
   })
 
-  it('obeys the limit, finds an offer by its id, and none that is too small', async () => {
+  it('obeys the limit, finds an offer by its id, and finds no offer that is too small', async () => {
     const id = await volumes.newMachine({ diskMb: 20_000 })
     expect(await search({ limit: 1 })).toHaveLength(1)
     expect(await search({ id: { eq: id } })).toMatchObject([{ id, disk_space: 20 }])
@@ -167,7 +167,7 @@ describe('a volume', () => {
     })
   })
 
-  it('is created once for one Idempotency-Key', async () => {
+  it('is created once per Idempotency-Key', async () => {
     const id = await volumes.newMachine()
     const ask = () => app.rest(key, 'PUT', '/volumes/', { id }, { 'idempotency-key': 'v1' })
     expect((await ask()).body).toEqual((await ask()).body)

@@ -175,7 +175,7 @@ describe('a repeated request', () => {
     expect(await volumes.create(key, input)).toEqual({ ...first, replayed: true })
   })
 
-  it('is refused if it differs from the first', async () => {
+  it('is refused if it differs from the first request', async () => {
     const input = { offerId: await volumes.newMachine(), sizeGb: 10, idempotencyKey: 'other' }
     await volumes.create(key, input)
     for (const other of [{ sizeGb: 11 }, { name: 'x' }, { maxPricePerHour: '1' }]) {
@@ -221,7 +221,7 @@ describe('a deletion', () => {
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message: removing })
 
     await rentals.converge()
-    // The disk of the instance is free again; that of the volume is not.
+    // The disk of the instance is free again, but the disk of the volume is not.
     expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
     expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteSuccess' })
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
@@ -332,7 +332,7 @@ describe('a scoped key', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: [category] } }])
   })
 
-  it('can be bound to a size', async () => {
+  it('can be bound to a maximum size', async () => {
     const offerId = await volumes.newMachine()
     const constraints = { sizeGb: { lte: 10 } }
     const bound = await app.newScopedKey(key, { api: { instance_write: { 'volumes.create': { constraints } } } })

@@ -101,7 +101,7 @@ describe('an event', () => {
     expect(Object.keys(loading)).not.toContain('apiKeyId')
   })
 
-  it('of a test arrives only at the tested webhook, whatever its types are', async () => {
+  it('of a test arrives only at the tested webhook, whatever types the webhook has', async () => {
     const tested = await webhooks.create(key, `${receiver.url}/tested`)
     await webhooks.create(key, `${receiver.url}/other`, ['WEBHOOK_TESTED'])
     const made = await webhooks.test(key, tested.id)
@@ -120,7 +120,7 @@ describe('an event', () => {
 })
 
 describe('a delivery that fails', () => {
-  it('is retried after growing delays, not earlier, and is given up in the end', async () => {
+  it('is retried after growing delays, not earlier, and is given up after nine attempts', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     receiver.answer(503)
     await causeEvent('refused')
@@ -241,7 +241,7 @@ describe('docs/events.md', () => {
 })
 
 describe('a rotated secret', () => {
-  it('signs together with the old one for 24 hours, and alone after that', async () => {
+  it('signs together with the old secret for 24 hours, and alone after that', async () => {
     const { id, secret: old } = await webhooks.create(key, receiver.url)
     const rotated = await webhooks.mutate(key, 'rotate', { id })
     const all = [old, rotated.secret]
@@ -287,7 +287,7 @@ describe('a deleted webhook', () => {
   it('is not sent events written during its deletion', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvent('between')
-    // The state after a transaction that begins before the deletion and ends after it.
+    // The state that remains if the transaction of the event begins before the deletion and ends after it.
     await app.sql(`UPDATE webhooks SET deleted_at = created_at, secret = '' WHERE id = ${id.slice(4)}`)
     await app.runUntilIdle()
     expect(receiver.received).toEqual([])
@@ -299,7 +299,7 @@ describe('a deleted webhook', () => {
   })
 })
 
-it('a webhook secret that cannot be opened fails the attempt, and does not hold up other deliveries', async () => {
+it('a webhook secret that cannot be decrypted fails the attempt, and delays no other delivery', async () => {
   const sick = await webhooks.create(key, receiver.url)
   await app.sql(`UPDATE webhooks SET secret = 'nonsense' WHERE id = ${sick.id.slice(4)}`)
   const well = await webhooks.create(key, receiver.url)

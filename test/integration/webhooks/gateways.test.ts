@@ -1,4 +1,4 @@
-// Several gateways share the deliveries. Endpoints that hang, crash or lie delay no others.
+// Several gateways share the deliveries. An endpoint that hangs delays no other endpoint.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -120,7 +120,7 @@ describe('two gateways', () => {
   it('count the deliveries in progress again once they have locked the webhook', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(8)
-    // The state after another gateway leased between the count and the lock of this one.
+    // The state after another gateway leased deliveries between this gateway's count and its lock.
     const another = async () => {
       const until = new Date(app.clock.now().getTime() + 30_000).toISOString()
       const two = `SELECT id FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} ORDER BY id LIMIT 2`
@@ -131,7 +131,7 @@ describe('two gateways', () => {
 })
 
 describe('a gateway that dies after sending an event', () => {
-  it('leaves the event to another, which sends it again with the same id', async () => {
+  it('leaves the event to another gateway, which sends it again with the same id', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(1)
     await withDeliveries(async deliveries => {
@@ -150,7 +150,7 @@ describe('a gateway that dies after sending an event', () => {
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'DELIVERED', attempts: 1 }])
   })
 
-  it('records nothing if it comes back after another sent the event', async () => {
+  it('records nothing if it comes back after another gateway sent the event', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvents(1)
     await withDeliveries(async deliveries => {
@@ -207,7 +207,7 @@ describe('an endpoint that hangs', () => {
 })
 
 describe('accounts', () => {
-  it('take turns, even when one has more webhooks and has waited longer', async () => {
+  it('take turns, even when one account has more webhooks and has waited longer', async () => {
     for (let count = 1; count <= 6; count += 1) await webhooks.create(key, `${receiver.url}/${count}`)
     await causeEvents(4)
     app.clock.advance(1_000)
@@ -218,11 +218,11 @@ describe('accounts', () => {
       const urls = async (limit: number) =>
         (await deliveries.leaseDue(limit)).map(({ url }) => (url.endsWith('/neighbor') ? 'neighbor' : 'mine'))
       expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbor'])
-      // Each has one in progress, so each gets one more.
+      // Each account has one delivery in progress, so each gets one more.
       expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbor'])
-      // The neighbor's webhook has two in progress, so it is skipped.
+      // The neighbor's webhook has two deliveries in progress, so the webhook is skipped.
       expect([await urls(1), await urls(1)]).toEqual([['mine'], ['mine']])
-      // An account has at most eight in progress.
+      // An account has at most eight deliveries in progress.
       expect(await urls(10)).toEqual(Array(4).fill('mine'))
       expect(await urls(10)).toEqual([])
     })

@@ -83,7 +83,7 @@ describe('a webhook', () => {
     expect(JSON.stringify(answer)).not.toContain('hush')
   })
 
-  it('is created once per idempotency key, which refuses another input', async () => {
+  it('is created once per idempotency key, and the key is refused for another input', async () => {
     const key = await app.newKey()
     const input = { url, types, idempotencyKey: 'one' }
     const [first, second] = [await webhooks.mutate(key, 'create', input), await webhooks.mutate(key, 'create', input)]
@@ -124,7 +124,7 @@ describe('a key', () => {
       { instance_read: { 'instances.get': { constraints: { id: { eq: 5 } } } } },
       'instance_read for instances.get without its constraint on id',
     ],
-  ])('%s cannot create a webhook for their events', async (_who, permissions, lack) => {
+  ])('%s cannot create a webhook for events of instances', async (_who, permissions, lack) => {
     const { owner, narrow } = await scoped(permissions)
     const create = (types: string[]) => webhooks.mutate(narrow, 'create', { url, types })
     for (const types of [['INSTANCE_CREATED'], ['INSTANCE_OUTBID', 'INSTANCE_CREATED']]) {
@@ -139,7 +139,7 @@ describe('a key', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
   })
 
-  it('that may read all events of a type can create a webhook for it', async () => {
+  it('that may read all events of a type can create a webhook for the type', async () => {
     const { narrow } = await scoped({ instance_read: { 'instances.get': {} }, user_read: { 'sshKeys.list': {} } })
     const answer = await webhooks.mutate(narrow, 'create', { url, types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] })
     expect(answer).toMatchObject({ webhook: { types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] } })
