@@ -46,7 +46,7 @@ describe('a running instance', () => {
     })
   })
 
-  it('in jupyter_direct has its notebook at the public port of its port 8080, and SSH beside it', async () => {
+  it('in jupyter_direct has its notebook at the public port of its port 8080, and SSH at that of its port 22', async () => {
     const id = await rentals.rentToStatus(key, 'running', { runtype: 'jupyter_direct' })
     const { ports, ...connection } = await connectionOf(plain, id)
     const [ssh, notebook] = [22, 8080].map(
@@ -190,7 +190,7 @@ describe('a running instance', () => {
     it.each([
       ['ssh', [22]],
       ['jupyter', [22, 8080]],
-    ])('in the mode %s gets the ports %j once when it is recycled', async (runtype, inside) => {
+    ])('in the mode %s gets the ports %j only once when it is recycled repeatedly', async (runtype, inside) => {
       const id = await rentUnreachable(runtype)
       const before = await freePorts(id)
       const recycle = () => plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})
@@ -212,7 +212,7 @@ describe('a running instance', () => {
       expect(await freePorts(id)).toBe(before)
     })
 
-    it('gets its ports once on a launch change that recycles it', async () => {
+    it('gets its ports only once from repeated launch changes that recycle it', async () => {
       const id = await rentUnreachable('ssh')
       const change = (recycle: boolean) =>
         plain.rest(key, 'PUT', `/instances/update_template/${id}/`, { image: 'debian', recycle })
@@ -226,14 +226,14 @@ describe('a running instance', () => {
       expect([sshHost, ports.length]).toEqual([address, 1])
     })
 
-    it('keeps using a proxy when it is recycled with one', async () => {
+    it('keeps using a proxy when a gateway with a proxy recycles it', async () => {
       const id = await rentUnreachable('ssh')
       expect((await proxied.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
       await rentals.converge()
       expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
     })
 
-    it('is recycled without ports when its machine has none free', async () => {
+    it('is recycled without ports when its machine has no free port', async () => {
       const id = await rentUnreachable('jupyter', { firstPort: 20_000, lastPort: 20_000 })
       expect((await plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
       await rentals.converge()
@@ -242,7 +242,7 @@ describe('a running instance', () => {
     })
   })
 
-  it('in args has its ports, and neither SSH nor a notebook even behind 22 and 8080', async () => {
+  it('in args has its ports, but neither SSH nor a notebook, even with the container ports 22 and 8080', async () => {
     const env = { '-p 2222:22': '1', '-p 8080:8080': '1' }
     const id = await rentals.rentToStatus(key, 'running', { runtype: 'args', env })
     const { ports, ...connection } = await connectionOf(proxied, id)
@@ -259,28 +259,31 @@ it.each([
   // REST clients add one to the port in this mode.
   ['jupyter_proxy', 'with a proxy', 1],
   ['args', 'without a proxy', 0],
-])('in %s, rented %s, shows the same connection over REST and GraphQL', async (runtype, where, before) => {
-  const renting = where === 'with a proxy' ? throughProxy : rentals
-  const id = await renting.rentToStatus(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })
-  for (const app of [plain, proxied]) {
-    const connection = await connectionOf(app, id)
-    const { body } = await app.rest(key, 'GET', `/instances/${id}/`)
-    const { ssh_host, ssh_port, ssh_user, public_ipaddr, ports } = body.instances
-    expect({ ssh_host, ssh_port, ssh_user, public_ipaddr }).toEqual({
-      ssh_host: connection.sshHost,
-      ssh_port: connection.sshPort && connection.sshPort - before,
-      ssh_user: connection.sshUser,
-      public_ipaddr: connection.host,
-    })
-    const listed = connection.ports.map(
-      ({ containerPort, hostPort, protocol }: { containerPort: number; hostPort: number; protocol: string }) => [
-        `${containerPort}/${protocol.toLowerCase()}`,
-        [{ HostIp: '0.0.0.0', HostPort: String(hostPort) }],
-      ],
-    )
-    expect(ports).toEqual(Object.fromEntries(listed))
-  }
-})
+])(
+  'shows the same connection over REST and GraphQL for an instance in %s, rented %s',
+  async (runtype, where, before) => {
+    const renting = where === 'with a proxy' ? throughProxy : rentals
+    const id = await renting.rentToStatus(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })
+    for (const app of [plain, proxied]) {
+      const connection = await connectionOf(app, id)
+      const { body } = await app.rest(key, 'GET', `/instances/${id}/`)
+      const { ssh_host, ssh_port, ssh_user, public_ipaddr, ports } = body.instances
+      expect({ ssh_host, ssh_port, ssh_user, public_ipaddr }).toEqual({
+        ssh_host: connection.sshHost,
+        ssh_port: connection.sshPort && connection.sshPort - before,
+        ssh_user: connection.sshUser,
+        public_ipaddr: connection.host,
+      })
+      const listed = connection.ports.map(
+        ({ containerPort, hostPort, protocol }: { containerPort: number; hostPort: number; protocol: string }) => [
+          `${containerPort}/${protocol.toLowerCase()}`,
+          [{ HostIp: '0.0.0.0', HostPort: String(hostPort) }],
+        ],
+      )
+      expect(ports).toEqual(Object.fromEntries(listed))
+    }
+  },
+)
 
 it.each(['created', 'stopped', 'exited', 'unknown'])(
   'shows no connection for an instance that is %s, even with a proxy',
@@ -293,7 +296,7 @@ it.each(['created', 'stopped', 'exited', 'unknown'])(
 )
 
 describe('the log of an instance', () => {
-  it('is read with the instance, followed from a cursor, and empty once it is destroyed', async () => {
+  it('is read with the instance, followed from a cursor, and empty once the instance is destroyed', async () => {
     const id = await rentals.rentToStatus(key, 'running', { onstart: 'echo hello' })
     const { data } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: 2) { cursor at source line } } }`)
     const [first, second] = data.instance.logs

@@ -20,11 +20,11 @@ const done = { status: 200, body: { success: true } }
 const put = (path: string, body?: unknown) => app.rest(key, 'PUT', path, body)
 const destroy = (instance_ids: unknown, path = '/instances/') => app.rest(key, 'DELETE', path, { instance_ids })
 
-/** The exact answer, because some clients take any other field for a failure. */
+/** The exact answer, because some clients treat any other field as a failure. */
 const answerOf = ({ status, body }: { status: number; body: unknown }) => ({ status, body })
 
 describe('starting and stopping by path', () => {
-  it.each(['', '/'])('works like an update (ending in "%s")', async slash => {
+  it.each(['', '/'])('works like an update (path ending in "%s")', async slash => {
     const id = await rentals.rentToStatus(key, 'running')
     expect(answerOf(await put(`/instances/${id}/stop${slash}`, {}))).toEqual(done)
     expect(await rentals.read(key, id)).toMatchObject({ intended_status: 'stopped' })
@@ -51,7 +51,7 @@ describe('starting and stopping by path', () => {
 })
 
 describe('destroying many instances', () => {
-  it.each(['/instances/', '/instances'])('destroys those that exist, at %s', async path => {
+  it.each(['/instances/', '/instances'])('destroys the instances that exist, at %s', async path => {
     const [one, other] = [await rentals.rent(key), await rentals.rent(key)]
     expect(answerOf(await destroy([one, 987_654, other, one], path))).toEqual(done)
     for (const id of [one, other]) expect((await app.rest(key, 'GET', `/instances/${id}/`)).status).toBe(404)
@@ -100,7 +100,7 @@ describe('destroying many instances', () => {
 describe('a bid', () => {
   const bidOf = async (id: number) => (await rentals.read(key, id)).dph_base
 
-  it.each(['', '/'])('changes with the request of the command-line tool (ending in "%s")', async slash => {
+  it.each(['', '/'])('changes with the request of the command-line tool (path ending in "%s")', async slash => {
     const id = await rentals.rent(key, { price: 0.3 })
     const body = { client_id: 'me', price: 0.45 }
     expect(answerOf(await put(`/instances/bid_price/${id}${slash}`, body))).toEqual(done)

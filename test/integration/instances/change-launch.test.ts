@@ -75,7 +75,7 @@ const lastEvents = async (id: number, count: number) =>
   }[] as { type: string; before: object; after: object }[]
 
 describe('a launch change', () => {
-  it.each(['', '/'])('takes effect only when the container is made anew (ending in "%s")', async slash => {
+  it.each(['', '/'])('takes effect only when the container is made anew (path ending in "%s")', async slash => {
     const id = await rentals.rentToStatus(key, 'running', {
       runtype: 'ssh_direct',
       env: { A: '1', '-p 8000:8000': '1' },

@@ -25,7 +25,7 @@ function open(wrapProvider: (provider: Provider) => Provider = provider => provi
   return openGateway({ url: database.url, now: clock.now, wrapProvider, delayFactor: 0 })
 }
 
-/** The smallest offer at a GPU of a new machine. */
+/** Lists a new machine, and returns its smallest offer that begins at a GPU. */
 async function newOffer({ operations, sql }: Gateway, machine: object = {}, firstGpu = 0): Promise<bigint> {
   await listMachines(operations, [{ machine }])
   machines += 1
@@ -124,7 +124,7 @@ describe('a bid', () => {
     return { ...options, terms: { interruptible: true, bidNanos: nanos } }
   }
 
-  it('with cancelUnavailable starts if it is the highest by any margin', async () => {
+  it('with cancelUnavailable wins if it is the highest by any margin', async () => {
     const gateway = open()
     const low = await gateway.rent(actor, await newOffer(gateway), bid(210_000_000n))
     const other = await offerAt(gateway.sql, 0)

@@ -42,7 +42,7 @@ it.each(statuses)('names the API key that destroyed an instance that was %s', as
   expect(await seen(id)).toEqual(destroyed)
 })
 
-it('adds the missing reasons of requested destructions in a migration, and keeps those of Berth', async () => {
+it('adds the missing reasons of requested destructions in a migration, and keeps the reasons of Berth', async () => {
   const [stale, own, both] = [await rentals.rent(key), await rentals.rent(key), await rentals.rent(key)]
   for (const id of [stale, own, both]) await app.rest(key, 'DELETE', `/instances/${id}/`)
   const reason = (id: number, code: string) =>

@@ -96,7 +96,7 @@ describe('a pass that began before a restart was requested', () => {
 })
 
 describe('a pass over a destroyed instance', () => {
-  it('keeps its status and reason, and records no status event', async () => {
+  it('keeps the status and the reason of the instance, and records no status event', async () => {
     const id = await rentWithPorts(0)
     await idle()
     await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
@@ -109,7 +109,7 @@ describe('a pass over a destroyed instance', () => {
     expect(await typesOf(id)).toEqual([...types, 'INSTANCE_REMOVED'])
   })
 
-  it('keeps its status when another one is observed', async () => {
+  it('keeps the status of the instance when another status is observed', async () => {
     const id = await rentWithPorts(0)
     await idle()
     await gateway.services.instances.destroy(actor, [id])
@@ -120,7 +120,7 @@ describe('a pass over a destroyed instance', () => {
     expect(await typesOf(id)).toEqual(types)
   })
 
-  it('frees its disk and ports once, however often its container is found gone', async () => {
+  it('frees the disk and ports of the instance once, however often its container is found gone', async () => {
     const id = await rentWithPorts(3)
     expect(await roomOf(machines)).toEqual({ free_disk_mb: 892_000, free_ports: 96 })
     await gateway.services.instances.destroy(actor, [id])
@@ -136,7 +136,7 @@ describe('a pass over a destroyed instance', () => {
     expect((await typesOf(id)).filter(type => type === 'INSTANCE_REMOVED')).toHaveLength(1)
   })
 
-  it('keeps its secrets until its container is gone', async () => {
+  it('keeps the secrets of the instance until its container is gone', async () => {
     const id = await rent({
       registry: { host: 'ghcr.io', username: 'me', password: 'hidden' },
       environment: { ...emptyEnvironment(), env: [{ name: 'TOKEN', value: 'hidden', secret: true }] },
@@ -156,7 +156,7 @@ describe('a pass over a destroyed instance', () => {
 })
 
 describe('a finding from before a command', () => {
-  it('changes no status, reason or event, and leaves the next pass due', async () => {
+  it('changes neither the status nor its reason, records no event, and leaves the next pass due', async () => {
     const id = await rentWithPorts(0)
     await idle()
     const lease = await leaseOf(id)

@@ -40,16 +40,16 @@ beforeAll(async () => {
   await rentals.rentToStatus(key, 'stopped', { label: 'lbl', disk: 20.5 })
   await rentals.rentToStatus(key, 'created')
   await rentals.rentToStatus(key, 'exited', { image: 'alpine', label: 'Über "x"' })
-  // This one is stopping, and is shown as running.
+  // This instance is stopping, and is shown as running.
   const stopping = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-stop:3600', price: 0.3 })
   await app.rest(key, 'PUT', `/instances/${stopping}/`, { state: 'stopped' })
   await app.runUntilIdle()
-  // This one waits for its GPUs, and never ran.
+  // This instance waits for its GPUs, and never ran.
   const waiting = await rentals.rent(key, { price: 0.5 }, { numGpus: 2 })
   const { machine_id } = await rentals.read(key, waiting)
   const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
   await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', label: 'lbl' })
-  // One is rebooting, and another is about to: neither is shown as running.
+  // One instance is rebooting, and another is about to reboot: neither is shown as running.
   const down = await rentals.rentToStatus(key, 'running', { label: 'reboots' })
   const up = await rentals.rentToStatus(key, 'running', { label: 'reboots' })
   await app.rest(key, 'PUT', `/instances/reboot/${down}/`, {})

@@ -215,7 +215,7 @@ describe('a command', () => {
     expect(commands).toEqual([])
   })
 
-  it('is refused without a running instance, without calling the machine', async () => {
+  it('is refused for an instance that does not run, without a call to the machine', async () => {
     const [destroyed, created] = [await rentRunning(), await rent()]
     await gateway.services.instances.destroy(renter, [destroyed])
     commands = []

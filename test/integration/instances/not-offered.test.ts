@@ -19,7 +19,7 @@ it.each([
   ['PUT', '/commands/rsync/', { ...copy, src_id: null }],
   ['POST', '/commands/rclone/', { src: 'a', dst: 'b', instance_id: '5', selected: '', transfer: '', flags: [] }],
   ['POST', '/commands/schedule_job/', { start_time: 1, api_endpoint: '/api/v0/instances/5/', request_method: 'PUT' }],
-])('answers %s %s with %j with not_implemented and an alternative', async (method, path, body) => {
+])('answers %s %s and the body %j with not_implemented and an alternative', async (method, path, body) => {
   const answer = await app.rest(key, method, path, body)
   expect(answer).toMatchObject({
     status: 501,

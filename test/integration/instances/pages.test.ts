@@ -8,7 +8,7 @@ let rentals: Rentals
 let key: string
 const ids: number[] = []
 
-/** Labels and prices with ties, some without a label. */
+/** The labels and prices of the instances. Some are equal, and some instances have no label. */
 const rented = [
   { label: 'b', gpuNanos: 300_000_000n },
   { label: 'a', gpuNanos: 100_000_000n },
@@ -60,7 +60,7 @@ describe('instances in an order', () => {
     expect(await all({ orderBy })).toEqual(places.map(place => ids[place]))
   })
 
-  it('of labels begin with those without one, and order ties by age', async () => {
+  it('of labels begin with instances without a label, and list equal labels oldest first', async () => {
     const found = (await all({ orderBy: { field: 'LABEL', direction: 'ASC' } })).map(id => ids.indexOf(id))
     expect(found.slice(0, 2)).toEqual([2, 5])
     expect(found.filter(place => [0, 3, 6].includes(place))).toEqual([0, 3, 6])

@@ -1,4 +1,4 @@
-// Policies of instances: Berth performs them, and charges nothing beyond them.
+// Policies of instances: Berth performs them, and ends charges on time even if it performs a policy late.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
@@ -314,7 +314,7 @@ describe('stopAtCost', () => {
 describe('destruction', () => {
   const destroyed = { status: 'DESTROYED', statusReason: { code: 'SCHEDULE' } }
 
-  it.each(['RUNNING', 'STOPPED'])('happens at destroyAt, and charges nothing beyond: %s', async state => {
+  it.each(['RUNNING', 'STOPPED'])('happens at destroyAt, and ends all charges at that time: %s', async state => {
     const id = await policies.run()
     const destroyAt = inHours(3)
     await policies.set(id, { destroyAt: destroyAt.toISOString() })
@@ -363,7 +363,7 @@ describe('destruction', () => {
     },
   )
 
-  it('charges no disk beyond its due time for an instance that ended on its own', async () => {
+  it('ends the disk charges at its due time, even for an instance that ended on its own', async () => {
     const id = await policies.run({ destroyWhenStoppedFor: 3_600 })
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
     await app.sql(`UPDATE simulated_containers SET exit_code = 1 WHERE instance_id = ${id}`)
@@ -379,7 +379,7 @@ describe('destruction', () => {
     expect((await policies.charged(id, 'disk')).until).toEqual(new Date(at.getTime() + 3_600_000))
   })
 
-  it('counts the stopped time again after a start, but not after a new bid', async () => {
+  it('counts the stopped time anew after a start, but not after a new bid', async () => {
     const id = await policies.run({ destroyWhenStoppedFor: 7200 }, { terms: { interruptible: { bidPerHour: '0.3' } } })
     await policies.setTargetState(id, 'STOPPED')
     await rentals.converge()

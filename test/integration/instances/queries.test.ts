@@ -55,7 +55,7 @@ describe('a list of instances', () => {
 })
 
 describe('a bulk command', () => {
-  /** Instances on one machine. Each is stopped, so that the next can rent the GPU. */
+  /** Rents instances on one machine. Each is stopped, so that the next can rent the GPU. */
   async function onOneMachine(count: number): Promise<number[]> {
     const key = many
     const first = await rentals.rent(key, { target_state: 'stopped' }, { diskMb: 10_000_000 })

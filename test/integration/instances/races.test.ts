@@ -172,7 +172,7 @@ describe('locks on instances', () => {
     })
   }
 
-  it('are taken by id when a stopped instance leaves its GPUs to a waiting one', async () => {
+  it('are taken in the order of ids when a stopped instance leaves its GPUs to a waiting one', async () => {
     const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
     await stop(low)
@@ -184,7 +184,7 @@ describe('locks on instances', () => {
     await expectsOrder(low, high, () => gateway.reconciliation.record(lease, { ...waiting, status: 'stopped' }))
   })
 
-  it('are taken by id when an ended instance leaves its GPUs to another', async () => {
+  it('are taken in the order of ids when an ended instance leaves its GPUs to another instance', async () => {
     const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await stop(low)
     const high = await rentBlock(0, 1)
@@ -196,7 +196,7 @@ describe('locks on instances', () => {
     await expectsOrder(low, high, () => gateway.reconciliation.catchUpMarket(ended))
   })
 
-  it('are taken by id when a market update follows another command', async () => {
+  it('are taken in the order of ids when a market update follows another command', async () => {
     const [low] = (await rentOnOneMachine(2, 1, 0)) as [bigint]
     await stop(low)
     await rentBlock(0, 1)
@@ -208,7 +208,7 @@ describe('locks on instances', () => {
     await expectsOrder(low, high, () => gateway.reconciliation.catchUpMarket(lease))
   })
 
-  it('are taken by id when GPUs are granted in another order', async () => {
+  it('are taken in the order of ids when GPUs are granted in another order', async () => {
     const [low] = (await rentOnOneMachine(2, 1, 1)) as [bigint]
     const high = await rentBlock(0, 1)
     await stop(low, high)
@@ -217,7 +217,7 @@ describe('locks on instances', () => {
     await expectsOrder(low, high, () => stop(both))
   })
 
-  it('are taken by id when a raised bid wins the GPUs of another', async () => {
+  it('are taken in the order of ids when a raised bid wins the GPUs of another instance', async () => {
     await rentOnOneMachine(1, 1)
     const low = await rentBlock(0, 1, 250_000_000n)
     const high = await rentBlock(0, 1, 240_000_000n)
@@ -246,7 +246,7 @@ describe('a command', () => {
 
   it.each([
     ['logs a warning when the database refuses the market update', '55P03', 40],
-    ['logs an error when a bug fails the market update', 'P0001', 50],
+    ['logs an error when a bug makes the market update fail', 'P0001', 50],
   ])('%s, and the next pass updates the market', async (_title, code, level) => {
     const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
@@ -302,7 +302,7 @@ describe('a new bid', () => {
     expect(await read(id)).toMatchObject({ compute_nanos: '250000000' })
   })
 
-  it('waits for the lock of the machine, and is decided by the state after that', async () => {
+  it('waits for the lock of the machine, and is decided by the state after the wait', async () => {
     await rentOnOneMachine(1, 1)
     const id = await rentBlock(0, 1, 250_000_000n)
     await withSession(testDatabase.url, async session => {
@@ -337,7 +337,7 @@ describe('a new bid', () => {
     ])
   })
 
-  it('comes after an equal older one, even if it was as high before', async () => {
+  it('ranks below an equal older bid, even if it was as high before', async () => {
     await rentOnOneMachine(1, 1)
     const first = await rentBlock(0, 1, 250_000_000n)
     clock.advance(1_000)

@@ -48,7 +48,7 @@ async function read(id: number) {
 }
 
 describe('a rental whose machine leaves the market', () => {
-  it('gets a warning 24 hours before, and is then destroyed with a reason', async () => {
+  it('gets a warning 24 hours before its end, and is then destroyed with a reason', async () => {
     const endsAt = inHours(50)
     const id = await rentFor(50)
     await passHours(25.9)
@@ -85,7 +85,7 @@ describe('a rental whose machine leaves the market', () => {
     expect(await endEventsOf(id)).toMatchObject([{ type: 'INSTANCE_ENDING', at: app.clock.now() }])
   })
 
-  it.each(['stopped', 'exited'])('ends when it is %s', async status => {
+  it.each(['stopped', 'exited'])('ends even if its instance is %s', async status => {
     const endsAt = inHours(50)
     const id = await rentals.rent(key, {}, { listedUntil: endsAt })
     await rentals.converge()
@@ -102,7 +102,7 @@ describe('a rental whose machine leaves the market', () => {
     ])
   })
 
-  it('gets no further event when it was destroyed before', async () => {
+  it('gets no warning when it was destroyed before', async () => {
     const id = await rentFor(50)
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     await passHours(60)

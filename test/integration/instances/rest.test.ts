@@ -158,7 +158,7 @@ describe('an answer', () => {
     instances: null,
   })
 
-  it('for an unknown or destroyed id is 404 with instances: null', async () => {
+  it('for an unknown or destroyed instance is 404 with instances: null', async () => {
     const destroyed = await rentals.rent(key)
     await app.rest(key, 'DELETE', `/instances/${destroyed}/`)
     for (const id of [987_654, destroyed, '999999999999999999'])
@@ -172,7 +172,7 @@ describe('an answer', () => {
       }
   })
 
-  it.each(['abc', '1.5', '-1', '0x1', '9'.repeat(19), '%00'])('for the id %s is 400', async id => {
+  it.each(['abc', '1.5', '-1', '0x1', '9'.repeat(19), '%00'])('for the invalid id %s is 400', async id => {
     expect(await app.rest(key, 'GET', `/instances/${id}/`)).toMatchObject({
       status: 400,
       body: { error: 'invalid_args' },
@@ -252,12 +252,15 @@ describe('an update', () => {
     expect(await rentals.read(key, id)).toMatchObject({ label: 'patient', intended_status: 'running' })
   })
 
-  it.each([{}, { state: null }, { label: null }, { client_id: 'me' }])('with only %j is 400', async body => {
-    const id = await rentals.rent(key)
-    expect(await app.rest(key, 'PUT', `/instances/${id}/`, body)).toMatchObject({ status: 400 })
-  })
+  it.each([{}, { state: null }, { label: null }, { client_id: 'me' }])(
+    'with only %j is refused with 400',
+    async body => {
+      const id = await rentals.rent(key)
+      expect(await app.rest(key, 'PUT', `/instances/${id}/`, body)).toMatchObject({ status: 400 })
+    },
+  )
 
-  it.each(['[]', '"x"', '{', 'null', '1'])('with the body %s is 400', async body => {
+  it.each(['[]', '"x"', '{', 'null', '1'])('with the body %s is refused with 400', async body => {
     expect(await app.rest(key, 'PUT', '/instances/', body)).toMatchObject({
       status: 400,
       body: { error: 'invalid_args', msg: 'Invalid json body' },

@@ -157,7 +157,7 @@ describe('a reboot', () => {
   it.each<['stop' | 'outbid', object]>([
     ['stop', {}],
     ['outbid', { price: 0.3 }],
-  ])('ends with a %s in between, and does not happen at the next start', async (how, body) => {
+  ])('ends at a stop or a lost bid in between, and does not happen at the next start: %s', async (how, body) => {
     const offerId = await rentals.newOffer()
     const { body: rented } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', ...body })
     const id = rented.new_contract as number

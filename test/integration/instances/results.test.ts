@@ -64,7 +64,7 @@ describe('a log', () => {
     expect(await read(body.result_url)).toEqual(found)
   })
 
-  it('is not cached on the way', async () => {
+  it('is served with cache-control: no-store', async () => {
     const { body } = await askLogs(await rentals.rent(key))
     const { headers } = await app.fetch(new Request(body.result_url))
     expect(headers.get('cache-control')).toBe('no-store')
@@ -104,7 +104,7 @@ describe('a log', () => {
     expect((await askLogs(await rentals.rent(key), body)).status).toBe(200)
   })
 
-  it('has only the lines that contain the filter, or only those of the machine', async () => {
+  it('has only the lines that contain the filter, or only the lines of the machine', async () => {
     const id = await rentals.rentToStatus(key, 'running')
     const lines = await linesOf(id)
     const [own, machine] = [
@@ -162,7 +162,7 @@ describe('a command', () => {
     expect(await execute(id, 'ls')).toMatchObject({ status: 404, body: { error: 'no_such_instance', instances: null } })
   })
 
-  it('is refused if it cannot run or is empty', async () => {
+  it('is refused if it is empty, is not a string, or its instance does not run', async () => {
     const id = await rentals.rent(key)
     expect(await execute(id, 'ls')).toMatchObject({ status: 400, body: { error: 'invalid_state' } })
     for (const command of [null, '', ' ', undefined, 7])
@@ -205,7 +205,7 @@ describe('a link', () => {
     }
   })
 
-  it('makes room for a newer one of the same account beyond the limit', async () => {
+  it('is deleted when newer links of the same account exceed the limit', async () => {
     const other = await app.newKey(null, someCredit)
     const theirs = await rentals.rent(other)
     const kept = (await app.rest(other, 'PUT', `/instances/request_logs/${theirs}/`)).body.result_url

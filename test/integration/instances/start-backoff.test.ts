@@ -23,7 +23,7 @@ beforeEach(async () => {
   key = await app.newKey(null, someCredit)
 })
 
-/** Rents, lets the image load for a moment, and gives the instance up. */
+/** Rents an instance, lets its image load for a moment, and gives the instance up. */
 async function giveUp(end: (id: number) => Promise<unknown> = id => app.rest(key, 'DELETE', `/instances/${id}/`)) {
   const id = await rentals.rent(key, { image: slow })
   await app.runUntilIdle()
@@ -111,7 +111,7 @@ describe('an account that repeatedly gives up loading instances', () => {
 
 describe('an account whose instances fail to start', () => {
   it.each(['simulated/not-found', 'simulated/no-start', 'simulated/slow-pull:86400'])(
-    'must wait after a few instances of %s',
+    'must wait after a few instances with the image %s',
     async image => {
       const refusals: number[] = []
       for (let time = 0; time < failuresBeforeBackoff + 3; time += 1) {
@@ -164,17 +164,20 @@ describe('an account whose own bids alternate on the GPUs of a machine', () => {
   it.each([
     ['at once', async () => {}],
     ['after a while', () => rentals.converge()],
-  ])('must wait when it outbids its loading instance and gives that up %s', async (_when, pause) => {
-    let id = await aLoadingBid()
-    for (let time = 0; time <= failuresBeforeBackoff; time += 1) {
-      const next = await outbid(id, 0.4 + time / 100)
-      await pause()
-      await app.rest(key, 'DELETE', `/instances/${id}/`)
-      await rentals.converge()
-      id = next
-    }
-    expect(await countOf()).toBe(failuresBeforeBackoff + 1)
-  })
+  ])(
+    'must wait when it keeps outbidding its own loading instance and destroys the outbid one %s',
+    async (_when, pause) => {
+      let id = await aLoadingBid()
+      for (let time = 0; time <= failuresBeforeBackoff; time += 1) {
+        const next = await outbid(id, 0.4 + time / 100)
+        await pause()
+        await app.rest(key, 'DELETE', `/instances/${id}/`)
+        await rentals.converge()
+        id = next
+      }
+      expect(await countOf()).toBe(failuresBeforeBackoff + 1)
+    },
+  )
 
   it('cannot lower one bid during the backoff so that its other bid gets the GPUs', async () => {
     const one = await aLoadingBid()
@@ -203,7 +206,7 @@ describe('an account whose own bids alternate on the GPUs of a machine', () => {
   })
 })
 
-it('counts no failure when the machine ends a loading rental', async () => {
+it('counts no failure when the machine leaves the market and ends a loading rental', async () => {
   const listedUntil = new Date(app.clock.now().getTime() + 60_000)
   const id = await rentals.rent(key, { image: slow }, { listedUntil })
   await app.runUntilIdle()

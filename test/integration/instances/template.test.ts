@@ -32,7 +32,7 @@ async function markWithTemplate(id: number, template: { id: string; hashId: stri
 const sources = 'image mode lab directory args hostname onStart registry diskGb'
 
 describe('the settings of an instance', () => {
-  it('have their sources', async () => {
+  it('show their sources', async () => {
     const id = await rentals.rent(owner, {
       runtype: 'ssh_direct',
       onstart: 'go',
@@ -123,7 +123,7 @@ describe('a rental with a template', () => {
     return data.rentInstance
   }
 
-  it('has the hash in its event, and one without a template has none', async () => {
+  it('has the hash in its event, and a rental without a template has no hash', async () => {
     const { hashId } = await templates.mustSave(owner, { name: 'named' })
     const ids = [(await rent(await rentals.newOffer(), hashId)).instance.id.slice(4), await rentals.rent(owner)]
     const events = await app.sql(`SELECT after->'templateHash' AS hash FROM events

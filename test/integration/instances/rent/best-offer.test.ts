@@ -24,7 +24,7 @@ beforeEach(() => {
   country = `${String.fromCharCode(65 + tests)}Z`
 })
 
-/** Lists machines of one GPU, and returns the ids of their offers. */
+/** Lists machines, and returns the ids of their offers of one GPU. */
 async function market(...machines: MachineListing['machine'][]): Promise<string[]> {
   await listMachines(
     app.operations,
@@ -77,7 +77,7 @@ const rented = (offerId: string) => ({ attempts: [{ offerId, failure: null }], i
 
 describe('the best offer', () => {
   it('is the cheapest, including the requested disk', async () => {
-    // Cheap GPUs beside an expensive disk.
+    // Cheap GPUs with an expensive disk.
     const [, second] = await market(priced(0.2, { storageNanos: 10_000_000_000n }), priced(0.3))
     expect(await best({ spec: { source: { image: 'ubuntu' }, diskGb: 100 } })).toMatchObject(rented(second as string))
   })
@@ -100,7 +100,7 @@ describe('the best offer', () => {
     })
   })
 
-  it('is one whose GPUs the bid wins at once', async () => {
+  it('is an offer whose GPUs the bid wins at once', async () => {
     const [first, second] = await market(
       priced(0.2, { minBidGpuNanos: 100_000_000n }),
       priced(0.3, { minBidGpuNanos: 100_000_000n }),
@@ -118,7 +118,7 @@ describe('the best offer', () => {
     expect(await best({ spec })).toMatchObject({ attempts: [{ offerId: second, failure: null }] })
   })
 
-  it('is on a machine with virtual machines when one is requested', async () => {
+  it('is on a machine that allows virtual machines when a virtual machine is requested', async () => {
     const [, second] = await market(priced(0.2), priced(0.3, { vmsEnabled: true }))
     const renter = await app.newKey(null, someCredit)
     const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('vm')}" }) { __typename } }`
@@ -127,20 +127,20 @@ describe('the best offer', () => {
     expect(await best({ spec }, renter)).toMatchObject(rented(second as string))
   })
 
-  it('is not one whose GPUs are rented', async () => {
+  it('is never an offer whose GPUs are rented', async () => {
     const two = { numGpus: 2 }
     const [taken] = await market(priced(0.2, two), priced(0.3, two))
     const rows = await app.sql(
       `SELECT id FROM offers WHERE country = '${country}' AND num_gpus = 2 ORDER BY machine_id`,
     )
-    // Even with a filter whose search shows both.
+    // A search with this filter shows both offers.
     const filter = { country: { eq: country }, numGpus: { eq: 2 }, rentable: null }
     await app.rest(key, 'PUT', `/asks/${taken?.slice('off_'.length)}/`, { image: 'ubuntu' })
     expect(await best({ filter })).toMatchObject(rented(`off_${(rows[1] as { id: string }).id}`))
     expect(await best({ filter })).toMatchObject({ code: 'NO_OFFER_RENTED', attempts: [] })
   })
 
-  it('is the next one when a bid would have to wait after all', async () => {
+  it('is the next offer when the bid would have to wait for the first after all', async () => {
     const cheap = priced(0.2, { minBidGpuNanos: 100_000_000n })
     const [first, second] = await market(cheap, cheap)
     await app.rest(key, 'PUT', `/asks/${first?.slice('off_'.length)}/`, { image: 'ubuntu', price: 0.18 })
@@ -170,7 +170,7 @@ describe('the best offer', () => {
     }
   })
 
-  it('is rented once for one idempotency key with many requests at once', async () => {
+  it('is rented once by many simultaneous requests with one idempotency key', async () => {
     await market(priced(0.2), priced(0.3), priced(0.4))
     const answers = await Promise.all(Array.from({ length: 10 }, () => best({ idempotencyKey: 'best' })))
     expect(new Set(answers.map(({ instance }) => instance?.id)).size).toBe(1)

@@ -1,4 +1,4 @@
-// Bids next to other accounts and machines, and concurrent changes of their instances.
+// Bids alongside bids of other accounts and on other machines, and concurrent changes of their instances.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../../src/domain/actor.ts'

@@ -80,7 +80,7 @@ const lost = (reason: string, minimumBidNanos?: string) => {
   return { type: 'INSTANCE_OUTBID', reason, before: { granted: true }, after, by_caller: false }
 }
 
-describe('a running bid', () => {
+describe('an instance at a bid', () => {
   it('raises the minimum bid of all offers that share its GPUs', async () => {
     const { machineId } = await aBid(0.9, { numGpus: 4 })
     expect(await offerOf(machineId)).toMatchObject({ num_gpus: 4, min_bid: 0.901, rentable: true })
@@ -109,7 +109,7 @@ describe('a running bid', () => {
     expect(await eventsOf(id)).toEqual([won, lost('OUTBID', '301000000'), won])
   })
 
-  it('is displaced by an on-demand rental, and no bid helps it', async () => {
+  it('is displaced by an on-demand rental, and no higher bid wins the GPUs back', async () => {
     const { id, machineId } = await aBid(100)
     await rentals.converge()
     expect(await rentBeside(machineId, { cancel_unavail: true })).toMatchObject({ status: 200 })
@@ -124,7 +124,7 @@ describe('a running bid', () => {
   })
 })
 
-describe('a bid for GPUs that another bid holds', () => {
+describe('a bid for GPUs that another bid has won', () => {
   /** Everything that a failed rental could leave. */
   const traces = () =>
     app.sql(`SELECT (SELECT count(*) FROM instances) AS instances, (SELECT count(*) FROM events) AS events,
@@ -132,7 +132,7 @@ describe('a bid for GPUs that another bid holds', () => {
       (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o) AS offers,
       (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus`)
 
-  it.each([0.2, 0.25])('of %d $ with cancel_unavail is refused without a trace', async price => {
+  it.each([0.2, 0.25])('of %d dollars with cancel_unavail is refused without a trace', async price => {
     const { machineId } = await aBid(0.25)
     const before = await traces()
     expect(await rentBeside(machineId, { price, cancel_unavail: true })).toMatchObject({
@@ -141,7 +141,7 @@ describe('a bid for GPUs that another bid holds', () => {
     expect(await traces()).toEqual(before)
   })
 
-  it('without cancel_unavail waits, and starts when the other leaves', async () => {
+  it('without cancel_unavail waits, and wins the GPUs when the other instance leaves', async () => {
     const { id, machineId } = await aBid(0.25)
     await rentals.converge()
     const { status, body } = await rentBeside(machineId, { price: 0.25 })

@@ -108,7 +108,7 @@ describe('a launch', () => {
 
   it('tries as many offers as the limit of the search', async () => {
     const [first, second] = await market(0.2, 0.3)
-    // The host raised its floor, and the market does not show it yet.
+    // The host raised its floor, and the market does not show the new floor yet.
     await app.sql(`UPDATE machines SET min_bid_gpu_nanos = 200000000
       WHERE id = (SELECT machine_id FROM offers WHERE id = ${first})`)
     const bid = { price: 0.18 }
@@ -186,7 +186,7 @@ describe('many offers', () => {
     for (const id of [mine, other]) expect(await rentals.read(key, id)).toMatchObject({ label: 'mine', disk_space: 10 })
   })
 
-  it('fail with one result for each when none can be rented', async () => {
+  it('fail with one result for each offer when none can be rented', async () => {
     const before = await instancesOf()
     const gone = await rentMany({ ids: [987_654_321, 987_654_322], image })
     expect(gone).toMatchObject({
@@ -214,7 +214,7 @@ describe('many offers', () => {
     [{ ids: [] }, 'no ask ids provided'],
     [{ ids: Array(65).fill(1) }, 'too many ask ids provided; max is 64'],
     [{ ids: ['x'] }, 'ids.0: must be a number.'],
-  ])('are refused as %j', async (body, msg) => {
+  ])('are refused with %j', async (body, msg) => {
     expect((await rentMany({ image, ...body })).body).toEqual({ success: false, error: 'invalid_args', msg })
   })
 
@@ -225,7 +225,7 @@ describe('many offers', () => {
     expect([status, body.created.length, body.failed]).toEqual([200, 1, ids.slice(1)])
   })
 
-  it('are rented once when the request is repeated with a key, and failed ones are retried', async () => {
+  it('are rented once when the request is repeated with an idempotency key, and failed offers are retried', async () => {
     const [one, two] = await market(0.4, 0.4)
     await app.sql(`UPDATE offers SET rentable = false WHERE id = ${two}`)
     const headers = { 'idempotency-key': randomUUID() }
@@ -253,7 +253,7 @@ describe('many offers', () => {
     expect(await rentMany({ ids: [four], image }, single)).toMatchObject(reused)
   })
 
-  it('do not reserve the key when none was rented', async () => {
+  it('do not reserve the idempotency key when none was rented', async () => {
     const [one, two] = (await market(0.4, 0.4)) as [number, number]
     const headers = { 'idempotency-key': randomUUID() }
     expect((await rentMany({ ids: [one], image, disk: 1 }, headers)).status).toBe(400)
@@ -269,7 +269,7 @@ describe('many offers', () => {
     expect(answers.find(({ status }) => status === 200)?.body.created).toHaveLength(2)
   })
 
-  it('are found by their key, even at its maximum length', async () => {
+  it('are found as instances by the idempotency key, even at its maximum length', async () => {
     const ids = await market(0.4, 0.4)
     const longest = `${randomUUID()}${'k'.repeat(219)}`
     const { body } = await rentMany({ ids, image }, { 'idempotency-key': longest })
@@ -287,7 +287,7 @@ describe('many offers', () => {
     ])
   })
 
-  it('are all permitted to the API key, or none is rented', async () => {
+  it('are rented only if all are permitted to the API key', async () => {
     const [one, two] = (await market(0.4, 0.4)) as [number, number]
     const constraints = { offerId: { eq: one } }
     const bound = await app.newScopedKey(key, { api: { instance_write: { 'instances.rent': { constraints } } } })

@@ -116,7 +116,7 @@ it('has the same error as the rental, for each blocker alone', async () => {
   }
 })
 
-it('predicts whether a bid would wait, and blocks that with cancelUnavailable', async () => {
+it('predicts whether a bid would wait, and blocks such a bid with cancelUnavailable', async () => {
   const offer = await rentals.newOffer({ numGpus: 2 })
   await ask(key, 'rentInstance', offer, { terms: { interruptible: { bidPerHour: '0.5' } } })
   const [row] = (await app.sql(

@@ -31,7 +31,7 @@ afterAll(async () => {
 
 type Offer = { id: bigint; machineId: number }
 
-/** The offers of a new machine of two GPUs: both, and each. */
+/** The offers of a new machine of two GPUs: one for both GPUs, and one for each GPU. */
 async function offers(): Promise<{ both: Offer; first: Offer; second: Offer }> {
   await listMachines(gateway.operations, [{ machine: { numGpus: 2 } }])
   const rows = await gateway.sql(`SELECT id, machine_id FROM offers
@@ -127,7 +127,7 @@ describe('an offer whose GPUs are rented', () => {
     await gateway.rent(actor, both.id)
   })
 
-  it.each(['rented', 'quoted'])('gets an answer without waiting for the machine when it is %s', async how => {
+  it.each(['rented', 'quoted'])('is refused without a wait for the lock of its machine when it is %s', async how => {
     const { both, first } = await offers()
     await gateway.rent(actor, first.id)
     await withSession(testDatabase.url, async session => {

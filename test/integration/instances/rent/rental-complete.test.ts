@@ -210,7 +210,7 @@ describe('a volume', () => {
     expect(await rent(offer, spec)).toMatchObject({ code: 'OFFER_UNAVAILABLE', yourInstance: { id: instance.id } })
   })
 
-  it('is made over REST only on the machine of the offer', async () => {
+  it('is created over REST only on the machine of the offer', async () => {
     const offer = await rentals.newOffer()
     const { id } = await machineOf(offer)
     const info = { mount_path: '/work', create_new: true, volume_id: id, name: 'vol1', size: 20 }
@@ -256,7 +256,7 @@ describe('new volumes of a rental', () => {
     expect(row).toEqual({ total: nanos(quote.pricePerHour), volumes: nanos(quote.volumesPricePerHour) })
   })
 
-  it('need the permission to make volumes, within its bounds', async () => {
+  it('need the permission to create volumes, and must meet its constraints', async () => {
     const grants = (create: object) => ({
       api: { instance_write: { 'instances.rent': {}, ...create }, instance_read: {} },
     })
