@@ -12,7 +12,7 @@ export type Database = {
   pool: pg.Pool
   clock: Clock
   /** The current time, as a SQL expression. */
-  readonly now: Prisma.Sql
+  readonly nowSql: Prisma.Sql
   /** Runs a handwritten statement and returns each row as an array of values: see `queryRows` for their types. */
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** Called after each commit of a transaction that called `notifyAfterCommit`. */
@@ -81,7 +81,7 @@ export function openDatabase({
     clock,
     notify,
     onRefusal,
-    get now() {
+    get nowSql() {
       return clock.nowSql
     },
     async rows(statement) {

@@ -54,7 +54,7 @@ export function withoutStatementName(statement: Prisma.Sql): Prisma.Sql {
 type ModelColumns = { names: string[]; columns: string[] }
 
 /** `fields` is Prisma's list of a model's scalar fields. The columns have the same names in snake case. */
-export function columnsOf(fields: Record<string, string>): ModelColumns {
+export function modelColumnsOf(fields: Record<string, string>): ModelColumns {
   const names = Object.values(fields)
   return { names, columns: names.map(name => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)) }
 }

@@ -14,7 +14,7 @@ export type Transaction = {
    */
   readonly at: Date
   /** The current time, as a SQL expression. */
-  readonly now: Prisma.Sql
+  readonly nowSql: Prisma.Sql
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** Moves `at` to the time when the transaction got a lock. `at` never goes back. */
   advanceTo(lockedAt: Date): void
@@ -36,8 +36,8 @@ const conflictCodes = new Set(['40001', '40P01'])
 const maxAttempts = 5
 
 type TransactionDeps = { pool: pg.Pool; clock: Clock; notify(): void; onRefusal(error: unknown): void }
-/** A read-only transaction. Its `now` is always `at`. */
-export type Snapshot = Pick<Transaction, 'at' | 'now' | 'rows'>
+/** A read-only transaction. Its `nowSql` is always `at`. */
+export type Snapshot = Pick<Transaction, 'at' | 'nowSql' | 'rows'>
 
 /** Runs the work in one transaction. A conflict repeats the work, so it must change nothing but the database. */
 export async function transaction<T>(database: TransactionDeps, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -58,7 +58,7 @@ export async function transaction<T>(database: TransactionDeps, work: (tx: Trans
 /** Runs several statements that all read the database as of one instant. */
 export async function snapshot<T>(database: TransactionDeps, read: (tx: Snapshot) => Promise<T>): Promise<T> {
   return await attemptTransaction(database, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async ({ at, rows }) => {
-    return await read({ at, now: sql`${at}::timestamptz`, rows })
+    return await read({ at, nowSql: sql`${at}::timestamptz`, rows })
   })
 }
 
@@ -78,7 +78,7 @@ async function attemptTransaction<T>(
       get at() {
         return at
       },
-      get now() {
+      get nowSql() {
         return clock.nowSql
       },
       rows: statement => queryRows(client, statement),

@@ -16,7 +16,7 @@ export function housekeepingServices({ database }: DataDeps) {
       return await deleteUnlessLocked(
         database,
         sql`WITH expired AS MATERIALIZED (
-            SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${keyExpirySql(database.now)}
+            SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${keyExpirySql(database.nowSql)}
             ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
           ) DELETE FROM idempotency_keys k USING expired e WHERE k.account_id = e.account_id AND k.key = e.key RETURNING 1`,
       )
@@ -27,7 +27,7 @@ export function housekeepingServices({ database }: DataDeps) {
       return await deleteUnlessLocked(
         database,
         sql`DELETE FROM results WHERE token_hash IN (
-            SELECT token_hash FROM results WHERE expires_at <= ${database.now} ORDER BY expires_at LIMIT ${limit}
+            SELECT token_hash FROM results WHERE expires_at <= ${database.nowSql} ORDER BY expires_at LIMIT ${limit}
           ) RETURNING 1`,
       )
     },

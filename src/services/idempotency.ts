@@ -148,16 +148,16 @@ async function reserveKey(tx: Transaction, actor: Actor, key: string, hash: Buff
  */
 async function findResult<Kept extends JsonResult>(
   { secrets }: IdempotencyDeps,
-  from: Pick<Transaction, 'rows' | 'now'>,
+  from: Pick<Transaction, 'rows' | 'nowSql'>,
   { accountId, apiKeyId, publicId }: Actor,
   key: string,
   hash: Buffer,
 ): Promise<Kept | undefined> {
   const [row] = await from.rows(sql`
     SELECT i.api_key_id, i.input_hash, i.result, EXISTS (SELECT FROM api_keys k WHERE k.id = ${apiKeyId}
-      AND k.public_id = ${publicId} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${from.now}))
+      AND k.public_id = ${publicId} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${from.nowSql}))
     FROM idempotency_keys i
-    WHERE i.account_id = ${accountId} AND i.key = ${key} AND i.created_at > ${keyExpirySql(from.now)}`)
+    WHERE i.account_id = ${accountId} AND i.key = ${key} AND i.created_at > ${keyExpirySql(from.nowSql)}`)
   if (!row) return undefined
   const [firstApiKeyId, firstHash, result, isApiKeyValid] = row as [number | null, Buffer, Buffer, boolean]
   if (!isApiKeyValid) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
@@ -168,8 +168,8 @@ async function findResult<Kept extends JsonResult>(
 }
 
 /** Keys that were first used at this time or earlier have expired. */
-export function keyExpirySql(now: Prisma.Sql): Prisma.Sql {
-  return sql`${now} - interval '24 hours'`
+export function keyExpirySql(nowSql: Prisma.Sql): Prisma.Sql {
+  return sql`${nowSql} - interval '24 hours'`
 }
 
 function idempotencyInProgress(): DomainError {

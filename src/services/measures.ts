@@ -19,11 +19,11 @@ type Measures = {
 export function measureServices({ database }: DataDeps) {
   return {
     async measure(): Promise<Measures> {
-      const { now } = database
+      const { nowSql } = database
       const due = (kind: string, table: string, dueAt: string, leasedUntil: string) => sql`
-        SELECT ${kind}, count(*)::int, coalesce(extract(epoch FROM ${now} - min(${Prisma.raw(dueAt)})), 0)::float
-        FROM ${Prisma.raw(table)} WHERE ${Prisma.raw(dueAt)} <= ${now}
-        AND (${Prisma.raw(leasedUntil)} IS NULL OR ${Prisma.raw(leasedUntil)} <= ${now})`
+        SELECT ${kind}, count(*)::int, coalesce(extract(epoch FROM ${nowSql} - min(${Prisma.raw(dueAt)})), 0)::float
+        FROM ${Prisma.raw(table)} WHERE ${Prisma.raw(dueAt)} <= ${nowSql}
+        AND (${Prisma.raw(leasedUntil)} IS NULL OR ${Prisma.raw(leasedUntil)} <= ${nowSql})`
       const [kinds, [rest]] = await Promise.all([
         database.rows(sql`
           ${due('instances', 'instances', 'due_at', 'leased_until')}

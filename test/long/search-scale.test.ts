@@ -7,7 +7,7 @@ import type { OfferField } from '../../src/domain/offers/fields.ts'
 import { type Condition, type Operator, parseCondition } from '../../src/domain/offers/filter.ts'
 import type { Pricing } from '../../src/domain/offers/offers.ts'
 import { completeOrder, type OrderKey } from '../../src/domain/offers/order.ts'
-import { columnOf } from '../../src/services/offers/sql/columns.ts'
+import { fieldColumnOf } from '../../src/services/offers/sql/columns.ts'
 import { andSql, filterSql } from '../../src/services/offers/sql/filter.ts'
 import { searchStatement } from '../../src/services/offers/sql/statement.ts'
 import { createOperations } from '../../src/services/operations.ts'
@@ -112,11 +112,11 @@ async function comparePlans(
     filter: { conditions, anyOf: [] },
     pricing,
     bundled: true,
-    now: Prisma.sql`${now}::timestamptz`,
+    nowSql: Prisma.sql`${now}::timestamptz`,
   }
   const keys = completeOrder(order)
   const plainOrder = keys.map(
-    ({ field, direction }) => Prisma.sql`${columnOf(field, search).sql} ${Prisma.raw(direction)}`,
+    ({ field, direction }) => Prisma.sql`${fieldColumnOf(field, search).sql} ${Prisma.raw(direction)}`,
   )
   const plain = Prisma.sql`
     SELECT o.id FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
@@ -11,7 +11,7 @@ import { recordEvents } from '../events/events.ts'
 import { findAccount } from './accounts.ts'
 
 const { sql } = Prisma
-const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
+const entryColumns = modelColumnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
 /** No balance is further than this from 0, so that every amount can be printed and parsed in dollars. */
 const maxCreditNanos = 999_999_999_000_000_000n

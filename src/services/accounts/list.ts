@@ -39,7 +39,7 @@ export function accountListOperations({ database }: DataDeps) {
       const rows = await database.rows(sql`
         SELECT a.id, a.email, a.name, a.created_at,
           (SELECT count(*)::int FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL
-            AND (k.expires_at IS NULL OR k.expires_at > ${database.now})),
+            AND (k.expires_at IS NULL OR k.expires_at > ${database.nowSql})),
           (SELECT count(*)::int FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL),
           a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes
         FROM accounts a WHERE a.id > ${after} ORDER BY a.id LIMIT ${limit}`)

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import {
   maxSecretVariables,
@@ -16,7 +16,7 @@ import { recordEvents } from '../events/events.ts'
 import type { Secrets } from '../secrets.ts'
 
 const { sql } = Prisma
-const columns = columnsOf(Prisma.SecretVariableScalarFieldEnum)
+const columns = modelColumnsOf(Prisma.SecretVariableScalarFieldEnum)
 
 export function secretVariableServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {

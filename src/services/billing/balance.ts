@@ -19,7 +19,7 @@ export type AccountBalance = Balance & {
 
 const balanceColumns = sql`metered_at, posted_nanos, compute_rate_nanos, compute_origin, disk_rate_nanos, disk_origin, credit_ended_at`
 
-type BalanceReader = Pick<Transaction, 'rows' | 'now'>
+type BalanceReader = Pick<Transaction, 'rows' | 'nowSql'>
 
 /** The balance of an account as last committed, at an instant or, by default, now. */
 export async function readBalance(database: BalanceReader, accountId: number, at?: Date): Promise<AccountBalance> {
@@ -32,7 +32,7 @@ export async function readBalances(
   accountIds: readonly number[],
   at?: Date,
 ): Promise<AccountBalance[]> {
-  const instant = at === undefined ? database.now : sql`${at}::timestamptz`
+  const instant = at === undefined ? database.nowSql : sql`${at}::timestamptz`
   const rows = await database.rows(sql`
     SELECT a.id, ${instant}, ${balanceColumns}, ${meterEndsSql(instant)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id)
     FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`)

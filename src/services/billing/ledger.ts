@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
+import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import { snapshot, type Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
@@ -15,8 +15,8 @@ import type { DataDeps } from '../deps.ts'
 
 const { sql, join } = Prisma
 const { accountId: _, meterId: __, idempotencyKey: ___, ...readableFields } = Prisma.LedgerEntryScalarFieldEnum
-const entryColumns = columnsOf(readableFields)
-const meterColumns = columnsOf({ instanceId: 'instanceId', volumeId: 'volumeId', apiKeyId: 'apiKeyId' })
+const entryColumns = modelColumnsOf(readableFields)
+const meterColumns = modelColumnsOf({ instanceId: 'instanceId', volumeId: 'volumeId', apiKeyId: 'apiKeyId' })
 const ledgerSourceSql = sql`ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id`
 
 type CountedLedger = PageResult<LedgerEntry> & { total: number }

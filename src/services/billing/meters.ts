@@ -1,14 +1,14 @@
 // Meters record running costs and post the charges for them. A transaction that changes a meter has locked its account.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { calculateMeterCharge, type Meter } from '../../domain/billing/balance.ts'
 import type { AccountBalance } from './balance.ts'
 import { computeMetersSql, meterEndSql } from './sql.ts'
 
 const { sql } = Prisma
-const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
+const entryColumns = modelColumnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
 /** Opens meters for new instances and volumes. Disks are charged from now on, GPUs as soon as they run. */
 export async function openMeters(

@@ -1,11 +1,11 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { calculateChargedAfter } from '../../domain/billing/balance.ts'
 import type { AccountBalance } from './balance.ts'
 
 const { sql } = Prisma
-const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
+const entryColumns = modelColumnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
 /** Refunds what meters were charged for the time after `instant`, unless a charge was refunded before. */
 export async function refundAfter(

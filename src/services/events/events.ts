@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { EventType } from '../../domain/events/events.ts'
 
@@ -20,7 +20,7 @@ export type NewEvent = {
   reason?: string
 }
 
-const eventColumns = columnsOf(Prisma.EventScalarFieldEnum)
+const eventColumns = modelColumnsOf(Prisma.EventScalarFieldEnum)
 
 /**
  * Writes events and their webhook deliveries in the transaction of the change, so that all of them are committed or

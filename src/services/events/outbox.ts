@@ -51,7 +51,7 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
     async findActiveKeys(publicIds: string[]): Promise<Set<string>> {
       const rows = await database.rows(sql`
         SELECT public_id FROM api_keys WHERE public_id = ANY(${publicIds}::text[]) AND revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > ${database.now})`)
+        AND (expires_at IS NULL OR expires_at > ${database.nowSql})`)
       return new Set(rows.map(([publicId]) => publicId as string))
     },
   }

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { PortBinding } from '../../domain/instances/instances.ts'
 import { choosePorts, missingPorts } from '../../domain/instances/ports.ts'
@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts'
 import { changeFreeCapacity, lockMachine } from '../machines/market.ts'
 
 const { sql } = Prisma
-const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
+const bindingColumns = modelColumnsOf(Prisma.PortBindingScalarFieldEnum)
 
 /** Binds public ports of a machine to an instance. The machine must be locked and have enough free ports. */
 export async function bindPorts(tx: Transaction, machine: Machine, instanceId: bigint, ports: Port[]): Promise<void> {

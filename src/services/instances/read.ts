@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
+import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { type InstanceAccessOperation, isAllowed } from '../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../domain/actor.ts'
@@ -24,9 +24,9 @@ type InstancePageQuery = { filter: InstanceFilter; order: InstanceOrder }
 
 const { sql, join, raw } = Prisma
 const { registryLogin: _, secretEnv: __, ...readableFields } = Prisma.InstanceScalarFieldEnum
-const instanceColumns = columnsOf(readableFields)
-const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
-const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+const instanceColumns = modelColumnsOf(readableFields)
+const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
+const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
 const allColumns = join([
   selectListSql('i', instanceColumns),
   selectListSql('m', machineColumns),
@@ -108,14 +108,14 @@ type FindOptions = {
 
 /** Internal: does not authorize; callers must have. */
 export async function findInstances(
-  { database, sshProxy }: Omit<Deps, 'database'> & { database: Pick<Transaction, 'rows' | 'now'> },
+  { database, sshProxy }: Omit<Deps, 'database'> & { database: Pick<Transaction, 'rows' | 'nowSql'> },
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,
   { filtered = false }: FindOptions = {},
 ): Promise<Instance[]> {
   const statement = sql`
-    SELECT ${allColumns}, ${database.now} FROM ${instancesFromSql}
+    SELECT ${allColumns}, ${database.nowSql} FROM ${instancesFromSql}
     WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
   const rows = await database.rows(filtered ? withoutStatementName(statement) : statement)
   return rows.map(row => ({ ...toInstance(row.slice(0, -1)), sshProxy, asOf: row.at(-1) as Date }))

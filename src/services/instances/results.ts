@@ -41,7 +41,7 @@ export function resultServices(deps: Deps) {
     /** Reads a result. The unguessable token is the only authorization. */
     async read(token: string): Promise<string> {
       const [row] = await database.rows(
-        sql`SELECT text FROM results WHERE token_hash = ${hashOf(token)} AND expires_at > ${database.now}`,
+        sql`SELECT text FROM results WHERE token_hash = ${hashOf(token)} AND expires_at > ${database.nowSql}`,
       )
       if (row) return secrets.open(row[0] as Buffer)
       throw new DomainError(
@@ -67,7 +67,7 @@ export function resultServices(deps: Deps) {
             WINDOW newest AS (ORDER BY expires_at DESC, token_hash ROWS UNBOUNDED PRECEDING)) AS r
           WHERE place >= ${maxResults} OR bytes > ${maxResultsBytes - sealed.length})
       ) INSERT INTO results (token_hash, account_id, text, expires_at)
-      VALUES (${hashOf(token)}, ${accountId}, ${sealed}, ${database.now} + ${resultLifetimeMs} * interval '1 millisecond')`)
+      VALUES (${hashOf(token)}, ${accountId}, ${sealed}, ${database.nowSql} + ${resultLifetimeMs} * interval '1 millisecond')`)
     return token
   }
 

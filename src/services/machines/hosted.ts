@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
+import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
@@ -7,8 +7,8 @@ import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 
 const { sql } = Prisma
-const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
-const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
+const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
 
 /** A machine as its host sees it. */
 export type HostedMachine = Machine & {
@@ -24,7 +24,7 @@ export type HostedMachine = Machine & {
 export function hostedMachineServices({ database }: DataDeps) {
   async function find(condition: Prisma.Sql, limit: number): Promise<HostedMachine[]> {
     const rows = await database.rows(sql`
-      SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, u.gpus, i.resident, i.running, ${database.now}
+      SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, u.gpus, i.resident, i.running, ${database.nowSql}
       FROM machines m JOIN gpu_models g ON g.id = m.gpu_model_id
       CROSS JOIN LATERAL (
         SELECT array_agg(CASE WHEN h.id IS NULL THEN 'free' WHEN h.interruptible THEN 'interruptible' ELSE 'onDemand' END

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
+import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import { type PlacedAddress, type RowIssue, sharedPortIssue } from '../../domain/machines/addresses.ts'
@@ -16,7 +16,7 @@ import { findSharedPorts, lockAddresses } from './addresses.ts'
 import { listMachines, saveGpuModels } from './machines.ts'
 
 const { sql } = Prisma
-const modelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+const modelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
 
 /** An import lists at most this many machines per statement. */
 const batchSize = 500

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
+import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { DataDeps } from '../deps.ts'
@@ -18,7 +18,7 @@ export type MachineSummary = Machine & {
   volumes: number
 }
 
-const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
+const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
 
 export function machineListOperations({ database }: DataDeps) {
   return {

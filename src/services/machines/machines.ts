@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql, setFromExcludedSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf, setFromExcludedSql } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { NewGpuModel } from '../../domain/machines/import-rows.ts'
@@ -17,11 +17,11 @@ export type NewMachine = Omit<
 
 const { id: _, ...gpuModelFields } = Prisma.GpuModelScalarFieldEnum
 const columns = {
-  gpuModel: columnsOf(gpuModelFields),
-  machine: columnsOf(Prisma.MachineScalarFieldEnum),
-  gpu: columnsOf(Prisma.GpuScalarFieldEnum),
-  kind: columnsOf(Prisma.OfferKindScalarFieldEnum),
-  offer: columnsOf(Prisma.OfferScalarFieldEnum),
+  gpuModel: modelColumnsOf(gpuModelFields),
+  machine: modelColumnsOf(Prisma.MachineScalarFieldEnum),
+  gpu: modelColumnsOf(Prisma.GpuScalarFieldEnum),
+  kind: modelColumnsOf(Prisma.OfferKindScalarFieldEnum),
+  offer: modelColumnsOf(Prisma.OfferScalarFieldEnum),
 }
 
 export function machineServices({ database }: DataDeps) {

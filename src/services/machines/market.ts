@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql, recordsOf, selectListSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import {
@@ -13,8 +13,8 @@ import { endCompute } from '../billing/meters.ts'
 import { type NewEvent, recordEvents } from '../events/events.ts'
 import { holdsGpusSql, wantsGpusSql } from '../instances/sql.ts'
 
-const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
-const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
+const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
+const offerColumns = modelColumnsOf(Prisma.OfferScalarFieldEnum)
 
 /**
  * Locks a machine for the rest of the transaction. Every change of its GPUs, disk, ports or offers takes this lock

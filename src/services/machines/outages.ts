@@ -12,7 +12,7 @@ export function outageOperations({ database }: DataDeps) {
     async unplug(id: number): Promise<void> {
       const found = await database.rows(sql`
         WITH machine AS (SELECT id FROM machines WHERE id = ${id}), outage AS (
-          INSERT INTO simulated_outages (machine_id, since) SELECT id, ${database.now} FROM machine ON CONFLICT DO NOTHING
+          INSERT INTO simulated_outages (machine_id, since) SELECT id, ${database.nowSql} FROM machine ON CONFLICT DO NOTHING
         ) SELECT id FROM machine`)
       if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
     },

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
+import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import type { Condition, OfferFilter } from '../../domain/offers/filter.ts'
@@ -21,9 +21,9 @@ type OfferQuery = Omit<OfferSearch, 'order'>
 /** An offer that the caller could not rent, and the pricing of that attempt. */
 type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
-const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
-const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
-const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+const offerColumns = modelColumnsOf(Prisma.OfferScalarFieldEnum)
+const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
+const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
 const allColumns = Prisma.join([
   selectListSql('o', offerColumns),
   selectListSql('m', machineColumns),
@@ -53,7 +53,7 @@ export function offerReadServices(deps: DataDeps) {
 
     async count(actor: Actor, search: OfferSearch): Promise<number> {
       authorize(actor, 'offers.search')
-      const [row] = await database.rows(withoutStatementName(countStatement({ ...search, now: database.now })))
+      const [row] = await database.rows(withoutStatementName(countStatement({ ...search, nowSql: database.nowSql })))
       return row?.[0] as number
     },
 
@@ -76,7 +76,7 @@ export function offerReadServices(deps: DataDeps) {
     async byIds(actor: Actor, ids: readonly bigint[], pricing: Pricing = defaultPricing): Promise<Offer[]> {
       authorize(actor, 'offers.get')
       const rows = await database.rows(Prisma.sql`
-        SELECT ${allColumns}, ${database.now} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
+        SELECT ${allColumns}, ${database.nowSql} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
         WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR EXISTS (
           SELECT FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}))`)
       return rows.map(row => toOffer(row, pricing))
@@ -96,14 +96,14 @@ export async function findMachinesOfOffers(
   limit: number,
 ): Promise<number[]> {
   const slice = { keys: completeOrder(search.order), after: undefined, limit }
-  const statement = searchStatement({ ...search, now: database.now }, slice, Prisma.raw('o.machine_id'))
+  const statement = searchStatement({ ...search, nowSql: database.nowSql }, slice, Prisma.raw('o.machine_id'))
   const rows = await database.rows(withoutStatementName(statement))
   return rows.map(([machineId]) => machineId as number)
 }
 
 async function findSlice({ database }: DataDeps, search: OfferQuery, slice: Slice): Promise<Offer[]> {
   const rows = await database.rows(
-    withoutStatementName(searchStatement({ ...search, now: database.now }, slice, allColumns)),
+    withoutStatementName(searchStatement({ ...search, nowSql: database.nowSql }, slice, allColumns)),
   )
   return rows.map(row => toOffer(row, search.pricing))
 }

@@ -23,7 +23,7 @@ export async function explainUnavailableOffer(
   const [row] = await deps.database.rows(Prisma.sql`
     SELECT g.name, o.num_gpus, (
       SELECT i.id FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}
-      AND i.created_at > ${deps.database.now} - interval '24 hours'
+      AND i.created_at > ${deps.database.nowSql} - interval '24 hours'
     ) FROM offers o JOIN gpu_models g ON g.id = o.gpu_model_id WHERE o.id = ${offerId}`)
   const [gpuName, numGpus = 0, yours] = (row ?? []) as [string?, number?, (bigint | null)?]
   const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)

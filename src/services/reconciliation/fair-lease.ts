@@ -24,9 +24,9 @@ export function createFairLease(database: Database): (query: LeaseQuery) => Prom
   let lastAccount = 0
 
   return async function leaseDue({ limit, busy }) {
-    const { now, clock } = database
+    const { nowSql, clock } = database
     const askedMs = performance.now()
-    const isFree = sql`i.due_at <= ${now} AND (i.leased_until IS NULL OR i.leased_until <= ${now})`
+    const isFree = sql`i.due_at <= ${nowSql} AND (i.leased_until IS NULL OR i.leased_until <= ${nowSql})`
     const capacity = limit + busy.length
     const rows = await database.rows(sql`
       WITH RECURSIVE longest AS MATERIALIZED (
@@ -56,8 +56,8 @@ export function createFairLease(database: Database): (query: LeaseQuery) => Prom
         SELECT i.id, i.account_id, c.step FROM candidates c JOIN instances i ON i.id = c.id AND ${isFree}
         ORDER BY c.step, c.place, c.since LIMIT ${limit} FOR NO KEY UPDATE OF i SKIP LOCKED
       )
-      UPDATE instances SET leased_until = ${leaseEndSql(now)} FROM taken WHERE instances.id = taken.id
-      RETURNING instances.id, taken.account_id, taken.step, instances.leased_until, ${now}`)
+      UPDATE instances SET leased_until = ${leaseEndSql(nowSql)} FROM taken WHERE instances.id = taken.id
+      RETURNING instances.id, taken.account_id, taken.step, instances.leased_until, ${nowSql}`)
     // Passes estimate the time from this reading: the gateway's computer may have slept since the last reading.
     if (rows[0]) clock.recordReading(rows[0][4] as Date, askedMs)
     const walked = rows.filter(([, , step]) => step !== null).toSorted(([, , a], [, , b]) => Number(a) - Number(b))

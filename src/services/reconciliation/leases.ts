@@ -8,8 +8,8 @@ const { sql } = Prisma
 export const leaseMs = 30_000
 
 /** The end of a lease that starts now. */
-export function leaseEndSql(now: Prisma.Sql): Prisma.Sql {
-  return sql`${now} + ${leaseMs} * interval '1 millisecond'`
+export function leaseEndSql(nowSql: Prisma.Sql): Prisma.Sql {
+  return sql`${nowSql} + ${leaseMs} * interval '1 millisecond'`
 }
 
 /** An instance that only one gateway acts on until the lease ends. */
@@ -52,7 +52,7 @@ export type InstanceLease = {
  */
 export async function lockIfLeased(tx: Transaction, { instanceId, leasedUntil }: InstanceLease): Promise<boolean> {
   const rows = await tx.rows(sql`
-    SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND leased_until > ${tx.now}
+    SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND leased_until > ${tx.nowSql}
     FOR NO KEY UPDATE`)
   return rows.length === 1
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
@@ -29,7 +29,7 @@ type SaveTemplateInput = {
 }
 
 const { sql } = Prisma
-const columns = columnsOf(Prisma.TemplateScalarFieldEnum)
+const columns = modelColumnsOf(Prisma.TemplateScalarFieldEnum)
 
 export function templateUpdateServices(deps: Deps) {
   const { database, secrets } = deps

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
+import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
@@ -23,8 +23,8 @@ import { conditionSql } from '../offers/sql/filter.ts'
 export type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
 
 const { sql, join, raw } = Prisma
-const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
-const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
+const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
 
 // `o` has the machine columns that GPU offers repeat, so that `conditionSql` works for both kinds of offers.
 const fromSql = sql`machines m JOIN gpu_models g ON g.id = m.gpu_model_id
@@ -41,7 +41,7 @@ const orderColumns = {
 export function volumeOfferServices({ database }: DataDeps) {
   async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number, sizeMb: number) {
     const statement = sql`
-      SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, ${database.now} FROM ${fromSql}
+      SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, ${database.nowSql} FROM ${fromSql}
       WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
     const rows = await database.rows(withoutStatementName(statement))
     return rows.map((row): VolumeOffer => {
@@ -63,7 +63,7 @@ export function volumeOfferServices({ database }: DataDeps) {
     const sizeMb = requireSizeMb(sizeGb)
     const { limit, backward, cursor } = parsePage(page)
     const ascending = (order.direction === 'asc') !== backward
-    const conditions = filterSql(search, database.now)
+    const conditions = filterSql(search, database.nowSql)
     const { column, type } = orderColumns[order.field]
     if (cursor !== undefined) {
       const { value, id } = parseVolumeOfferCursor(cursor, order)
@@ -85,12 +85,12 @@ export function volumeOfferServices({ database }: DataDeps) {
       const { order, sizeGb } = search
       const [sizeMb, direction] = [requireSizeMb(sizeGb), raw(order.direction === 'asc' ? 'ASC' : 'DESC')]
       const by = sql`${orderColumns[order.field].column} ${direction}, m.id ${direction}`
-      return await find(filterSql(search, database.now), by, limit, sizeMb)
+      return await find(filterSql(search, database.nowSql), by, limit, sizeMb)
     },
 
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
       authorize(actor, 'volumes.search')
-      const conditions = filterSql(search, database.now)
+      const conditions = filterSql(search, database.nowSql)
       const statement = sql`SELECT count(*)::int FROM ${fromSql} WHERE ${join(conditions, ' AND ')}`
       const [row] = await database.rows(withoutStatementName(statement))
       return row?.[0] as number
@@ -99,7 +99,10 @@ export function volumeOfferServices({ database }: DataDeps) {
     /** Volume offers by id, priced for the smallest volume. Offers that are off the market are not found. */
     async offersByIds(actor: Actor, ids: readonly number[]): Promise<VolumeOffer[]> {
       authorize(actor, 'volumes.search')
-      const conditions = [...onMarketSql(volumeSizeGb.least * 1_000, database.now), sql`m.id = ANY(${[...ids]}::int[])`]
+      const conditions = [
+        ...onMarketSql(volumeSizeGb.least * 1_000, database.nowSql),
+        sql`m.id = ANY(${[...ids]}::int[])`,
+      ]
       return await find(conditions, sql`m.id`, ids.length, volumeSizeGb.least * 1_000)
     },
   }
@@ -111,12 +114,12 @@ function requireSizeMb(sizeGb: number): number {
   return diskMbOf(sizeGb) as number
 }
 
-function filterSql({ conditions, sizeGb }: VolumeOfferSearch, now: Prisma.Sql): Prisma.Sql[] {
-  const terms = { pricing: defaultPricing, now }
-  return [...onMarketSql(requireSizeMb(sizeGb), now), ...conditions.map(condition => conditionSql(condition, terms))]
+function filterSql({ conditions, sizeGb }: VolumeOfferSearch, nowSql: Prisma.Sql): Prisma.Sql[] {
+  const terms = { pricing: defaultPricing, nowSql }
+  return [...onMarketSql(requireSizeMb(sizeGb), nowSql), ...conditions.map(condition => conditionSql(condition, terms))]
 }
 
 /** The condition of `isStorageListed` in domain/volumes/volumes.ts, and enough free disk. */
-function onMarketSql(sizeMb: number, now: Prisma.Sql): Prisma.Sql[] {
-  return [sql`m.listed_until > ${now} AND m.drained_at IS NULL AND m.free_disk_mb >= ${sizeMb}`]
+function onMarketSql(sizeMb: number, nowSql: Prisma.Sql): Prisma.Sql[] {
+  return [sql`m.listed_until > ${nowSql} AND m.drained_at IS NULL AND m.free_disk_mb >= ${sizeMb}`]
 }

@@ -2,7 +2,7 @@
 // so volumes of a locked machine do not change.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertSql } from '../../database/rows.ts'
+import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { NewVolumeMount, VolumeMount } from '../../domain/launch/env.ts'
@@ -14,8 +14,8 @@ import { defaultVolumeName, type NewVolume } from '../../domain/volumes/volumes.
 import { recordEvents } from '../events/events.ts'
 
 const { sql, empty } = Prisma
-const volumeColumns = columnsOf(Prisma.VolumeScalarFieldEnum)
-const attachmentColumns = columnsOf(Prisma.VolumeAttachmentScalarFieldEnum)
+const volumeColumns = modelColumnsOf(Prisma.VolumeScalarFieldEnum)
+const attachmentColumns = modelColumnsOf(Prisma.VolumeAttachmentScalarFieldEnum)
 
 /**
  * The caller's volumes that are not deleted. With `lock` they stay locked until the transaction ends. Without `lock`,

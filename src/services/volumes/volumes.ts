@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
+import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
@@ -10,9 +10,9 @@ import type { DataDeps } from '../deps.ts'
 
 const { sql, join } = Prisma
 const { deletedAt: _, ...readable } = Prisma.VolumeScalarFieldEnum
-const volumeColumns = columnsOf(readable)
-const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
-const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+const volumeColumns = modelColumnsOf(readable)
+const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
+const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
 const allColumns = join([
   selectListSql('v', volumeColumns),
   selectListSql('m', machineColumns),

@@ -65,12 +65,12 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
     /** Records an attempt. Does nothing when another gateway has the lease by now, or the webhook was deleted. */
     async record({ deliveryId, leasedUntil, attempts }: DeliveryLease, attempt: AttemptResult): Promise<void> {
       const { responseStatus, error } = { responseStatus: null, error: null, ...attempt }
-      const { now } = database
+      const { nowSql } = database
       const retryMs = retryDelayMs(deliveryId, attempts + 1, attempt)
       await database.rows(sql`
-        UPDATE webhook_deliveries SET leased_until = NULL, attempts = ${attempts + 1}, attempted_at = ${now},
-          delivered_at = CASE WHEN ${isDelivered(attempt)} THEN ${now} END,
-          due_at = ${now} + ${retryMs}::int * interval '1 millisecond', response_status = ${responseStatus},
+        UPDATE webhook_deliveries SET leased_until = NULL, attempts = ${attempts + 1}, attempted_at = ${nowSql},
+          delivered_at = CASE WHEN ${isDelivered(attempt)} THEN ${nowSql} END,
+          due_at = ${nowSql} + ${retryMs}::int * interval '1 millisecond', response_status = ${responseStatus},
           error = ${error}
         WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
     },

@@ -13,7 +13,7 @@ export const webhookColumns = sql`w.id, w.url, w.types, w.created_at, w.old_secr
 export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
   const findWebhooks = async ({ accountId }: Actor, condition: Prisma.Sql): Promise<Webhook[]> => {
     const rows = await database.rows(sql`
-      SELECT ${webhookColumns}, ${database.now} FROM webhooks w
+      SELECT ${webhookColumns}, ${database.nowSql} FROM webhooks w
       WHERE w.account_id = ${accountId} AND w.deleted_at IS NULL AND ${condition} ORDER BY w.id`)
     return rows.map(row => toWebhook(row, row.at(-1) as Date))
   }

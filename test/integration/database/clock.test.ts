@@ -281,7 +281,7 @@ describe('a transaction', () => {
   it('finds due work by an index, since its clock is constant within a statement', async () => {
     const plan = await transaction(database, async tx => {
       await tx.rows(Prisma.sql`SET LOCAL enable_seqscan = off`)
-      return await tx.rows(Prisma.sql`EXPLAIN SELECT id FROM instances WHERE due_at <= ${tx.now}`)
+      return await tx.rows(Prisma.sql`EXPLAIN SELECT id FROM instances WHERE due_at <= ${tx.nowSql}`)
     })
     expect(plan.flat().join(' ')).toMatch(/Index Cond: \(due_at <= date_trunc/)
   })

@@ -114,7 +114,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
   }
   async function findActiveKeys(actor: Actor, condition: Prisma.Sql): Promise<ApiKey[]> {
     const rows = await database.rows(sql`
-      SELECT ${columns} FROM api_keys WHERE ${activeKeySql(actor, database.now)} AND ${condition} ORDER BY id DESC LIMIT ${maxApiKeys}`)
+      SELECT ${columns} FROM api_keys WHERE ${activeKeySql(actor, database.nowSql)} AND ${condition} ORDER BY id DESC LIMIT ${maxApiKeys}`)
     return rows.map(toApiKey)
   }
 
@@ -133,8 +133,8 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
   }
 }
 
-function activeKeySql({ accountId }: Actor, now: Prisma.Sql): Prisma.Sql {
-  return sql`account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
+function activeKeySql({ accountId }: Actor, nowSql: Prisma.Sql): Prisma.Sql {
+  return sql`account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${nowSql})`
 }
 
 /** Serializes key changes of an account. Refuses a caller whose own key ended or was reset since the request began. */

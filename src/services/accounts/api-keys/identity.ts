@@ -22,12 +22,12 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
     async identify(key: string): Promise<Actor | undefined> {
       const parsed = parseApiKey(key)
       if (!parsed) return await identifyInstance(key)
-      const { now } = database
+      const { nowSql } = database
       const [row] = await database.rows(Prisma.sql`
-        SELECT id, account_id, secret_hash, permissions, last_used_at < ${now} - interval '1 minute'
+        SELECT id, account_id, secret_hash, permissions, last_used_at < ${nowSql} - interval '1 minute'
         FROM api_keys
         WHERE public_id = ${parsed.publicId} AND revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > ${now})`)
+        AND (expires_at IS NULL OR expires_at > ${nowSql})`)
       if (!row) return undefined
       const [id, accountId, secretHash, permissions, isStale] = row as [
         number,
@@ -57,7 +57,7 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
     const [row] = await database.rows(Prisma.sql`
       SELECT i.account_id, i.api_key_id FROM instances i JOIN api_keys k ON k.id = i.api_key_id
       WHERE i.id = ${String(instanceId)}::bigint AND i.destroyed_at IS NULL
-        AND (k.revoked_at IS NULL OR k.keep_instance_keys) AND (k.expires_at IS NULL OR k.expires_at > ${database.now})`)
+        AND (k.revoked_at IS NULL OR k.keep_instance_keys) AND (k.expires_at IS NULL OR k.expires_at > ${database.nowSql})`)
     if (!row) return undefined
     const [accountId, apiKeyId] = row as [number, number]
     return { accountId, apiKeyId, publicId: '', permissions: instancePermissions(instanceId) }
@@ -65,10 +65,10 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
 
   /** Records that a key was used, at most once a minute per key across all gateways. */
   async function recordUse(id: number): Promise<void> {
-    const { now } = database
+    const { nowSql } = database
     await database.rows(Prisma.sql`
-      UPDATE api_keys SET last_used_at = ${now} WHERE id = ${id}
-      AND (last_used_at IS NULL OR last_used_at < ${now} - interval '1 minute')`)
+      UPDATE api_keys SET last_used_at = ${nowSql} WHERE id = ${id}
+      AND (last_used_at IS NULL OR last_used_at < ${nowSql} - interval '1 minute')`)
   }
 }
 

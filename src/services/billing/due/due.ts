@@ -33,18 +33,18 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
      * another transaction has locked.
      */
     async leaseDue(limit: number): Promise<AccountLease[]> {
-      const { now } = database
-      const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${now})`
+      const { nowSql } = database
+      const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${nowSql})`
       const rows = await database.rows(sql`
         WITH due AS (
-          SELECT id FROM accounts WHERE billing_due_at <= ${now} AND ${free}
+          SELECT id FROM accounts WHERE billing_due_at <= ${nowSql} AND ${free}
           ORDER BY billing_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         ), ended AS (
           SELECT id FROM accounts
-          WHERE id = ANY(ARRAY(SELECT DISTINCT account_id FROM meter_ends WHERE at <= ${now})) AND ${free}
+          WHERE id = ANY(ARRAY(SELECT DISTINCT account_id FROM meter_ends WHERE at <= ${nowSql})) AND ${free}
           LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         )
-        UPDATE accounts SET billing_leased_until = ${leaseEndSql(now)}
+        UPDATE accounts SET billing_leased_until = ${leaseEndSql(nowSql)}
         WHERE id = ANY(ARRAY(SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit})) RETURNING id, billing_leased_until`)
       return rows.map(([id, leasedUntil]) => ({ accountId: id as number, leasedUntil: leasedUntil as Date }))
     },

@@ -1,7 +1,7 @@
 // Usage of spend limits. Every transaction that locks an account records the limits that the account has reached.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectListSql } from '../../../database/rows.ts'
+import { modelColumnsOf, recordsOf, selectListSql } from '../../../database/rows.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { type Balance, creditStatusOf } from '../../../domain/billing/balance.ts'
 import { predictReachedAt, sumCountedRates, windowsToCheck } from '../../../domain/billing/limits.ts'
@@ -12,7 +12,7 @@ import { loadDesiredRates, loadSpending } from '../spending.ts'
 
 const { sql } = Prisma
 const { accountId: _, ...readableFields } = Prisma.SpendLimitScalarFieldEnum
-const limitColumns = columnsOf(readableFields)
+const limitColumns = modelColumnsOf(readableFields)
 
 type Database = Pick<Transaction, 'rows'>
 type Account = Balance & { accountId: number }

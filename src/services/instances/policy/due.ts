@@ -18,11 +18,11 @@ export function duePolicyServices(deps: MarketDeps) {
   return {
     /** Leases instances with a due action, the longest due first. No other gateway gets them while the lease lasts. */
     async leaseDue(limit: number): Promise<PolicyLease[]> {
-      const { now } = database
+      const { nowSql } = database
       const rows = await database.rows(sql`
-        UPDATE instances SET policy_leased_until = ${leaseEndSql(now)} WHERE id = ANY(ARRAY(
+        UPDATE instances SET policy_leased_until = ${leaseEndSql(nowSql)} WHERE id = ANY(ARRAY(
           SELECT id FROM instances
-          WHERE policy_due_at <= ${now} AND (policy_leased_until IS NULL OR policy_leased_until <= ${now})
+          WHERE policy_due_at <= ${nowSql} AND (policy_leased_until IS NULL OR policy_leased_until <= ${nowSql})
           ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         )) RETURNING id, policy_leased_until`)
       return rows.map(([instanceId, leasedUntil]) => ({ instanceId, leasedUntil }) as PolicyLease)

@@ -1,7 +1,7 @@
 // Writes a rental, in one transaction with the machine locked.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { columnsOf, insertSql } from '../../../database/rows.ts'
+import { insertSql, modelColumnsOf } from '../../../database/rows.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { changedPolicyFields, mergePolicy, policyEventDetails } from '../../../domain/instances/policy/change.ts'
@@ -19,7 +19,7 @@ import { attachVolumes, createMountedVolumes } from '../../volumes/rent.ts'
 import { bindPorts } from '../ports.ts'
 
 const { sql } = Prisma
-const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
+const instanceColumns = modelColumnsOf(Prisma.InstanceScalarFieldEnum)
 
 /** A rental without blockers. */
 type DecidedRental = {

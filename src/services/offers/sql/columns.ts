@@ -8,7 +8,7 @@ import { defaultDiskMb, type Pricing } from '../../../domain/offers/offers.ts'
 
 const { sql, raw } = Prisma
 
-type Column = {
+type FieldColumn = {
   /**
    * The tables that the column needs. `kind` reads only k and g, so the value is equal for all offers of a kind;
    * `offer` also reads o; `machine` also reads m. The statement joins machines only for a search that needs one of its
@@ -19,14 +19,14 @@ type Column = {
 }
 
 /** Inputs of a column other than its row. */
-export type ColumnContext = { pricing: Pricing; now: Prisma.Sql }
+export type ColumnContext = { pricing: Pricing; nowSql: Prisma.Sql }
 
-export function columnOf(field: OfferField, { pricing, now }: ColumnContext): Column {
+export function fieldColumnOf(field: OfferField, { pricing, nowSql }: ColumnContext): FieldColumn {
   switch (field) {
     case 'rentable':
-      return { scope: 'offer', sql: sql`(o.rentable AND o.listed_until > ${now})` }
+      return { scope: 'offer', sql: sql`(o.rentable AND o.listed_until > ${nowSql})` }
     case 'availableSeconds':
-      return { scope: 'offer', sql: sql`extract(epoch FROM o.listed_until - ${now})::float8` }
+      return { scope: 'offer', sql: sql`extract(epoch FROM o.listed_until - ${nowSql})::float8` }
     case 'pricePerHour':
       return { scope: 'offer', sql: totalPriceSql(pricing) }
     case 'computePricePerHour':
@@ -66,13 +66,13 @@ type ContextualField =
   | 'tflopsPerDollar'
   | 'dlperfPerDollar'
 
-const ofKind = (text: string): Column => ({ scope: 'kind', sql: raw(text) })
+const ofKind = (text: string): FieldColumn => ({ scope: 'kind', sql: raw(text) })
 /** For a column of `offers`, which has only those facts of the machine that `offerRowsOf` (machines/market.ts) copies. */
-const ofOffer = (text: string): Column => ({ scope: 'offer', sql: raw(text) })
+const ofOffer = (text: string): FieldColumn => ({ scope: 'offer', sql: raw(text) })
 /** For all other facts of the machine. */
-const ofMachine = (text: string): Column => ({ scope: 'machine', sql: raw(text) })
+const ofMachine = (text: string): FieldColumn => ({ scope: 'machine', sql: raw(text) })
 
-const plainColumns: Record<Exclude<OfferField, ContextualField>, Column> = {
+const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = {
   id: ofOffer('o.id'),
   machineId: ofOffer('o.machine_id'),
   hostId: ofMachine('m.host_id'),

@@ -1,7 +1,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type FieldValue, fieldTypeOf, type OfferField } from '../../../domain/offers/fields.ts'
 import type { Condition, OfferFilter } from '../../../domain/offers/filter.ts'
-import { type ColumnContext, columnOf } from './columns.ts'
+import { type ColumnContext, fieldColumnOf } from './columns.ts'
 
 const { sql, join, raw } = Prisma
 
@@ -27,7 +27,7 @@ const sqlOperators = { eq: raw('='), neq: raw('<>'), gt: raw('>'), gte: raw('>='
 
 export function conditionSql(condition: Condition, context: ColumnContext): Prisma.Sql {
   const { field } = condition
-  const column = columnOf(field, context).sql
+  const column = fieldColumnOf(field, context).sql
   const value = fieldTypeOf(field) === 'text' ? sql`lower(${column})` : column
   switch (condition.operator) {
     case 'in':

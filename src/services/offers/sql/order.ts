@@ -1,14 +1,14 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type FieldValue, fieldTypeOf, type OfferField } from '../../../domain/offers/fields.ts'
 import type { OrderKey } from '../../../domain/offers/order.ts'
-import { type ColumnContext, columnOf } from './columns.ts'
+import { type ColumnContext, fieldColumnOf } from './columns.ts'
 import { andSql, parameterSql } from './filter.ts'
 
 const { sql, join, raw } = Prisma
 
 /** Orders texts by code points, independent of the database's locale. */
 export function orderColumnSql(field: OfferField, context: ColumnContext): Prisma.Sql {
-  const { sql: column } = columnOf(field, context)
+  const { sql: column } = fieldColumnOf(field, context)
   return fieldTypeOf(field) === 'text' ? sql`${column} COLLATE "C"` : column
 }
 
@@ -46,7 +46,7 @@ export function afterPositionSql(
  * the two is left out directly before `pricePerHour asc`.
  */
 export function orderWithinKind(keys: OrderKey[], context: ColumnContext): OrderKey[] {
-  const distinct = keys.filter(({ field }) => columnOf(field, context).scope !== 'kind')
+  const distinct = keys.filter(({ field }) => fieldColumnOf(field, context).scope !== 'kind')
   return distinct.filter(({ field, direction }, index) => {
     const followsPrice =
       (field === 'pricePerGpuHour' && direction === 'asc') || (field === 'tflopsPerDollar' && direction === 'desc')

@@ -10,29 +10,29 @@ import type { FieldValue, OfferField } from '../../../domain/offers/fields.ts'
 import { meetsCondition, type OfferFilter } from '../../../domain/offers/filter.ts'
 import { defaultDiskMb, type Pricing } from '../../../domain/offers/offers.ts'
 import type { OrderKey } from '../../../domain/offers/order.ts'
-import { columnOf, storedPriceSql } from './columns.ts'
+import { fieldColumnOf, storedPriceSql } from './columns.ts'
 import { andSql, conditionSql, filterSql } from './filter.ts'
 import { afterPositionSql, orderColumnSql, orderWithinKind } from './order.ts'
 
 const { sql, join, raw, empty } = Prisma
 
-type Search = { filter: OfferFilter; pricing: Pricing; bundled: boolean; now: Prisma.Sql }
+type TimedSelection = { filter: OfferFilter; pricing: Pricing; bundled: boolean; nowSql: Prisma.Sql }
 /** `limit` rows in the order of `keys`, from the first or from after a position. */
 export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: number }
 
 /** Reads `columns` of the offers in the slice and, last, the time of the read. */
-export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sql): Prisma.Sql {
+export function searchStatement(search: TimedSelection, slice: Slice, columns: Prisma.Sql): Prisma.Sql {
   const order = positionOrderSql(slice)
   return sql`
     WITH page AS (
       ${isPinned(search) ? pinnedOffersSql(search, slice) : frontsSql(search, slice)} ORDER BY ${order} LIMIT ${slice.limit}
     )
-    SELECT ${columns}, ${search.now} FROM page JOIN offers o ON o.id = offer_id
+    SELECT ${columns}, ${search.nowSql} FROM page JOIN offers o ON o.id = offer_id
     JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
     ORDER BY ${order}`
 }
 
-export function countStatement(search: Search): Prisma.Sql {
+export function countStatement(search: TimedSelection): Prisma.Sql {
   if (isPinned(search)) return sql`SELECT count(*)::int ${fromAllMatchesSql(search)}`
   return sql`
     SELECT coalesce(sum(matching.count), 0)::int FROM ${indexRangesSql(search)}
@@ -43,7 +43,7 @@ export function countStatement(search: Search): Prisma.Sql {
 }
 
 /** The offer's id, and its values of the order keys as k0, k1 and so on. */
-function positionColumnsSql(search: Search, { keys }: Slice): Prisma.Sql {
+function positionColumnsSql(search: TimedSelection, { keys }: Slice): Prisma.Sql {
   const columns = keys.map(({ field }, index) => sql`${orderColumnSql(field, search)} AS ${raw(`k${index}`)}`)
   return sql`o.id AS offer_id, ${join(columns)}`
 }
@@ -55,26 +55,26 @@ function positionOrderSql({ keys }: Slice): Prisma.Sql {
 /**
  * Whether the filter names offers, machines or hosts. Few offers match then, and PostgreSQL finds them by these ids.
  */
-function isPinned({ filter }: Search): boolean {
+function isPinned({ filter }: TimedSelection): boolean {
   const pins: OfferField[] = ['id', 'machineId', 'hostId']
   return filter.conditions.some(
     ({ field, operator }) => pins.includes(field) && (operator === 'eq' || operator === 'in'),
   )
 }
 
-function pinnedOffersSql(search: Search, slice: Slice): Prisma.Sql {
+function pinnedOffersSql(search: TimedSelection, slice: Slice): Prisma.Sql {
   const after = andSql(afterPositionSql(slice.after, slice.keys, search))
   return sql`SELECT ${positionColumnsSql(search, slice)} ${fromAllMatchesSql(search)} AND ${after}`
 }
 
 /** All offers that match, without the index ranges. Ends in a WHERE: append conditions with AND. */
-function fromAllMatchesSql(search: Search): Prisma.Sql {
+function fromAllMatchesSql(search: TimedSelection): Prisma.Sql {
   return sql`FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
     JOIN offer_kinds k ON k.gpu_model_id = o.gpu_model_id AND k.num_gpus = o.num_gpus
     WHERE o.withdrawn_at IS NULL AND ${andSql([...kindConditionsSql(search), ...offerConditionsSql(search)])}`
 }
 
-function frontsSql(search: Search, slice: Slice): Prisma.Sql {
+function frontsSql(search: TimedSelection, slice: Slice): Prisma.Sql {
   const { keys, after, limit } = slice
   const matching = andSql([...offerConditionsSql(search), ...afterPositionSql(after, keys, search)])
   const fromRangeMatches = sql`${fromIndexRangeSql(usesMachine(search, keys))} AND ${matching}`
@@ -90,7 +90,7 @@ function frontsSql(search: Search, slice: Slice): Prisma.Sql {
 }
 
 /** The index ranges that can have matches. */
-function indexRangesSql({ filter }: Search): Prisma.Sql {
+function indexRangesSql({ filter }: TimedSelection): Prisma.Sql {
   const possible = (field: OfferField) => {
     const conditions = filter.conditions.filter(condition => condition.field === field)
     return [true, false].filter(value => conditions.every(condition => meetsCondition(value, condition)))
@@ -103,17 +103,17 @@ function indexRangesSql({ filter }: Search): Prisma.Sql {
     CROSS JOIN unnest(${possible('verified')}::boolean[]) AS v(verified)`
 }
 
-function isKindField(field: OfferField, search: Search): boolean {
-  return columnOf(field, search).scope === 'kind'
+function isKindField(field: OfferField, search: TimedSelection): boolean {
+  return fieldColumnOf(field, search).scope === 'kind'
 }
 
-function kindConditionsSql(search: Search): Prisma.Sql[] {
+function kindConditionsSql(search: TimedSelection): Prisma.Sql[] {
   const conditions = search.filter.conditions.filter(({ field }) => isKindField(field, search))
   return conditions.map(condition => conditionSql(condition, search))
 }
 
 /** All that `kindConditionsSql` leaves: conditions on offers and machines, the alternatives, and the bundle. */
-function offerConditionsSql(search: Search): Prisma.Sql[] {
+function offerConditionsSql(search: TimedSelection): Prisma.Sql[] {
   const { bundled, pricing, filter } = search
   const conditions = filter.conditions.filter(({ field }) => !isKindField(field, search))
   // The offer that stands for its bundle. Bids have prices of their own, and so bundles of their own.
@@ -128,9 +128,9 @@ function fromIndexRangeSql(withMachine: boolean): Prisma.Sql {
     AND o.gpu_model_id = k.gpu_model_id AND o.num_gpus = k.num_gpus`
 }
 
-function usesMachine(search: Search, keys: OrderKey[]): boolean {
+function usesMachine(search: TimedSelection, keys: OrderKey[]): boolean {
   const inFilter = ({ conditions, anyOf }: OfferFilter): boolean =>
-    [...conditions, ...keys].some(({ field }) => columnOf(field, search).scope === 'machine') || anyOf.some(inFilter)
+    [...conditions, ...keys].some(({ field }) => fieldColumnOf(field, search).scope === 'machine') || anyOf.some(inFilter)
   return inFilter(search.filter)
 }
 
@@ -140,7 +140,7 @@ function usesMachine(search: Search, keys: OrderKey[]): boolean {
  * order: no offer of the page is worse. Ascending, an offer can be on the page only if its stored price + `low` is at most
  * `worst`; descending, only if its stored price + `high` is at least `worst`.
  */
-function priceBoundsSql(search: Search, { limit }: Slice, fromRangeMatches: Prisma.Sql, withinKind: OrderKey[]) {
+function priceBoundsSql(search: TimedSelection, { limit }: Slice, fromRangeMatches: Prisma.Sql, withinKind: OrderKey[]) {
   const { pricing } = search
   const [first] = withinKind
   if (first?.field !== 'pricePerHour' || pricing.diskMb === defaultDiskMb) return { join: empty, condition: empty }
@@ -159,7 +159,7 @@ function priceBoundsSql(search: Search, { limit }: Slice, fromRangeMatches: Pris
       ) shift
       CROSS JOIN LATERAL (
         SELECT ${raw(ascending ? 'max' : 'min')}(price) AS worst FROM (
-          SELECT ${columnOf('pricePerHour', search).sql} AS price ${fromRangeMatches}
+          SELECT ${fieldColumnOf('pricePerHour', search).sql} AS price ${fromRangeMatches}
           ORDER BY ${stored} ${raw(first.direction)}, o.id LIMIT ${limit}
         ) nearest
       ) reach`,

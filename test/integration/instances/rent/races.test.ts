@@ -65,8 +65,8 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
       get at() {
         return tx.at
       },
-      get now() {
-        return tx.now
+      get nowSql() {
+        return tx.nowSql
       },
       advanceTo: tx.advanceTo,
       notifyAfterCommit: tx.notifyAfterCommit,
