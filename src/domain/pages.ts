@@ -37,7 +37,7 @@ export function parsePage({ first, after, last, before }: PageArguments): PageQu
 
 const currentVersion = 'v1'
 
-/** `scope` names the order that the position belongs to. `parseCursor` refuses the cursor in any other order. */
+/** `scope` tells lists and their orders apart. `parseCursor` refuses a cursor of another scope. */
 export function printCursor(scope: string, position: (string | number)[]): string {
   return Buffer.from(JSON.stringify([currentVersion, scope, ...position])).toString('base64url')
 }
@@ -46,13 +46,13 @@ export function parseCursor(cursor: string, scope: string): unknown[] {
   const [cursorVersion, cursorScope, ...position] = decodeCursor(cursor)
   if (cursorVersion !== currentVersion) throw invalidCursor()
   if (cursorScope !== scope) {
-    const message = 'This cursor belongs to another ordering or pricing: start again without it.'
+    const message = 'This cursor belongs to another list, order or pricing: start again without it.'
     throw new DomainError('INVALID_CURSOR', message)
   }
   return position
 }
 
-/** For a cursor that no list returned, or that belongs to another list. */
+/** For a cursor that no list returned. */
 export function invalidCursor(): DomainError {
   return new DomainError(
     'INVALID_CURSOR',

@@ -1,6 +1,6 @@
 import { invalidInput } from '../domain/errors.ts'
 import { type IdType, idPrefixes, printId } from '../domain/ids.ts'
-import { quoteValue } from '../domain/offers/filter.ts'
+import { quoteValue } from '../domain/values.ts'
 
 export { printId }
 

@@ -73,9 +73,9 @@ export const executionErrorsPlugin: Plugin<Context> = {
         const { operation } = getOperationAST(args.document, args.operationName) ?? {}
         // The schema has neither @defer nor @stream, so an execution has one result.
         const { errors, ...rest } = result as ExecutionResult
-        const explained = errors?.map(error => toClientError(error, args.contextValue))
-        const answered = rest.data ? explained?.map(withoutStatus) : explained
-        setResult(limitAnswerSize(answered ? { ...rest, errors: answered } : rest, operation === 'mutation'))
+        const clientErrors = errors?.map(error => toClientError(error, args.contextValue))
+        const shownErrors = rest.data ? clientErrors?.map(withoutStatus) : clientErrors
+        setResult(limitAnswerSize(shownErrors ? { ...rest, errors: shownErrors } : rest, operation === 'mutation'))
       },
     }
   },

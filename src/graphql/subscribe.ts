@@ -24,8 +24,8 @@ function createResultStream(source: AsyncIterator<unknown>, args: ExecutionArgs,
 
   async function executeEvent(event: unknown): Promise<ExecutionResult> {
     const { errors, ...rest } = await execute({ ...args, rootValue: event, contextValue: { ...context } })
-    const answered = errors?.map(error => withoutStatus(toClientError(error, context)))
-    return limitAnswerSize(answered ? { ...rest, errors: answered } : rest, false)
+    const shownErrors = errors?.map(error => withoutStatus(toClientError(error, context)))
+    return limitAnswerSize(shownErrors ? { ...rest, errors: shownErrors } : rest, false)
   }
 
   function errorResult(error: unknown): ExecutionResult {

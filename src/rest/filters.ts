@@ -1,8 +1,9 @@
 // Parses the filters and the order of a list: JSON text in a URL, plain JSON in a body. Each list has its own columns
 // and comparisons.
 
-import { type Operator, quoteValue } from '../domain/offers/filter.ts'
+import type { Operator } from '../domain/offers/filter.ts'
 import type { Direction } from '../domain/offers/order.ts'
+import { quoteValue } from '../domain/values.ts'
 import { isObject } from './json-values.ts'
 import { type Complain, isGiven, parseUrlValue } from './list-parameters.ts'
 

@@ -3,7 +3,7 @@
 import type { z } from 'zod'
 import { type Issue, invalidInput } from '../domain/errors.ts'
 import { isTooDeep } from '../domain/nesting.ts'
-import { parseNumber, quoteValue } from '../domain/offers/filter.ts'
+import { parseNumber, quoteValue } from '../domain/values.ts'
 import { isAbsent, parseJson } from './json-values.ts'
 
 /** Limit on the selected columns: more than any list has. */

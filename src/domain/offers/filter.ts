@@ -1,5 +1,6 @@
 import { type Issue, invalidInput } from '../errors.ts'
 import { nanosOfNumber, parseUsd } from '../money.ts'
+import { parseBoolean, parseNumber, quoteValue } from '../values.ts'
 import { type FieldType, type FieldValue, fieldTypeOf, fieldValueOf, type OfferField } from './fields.ts'
 import type { Offer } from './offers.ts'
 
@@ -59,28 +60,11 @@ const typeNames: Record<FieldType, string> = {
   boolean: 'a boolean',
 }
 
-/** Prints a value for a message, at most 60 characters of it. */
-export function quoteValue(value: unknown): string {
-  const text = typeof value === 'object' || typeof value === 'string' ? JSON.stringify(value) : String(value)
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
-}
-
 const valueParsers: Record<FieldType, (raw: unknown) => FieldValue | undefined> = {
   number: parseNumber,
   usd: parseUsdOperand,
   text: raw => (typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw.toLowerCase() : undefined),
   boolean: parseBoolean,
-}
-
-export function parseBoolean(raw: unknown): boolean | undefined {
-  const value = typeof raw === 'string' ? raw.toLowerCase() : raw
-  return value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined
-}
-
-export function parseNumber(raw: unknown): number | undefined {
-  if (typeof raw === 'string' && !/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(raw)) return undefined
-  const value = typeof raw === 'string' ? Number(raw) : raw
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
 /** Rounds an amount to nine decimal places, and caps it at one that no price reaches. */
@@ -92,9 +76,9 @@ function parseUsdOperand(raw: unknown): bigint | undefined {
   return value === undefined ? undefined : nanosOfNumber(value)
 }
 
-/** Refuses a filter with issues, and one that is too large to search by. */
-export function checkFilter(filter: OfferFilter, found: Issue[]): OfferFilter {
-  const issues = [...found]
+/** Refuses a filter with parse issues, or one that is too large to search by. */
+export function checkFilter(filter: OfferFilter, parseIssues: Issue[]): OfferFilter {
+  const issues = [...parseIssues]
   const conditions = countConditions(filter)
   if (conditions > maxConditions) {
     issues.push({

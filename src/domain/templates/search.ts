@@ -1,8 +1,9 @@
 import { type Issue, invalidInput } from '../errors.ts'
 import type { FieldType } from '../offers/fields.ts'
-import { maxOperands, type Operator, operatorsByType, parseBoolean, parseNumber, quoteValue } from '../offers/filter.ts'
+import { maxOperands, type Operator, operatorsByType } from '../offers/filter.ts'
 import type { Direction } from '../offers/order.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
+import { parseBoolean, parseNumber, quoteValue } from '../values.ts'
 
 /** The fields that templates can be filtered and sorted by. */
 export const templateFields = {

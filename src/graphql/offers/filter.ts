@@ -8,8 +8,8 @@ import {
   type OfferFilter as Filter,
   type Operator,
   parseCondition,
-  quoteValue,
 } from '../../domain/offers/filter.ts'
+import { quoteValue } from '../../domain/values.ts'
 import { builder } from '../builder.ts'
 import { FloatFilter, IntFilter, StringFilter, UsdFilter, VersionFilter } from '../filters.ts'
 import { tryParseId } from '../ids.ts'

@@ -1,5 +1,5 @@
 import { cpuCoresEffectiveOf, offerFields, tflopsOf } from '../../domain/offers/fields.ts'
-import { isRentable, type Offer as OfferShape, type RentalType as Rental } from '../../domain/offers/offers.ts'
+import { isRentable, type Offer as OfferShape, type RentalType as RentalTypeShape } from '../../domain/offers/offers.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { parseId, printId } from '../ids.ts'
@@ -9,7 +9,7 @@ import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 
-export const RentalType = enumOf<Rental>('RentalType', 'Terms of a rental, which decide its price.', {
+export const RentalType = enumOf<RentalTypeShape>('RentalType', 'Terms of a rental, which decide its price.', {
   onDemand: "The host's price applies. No other renter can take the GPUs away.",
   interruptible: 'The bid is the price. A higher bid or an on-demand rental stops the instance.',
 })

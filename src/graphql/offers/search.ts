@@ -27,7 +27,7 @@ export const OfferPricingInput = builder.inputType('OfferPricingInput', {
   }),
 })
 
-const fields = {
+const orderFields = {
   PRICE_PER_HOUR: { value: 'pricePerHour', description: 'Price per hour of GPUs and disk.' },
   PRICE_PER_GPU_HOUR: {
     value: 'pricePerGpuHour',
@@ -57,7 +57,7 @@ const fields = {
 
 const OfferOrderField = builder.enumType('OfferOrderField', {
   description: 'Fields that offers can be sorted by.',
-  values: fields,
+  values: orderFields,
 })
 
 export const OfferOrder = builder.inputType('OfferOrder', {

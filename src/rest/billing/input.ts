@@ -1,8 +1,8 @@
 // Parses the parameters that select bills: filters are JSON in the URL, and instants are seconds since 1970.
 
 import { z } from 'zod'
-import { parseBoolean, parseNumber, quoteValue } from '../../domain/offers/filter.ts'
 import { defaultPageSize } from '../../domain/pages.ts'
+import { parseBoolean, parseNumber, quoteValue } from '../../domain/values.ts'
 import { parseFilters, type RawComparison } from '../filters.ts'
 import { isAbsent } from '../json-values.ts'
 import { type Complain, isGiven } from '../list-parameters.ts'

@@ -5,17 +5,10 @@ import { DomainError, type Issue, invalidInput } from '../../domain/errors.ts'
 import { parseDriverVersion } from '../../domain/machines/machines.ts'
 import { isTooDeep, maxNestingLevels } from '../../domain/nesting.ts'
 import { fieldTypeOf, type OfferField } from '../../domain/offers/fields.ts'
-import {
-  type Condition,
-  checkFilter,
-  meetsCondition,
-  parseBoolean,
-  parseCondition,
-  parseNumber,
-  quoteValue,
-} from '../../domain/offers/filter.ts'
+import { type Condition, checkFilter, meetsCondition, parseCondition } from '../../domain/offers/filter.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../../domain/offers/offers.ts'
 import type { OrderKey } from '../../domain/offers/order.ts'
+import { parseBoolean, parseNumber, quoteValue } from '../../domain/values.ts'
 import type { OfferSearch } from '../../services/offers/offers.ts'
 import { parseFilters, parseOrder, type RawComparison } from '../filters.ts'
 import { isAbsent, isObject, parseJson } from '../json-values.ts'

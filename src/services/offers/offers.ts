@@ -2,22 +2,16 @@ import { Prisma } from '../../database/generated/client.ts'
 import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
-import type { Condition, OfferFilter } from '../../domain/offers/filter.ts'
+import type { Condition } from '../../domain/offers/filter.ts'
 import { defaultPricing, type Offer, type OfferBlock, type Pricing, priceOf } from '../../domain/offers/offers.ts'
 import { completeOrder, type OrderKey, positionOf, reverseOrder } from '../../domain/offers/order.ts'
 import { parseOfferCursor, printOfferCursor } from '../../domain/offers/page.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
-import { countStatement, type Slice, searchStatement } from './sql/statement.ts'
+import { countStatement, type OfferSelection, type Slice, searchStatement } from './sql/statement.ts'
 
-/**
- * `bundled` shows one offer for each bundle: a machine's offers with the same GPU count and price that are all rentable,
- * or all not rentable.
- */
-export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
-/** What a search looks for. The order is in the slice: its `keys` are completed and, for a backward page, reversed. */
-type OfferQuery = Omit<OfferSearch, 'order'>
+export type OfferSearch = OfferSelection & { order: OrderKey[] }
 /** An offer that the caller could not rent, and the pricing of that attempt. */
 type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
@@ -32,7 +26,6 @@ const allColumns = Prisma.join([
 
 export function offerReadServices(deps: DataDeps) {
   const { database } = deps
-  const find = (search: OfferQuery, slice: Slice) => findSlice(deps, search, slice)
 
   return {
     /** The best offers, at most `limit` of them. */
@@ -48,12 +41,12 @@ export function offerReadServices(deps: DataDeps) {
       const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
       const slice = { keys: backward ? reverseOrder(keys) : keys, after, limit: limit + 1 }
       const cursorOf = (offer: Offer) => printOfferCursor(positionOf(offer, keys), keys, search.pricing)
-      return pageOf(await find(search, slice), { limit, backward, cursor }, cursorOf)
+      return pageOf(await findSlice(deps, search, slice), { limit, backward, cursor }, cursorOf)
     },
 
-    async count(actor: Actor, search: OfferSearch): Promise<number> {
+    async count(actor: Actor, selection: OfferSelection): Promise<number> {
       authorize(actor, 'offers.search')
-      const [row] = await database.rows(withoutStatementName(countStatement({ ...search, nowSql: database.nowSql })))
+      const [row] = await database.rows(withoutStatementName(countStatement({ ...selection, nowSql: database.nowSql })))
       return row?.[0] as number
     },
 
@@ -101,18 +94,17 @@ export async function findMachinesOfOffers(
   return rows.map(([machineId]) => machineId as number)
 }
 
-async function findSlice({ database }: DataDeps, search: OfferQuery, slice: Slice): Promise<Offer[]> {
-  const rows = await database.rows(
-    withoutStatementName(searchStatement({ ...search, nowSql: database.nowSql }, slice, allColumns)),
-  )
-  return rows.map(row => toOffer(row, search.pricing))
+async function findSlice({ database }: DataDeps, selection: OfferSelection, slice: Slice): Promise<Offer[]> {
+  const statement = searchStatement({ ...selection, nowSql: database.nowSql }, slice, allColumns)
+  const rows = await database.rows(withoutStatementName(statement))
+  return rows.map(row => toOffer(row, selection.pricing))
 }
 
 /** The row has `allColumns` and, last, the time of the read. */
 function toOffer(row: unknown[], pricing: Pricing): Offer {
   const [block, machine, gpuModel] = recordsOf(row, offerColumns, machineColumns, gpuModelColumns)
-  const offer = block as OfferBlock
-  const asOf = row.at(-1) as Date
-  const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-  return { ...offer, machine: facts, pricing, price: priceOf(offer, facts.storageNanos, pricing), asOf }
+  const offerBlock = block as OfferBlock
+  const machineWithModel = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
+  const price = priceOf(offerBlock, machineWithModel.storageNanos, pricing)
+  return { ...offerBlock, machine: machineWithModel, pricing, price, asOf: row.at(-1) as Date }
 }

@@ -20,13 +20,16 @@ export function createView(filter: OfferFilter, pricing: Pricing): OfferView {
 /** Reads the offers of machines that match a view. The read begins after the call, so it sees earlier changes. */
 type OfferReader = (machineIds: number[], view: OfferView) => Promise<FoundOffer[]>
 
+/** The offers of one machine that match a view. */
+type FindOnMachine = (view: OfferView) => FoundOffer[]
+
 /** Wait this long to batch requests. */
 const batchWindowMs = 25
 const maxMachinesPerBatch = 200
 
 /** Runs one read at a time, for all requests that came before it began. */
 export function createOfferReader(read: (machineIds: number[]) => Promise<Offer[]>): OfferReader {
-  const waiting = new Map<number, PromiseWithResolvers<ReturnType<typeof createMachineView>>>()
+  const waiting = new Map<number, PromiseWithResolvers<FindOnMachine>>()
   let reading = false
 
   function request(machineId: number) {
@@ -44,14 +47,12 @@ export function createOfferReader(read: (machineIds: number[]) => Promise<Offer[
     reading = false
   }
 
-  async function readSome(
-    requests: [number, PromiseWithResolvers<ReturnType<typeof createMachineView>>][],
-  ): Promise<void> {
+  async function readSome(requests: [number, PromiseWithResolvers<FindOnMachine>][]): Promise<void> {
     // A request from here on may follow a newer change, so it waits for the next read.
     for (const [machineId] of requests) waiting.delete(machineId)
     try {
       const offers = Map.groupBy(await read(requests.map(([machineId]) => machineId)), ({ machineId }) => machineId)
-      for (const [machineId, { resolve }] of requests) resolve(createMachineView(offers.get(machineId) ?? []))
+      for (const [machineId, { resolve }] of requests) resolve(createFindOnMachine(offers.get(machineId) ?? []))
     } catch (error) {
       for (const [, { reject }] of requests) reject(error)
     }
@@ -60,12 +61,12 @@ export function createOfferReader(read: (machineIds: number[]) => Promise<Offer[
   return async (machineIds, view) => {
     const answers = machineIds.map(request)
     if (!reading) void readAll()
-    return (await Promise.all(answers)).flatMap(machine => machine(view))
+    return (await Promise.all(answers)).flatMap(findOnMachine => findOnMachine(view))
   }
 }
 
-/** The offers of a machine, priced and filtered once for all streams with the same view. */
-function createMachineView(offers: Offer[]): (view: OfferView) => FoundOffer[] {
+/** Prices and filters the offers of a machine once for all streams with the same view. */
+function createFindOnMachine(offers: Offer[]): FindOnMachine {
   const snapshots = snapshotsOf(offers)
   const byView = new Map<string, FoundOffer[]>()
   return ({ filter, pricing, key }) => {

@@ -18,48 +18,52 @@ export function createRememberedOffers(accountId: number): RememberedOffers {
 }
 
 /** Yields the changes of offers on these machines. A change is remembered just before it is yielded. */
-export function* diffOffers(seen: RememberedOffers, found: FoundOffer[], machineIds: number[]): Generator<OfferChange> {
+export function* diffOffers(
+  remembered: RememberedOffers,
+  found: FoundOffer[],
+  machineIds: number[],
+): Generator<OfferChange> {
   const ids = new Set(found.map(({ offer }) => offer.id))
   for (const machineId of machineIds)
-    for (const offerId of seen.machines.get(machineId)?.keys() ?? []) {
+    for (const offerId of remembered.machines.get(machineId)?.keys() ?? []) {
       if (ids.has(offerId)) continue
-      forget(seen, machineId, offerId)
+      forget(remembered, machineId, offerId)
       yield { kind: 'removed', offerId, offer: null }
     }
   for (const { offer, snapshot } of found) {
-    const before = seen.machines.get(offer.machineId)?.get(offer.id)
+    const before = remembered.machines.get(offer.machineId)?.get(offer.id)
     if (before?.fingerprint === snapshot.fingerprint) continue
-    remember(seen, offer.id, snapshot)
-    if (seen.size > maxWatched) throw tooManyWatched()
+    remember(remembered, offer.id, snapshot)
+    if (remembered.size > maxWatched) throw tooManyWatched()
     yield { kind: before ? 'updated' : 'added', offerId: offer.id, offer }
   }
 }
 
 /** The machines with offers that ended at `at` or earlier. Empty until another remembered offer ends. */
-export function takeEndedMachines(seen: RememberedOffers, at: Date): number[] {
+export function takeEndedMachines(remembered: RememberedOffers, at: Date): number[] {
   const nowMs = at.getTime()
-  if (nowMs < seen.nextEnd) return []
+  if (nowMs < remembered.nextEnd) return []
   const ended: number[] = []
-  seen.nextEnd = Number.POSITIVE_INFINITY
-  for (const [machineId, offers] of seen.machines)
+  remembered.nextEnd = Number.POSITIVE_INFINITY
+  for (const [machineId, offers] of remembered.machines)
     for (const { listedUntil } of offers.values()) {
       if (listedUntil.getTime() <= nowMs) ended.push(machineId)
-      else seen.nextEnd = Math.min(seen.nextEnd, listedUntil.getTime())
+      else remembered.nextEnd = Math.min(remembered.nextEnd, listedUntil.getTime())
     }
   return ended
 }
 
-function remember(seen: RememberedOffers, offerId: bigint, snapshot: OfferSnapshot): void {
-  const offers = seen.machines.get(snapshot.machineId) ?? new Map<bigint, OfferSnapshot>()
-  seen.machines.set(snapshot.machineId, offers)
-  if (!offers.has(offerId)) seen.size += 1
+function remember(remembered: RememberedOffers, offerId: bigint, snapshot: OfferSnapshot): void {
+  const offers = remembered.machines.get(snapshot.machineId) ?? new Map<bigint, OfferSnapshot>()
+  remembered.machines.set(snapshot.machineId, offers)
+  if (!offers.has(offerId)) remembered.size += 1
   offers.set(offerId, snapshot)
-  seen.nextEnd = Math.min(seen.nextEnd, snapshot.listedUntil.getTime())
+  remembered.nextEnd = Math.min(remembered.nextEnd, snapshot.listedUntil.getTime())
 }
 
-function forget(seen: RememberedOffers, machineId: number, offerId: bigint): void {
-  const offers = seen.machines.get(machineId)
+function forget(remembered: RememberedOffers, machineId: number, offerId: bigint): void {
+  const offers = remembered.machines.get(machineId)
   if (!offers?.delete(offerId)) return
-  seen.size -= 1
-  if (offers.size === 0) seen.machines.delete(machineId)
+  remembered.size -= 1
+  if (offers.size === 0) remembered.machines.delete(machineId)
 }

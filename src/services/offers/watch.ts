@@ -34,24 +34,24 @@ const updateBatchSize = 25
 export function offerWatchServices(deps: Deps) {
   const { feed } = deps
   const now = () => deps.database.clock.now()
-  const search = limitConcurrency(maxConcurrentSearches)
-  const readings = createOfferReader(findMachineOffers)
+  const limitSearches = limitConcurrency(maxConcurrentSearches)
+  const readOffers = createOfferReader(findMachineOffers)
   const open = new Set<RememberedOffers>()
 
   return {
     /** Streams the changes of matching offers from now on, including offers that a bundle hides in searches. */
     async watch(actor: Actor, filter: OfferFilter, pricing: Pricing): Promise<AsyncIterableIterator<OfferChange>> {
       authorize(actor, 'offers.watch')
-      const seen = createRememberedOffers(actor.accountId)
+      const remembered = createRememberedOffers(actor.accountId)
       const view = createView(filter, pricing)
       // Subscribes before it searches, so that no change in between is lost.
-      const subscription = untilClosed(await feed.subscribe(actor, { includesMarket: true }), seen)
+      const subscription = untilClosed(await feed.subscribe(actor, { includesMarket: true }), remembered)
       try {
         const at = now()
         // Offers that match at the start are remembered, and not reported.
         const batches = splitIntoBatches(await findMatchingMachines(view), openingBatchSize)
-        for await (const _ of differences(subscription, view, seen, batches));
-        return createStream(subscription, changes(subscription, view, seen, at))
+        for await (const _ of differences(subscription, view, remembered, batches));
+        return createStream(subscription, changes(subscription, view, remembered, at))
       } catch (error) {
         subscription.close()
         throw error
@@ -60,12 +60,12 @@ export function offerWatchServices(deps: Deps) {
   }
 
   /** The offers of a stream count toward the limits until it closes. */
-  function untilClosed(subscription: FeedSubscription, seen: RememberedOffers): FeedSubscription {
-    open.add(seen)
+  function untilClosed(subscription: FeedSubscription, remembered: RememberedOffers): FeedSubscription {
+    open.add(remembered)
     return {
       ...subscription,
       close() {
-        open.delete(seen)
+        open.delete(remembered)
         subscription.close()
       },
     }
@@ -78,7 +78,7 @@ export function offerWatchServices(deps: Deps) {
         `The streams of this gateway follow at most ${maxRemembered} offers together. Try again later, or narrow the filter.`,
       )
     }
-    const own = [...open].filter(seen => seen.accountId === accountId)
+    const own = [...open].filter(remembered => remembered.accountId === accountId)
     if (sizeOf(own) <= maxRememberedPerAccount) return
     const message = `The streams of an account follow at most ${maxRememberedPerAccount} offers together. Close a stream or narrow a filter.`
     throw tooManyStreams(message)
@@ -87,18 +87,18 @@ export function offerWatchServices(deps: Deps) {
   async function* changes(
     subscription: FeedSubscription,
     view: OfferView,
-    seen: RememberedOffers,
+    remembered: RememberedOffers,
     since: Date,
   ): AsyncGenerator<OfferChange> {
     let searchedAt = since
     for (let update = await subscription.next(tickMs); update; update = await subscription.next(tickMs)) {
       const at = now()
-      const machineIds = new Set([...update.machineIds, ...takeEndedMachines(seen, at)])
+      const machineIds = new Set([...update.machineIds, ...takeEndedMachines(remembered, at)])
       if (dependsOnTime(view.filter) && at.getTime() - searchedAt.getTime() >= tickMs) {
-        for (const id of [...(await findMatchingMachines(view)), ...seen.machines.keys()]) machineIds.add(id)
+        for (const id of [...(await findMatchingMachines(view)), ...remembered.machines.keys()]) machineIds.add(id)
         searchedAt = at
       }
-      yield* differences(subscription, view, seen, splitIntoBatches(machineIds, updateBatchSize))
+      yield* differences(subscription, view, remembered, splitIntoBatches(machineIds, updateBatchSize))
       await sleep(coalesceMs)
     }
   }
@@ -107,29 +107,29 @@ export function offerWatchServices(deps: Deps) {
   async function* differences(
     { waitForTurn }: FeedSubscription,
     view: OfferView,
-    seen: RememberedOffers,
+    remembered: RememberedOffers,
     batches: number[][],
   ): AsyncGenerator<OfferChange> {
     for (const machineIds of batches) {
-      const [found, remembered] = [await readings(machineIds, view), seen.size]
+      const [found, sizeBefore] = [await readOffers(machineIds, view), remembered.size]
       await waitForTurn()
-      yield* diffOffers(seen, found, machineIds)
-      if (seen.size > remembered) checkMemoryLimits(seen)
+      yield* diffOffers(remembered, found, machineIds)
+      if (remembered.size > sizeBefore) checkMemoryLimits(remembered)
     }
   }
 
   /** The machines with matching offers. Fails if too many offers match. */
   async function findMatchingMachines({ filter, pricing }: OfferView): Promise<Set<number>> {
-    const wanted = { filter, pricing, order: [], bundled: false }
-    const machineIds = await search(() => findMachinesOfOffers(deps, wanted, maxWatched + 1))
+    const search = { filter, pricing, order: [], bundled: false }
+    const machineIds = await limitSearches(() => findMachinesOfOffers(deps, search, maxWatched + 1))
     if (machineIds.length > maxWatched) throw tooManyWatched()
     return new Set(machineIds)
   }
 
   async function findMachineOffers(machineIds: number[]): Promise<Offer[]> {
     const conditions: Condition[] = [{ field: 'machineId', operator: 'in', values: machineIds }]
-    const wanted = { filter: { conditions, anyOf: [] }, pricing: defaultPricing, order: [], bundled: false }
-    return await findOffers(deps, wanted, Number.MAX_SAFE_INTEGER)
+    const search = { filter: { conditions, anyOf: [] }, pricing: defaultPricing, order: [], bundled: false }
+    return await findOffers(deps, search, Number.MAX_SAFE_INTEGER)
   }
 }
 

@@ -115,8 +115,11 @@ function requireSizeMb(sizeGb: number): number {
 }
 
 function filterSql({ conditions, sizeGb }: VolumeOfferSearch, nowSql: Prisma.Sql): Prisma.Sql[] {
-  const terms = { pricing: defaultPricing, nowSql }
-  return [...onMarketSql(requireSizeMb(sizeGb), nowSql), ...conditions.map(condition => conditionSql(condition, terms))]
+  const context = { pricing: defaultPricing, nowSql }
+  return [
+    ...onMarketSql(requireSizeMb(sizeGb), nowSql),
+    ...conditions.map(condition => conditionSql(condition, context)),
+  ]
 }
 
 /** The condition of `isStorageListed` in domain/volumes/volumes.ts, and enough free disk. */

@@ -267,7 +267,7 @@ describe('an invalid search', () => {
     expect(await refused({ after: 'nonsense' })).toEqual([
       ['INVALID_CURSOR', 'The cursor does not belong to this list. Use one that the list has returned.'],
     ])
-    const message = 'This cursor belongs to another ordering or pricing: start again without it.'
+    const message = 'This cursor belongs to another list, order or pricing: start again without it.'
     expect(await refused({ after, orderBy: [{ field: 'SCORE' }] })).toEqual([['INVALID_CURSOR', message]])
     expect(await refused({ after, pricing: { diskGb: 9 } })).toEqual([['INVALID_CURSOR', message]])
   })

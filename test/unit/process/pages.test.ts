@@ -69,7 +69,7 @@ describe('a cursor', () => {
   })
 
   it('is refused in another order or pricing', () => {
-    const message = 'This cursor belongs to another ordering or pricing: start again without it.'
+    const message = 'This cursor belongs to another list, order or pricing: start again without it.'
     expect(() => parseOfferCursor(cursor, [...keys].reverse(), defaultPricing)).toThrow(message)
     expect(() => parseOfferCursor(cursor, [...keys], { ...defaultPricing, diskMb: 9_000 })).toThrow(message)
     expect(() => parseOfferCursor(cursor, [...keys], { ...defaultPricing, type: 'interruptible' })).toThrow(message)

@@ -13,7 +13,10 @@ export const permissionCategories = [
 ] as const
 export type PermissionCategory = (typeof permissionCategories)[number]
 
-/** Every operation, named after its service function, and the permission category that it needs. */
+/**
+ * Every operation that a permission can allow, with its category. Several service functions may need the same one: see
+ * their call of `authorize`.
+ */
 export const operationCategories = {
   'offers.search': 'misc',
   'offers.get': 'misc',

@@ -2,8 +2,8 @@
 
 import { type Issue, invalidInput } from '../../errors.ts'
 import { nanosOfNumber } from '../../money.ts'
-import { parseBoolean, parseNumber, quoteValue } from '../../offers/filter.ts'
 import type { Direction } from '../../offers/order.ts'
+import { parseBoolean, parseNumber, quoteValue } from '../../values.ts'
 import type { Instance } from '../instances.ts'
 import { type InstanceStatus, instanceStatuses } from '../states.ts'
 

@@ -41,16 +41,16 @@ export function afterPositionSql(
 }
 
 /**
- * The same order within one kind of offer, without redundant keys, so that an index can serve it where one fits. Fields
- * of the kind are equal there. A rising price per GPU and falling TFLOPS per dollar follow a rising price, so each of
- * the two is left out directly before `pricePerHour asc`.
+ * Drops the keys that cannot change the order within one kind, so that more orders match an index. Those are fields of
+ * the kind, which are constant in it. Also `pricePerGpuHour asc` and `tflopsPerDollar desc` directly before
+ * `pricePerHour asc`: with a fixed GPU count and model, each sorts as the price does.
  */
 export function orderWithinKind(keys: OrderKey[], context: ColumnContext): OrderKey[] {
-  const distinct = keys.filter(({ field }) => fieldColumnOf(field, context).scope !== 'kind')
-  return distinct.filter(({ field, direction }, index) => {
-    const followsPrice =
+  const varying = keys.filter(({ field }) => fieldColumnOf(field, context).scope !== 'kind')
+  return varying.filter(({ field, direction }, index) => {
+    const sortsAsPrice =
       (field === 'pricePerGpuHour' && direction === 'asc') || (field === 'tflopsPerDollar' && direction === 'desc')
-    const next = distinct[index + 1]
-    return !(followsPrice && next?.field === 'pricePerHour' && next.direction === 'asc')
+    const next = varying[index + 1]
+    return !(sortsAsPrice && next?.field === 'pricePerHour' && next.direction === 'asc')
   })
 }
