@@ -145,7 +145,7 @@ describe('a data folder', () => {
       /Could not open file ".*pg_control"/,
     ],
     [
-      'a wrong setting',
+      'an invalid setting',
       (folder: string) => writeFile(join(folder, 'postgresql.auto.conf'), "shared_buffers = 'much'\n"),
       /postgresql\.auto\.conf" contains errors/,
     ],

@@ -60,7 +60,7 @@ describe('the database of DATABASE_URL', () => {
   it.each([
     ['does not run', 'postgresql://u:secret@127.0.0.1:1/x', /connect ECONNREFUSED 127\.0\.0\.1:1/],
     ['does not run under any address of its host', 'postgresql://u:secret@localhost:1/x', /.*ECONNREFUSED.*/],
-    ['is on no host', 'postgresql://u:secret@nowhere.invalid/x', /getaddrinfo \w+ nowhere\.invalid/],
+    ['has an unknown host', 'postgresql://u:secret@nowhere.invalid/x', /getaddrinfo \w+ nowhere\.invalid/],
     ['has an invalid URL', 'postgresql://u:secret@:x:/', /Invalid URL/],
   ])('is reported without its password when it %s', async (_what, url, why) => {
     const message = await openMessage(url)
@@ -167,7 +167,7 @@ describe('the database', () => {
   it.each([
     ['a GPU twice', 'INSERT INTO gpus (machine_id, index) VALUES (1, 0)', '23505'],
     ['a GPU of no machine', 'INSERT INTO gpus (machine_id, index) VALUES (99, 0)', '23503'],
-    ['a GPU that no machine has room for', 'INSERT INTO gpus (machine_id, index) VALUES (1, 16)', '23514'],
+    ['a GPU index above 15', 'INSERT INTO gpus (machine_id, index) VALUES (1, 16)', '23514'],
     [
       'a block twice',
       'INSERT INTO offers SELECT (json_populate_record(o, \'{"id": 99}\')).* FROM offers o WHERE id = 1',
@@ -195,7 +195,7 @@ describe('the database', () => {
       [`bandwidth of ${value}`, `UPDATE gpu_models SET memory_bandwidth_gbps = '${value}'`, '23514'],
       [`GPUs of performance ${value}`, `UPDATE machines SET dlperf_per_gpu = '${value}'`, '23514'],
       [`a temperature of ${value}`, `UPDATE machines SET gpu_max_temp_celsius = '${value}'`, '23514'],
-      [`a download of ${value}`, `UPDATE machines SET download_mbps = '${value}'`, '23514'],
+      [`a download speed of ${value}`, `UPDATE machines SET download_mbps = '${value}'`, '23514'],
       [`a CPU of ${value} GHz`, `UPDATE machines SET cpu_ghz = '${value}'`, '23514'],
     ]),
     ['a negative disk speed', 'UPDATE machines SET disk_mbps = -1', '23514'],

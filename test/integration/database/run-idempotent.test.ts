@@ -49,7 +49,7 @@ describe('two requests', () => {
   it.each<[what: string, first: unknown, second: unknown]>([
     ['the order of the fields', { a: 1, b: { c: 2, d: 3 } }, { b: { d: 3, c: 2 }, a: 1 }],
     ['the order of fields inside a list', [{ a: 1, b: 2 }], [{ b: 2, a: 1 }]],
-    ['a missing or an undefined field', { a: 1 }, { a: 1, b: undefined }],
+    ['whether a field is missing or undefined', { a: 1 }, { a: 1, b: undefined }],
   ])('are the same if they differ only in %s', async (_what, first, second) => {
     expect([await runRequest({ input: first }), await runRequest({ input: second })]).toEqual(['first', 'again'])
   })
@@ -89,8 +89,8 @@ describe('a used idempotency key', () => {
 
   it.each([
     ['is revoked', 'revoked_at = $2'],
-    ['has expired', 'expires_at = $2'],
-    ['has another secret', `public_id = 'another' || $2::timestamptz::text`],
+    ['expires', 'expires_at = $2'],
+    ['is reset', `public_id = 'another' || $2::timestamptz::text`],
   ])('returns nothing to an API key that %s before the repetition', async (_what, change) => {
     expect(await runRequest({})).toBe('first')
     await gateway.sql(`UPDATE api_keys SET ${change} WHERE id = $1`, [actor.apiKeyId, clock.now()])

@@ -116,7 +116,7 @@ async function expectEvents(gateway: Queryable, machineId: number): Promise<void
     ) SELECT * FROM changes WHERE before <> last OR (age = 1 AND status::text <> coalesce(after, 'created'))`,
     [machineId],
   )
-  expect(broken, 'changes of status without an event').toEqual([])
+  expect(broken, 'status changes that the events do not show').toEqual([])
 }
 
 /** Invariants that hold after every instance was destroyed. */

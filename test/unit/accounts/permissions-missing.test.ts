@@ -12,9 +12,9 @@ const whole: Permissions = { api: { instance_write: {} } }
 describe('missing permissions', () => {
   it.each<[what: string, granted: Permissions | null, wanted: Permissions | null, lacks: string[]]>([
     ['are none when full access is granted and wanted', null, null, []],
-    ['are none when full access is granted and a category wanted', null, whole, []],
+    ['are none when full access is granted and a category is wanted', null, whole, []],
     ['are full access when only a category is granted', whole, null, ['full access']],
-    ['are none when nothing is granted and nothing wanted', { api: {} }, { api: {} }, []],
+    ['are none when nothing is granted and nothing is wanted', { api: {} }, { api: {} }, []],
     ['are the category when nothing is granted', { api: {} }, whole, ['instance_write']],
     ['are the whole category when one of its operations is granted', update({}), whole, ['instance_write']],
     ['are none for an operation of a granted category', whole, update({}), []],
@@ -26,12 +26,17 @@ describe('missing permissions', () => {
       ['instance_write for instances.update'],
     ],
     [
-      'are the constraint when the operation is granted only with it',
+      'are the constraint when the operation is granted only with that constraint',
       update({ id: { eq: 5 } }),
       update({}),
       ['instance_write for instances.update without its constraint on id'],
     ],
-    ['are none for a constraint on an operation granted without', update({}), update({ id: { eq: 5 } }), []],
+    [
+      'are none for a constraint on an operation that is granted without a constraint',
+      update({}),
+      update({ id: { eq: 5 } }),
+      [],
+    ],
     [
       'are all named when there are several',
       update({ relabels: { eq: false } }),

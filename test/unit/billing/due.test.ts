@@ -59,7 +59,7 @@ describe('the next action for an account', () => {
     expect(nextDueAt(facts({ chargedUntil: at }), rules)).toEqual(later(12))
   })
 
-  it('comes for each account at another time within ten minutes after midnight', () => {
+  it('comes for each account at a different time within ten minutes after midnight', () => {
     const midnight = new Date('2026-11-21T00:00:00.000Z')
     const [first, last] = [midnight.getTime(), midnight.getTime() + 600_000 - 1]
     const dueAts = Array.from({ length: 100_000 }, (_, index) => {

@@ -132,7 +132,7 @@ describe('a spend limit', () => {
     )
   })
 
-  it('refuses nothing when it only notifies, and refuses only costs of its key when it is the limit of a key', () => {
+  it('refuses nothing when it only notifies, and refuses only the costs of its key when it limits a key', () => {
     expect(ask(usd, { ...hour, action: 'notify' }, { action: 'notify', reachedAt: at })).toEqual([])
     expect(ask(usd, { ...hour, apiKeyId: 8 })).toEqual([])
     expect(ask(usd, { ...hour, apiKeyId: 7 })[0]?.message).toContain('The spend limit of API key 7 is')

@@ -112,7 +112,7 @@ describe('the wait after failed starts', () => {
     expect(addFailure(one, later(60_000))).toEqual({ count: failuresBeforeBackoff + 2, lastAt: later(60_000) })
   })
 
-  it('is refused with the time of its end, and is over at that time', () => {
+  it('refuses starts with the time of its end in the error, and is over at that time', () => {
     const failures = failed(failuresBeforeBackoff + 1)
     const retryAfter = later(60_000)
     expect(backoffError(failures, later(59_999))).toMatchObject({ code: 'START_BACKOFF', details: { retryAfter } })
@@ -142,7 +142,7 @@ describe('an addition', () => {
     expect(admissionErrors(account, completeHoldings({ diskNanos: 1n, volumes: 1 }), rules)).toEqual([])
   })
 
-  it('of several starts admits them in order and skips starts that do not fit', () => {
+  it('of several starts is admitted in order, without the starts that do not fit', () => {
     const calm = { ...account, failures: { count: 0, lastAt: null } }
     const starts = [400_000_000n, 700_000_000n, 600_000_000n, 1n].map((computeNanos, index) => ({
       ...{ id: BigInt(index), computeNanos },

@@ -332,7 +332,7 @@ describe('an instance that should be stopped', () => {
 
 describe('an instance with a final status', () => {
   it.each(finalStatuses.flatMap(status => booleans.map(granted => [status, granted] as const)))(
-    'such as %s (GPUs held: %s) gets another pass while its container stops, and none once it is down',
+    'such as %s (GPUs held: %s) gets another pass while its container stops, but not once the container is down',
     (status, holdsGpus) => {
       const instance = anInstance({ status, holdsGpus, hasRun: true })
       expect(plan(instance, { state: 'stopping' })).toEqual({ step: null, status, settled: false })

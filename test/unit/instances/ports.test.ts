@@ -13,10 +13,15 @@ const hostPortsFor = (requested: number[], taken: number[] = []) =>
 
 describe('public ports', () => {
   it.each<[what: string, requested: number[], taken: number[], ports: number[]]>([
-    ['the requested ones, including the first and the last of the range', [20_002, 20_000], [], [20_002, 20_000]],
-    ['the lowest free ones, for a requested port that is taken', [20_001], [20_000, 20_001], [20_002]],
-    ['the lowest free ones, for requested ports outside the range', [80, 19_999, 20_003], [], [20_000, 20_001, 20_002]],
-    ['two different ones, for a number that is requested twice', [20_001, 20_001], [], [20_001, 20_000]],
+    ['the requested ports, including the first and the last of the range', [20_002, 20_000], [], [20_002, 20_000]],
+    ['the lowest free ports, for a requested port that is taken', [20_001], [20_000, 20_001], [20_002]],
+    [
+      'the lowest free ports, for requested ports outside the range',
+      [80, 19_999, 20_003],
+      [],
+      [20_000, 20_001, 20_002],
+    ],
+    ['two different ports, for a number that is requested twice', [20_001, 20_001], [], [20_001, 20_000]],
   ])('are %s', (_what, requested, taken, ports) => {
     expect(hostPortsFor(requested, taken)).toEqual(ports)
   })
@@ -34,7 +39,7 @@ describe('public ports', () => {
 
 const tcp = (containerPort: number, hostPort = containerPort) => ({ hostPort, containerPort, protocol: 'tcp' as const })
 
-describe('a proxy mode', () => {
+describe('a launch mode', () => {
   it.each<[mode: LaunchMode, ports: number[], served: LaunchMode]>([
     ['sshProxy', [22], 'sshDirect'],
     ['jupyterProxy', [8080, 22], 'jupyterDirect'],
@@ -49,7 +54,7 @@ describe('a proxy mode', () => {
     expect(portsToBind({ mode: 'sshProxy', ports: [tcp(22, 2222)] }, false)).toEqual([tcp(22, 2222)])
   })
 
-  it.each(launchModes)('gets no port of its own when there is a proxy, like every other mode: %s', mode => {
+  it.each(launchModes)('gets no port of its own when there is a proxy: %s', mode => {
     const ports = [tcp(80)]
     expect(portsToBind({ mode, ports }, true)).toEqual(ports)
     expect(servedMode(mode, ports)).toBe(mode)
@@ -57,7 +62,7 @@ describe('a proxy mode', () => {
   })
 
   it.each(['sshDirect', 'jupyterDirect', 'args'] as const)(
-    'leaves the direct mode %s without additional ports',
+    'gets no additional ports without a proxy if it uses no proxy: %s',
     mode => {
       expect(portsToBind({ mode, ports: [] }, false)).toEqual([])
       expect(proxyWarnings({ mode }, false)).toEqual([])

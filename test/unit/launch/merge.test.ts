@@ -145,7 +145,7 @@ describe('a request with a template', () => {
     expect(issues.map(({ path }) => path)).toEqual(['lab', 'onStart', 'diskGb'])
   })
 
-  it('needs an image from either side', () => {
+  it('needs an image from the template or the request', () => {
     expect(resolveLaunch({}, {}).issues.map(({ path }) => path)).toEqual(['image'])
     expect(mustResolveLaunch({ image: 'torch' }, { image: 'ubuntu' })).toMatchObject({
       image: 'ubuntu',

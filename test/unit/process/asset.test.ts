@@ -34,7 +34,7 @@ describe('a file', () => {
     expect(await response.text()).toBe('x'.repeat(200_000))
   })
 
-  it('yields to other work while the server sends it', async () => {
+  it('lets other work run while the server sends it', async () => {
     const response = await ask({})
     let hadTurn = false
     setImmediate(() => (hadTurn = true))

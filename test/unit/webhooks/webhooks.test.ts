@@ -48,7 +48,7 @@ describe('a failed delivery', () => {
     )
   })
 
-  it('is not retried at the same time as other deliveries that failed at that time', () => {
+  it('is not retried at the same time as other deliveries that failed together with it', () => {
     const due = Array.from({ length: 100 }, (_, index) => retryDelayMs(BigInt(index), 3, failed))
     expect(new Set(due).size).toBeGreaterThan(90)
     expect(Math.max(...(due as number[])) - Math.min(...(due as number[]))).toBeGreaterThan(50_000)
