@@ -39,7 +39,7 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
   async function listen(): Promise<void> {
     const client = new pg.Client({ connectionString: url, application_name: 'berth wake-ups', keepAlive: true })
     listener = client
-    const lost = (error: Error | undefined) => {
+    const handleLoss = (error: Error | undefined) => {
       if (listener !== client) return
       listener = undefined
       client.end().catch(() => {})
@@ -50,8 +50,8 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
       isOutageLogged = true
       reconnectTimer = setTimeout(listen, reconnectMs)
     }
-    client.on('error', lost)
-    client.on('end', () => lost(undefined))
+    client.on('error', handleLoss)
+    client.on('end', () => handleLoss(undefined))
     client.on('notification', wake)
     try {
       await client.connect()
@@ -60,7 +60,7 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
       // Other gateways may have committed work before this one listened.
       wake()
     } catch (error) {
-      lost(toError(error))
+      handleLoss(toError(error))
     }
   }
 

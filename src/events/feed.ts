@@ -84,7 +84,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     for (const follower of joining)
       if (activeKeys.has(follower.actor.publicId)) follower.admit(reached)
       else follower.end('KEY_ENDED')
-    // A full batch stops at an event, so there may be more.
+    // After a full batch, `reached` is the position of its last event and not the horizon, so there may be more events.
     if (reached.id > 0n) readAgain = true
     position = reached
   }
@@ -108,12 +108,12 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   }
 
   function deliver(admitted: Follower[], events: Event[], machineIds: number[], activeKeys: Set<string>): void {
-    const oldest = now().getTime() - maxStreamMs
+    const oldestMs = now().getTime() - maxStreamMs
     const byAccount = Map.groupBy(events, ({ accountId }) => accountId)
     for (const follower of admitted) {
-      const { actor, since } = follower
+      const { actor, openedMs } = follower
       if (!activeKeys.has(actor.publicId)) follower.end('KEY_ENDED')
-      else if (since <= oldest) follower.end('TOO_LONG')
+      else if (openedMs <= oldestMs) follower.end('TOO_LONG')
       else follower.deliver(byAccount.get(actor.accountId) ?? [], machineIds)
     }
   }
@@ -134,7 +134,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
       if (stopped) throw streamEnded('GATEWAY_STOPS')
       checkStreamLimits(actor)
       const follower = createFollower(actor, interest, {
-        since: now().getTime(),
+        openedMs: now().getTime(),
         waitForTurn: () => waitForTurn(actor.accountId),
         onClose: () => void followers.delete(follower),
       })

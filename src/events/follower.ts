@@ -8,14 +8,15 @@ import type { FeedSubscription, FeedUpdate, Interest } from '../services/feed.ts
 export type Follower = {
   actor: Actor
   interest: Interest
-  since: number
+  /** When the stream was opened. */
+  openedMs: number
   /** Resolves to the subscription once the stream is admitted. */
   subscription: Promise<FeedSubscription>
   isAdmitted(): boolean
-  admit(from: Position): void
+  admit(startPosition: Position): void
   fail(error: Error): void
   deliver(events: Event[], machineIds: number[]): void
-  end(ending: StreamEndReason): void
+  end(reason: StreamEndReason): void
 }
 
 const matchesNothing = () => false
@@ -23,7 +24,7 @@ const matchesNothing = () => false
 export function createFollower(
   actor: Actor,
   interest: Interest,
-  { since, waitForTurn, onClose }: { since: number; waitForTurn: () => Promise<void>; onClose: () => void },
+  { openedMs, waitForTurn, onClose }: { openedMs: number; waitForTurn: () => Promise<void>; onClose: () => void },
 ): Follower {
   const { promise: subscription, resolve, reject } = Promise.withResolvers<FeedSubscription>()
   let events: Event[] = []
@@ -41,7 +42,7 @@ export function createFollower(
     if (closed) return
     closed = true
     closeReason = reason
-    // Frees what no reader will take.
+    // Frees the updates that the reader will not take.
     events = []
     machineIds = new Set()
     onClose()
@@ -53,11 +54,11 @@ export function createFollower(
     if (!hasUpdate() && !closed) await waitForUpdate(timeoutMs)
     if (closeReason) throw closeReason
     if (closed) return undefined
-    const read = { events, machineIds: [...machineIds] }
+    const update = { events, machineIds: [...machineIds] }
     events = []
     machineIds = new Set()
     woken = false
-    return read
+    return update
   }
 
   async function waitForUpdate(timeoutMs: number | undefined): Promise<void> {
@@ -71,7 +72,7 @@ export function createFollower(
   return {
     actor,
     interest,
-    since,
+    openedMs,
     subscription,
     isAdmitted: () => admitted,
     admit(startPosition) {
@@ -88,6 +89,6 @@ export function createFollower(
       if (events.length > maxBufferedEvents) close(streamEnded('TOO_SLOW'))
       else if (hasUpdate()) wakeReader()
     },
-    end: ending => close(streamEnded(ending)),
+    end: reason => close(streamEnded(reason)),
   }
 }

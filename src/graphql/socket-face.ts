@@ -39,8 +39,8 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
   const connections = new Set<Connection>()
   const server = makeServer<Record<string, unknown>, Connection>({
     connectionInitWaitTimeout: connectionLimits.initMs,
-    onConnect: ({ connectionParams, extra: link }) => acceptConnection(link, connectionParams),
-    onSubscribe: ({ extra: link }, _id, payload) => prepareOperation(link, payload),
+    onConnect: ({ connectionParams, extra: connection }) => acceptConnection(connection, connectionParams),
+    onSubscribe: ({ extra: connection }, _id, payload) => prepareOperation(connection, payload),
     // `args` is the value that `prepareOperation` returned.
     execute: async args => await (args as PreparedOperation).execute(args),
     subscribe: async args => await (args as PreparedOperation).subscribe(args),
@@ -49,22 +49,25 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
     onError: (_context, _id, _payload, errors) => formatErrors(errors),
   })
 
-  async function acceptConnection(link: Connection, params: Record<string, unknown> = {}): Promise<boolean> {
+  async function acceptConnection(connection: Connection, params: Record<string, unknown> = {}): Promise<boolean> {
     const header = Object.entries(params).find(([name]) => name.toLowerCase() === 'authorization')
-    if (header) link.authorization = String(header[1])
-    const actor = await authenticateConnection(link)
+    if (header) connection.authorization = String(header[1])
+    const actor = await authenticateConnection(connection)
     // An instance's own key may not subscribe, and must not use up connections of the key that rented it.
     if (!actor || isInstanceKey(actor)) return false
     const ofAccount = [...connections].filter(({ owner }) => owner?.accountId === actor.accountId)
     const ofKey = ofAccount.filter(({ owner }) => owner?.apiKeyId === actor.apiKeyId)
-    const full = ofKey.length >= connectionLimits.connectionsPerKey ? 'key' : 'account'
-    if (full === 'key' || ofAccount.length >= connectionLimits.connectionsPerAccount)
-      link.channel.close(CloseCode.TooManyInitialisationRequests, `This ${full} has too many WebSockets open`)
-    link.owner = actor
+    const fullHolder = ofKey.length >= connectionLimits.connectionsPerKey ? 'key' : 'account'
+    if (fullHolder === 'key' || ofAccount.length >= connectionLimits.connectionsPerAccount)
+      connection.channel.close(
+        CloseCode.TooManyInitialisationRequests,
+        `This ${fullHolder} has too many WebSockets open`,
+      )
+    connection.owner = actor
     return true
   }
 
-  /** The actor, or undefined for an invalid key. If the key cannot be checked now, the link is closed with 1013 (try again later). */
+  /** The actor, or undefined for an invalid key. If the key cannot be checked now, closes with 1013: try again later. */
   async function authenticateConnection({ authorization, channel }: Connection): Promise<Actor | undefined> {
     try {
       return await identifyBearer(authorization, services)
@@ -77,18 +80,18 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
   }
 
   async function prepareOperation(
-    link: Connection,
+    connection: Connection,
     { query, variables, operationName }: SubscribePayload,
   ): Promise<PreparedOperation | readonly GraphQLError[]> {
-    if (link.openMessages > connectionLimits.operations) return [tooManyOperations()]
+    if (connection.openMessages > connectionLimits.operations) return [tooManyOperations()]
     const refusal = checkVariables(variables)
     if (refusal) return [refusal]
-    const actor = await authenticateConnection(link)
+    const actor = await authenticateConnection(connection)
     if (!actor) {
-      link.channel.close(CloseCode.Forbidden, 'Forbidden')
+      connection.channel.close(CloseCode.Forbidden, 'Forbidden')
       return [new GraphQLError('Forbidden')]
     }
-    const { requestId, log, disconnected } = link
+    const { requestId, log, disconnected } = connection
     const context = { requestId, log, path: '/graphql', actor, services, prisma, disconnected: disconnected.signal }
     try {
       const { schema, parse, validate, contextFactory, execute, subscribe } = envelop(context)
@@ -107,34 +110,34 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
   return {
     protocol: GRAPHQL_TRANSPORT_WS_PROTOCOL,
     open(channel, context) {
-      const link: Connection = {
+      const connection: Connection = {
         ...context,
         channel,
         openMessages: 0,
         isClosing: false,
         disconnected: new AbortController(),
       }
-      connections.add(link)
+      connections.add(connection)
       const closeIfIdle = () => {
-        if (link.isClosing && link.openMessages === 0) channel.close(1001, 'This gateway is stopping')
+        if (connection.isClosing && connection.openMessages === 0) channel.close(1001, 'This gateway is stopping')
       }
       const onMessage: Channel['onMessage'] = read =>
         channel.onMessage(async text => {
-          link.openMessages += 1
+          connection.openMessages += 1
           await read(text).finally(() => {
-            link.openMessages -= 1
+            connection.openMessages -= 1
             closeIfIdle()
           })
         })
-      const closed = server.opened({ ...channel, onMessage }, link)
+      const closed = server.opened({ ...channel, onMessage }, connection)
       return {
         async onClose(code, reason) {
-          connections.delete(link)
-          link.disconnected.abort()
+          connections.delete(connection)
+          connection.disconnected.abort()
           await closed(code, reason)
         },
         closeWhenIdle() {
-          link.isClosing = true
+          connection.isClosing = true
           closeIfIdle()
         },
       }

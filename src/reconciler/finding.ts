@@ -43,7 +43,7 @@ function nextPassOf({ settled, restart }: Plan, observed: Observed, now: Date): 
   if (settled) return nextPassAtRest(observed, now)
   // At once after progress of a restart: it is recorded before the next step.
   if (restart !== undefined) return now
-  return nextPassAt(observed, now, changingPassMs)
+  return nextChangeAt(observed, now, changingPassMs)
 }
 
 /**
@@ -68,14 +68,17 @@ export function retryAt(
 /** Null for an absent container: it cannot act on a late command. */
 function nextPassAtRest(observed: Observed, now: Date): Date | null {
   if (observed.state === 'absent') return null
-  return observed.state === 'running' ? nextPassAt(observed, now, runningPassMs) : addMs(now, restingPassMs)
+  return observed.state === 'running' ? nextChangeAt(observed, now, runningPassMs) : addMs(now, restingPassMs)
 }
 
-/** When the provider expects a change, but within `runningPassMs`, so that `seenAt` stays recent. */
-function nextPassAt(observed: Observed, now: Date, ms: number): Date {
+/**
+ * When the provider expects a change, but within `runningPassMs`, so that `seenAt` stays recent. If the provider says
+ * nothing, after `otherwiseMs`.
+ */
+function nextChangeAt(observed: Observed, now: Date, otherwiseMs: number): Date {
   const expected = 'until' in observed ? observed.until : undefined
   const latest = addMs(now, runningPassMs)
-  if (!expected) return addMs(now, ms)
+  if (!expected) return addMs(now, otherwiseMs)
   return expected < latest ? expected : latest
 }
 

@@ -17,6 +17,7 @@ import { observeContainer, runStep } from './steps.ts'
 
 /** A pass takes far fewer steps, unless there is a bug. */
 const maxSteps = 10
+/** Time to the next pass while another container may still use the GPUs. */
 const gpuWaitMs = 10_000
 
 export async function reconcile(deps: ReconcilerDeps, lease: InstanceLease): Promise<void> {
@@ -37,45 +38,45 @@ export async function reconcile(deps: ReconcilerDeps, lease: InstanceLease): Pro
 async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void> {
   const { limits, clock } = deps
   let instance = instanceStateOf(lease, clock.now())
-  let last: ProviderStep | undefined
-  let started = false
+  let lastStep: ProviderStep | undefined
+  let mayHaveStarted = false
   let seenAt: Date | null = null
   /** After a start, the GPUs stay in use until the next pass: the container may not be visible at once. */
-  const findingFor = (observed: Observed, next: Plan): Finding => {
-    const finding = findingOf(instance, observed, next, clock.now())
-    return { ...finding, seenAt, usesGpus: finding.usesGpus || started }
+  const findingFor = (observed: Observed, plan: Plan): Finding => {
+    const finding = findingOf(instance, observed, plan, clock.now())
+    return { ...finding, seenAt, usesGpus: finding.usesGpus || mayHaveStarted }
   }
   for (let stepCount = 1; stepCount <= maxSteps; stepCount += 1) {
     const askedAt = clock.now()
     const observed = await observeContainer(deps, lease)
     if (observed.state !== 'unreachable') seenAt = askedAt
-    const next = makePlan(instance, observed, limits)
-    const { step } = next
+    const plan = makePlan(instance, observed, limits)
+    const { step } = plan
     // The same step again means that it has begun and is not visible yet.
-    if (step === null || step === last) return await record(deps, lease, findingFor(observed, next))
+    if (step === null || step === lastStep) return await record(deps, lease, findingFor(observed, plan))
     const outcome = await runStep[step](deps, lease)
-    // A failed start may have begun.
-    if (step === 'start' && outcome.kind !== 'waiting') started = true
+    // A start that failed may still have started the container.
+    if (step === 'start' && outcome.kind !== 'waiting') mayHaveStarted = true
     switch (outcome.kind) {
       case 'begun':
-        last = step
+        lastStep = step
         // From here on, a container that ends counts as exited, not as stopped: see `canStartAfterExit`.
         if (step === 'start') instance = { ...instance, status: 'loading', loadingMs: 0, refused: false }
         break
       case 'waiting': {
-        const rest = { step: null, status: 'scheduling' as const, reason: waitingForGpus, settled: false }
-        return await record(deps, lease, { ...findingFor(observed, rest), dueAt: addMs(clock.now(), gpuWaitMs) })
+        const waitingPlan = { step: null, status: 'scheduling' as const, reason: waitingForGpus, settled: false }
+        return await record(deps, lease, { ...findingFor(observed, waitingPlan), dueAt: addMs(clock.now(), gpuWaitMs) })
       }
       case 'unreachable': {
-        const unseen: Observed = { state: 'unreachable' }
-        return await record(deps, lease, findingFor(unseen, makePlan(instance, unseen, limits)))
+        const unreachable: Observed = { state: 'unreachable' }
+        return await record(deps, lease, findingFor(unreachable, makePlan(instance, unreachable, limits)))
       }
       case 'refused': {
         const { instanceId, machineId } = lease
-        const about = { err: outcome.error, instanceId: String(instanceId), machineId, step }
-        deps.log.warn(about, 'A machine refused a step.')
+        const logFields = { err: outcome.error, instanceId: String(instanceId), machineId, step }
+        deps.log.warn(logFields, 'A machine refused a step.')
         return await record(deps, lease, {
-          ...findingFor(observed, { ...next, reason: machineError }),
+          ...findingFor(observed, { ...plan, reason: machineError }),
           needsRetry: true,
         })
       }
@@ -90,14 +91,14 @@ async function record(
   finding: Finding,
 ): Promise<void> {
   const { instanceId, machineId, unreachableAt } = lease
-  const about = { instanceId: String(instanceId), machineId }
-  if (!finding.answered && unreachableAt === null) log.warn(about, 'A machine does not answer.')
+  const logFields = { instanceId: String(instanceId), machineId }
+  if (!finding.answered && unreachableAt === null) log.warn(logFields, 'A machine does not answer.')
   const dueAt = finding.needsRetry
     ? retryAt(lease, instanceStateOf(lease, clock.now()), limits, clock.now())
     : finding.dueAt
   const suspension = await reconciliation.record(lease, { ...finding, dueAt })
   if (suspension === 'suspended')
-    log.warn(about, 'A machine does not confirm that a container is down. It takes no new rentals until it does.')
+    log.warn(logFields, 'A machine does not confirm that a container is down. It takes no new rentals until it does.')
   if (suspension === 'cleared')
-    log.info(about, 'A machine has confirmed that its containers are down. It takes new rentals again.')
+    log.info(logFields, 'A machine has confirmed that its containers are down. It takes new rentals again.')
 }

@@ -24,8 +24,7 @@ export type IdempotentRequest = { operation: Operation; input: unknown; idempote
 type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
 
 /**
- * Runs the work in one transaction. With an idempotency key, the work runs only once per account
- * and key within 24 hours.
+ * Runs the work in one transaction. With an idempotency key, the work runs only once per account and key within 24 hours.
  * - If the same API key repeats the same request, it gets the stored result.
  * - Any other request with the idempotency key is refused.
  * - A failure stores nothing.
@@ -33,13 +32,13 @@ type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
  * The caller must authorize the request first. `checkPermission` is for checks that need a lock: it runs before the
  * work, and before a stored result is returned.
  */
-export async function runIdempotent<Kept extends JsonResult>(
+export async function runIdempotent<Result extends JsonResult>(
   deps: IdempotencyDeps,
   actor: Actor,
   request: IdempotentRequest,
-  work: (tx: Transaction) => Promise<Kept>,
+  work: (tx: Transaction) => Promise<Result>,
   checkPermission: (tx: Transaction) => Promise<void> = async () => {},
-): Promise<{ result: Kept; replayed: boolean }> {
+): Promise<{ result: Result; replayed: boolean }> {
   const { database, secrets } = deps
   const { accountId } = actor
   const key = parseIdempotencyKey(request)
@@ -55,10 +54,10 @@ export async function runIdempotent<Kept extends JsonResult>(
     const isFirst = await reserveKey(tx, actor, key, hash)
     await checkPermission(tx)
     if (!isFirst) {
-      const kept = await findResult<Kept>(deps, tx, actor, key, hash)
+      const storedResult = await findResult<Result>(deps, tx, actor, key, hash)
       // The earlier result expired between `reserveKey` and this read. A retry runs as the first request.
-      if (kept === undefined) throw idempotencyInProgress()
-      return { result: kept, replayed: true }
+      if (storedResult === undefined) throw idempotencyInProgress()
+      return { result: storedResult, replayed: true }
     }
     const result = await work(tx)
     const sealed = sealJson(secrets, result)
@@ -68,14 +67,14 @@ export async function runIdempotent<Kept extends JsonResult>(
 }
 
 /** The stored result of the same request; undefined if there is none, or if the first request may still be running. */
-export async function findReplay<Kept extends JsonResult>(
+export async function findReplay<Result extends JsonResult>(
   deps: IdempotencyDeps,
   actor: Actor,
   request: IdempotentRequest,
-): Promise<Kept | undefined> {
+): Promise<Result | undefined> {
   const key = parseIdempotencyKey(request)
   if (key === undefined) return undefined
-  return await findResult<Kept>(deps, deps.database, actor, key, hashRequest(deps, request))
+  return await findResult<Result>(deps, deps.database, actor, key, hashRequest(deps, request))
 }
 
 /**
@@ -100,8 +99,8 @@ export async function reserveBatchKey(
 }
 
 /**
- * The key of one item of a batch. It has a fixed length, and callers cannot guess it: otherwise a caller could block
- * the item.
+ * The key of one item of a batch. It has a fixed length, and callers cannot guess it: otherwise a caller could reserve it
+ * first, and so block the item.
  */
 export function itemKey(
   { secrets }: IdempotencyDeps,
@@ -146,13 +145,13 @@ async function reserveKey(tx: Transaction, actor: Actor, key: string, hash: Buff
  * The unexpired result stored under a key. Another request is refused. Another API key gets the same refusal, so it
  * learns nothing about the first request. An API key that was revoked, reset or expired meanwhile gets nothing either.
  */
-async function findResult<Kept extends JsonResult>(
+async function findResult<Result extends JsonResult>(
   { secrets }: IdempotencyDeps,
   from: Pick<Transaction, 'rows' | 'nowSql'>,
   { accountId, apiKeyId, publicId }: Actor,
   key: string,
   hash: Buffer,
-): Promise<Kept | undefined> {
+): Promise<Result | undefined> {
   const [row] = await from.rows(sql`
     SELECT i.api_key_id, i.input_hash, i.result, EXISTS (SELECT FROM api_keys k WHERE k.id = ${apiKeyId}
       AND k.public_id = ${publicId} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${from.nowSql}))
@@ -161,7 +160,7 @@ async function findResult<Kept extends JsonResult>(
   if (!row) return undefined
   const [firstApiKeyId, firstHash, result, isApiKeyValid] = row as [number | null, Buffer, Buffer, boolean]
   if (!isApiKeyValid) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
-  if (firstApiKeyId === apiKeyId && firstHash.equals(hash)) return openJson<Kept>(secrets, result)
+  if (firstApiKeyId === apiKeyId && firstHash.equals(hash)) return openJson<Result>(secrets, result)
   const message =
     'This idempotency key was used in the last 24 hours for another request. Send a new request with a key of its own.'
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)

@@ -32,15 +32,15 @@ export async function loadAdmissionFacts(
   rules: AdmissionRules,
 ): Promise<AdmissionFacts> {
   // An instance that is marked to stop, because credit ended or a limit was reached, is no longer charged for GPUs.
-  const goesOn = sql`i.id <> ALL (ARRAY(
+  const isNotMarkedSql = sql`i.id <> ALL (ARRAY(
     SELECT m.instance_id FROM meters m WHERE m.account_id = ${account.accountId} AND m.stop_reason IS NOT NULL))`
   const [row] = await database.rows(sql`
     SELECT a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes, a.start_failures, a.start_failed_at,
       held.instances, held.loading, held.disk_mb, held.compute_nanos, kept.volumes, kept.size_mb
     FROM accounts a CROSS JOIN LATERAL (
-      SELECT count(*)::int AS instances, count(*) FILTER (WHERE ${isLoadingSql} AND ${goesOn})::int AS loading,
+      SELECT count(*)::int AS instances, count(*) FILTER (WHERE ${isLoadingSql} AND ${isNotMarkedSql})::int AS loading,
         coalesce(sum(i.disk_mb), 0)::text AS disk_mb,
-        coalesce(sum(i.compute_nanos) FILTER (WHERE ${wantsGpusSql} AND ${goesOn}), 0)::text AS compute_nanos
+        coalesce(sum(i.compute_nanos) FILTER (WHERE ${wantsGpusSql} AND ${isNotMarkedSql}), 0)::text AS compute_nanos
       FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL
     ) AS held CROSS JOIN LATERAL (
       SELECT count(*)::int AS volumes, coalesce(sum(v.size_mb), 0)::text AS size_mb

@@ -39,6 +39,7 @@ export async function readBalances(
   return rows.map(([id, readAt, ...row]) => toBalance(row, id as number, readAt as Date))
 }
 
+/** When running meters end: at their first recorded end, or at their planned end if that has passed. */
 const meterEndsSql = (instant: Prisma.Sql) => sql`(
   SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, e.at)) FROM (
     SELECT meter_id, min(at) AS at FROM (

@@ -31,8 +31,8 @@ export async function openMeters(
 type ChargedMeter = Meter & { id: bigint; kind: 'compute' | 'disk' }
 
 /**
- * Charges meters up to an instant and returns those that keep running. Sets the rate of ended meters to 0. Deletes an
- * end that was recorded after its meter had stopped.
+ * Charges the meters `m` that match `which` up to an instant, and returns those that keep running. Sets the rate of ended
+ * meters to 0. Deletes an end that was recorded after its meter had stopped.
  */
 export async function chargeMeters(
   tx: Transaction,

@@ -40,7 +40,7 @@ export function eventWatchServices({ database, feed }: Deps) {
       const after = cursor == null ? undefined : parseEventCursor(cursor)
       const kept = toKeptRange((await database.rows(keptRangeSql))[0])
       if (after) checkCursorNotExpired(after, kept)
-      // The start position may lie before the cursor, when another gateway has read further.
+      // The cursor may come from another gateway that has read further, and so lie after the start position.
       const includes = (event: Event) =>
         (!after || isAfter(event, after)) && matchesEventFilter(event, filter) && canReadEvent(actor, event)
       const subscription = await feed.subscribe(actor, { includes })

@@ -18,8 +18,8 @@ const offerColumns = modelColumnsOf(Prisma.OfferScalarFieldEnum)
 
 /**
  * Locks a machine for the rest of the transaction. Every change of its GPUs, disk, ports or offers takes this lock
- * first, so that no decision rests on facts that another transaction is changing. The transaction's instant becomes the
- * instant of the lock, which is later than every instant that earlier holders wrote.
+ * first, so that no decision rests on facts that another transaction is changing. Moves `tx.at` to the time of the lock,
+ * which is later than every time that earlier holders wrote.
  */
 export async function lockMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
   // The outer query reads the clock: the locking query would read the clock before it waits for the lock.
@@ -86,11 +86,11 @@ async function saveOffers(tx: Transaction, machine: Machine, granted: Claim[], a
  * Rows of new offers. They copy the few facts of the machine that the search indexes contain. A search reads all other
  * facts from the machine.
  */
-export function offerRowsOf(machine: Machine, listings: ReturnType<typeof planOffers>['added'], listedAt: Date) {
+export function offerRowsOf(machine: Machine, added: ReturnType<typeof planOffers>['added'], listedAt: Date) {
   const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos } = machine
   const verified = verification === 'verified'
   const facts = { machineId: id, gpuModelId, country, verified, reliability, listedUntil, storageNanos, listedAt }
-  return listings.map(listing => ({ ...facts, ...listing }))
+  return added.map(offer => ({ ...facts, ...offer }))
 }
 
 /** The claims of all instances that want GPUs of these machines now. */
@@ -110,7 +110,10 @@ export async function loadClaims(
   })
 }
 
-/** Writes the holder of each GPU, and makes instances that won or lost GPUs due. */
+/**
+ * Writes the holder of each GPU. Instances that won or lost their GPUs become due and get an event. The GPU charges of
+ * those that lost them end.
+ */
 async function saveGrants(
   tx: Transaction,
   machine: Machine,
@@ -118,9 +121,9 @@ async function saveGrants(
   granted: Claim[],
   at: Date,
 ): Promise<void> {
-  const moved = claims.filter(claim => claim.holdsGpus !== granted.includes(claim))
+  const changed = claims.filter(claim => claim.holdsGpus !== granted.includes(claim))
   // Locks instances in id order, before the update of `gpus` locks them through foreign keys in any order.
-  const rows = moved.length > 0 ? await tx.rows(makeDueSql(moved, at)) : []
+  const rows = changed.length > 0 ? await tx.rows(makeDueSql(changed, at)) : []
   const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
     Array.from({ length: numGpus }, (_, index) => ({ index: firstGpu + index, instanceId: String(instanceId) })),
   )
@@ -130,10 +133,10 @@ async function saveGrants(
       AS wanted(index, holder_id) ON wanted.index = old.index
     WHERE old.machine_id = ${machine.id} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
-  const lost = moved.filter(({ holdsGpus }) => holdsGpus).map(({ instanceId }) => instanceId)
+  const lost = changed.filter(({ holdsGpus }) => holdsGpus).map(({ instanceId }) => instanceId)
   await endCompute(tx, lost, at)
   const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
-  const events = moved.map((claim): NewEvent => {
+  const events = changed.map((claim): NewEvent => {
     const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }
     const [before, after] = [{ granted: claim.holdsGpus }, { granted: !claim.holdsGpus }]
     if (!claim.holdsGpus) return { ...about, type: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
@@ -145,10 +148,10 @@ async function saveGrants(
   await recordEvents(tx, events, at)
 }
 
-function makeDueSql(moved: Claim[], at: Date): Prisma.Sql {
+function makeDueSql(changed: Claim[], at: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
-      SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR NO KEY UPDATE
+      SELECT id FROM instances WHERE id = ANY(${changed.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR NO KEY UPDATE
     ) RETURNING id, account_id`
 }
 

@@ -18,7 +18,9 @@ export type InstanceLease = {
   accountId: number
   machineId: number
   leasedUntil: Date
+  /** Grows with every change that needs a new pass. A finding of an older generation changes no status. */
   generation: number
+  /** How many passes in a row failed or must be retried. */
   attempts: number
   targetState: TargetState
   /** Why the target state last changed; null if it never has. */

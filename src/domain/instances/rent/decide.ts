@@ -62,8 +62,8 @@ export type RentDecision = {
 export function decideRent(input: RentInput, facts: RentFacts, at: Date): RentDecision {
   const { launch, issues } = resolveLaunch(facts.template?.launch, input.launch, facts.secretVariables)
   const ports = launch ? portsToBind(launch, facts.hasProxy) : []
-  const openTarget = facts.target && isTargetRentable(facts.target, at) ? facts.target : undefined
-  const volumeErrors = launch ? volumeBlockers(facts.volumes, launch, openTarget?.machine.id) : []
+  const rentableTarget = facts.target && isTargetRentable(facts.target, at) ? facts.target : undefined
+  const volumeErrors = launch ? volumeBlockers(facts.volumes, launch, rentableTarget?.machine.id) : []
   const volumeIssues = volumeErrors.flatMap(error => (error.code === 'INVALID_INPUT' ? error.details.issues : []))
   const blockers = [
     ...templateBlockers(input, facts),
@@ -72,20 +72,20 @@ export function decideRent(input: RentInput, facts: RentFacts, at: Date): RentDe
       ...issues,
       ...bidIssues(input),
       ...(input.policy ? policyIssues(mergePolicy(input.policy), undefined, at) : []),
-      ...machineIssues(openTarget?.machine, launch, ports),
+      ...machineIssues(rentableTarget?.machine, launch, ports),
       ...volumeIssues,
     ]),
     // Before the volume blockers. When a request is repeated, the instance of the first one already has the volume.
     // `OFFER_UNAVAILABLE` names that instance; `VOLUME_UNAVAILABLE` would hide it.
-    ...(openTarget ? [] : [offerUnavailable(input)]),
+    ...(rentableTarget ? [] : [offerUnavailable(input)]),
     ...volumeErrors.filter(({ code }) => code !== 'INVALID_INPUT'),
     ...creditBlockers(facts),
-    ...(openTarget ? priceBlockers(input, openTarget, launch) : []),
+    ...(rentableTarget ? priceBlockers(input, rentableTarget, launch) : []),
   ]
   const computeNanos = input.terms.interruptible ? input.terms.bidNanos : facts.target?.offer.computeNanos
   const warnings = [
     ...(launch ? [...proxyWarnings(launch, facts.hasProxy), ...sshKeyWarnings(launch, facts)] : []),
-    ...(openTarget ? rentPolicyWarnings(input, openTarget) : []),
+    ...(rentableTarget ? rentPolicyWarnings(input, rentableTarget) : []),
   ]
   return { launch, ports, computeNanos, blockers, warnings }
 }

@@ -32,16 +32,16 @@ export function quoteServices(deps: Deps) {
         if (!facts.target || !launch || computeNanos === undefined) return { ...forecast, runwaySeconds }
         const rateNanos = rentalRate(facts.target.machine, launch, computeNanos)
         const added = rentalHoldings(facts.target.machine, launch, computeNanos)
-        const reasons = await addAdmissionErrors(tx, deps.admission, facts.balance, added, forecast.blockers)
-        const over = await findLimitErrors(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
-        return { ...forecast, runwaySeconds, blockers: [...reasons, ...over] }
+        const blockers = await addAdmissionErrors(tx, deps.admission, facts.balance, added, forecast.blockers)
+        const limitErrors = await findLimitErrors(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
+        return { ...forecast, runwaySeconds, blockers: [...blockers, ...limitErrors] }
       })
-      const reasons = decision.blockers.map(async reason =>
-        reason.code === 'OFFER_UNAVAILABLE'
+      const blockers = decision.blockers.map(async blocker =>
+        blocker.code === 'OFFER_UNAVAILABLE'
           ? await explainUnavailableOffer(deps, actor, input, decision.launch?.diskMb)
-          : reason,
+          : blocker,
       )
-      return { ...decision, blockers: await Promise.all(reasons) }
+      return { ...decision, blockers: await Promise.all(blockers) }
     },
   }
 }

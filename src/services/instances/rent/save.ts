@@ -49,12 +49,13 @@ export async function saveRental(
   await withdrawOffer(tx, offer.id, at)
   const instanceId = await insertInstance(tx, secrets, actor, rental, at)
   const machineAfter = await reserveRoom(tx, instanceId, rental)
-  const made = launch.newVolumes.length > 0 ? await createMountedVolumes(tx, actor, machine, launch.newVolumes, at) : []
-  const mounts = [...launch.volumes, ...made]
+  const newMounts =
+    launch.newVolumes.length > 0 ? await createMountedVolumes(tx, actor, machine, launch.newVolumes, at) : []
+  const mounts = [...launch.volumes, ...newMounts]
   const instance = { id: instanceId, machineId: machine.id, accountId: actor.accountId }
   if (mounts.length > 0) await attachVolumes(tx, instance, mounts)
   await recordEvents(tx, [{ ...createdEvent(actor, rental), instanceId }], at)
-  return { instanceId, volumeIds: made.map(({ volumeId }) => volumeId), machineAfter }
+  return { instanceId, volumeIds: newMounts.map(({ volumeId }) => volumeId), machineAfter }
 }
 
 /** Under the machine's lock the offer cannot have changed. The condition catches a caller without the lock. */
