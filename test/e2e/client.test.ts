@@ -43,7 +43,7 @@ async function readInstance(ask: AskGateway, id: string) {
   return instance ?? expect.fail(`${id} does not exist.`)
 }
 
-/** Waits until an instance has a status, and the reason if one is given. */
+/** Waits until an instance has this status and this reason, or no reason if none is given. */
 async function expectStatus(ask: AskGateway, id: string, status: client.InstanceStatus, reason?: string) {
   const seen = async () => {
     const instance = await readInstance(ask, id)

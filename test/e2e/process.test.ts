@@ -127,7 +127,7 @@ describe('a gateway on a new data folder', () => {
     expect((await ask(gateway, '/ready', key)).status).toBe(200)
   })
 
-  it('runs beside operator commands', async () => {
+  it('runs alongside operator commands', async () => {
     const created = await runBerth(env, 'account', 'create', '--email', 'Ada@example.com', '--credit', '1000')
     expect(created).toEqual({
       code: 0,
@@ -201,7 +201,7 @@ describe('a gateway on a new data folder', () => {
     expect(command.output()).toMatch(expected)
   })
 
-  it('finishes running requests when it stops, refuses new ones, and stops its database', async () => {
+  it('finishes running requests when it stops, refuses new requests, and stops its database', async () => {
     const { port } = new URL(gateway.url)
     const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8')
     let text = ''

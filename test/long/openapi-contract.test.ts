@@ -109,7 +109,7 @@ function replaceValues(sent: unknown, from: unknown, to: unknown): unknown {
 }
 
 /**
- * Sends a request for existing objects to each tested route, with a valid and with an unknown key, and records the answers.
+ * Sends each tested route a request for existing objects, with a valid and an unknown key, and records the answers.
  */
 async function writeExamples(): Promise<void> {
   await mkdir(join(folder, 'examples'))

@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => wire.close())
 
-/** The conditions that its offer catalog searches with. */
+/** The search conditions of the orchestrator's offer catalog. */
 const search = {
   ...{ rentable: { eq: true }, rented: { eq: false }, disk_space: { gte: 100 }, direct_port_count: { gte: 1 } },
   ...{ reliability2: { gte: 0.9 }, inet_down: { gt: 128 }, verified: { eq: true }, cuda_max_good: { gte: 12.8 } },
@@ -46,7 +46,7 @@ async function rent(body: object = {}) {
   return created.body.new_contract as number
 }
 
-it('tells a valid key from an invalid one', async () => {
+it('distinguishes a valid key from an invalid key', async () => {
   expect((await dstack.get('/api/v1/instances/')).status).toBe(200)
   expect((await wire.createClient({ ...profile, key: 'nobody' }).get('/api/v1/instances/')).status).toBe(401)
 })
@@ -64,7 +64,7 @@ it('rents, runs and destroys an instance', async () => {
   expect(Number(row.ports['10022/tcp'][0].HostPort)).toBeGreaterThan(1024)
   expect(row).toMatchObject({ image_args: ['-c', 'mkdir -p ~/.ssh && sshd -p 10022'], onstart: '/bin/sh' })
   expect((await dstack.delete(`/instances/${id}/`)).body).toEqual({ success: true })
-  // It retries the deletion until the instance is not found.
+  // The orchestrator retries the deletion until the instance is not found.
   expect(await dstack.delete(`/instances/${id}/`)).toMatchObject({ status: 404, body: { error: 'no_such_instance' } })
 })
 

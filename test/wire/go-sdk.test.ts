@@ -38,7 +38,7 @@ function errorOf({ status, body }: WireAnswer): string | undefined {
   return status === 404 ? 'NotFound' : 'Error'
 }
 
-/** The types that the SDK decodes; another type would fail. */
+/** The types that the SDK decodes. It fails on any other type. */
 const offerFields = {
   ...{ id: 'integer', ask_contract_id: 'integer', machine_id: 'integer', host_id: 'integer', num_gpus: 'integer' },
   ...{ gpu_name: 'words', gpu_ram: 'number', gpu_total_ram: 'number', cpu_ram: 'number', cpu_cores: 'integer' },

@@ -138,7 +138,7 @@ it('manages templates', async () => {
   expect((await find({ count_created: { lt: '100' }, name: { eq: 'other' } })).templates_found).toBe(1)
   expect((await find({ count_created: { gt: '100' }, name: { eq: 'other' } })).templates).toEqual([])
 
-  // With a template, the request has no launch settings.
+  // With a template, the request names no image and no runtype.
   const id = await rent({ image: null, template_hash_id: updated.hash_id, env: { B: '2' }, runtype: null })
   const { instances } = (await cli.get(`/instances/${id}/?owner=me`)).body
   expect(instances).toMatchObject({
@@ -237,7 +237,7 @@ it('manages volumes', async () => {
   )
   expect((await cli.delete(`/volumes/?id=${body.id}`, {})).body).toEqual({ success: true })
 
-  // The first volume is created with the instance; the second one is attached by its name.
+  // One instance creates the volume, and the next instance attaches the volume by its name.
   const other = offers.offers[1].id
   const { body: both } = await cli.post('/bundles/', { machine_id: { eq: other } })
   const withNew = { mount_path: '/data', create_new: true, volume_id: other, name: 'vol2', size: 20 }

@@ -149,7 +149,7 @@ it('rents, runs and destroys an instance', async () => {
   expect((await show()).body.instances).toBeNull()
 })
 
-it('lists instances in pages until the last one', async () => {
+it('lists instances page by page, until the last page', async () => {
   const ids = [await rent({ label: 'a' }), await rent({ label: 'b' })]
   const columns = [
     ...['id', 'actual_status', 'label', 'num_gpus', 'gpu_name', 'gpu_util', 'disk_space', 'disk_usage', 'disk_util'],

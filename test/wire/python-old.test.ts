@@ -1,5 +1,5 @@
-// Earlier Python clients and libraries around them. They send the key in the URL; requests that write send it in the
-// header too.
+// Earlier Python clients and libraries around them. They send the key in the URL; requests that write also send the key
+// in the header.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
@@ -94,7 +94,7 @@ describe('the earlier command line', () => {
   it('reads its account, machines, keys, secrets and templates', async () => {
     const { body } = await readClient.get('/users/current?owner=me')
     expectFields(body, { ...{ id: 'integer', email: 'words', username: 'words', fullname: 'text', credit: 'number' } })
-    // The client deletes this field before it prints the rest, which fails if the field is missing.
+    // The client deletes this field before it prints the others, and fails if the field is missing.
     expectFields(body, { api_key: 'null' })
     expectFields(body, { balance: 'number', ssh_key: 'text', can_pay: 'boolean', has_billing: 'boolean', sid: 'text' })
     expectFields(body, { balance_threshold: 'number', balance_threshold_enabled: 'boolean', email_verified: 'boolean' })

@@ -79,7 +79,7 @@ it('serves paths with and without a final slash, without redirects (rule 2)', as
   }
 })
 
-it('takes the key as a bearer token or in the URL, and logs the URL without it (rule 3)', async () => {
+it('takes the key as a bearer token or in the URL, and logs the URL without the key (rule 3)', async () => {
   for (const keyIn of ['header', 'url', 'both'] as const) {
     expect((await createClient({ key, keyIn }).get('/users/current')).status).toBe(200)
     expect((await createClient({ key: 'nobody', keyIn }).get('/users/current')).body.msg).toBe('Invalid user key')
@@ -158,7 +158,7 @@ it('accepts a content type without a body, and a body that it does not read (rul
   }
 })
 
-it('serves lists in both API versions, and their filter values (rule 7)', async () => {
+it('lists instances in both API versions, and returns the values to filter them by (rule 7)', async () => {
   await rent()
   const [v0, v1] = [(await client.get('/instances/')).body, (await client.get('/api/v1/instances/')).body]
   expectFields(v0, { instances_found: 'integer', instances: [{ id: 'integer' }] })

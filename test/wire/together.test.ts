@@ -1,4 +1,4 @@
-// Several clients on one account. Each sees in its own requests what the others did.
+// Several clients on one account. Each sees in its own requests what the other clients did.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
@@ -71,7 +71,7 @@ it('lets only one of five clients rent the same offer at once', async () => {
   await cli.delete(`/instances/${won?.body.new_contract}/`, {})
 })
 
-it('shows each client the changes of the others', async () => {
+it('shows each client the changes of the other clients', async () => {
   const { cli, old, go, java, node, terraform } = clients
   const { body } = await old.post('/bundles/', { limit: 2 })
   const [first, second] = body.offers.map(({ id }: Row) => id)
@@ -106,7 +106,7 @@ it('shows each client the changes of the others', async () => {
     ({ body }) => body.instances.actual_status === 'running',
   )
 
-  // Five clients destroy the instance at once: one succeeds, the others get 404.
+  // Five clients destroy the instance at once: one succeeds, and the other four get 404.
   const path = `/instances/${id}/`
   const ends = await Promise.all([
     cli.delete(path, {}),

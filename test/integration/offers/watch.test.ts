@@ -157,7 +157,7 @@ describe('a stream of offers', () => {
 })
 
 describe('many streams of offers', () => {
-  it('search only when they open, and share the reads of changes', async () => {
+  it('search separately when they open, and share the reads of changes', async () => {
     const { machineId, offerIds } = await newMachine({ numGpus: 2 })
     const pricings = ['INTERRUPTIBLE', 'ON_DEMAND']
     const args = Array.from({ length: 20 }, (_, index) => {

@@ -12,7 +12,7 @@ import {
   permissionCategories,
 } from '../../../src/domain/accounts/permissions/permissions.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 1_000)
 const timeout = 20_000 + 100 * numRuns
@@ -52,7 +52,7 @@ const covers = (granted: Permissions | null, wanted: Permissions | null) =>
   missingPermissions(granted, wanted).length === 0
 
 it(
-  'lets no key create a key that may run an operation that it may not run itself',
+  'lets no key create a key that may run an operation that its creator may not run',
   () => {
     let passed = 0
     const property = fc.property(

@@ -9,7 +9,7 @@ import {
   creditStatusOf,
 } from '../../../src/domain/billing/balance.ts'
 
-// FC_SEED repeats a run; FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 1_000)
 const options = { seed, numRuns }
@@ -45,7 +45,7 @@ describe('a charge', () => {
   )
 
   it(
-    'equals the refund after any instant plus the charge before it',
+    'equals the refund after any instant plus the charge before that instant',
     () => {
       const inputs = fc.tuple(rates, remainders, times, times)
       const property = fc.property(inputs, ([rateNanos, carried, charged, ended]) => {
@@ -137,7 +137,7 @@ describe('the end of credit', () => {
 
 describe('the credit', () => {
   it(
-    'is what remains after all meters, if GPUs cost nothing after its end',
+    'is what remains after all meters, if GPUs cost nothing after the end of credit',
     () => {
       const property = fc.property(accountStates, ({ meters, postedNanos, wait }) => {
         const { meteredAt } = balanceOf(meters, postedNanos, start)

@@ -17,7 +17,7 @@ const meter = (kind: CostMeter['kind']) =>
 const meters = fc.tuple(meter('compute'), meter('disk'))
 const limit = fc.bigInt({ min: 1n, max: 200_000_000_000n })
 
-/** The cost of the meters without rounding, in parts; 3,600,000 make a nano-dollar. */
+/** The cost of the meters without rounding, in parts: 3,600,000 parts make a nano-dollar. */
 const exactly = (all: CostMeter[], at: number) =>
   all.reduce((sum, { chargedNanos, carried, rateNanos, since, end }) => {
     const until = Math.min(at, end?.getTime() ?? at)
@@ -35,7 +35,7 @@ it('finds the last millisecond at which a cost is within its limit', () => {
         return
       }
       expect(exactly(all, end.getTime() + 1)).toBeGreaterThan(most)
-      // If the cost exceeds the limit before anything runs, the instant may be any earlier one.
+      // If the cost exceeds the limit before anything runs, any earlier instant is valid.
       if (exactly(all, first) <= most) {
         expect(exactly(all, end.getTime())).toBeLessThanOrEqual(most)
         expect(costAt(all, end)).toBeLessThanOrEqual(nanos)

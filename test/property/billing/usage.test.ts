@@ -18,7 +18,7 @@ import { createDatabase, type TestDatabase } from '../../support/database/databa
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
-// FC_SEED repeats a run; FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 40)
 

@@ -1,4 +1,4 @@
-// Properties of events: every reader gets each event once, in order and in pieces of any size, and only those it may read.
+// Properties of events: every reader gets each event that it may read once, in order, and in pieces of any size.
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ import { withSession } from '../../support/database/sessions.ts'
 import { idsInOrder, takeEvents, writeEvent } from '../../support/events/events.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 4)
 const timeout = 60_000 + 10_000 * numRuns
@@ -26,7 +26,7 @@ let other: Gateway
 beforeAll(async () => {
   testDatabase = await createDatabase()
   gateway = openGateway({ url: testDatabase.url, now: clock.now })
-  // Small batches: this gateway is often behind, when readers come from the first one.
+  // Small batches: this gateway is often behind when readers come from the first gateway.
   other = openGateway({ url: testDatabase.url, now: clock.now, eventBatch: 2 })
 })
 
@@ -43,7 +43,7 @@ const written = fc.record({
 })
 type Written = { events: { mine: boolean; pauseMs: number }[]; commits: boolean }
 const writers = fc.array(fc.array(written, { minLength: 5, maxLength: 15 }), { minLength: 4, maxLength: 4 })
-/** How many events a reader takes before it leaves and resumes, and at which gateway. */
+/** A reader takes at most this many events before it leaves and resumes, perhaps at another gateway. */
 const maxPerVisit = 9
 type Visit = { count: number; elsewhere: boolean }
 const visit = fc.record({ count: fc.integer({ min: 1, max: maxPerVisit }), elsewhere: fc.boolean() })
@@ -76,7 +76,8 @@ it(
         // Start after the events of the setup.
         const { endCursor: start } = await gateway.services.events.page(mine, {}, { last: 1 })
         const before = (await idsInOrder(gateway.sql, mine)).length
-        // Set once all but the last events are written. A reader that takes several at a time must not wait in vain for the end.
+        // Set once all but the last events are written. A reader that takes several events at a time must not wait for events
+        // that never come.
         let total = Number.POSITIVE_INFINITY
 
         const follow = async (plan: Visit[]) => {

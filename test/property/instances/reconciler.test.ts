@@ -12,7 +12,7 @@ import { containerSpec } from '../../contract/provider.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { createMemoryWorld } from '../../support/instances/memory-world.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const timeout = 20_000 + 100 * numRuns
@@ -31,7 +31,7 @@ const images = fc.constantFrom(
 
 /** The state of an instance without durations. */
 type Facts = Omit<InstanceState, 'unreachableMs' | 'loadingMs' | 'stoppingMs'>
-/** The same with the stored instants. */
+/** The facts with the stored instants. */
 type Row = Facts & { unreachableAt: Date | null; statusChangedAt: Date }
 
 const facts: fc.Arbitrary<Facts> = fc.record({
@@ -290,9 +290,9 @@ describe('a reconciled instance', () => {
   )
 
   it(
-    'converges to the same status after an outage and a few refused steps',
+    'converges to the same status with and without an outage and a few refused steps',
     async () => {
-      // A container that ends on its own may do so before a retry, so these images are left out.
+      // A container that ends on its own may end before a retry, so images of such containers are left out.
       const kinds = images.filter(image => !/crash|exit|no-start/.test(image))
       const refusals = fc.integer({ min: 1, max: 3 })
       const property = fc.asyncProperty(facts, kinds, pasts, refusals, async (facts, image, past, count) => {
@@ -339,7 +339,7 @@ describe('a reconciled instance', () => {
     timeout,
   )
 
-  /** The machine is out for some passes, and comes back. */
+  /** The machine does not answer for some passes, and then comes back. */
   async function passThroughOutage(world: TestBench, row: Row): Promise<Row> {
     world.setOut(machineId, true)
     let last = row

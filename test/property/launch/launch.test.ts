@@ -13,7 +13,7 @@ import { parseImageLogin } from '../../../src/domain/launch/registry.ts'
 import { printWords, splitWords, type Word } from '../../../src/domain/launch/shell-words.ts'
 import { countCharacters } from '../../../src/domain/texts.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const options = { seed, numRuns }
@@ -91,7 +91,7 @@ const line = fc
   )
   .map(parts => parts.join(' '))
 
-it('prints the valid part of any line so that it parses to the same', () => {
+it('prints the valid part of any line so that the output parses to the same environment', () => {
   const property = fc.property(line, given => {
     const { environment: read } = parseEnvFlags(given)
     expect(parseEnvFlags(printEnvFlags(read))).toEqual({ environment: read, issues: [] })

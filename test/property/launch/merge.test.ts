@@ -4,7 +4,7 @@ import { dedupeEnvironment, emptyEnvironment, printPort } from '../../../src/dom
 import { checkLaunch, type LaunchInput, launchModes } from '../../../src/domain/launch/launch.ts'
 import { mergeLaunch, resolveLaunch } from '../../../src/domain/launch/merge.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const options = { seed, numRuns }
@@ -98,7 +98,7 @@ it('changes nothing when the request is empty or repeats the template', () => {
   fc.assert(property, options)
 })
 
-it('keeps every setting of the request, and takes the others from the template', () => {
+it('keeps every setting of the request, and takes all other settings from the template', () => {
   const property = fc.property(template, request, (before, own) => {
     const { input } = mergeLaunch(before, own)
     const isOther = own.mode !== undefined && own.mode !== before.mode
@@ -114,7 +114,7 @@ it('keeps every setting of the request, and takes the others from the template',
   fc.assert(property, options)
 })
 
-it('keeps the variables and ports of both, and prefers the values of the request', () => {
+it('keeps the variables and ports of template and request, and prefers the values of the request', () => {
   const property = fc.property(template, request, (before, own) => {
     const { input } = mergeLaunch(before, own)
     const [base, requested] = [before, own].map(side => dedupeEnvironment(side.environment ?? emptyEnvironment()))
@@ -130,7 +130,7 @@ it('keeps the variables and ports of both, and prefers the values of the request
   fc.assert(property, options)
 })
 
-it('has a source for every setting that is not a default, and for no other', () => {
+it('has a source for every setting that is not a default, and for no other setting', () => {
   const property = fc.property(template, request, (before, own) => {
     const { launch } = resolveLaunch({ image: 'torch', ...before }, own)
     if (!launch) return
@@ -145,7 +145,7 @@ it('has a source for every setting that is not a default, and for no other', () 
   fc.assert(property, options)
 })
 
-it('names the request as the source exactly of the settings that the request has', () => {
+it('names the request as the source of exactly the settings that the request has', () => {
   const property = fc.property(template, request, (before, own) => {
     const { sources } = mergeLaunch(before, own)
     const [ofRequest, ofTemplate] = [mergeLaunch(undefined, own).sources, mergeLaunch(undefined, before).sources]

@@ -81,7 +81,7 @@ describe('an imported machine', () => {
         ends,
         fc.func(fc.boolean()),
         (all, end, quoted) => {
-          // Each has an address of its own.
+          // Each machine has its own address.
           const machines = all.map((facts, index) => ({ ...facts, publicIp: `10.0.0.${index}` }))
           const lines = machines.map(printMachine)
           expect(findColumnIssues(Object.keys(lines[0] as object))).toEqual([])

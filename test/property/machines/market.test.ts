@@ -23,7 +23,7 @@ const idsOf = (claims: Claim[]) => claims.map(({ instanceId }) => instanceId).so
 
 describe('the market', () => {
   it(
-    'grants claims by the rules, independent of their order',
+    'grants claims by the rules, regardless of their order',
     () => {
       const shuffled = machines.chain(({ claims }) =>
         fc.tuple(fc.constant(claims), fc.shuffledSubarray(claims, { minLength: claims.length })),
@@ -71,7 +71,7 @@ describe('the market', () => {
 
 describe('a history of rentals', () => {
   it(
-    'leaves every GPU with its holder by the rules, after every rental, start, stop, bid and end',
+    'leaves every GPU with the holder that the rules choose, after every rental, start, stop, bid and end',
     () => {
       const property = fc.property(marketHistories(40), ({ actions, numGpus }) => {
         const model = aMarketModel(numGpus)
@@ -79,7 +79,7 @@ describe('a history of rentals', () => {
         for (const [index, action] of actions.entries()) {
           if (action.kind !== 'rent') model.apply(action)
           else if (model.isRentable(action.block)) model.rent(BigInt(index), action)
-          // The holders of the last grant, and not those of the model.
+          // Uses the holders of the last grant, not the holders of the model.
           const claims = model.claims().map(claim => ({ ...claim, holdsGpus: holders.has(claim.instanceId) }))
           const granted = selectGranted(claims)
           holders = new Set(granted.map(({ instanceId }) => instanceId))
@@ -113,7 +113,7 @@ describe('a history of rentals', () => {
   }
 
   it(
-    'ends with the same holders, independent of the order of the bids',
+    'ends with the same holders, regardless of the order of the bids',
     () => {
       const property = fc.property(arrivals, ([one, other]) => {
         expect(arriving(one)).toEqual(arriving(other))
@@ -126,7 +126,7 @@ describe('a history of rentals', () => {
 
 describe('the minimum bid', () => {
   it(
-    'wins the GPUs, and if there is none, no bid wins them',
+    'wins the GPUs; if there is no minimum bid, no bid wins them',
     () => {
       const property = fc.property(machines, fc.nat(), ({ claims }, pick) => {
         const own = claims.filter(({ interruptible }) => interruptible)

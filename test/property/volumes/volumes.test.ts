@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { VolumeMount } from '../../../src/domain/launch/env.ts'
 import { mountIssues, type VolumeFacts, volumeBlockers } from '../../../src/domain/volumes/mount.ts'
 
-// FC_SEED repeats a run, FC_RUNS makes it longer.
+// FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const options = { seed, numRuns }
