@@ -65,7 +65,7 @@ it('shows in a quote how long the credit would last', async () => {
 })
 
 describe('the cost of an instance', () => {
-  it('is its disk, plus its GPUs while it runs', async () => {
+  it('is the price of its disk, plus the price of its GPUs while it runs', async () => {
     const id = await rentals.rent(key)
     expect((await costs(id)).now).toEqual(['0', '0.004', '0.004'])
     await rentals.converge()

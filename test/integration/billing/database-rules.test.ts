@@ -220,7 +220,7 @@ describe('a meter', () => {
   const inserted = (values: string) =>
     `INSERT INTO meters (account_id, instance_id, volume_id, kind, rate_nanos, since, carried) VALUES (${account}, ${values})`
 
-  it('belongs to one instance or volume, and is unique there for its kind', async () => {
+  it('belongs to one instance or volume, and is its only meter of that kind', async () => {
     await refused(inserted(`NULL, NULL, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
     await refused(inserted(`${instance}, ${volume}, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
     await refused(inserted(`NULL, ${volume}, 'compute', 1, now(), 0`), 'meters_of_volumes')

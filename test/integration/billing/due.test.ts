@@ -409,7 +409,7 @@ describe('two gateways', () => {
     expect(await account.row()).toMatchObject({ billing_leased_until: null })
   })
 
-  it('perform an action once when one of them dies during it and comes back', async () => {
+  it('perform an action once when one of them dies during the action and comes back', async () => {
     await app.runUntilIdle()
     const account = await newAccount(app, dollar)
     await account.rentRunning()

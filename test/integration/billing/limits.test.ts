@@ -290,7 +290,7 @@ describe('an hourly limit', () => {
     expect((await limits.read(owner)).account).toMatchObject([{ used: '1.212', reachedAt: null }])
   })
 
-  it('counts an instance that waits for its GPUs, and only the disk of a stopped one', async () => {
+  it('counts an instance that waits for its GPUs, and only the disk of a stopped instance', async () => {
     const terms = { image: 'ubuntu', price: 0.3 }
     const first = await rent(worker, terms)
     const id = first.body.new_contract
@@ -352,7 +352,7 @@ describe('an hourly limit', () => {
     )
   })
 
-  it('refuses a higher bid of a running instance and allows a lower one', async () => {
+  it('refuses a higher bid of a running instance and allows a lower bid', async () => {
     const rented = await rent(worker, { price: 0.3 })
     const id = rented.body.new_contract
     await limits.set(owner, { ...hourly, amount: '0.35' })

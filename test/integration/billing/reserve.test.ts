@@ -82,13 +82,13 @@ describe('an account with $1', () => {
     expect(await app.sql(`SELECT id FROM offers WHERE id = ANY('{${ids.slice(1)}}') AND NOT rentable`)).toEqual([])
   })
 
-  it('rents nothing that it cannot pay for an hour, and is told how much credit it needs', async () => {
+  it('rents nothing that it cannot pay for during an hour, and is told how much credit it needs', async () => {
     expect(await rentals.tryRent(key, { image: 'ubuntu' }, { gpuNanos: dollar })).toMatchObject(lacks(1.196))
     const penniless = await app.newKey()
     expect(await rentals.tryRent(penniless, { image: 'ubuntu' })).toMatchObject(lacks(0.596, 0))
   })
 
-  it('creates no volume that it cannot pay for the grace period', async () => {
+  it('creates no volume that it cannot pay for during the grace period', async () => {
     const machineId = await volumes.newMachine()
     expect(await app.rest(key, 'PUT', '/volumes/', { id: machineId, size: 41 })).toMatchObject(lacks(1.0045))
     await volumes.make(key, machineId, 40)
@@ -104,7 +104,7 @@ describe('an account with $1', () => {
     expect(await app.sql('SELECT id FROM volumes WHERE size_mb = 20000')).toEqual([])
   })
 
-  it('starts the instances of a bulk request that it can pay for, and no others', async () => {
+  it('starts only the instances of a bulk request that it can pay for', async () => {
     const stopped: number[] = []
     for (let count = 0; count < 3; count += 1) stopped.push(await rentals.rent(key, { target_state: 'stopped' }))
     await rentals.converge()

@@ -335,7 +335,7 @@ describe('the log of an instance', () => {
   })
 })
 
-it('runs a command in a running instance, and refuses it in a stopped one', async () => {
+it('runs a command in a running instance, and refuses a command in a stopped instance', async () => {
   const ask = async (id: number) => {
     const query = `mutation { executeCommand(input: { id: "${id}", command: "echo 'a  b'" }) {
       ... on ExecuteCommandSuccess { exitCode output truncated } ... on InvalidStateError { code current { id } } } }`

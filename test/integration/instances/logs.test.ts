@@ -154,7 +154,7 @@ describe('a followed log', () => {
     await expect(next).rejects.toMatchObject({ code: 'STREAM_ENDED' })
   })
 
-  it('ends when its reader closes it while it waits', async () => {
+  it('ends when its reader closes it during a wait for new lines', async () => {
     const stream = await gateway.services.instances.watchLogs(renter, await rent(), { tail: 1 })
     const waiting = stream.next()
     await stream.return?.()
@@ -177,7 +177,7 @@ describe('a followed log', () => {
     await resumed.return?.()
   })
 
-  it('is refused with a cursor of another instance, or with an invalid one', async () => {
+  it('is refused with a cursor of another instance, or with an invalid cursor', async () => {
     const [id, second] = [await rentRunning('first'), await rent('second')]
     const [line] = await gateway.services.instances.logs(renter, { id, accountId: renter.accountId }, 1)
     for (const after of [line?.cursor as string, 'x', '']) {

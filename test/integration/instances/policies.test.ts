@@ -282,7 +282,7 @@ describe('stopAtCost', () => {
     },
   )
 
-  it('is due sooner after a raised bid, and later after a lowered one', async () => {
+  it('is due sooner after a raised bid, and later after a lowered bid', async () => {
     const terms = { interruptible: { bidPerHour: '0.3' } }
     const id = await policies.run({ stopAtCost: '3' }, { terms })
     const due = async () => {
@@ -329,7 +329,7 @@ describe('destruction', () => {
     expect(await policies.events(id, 'INSTANCE_DESTROYED')).toMatchObject([{ reason: 'SCHEDULE', by_berth: true }])
   })
 
-  it('skips an earlier stop when both are late', async () => {
+  it('skips an earlier stop when both the stop and the destruction are late', async () => {
     const id = await policies.run()
     const stopAt = inHours(2)
     const [destroyAt, stop] = [inHours(3).toISOString(), stopAt.toISOString()]
@@ -418,7 +418,7 @@ describe('destruction', () => {
 })
 
 describe('setting a policy', () => {
-  it('changes the named fields, removes those that are null, and records each change once', async () => {
+  it('changes the named fields, removes the fields that are null, and records each change once', async () => {
     const [stopAt, destroyAt] = [inHours(5).toISOString(), inHours(9).toISOString()]
     const id = await policies.run({ stopAt })
     await policies.set(id, { destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' })

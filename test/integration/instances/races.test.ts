@@ -172,7 +172,7 @@ describe('locks on instances', () => {
     })
   }
 
-  it('are taken in the order of ids when a stopped instance leaves its GPUs to a waiting one', async () => {
+  it('are taken in the order of ids when a stopped instance leaves its GPUs to a waiting instance', async () => {
     const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
     await stop(low)
@@ -356,7 +356,7 @@ describe('a new bid', () => {
     expect(await holder()).toBe(second)
   })
 
-  it('that equals the old one changes nothing, and keeps the place in the queue', async () => {
+  it('that equals the old bid changes nothing, and keeps the place in the queue', async () => {
     await rentOnOneMachine(1, 1)
     const id = await rentBlock(0, 1, 250_000_000n)
     clock.advance(1_000)

@@ -233,7 +233,7 @@ describe('an update', () => {
     }
   })
 
-  it('with only an empty label removes the label, for one and for many', async () => {
+  it('with only an empty label removes the label, for one instance and for many', async () => {
     const ids = [await rentals.rent(key, { label: 'mine' }), await rentals.rent(key, { label: 'mine' })]
     expect((await app.rest(key, 'PUT', `/instances/${ids[0]}/`, { label: '' })).body).toEqual({ success: true })
     expect((await app.rest(key, 'PUT', '/instances/', { ids: [ids[1]], label: '' })).body).toEqual({ success: true })

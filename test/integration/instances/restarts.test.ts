@@ -234,7 +234,7 @@ describe('a recycle', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'unknown', reason_code: 'CONTAINER_LOST' })
   })
 
-  it('of an instance that pulls its image begins again', async () => {
+  it('of an instance that pulls its image does not keep the instance from running', async () => {
     const id = await rentals.rent(key, { image: 'simulated/slow-pull:600' })
     await app.runUntilIdle()
     expect(await restart(key, 'recycle', { id: `ins_${id}` })).toMatchObject({ instance: { status: 'LOADING' } })

@@ -44,7 +44,7 @@ const mustWait = async (ms = 60_000) => {
 }
 
 describe('an account that repeatedly gives up loading instances', () => {
-  it('must wait after a few times, over both faces, and longer each time', async () => {
+  it('must wait after a few failures, over both faces, and longer after each further failure', async () => {
     await giveUpOften()
     await mustWait()
     const offerId = String(await rentals.newOffer())

@@ -201,7 +201,7 @@ describe('a key that is bound to one offer', () => {
     return (await app.graphql(by, query, { input })).errors?.[0]?.extensions['code']
   }
 
-  it('rents only that offer, even if others are better', async () => {
+  it('rents only that offer, even if other offers are better', async () => {
     const [, , third] = await market(priced(0.2), priced(0.3), priced(0.4))
     expect(await best({}, await boundTo(third as string))).toMatchObject(rented(third as string))
     expect(await codeOf(await boundTo(third as string), 'none')).toBe('FORBIDDEN')

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** A new machine whose GPUs the renter rents at a bid. The floor is $0.2 per GPU. */
+/** Rents the GPUs of a new machine at a bid. The floor of the host is $0.2 per GPU. */
 async function aBid(price: number, machine: { numGpus?: number } = {}) {
   const id = await rentals.rent(renter, { price }, machine)
   return { id, machineId: (await rentals.read(renter, id)).machine_id as number }
@@ -209,7 +209,7 @@ describe('a changed bid', () => {
     expect((await rentals.read(renter, id)).actual_status).toBe('running')
   })
 
-  it('that equals the old one causes no event', async () => {
+  it('that equals the old bid causes no event', async () => {
     const { id } = await aBid(0.25)
     expect(await changeBid(renter, id, '0.25')).toMatchObject({ instance: { bidPerHour: '0.25' } })
     expect(await eventsOf(id)).toEqual([won])
