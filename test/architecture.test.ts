@@ -102,7 +102,7 @@ const layers: Record<string, Layer> = {
   },
 }
 
-/** The folders inside each level of tests. The nouns are those of the layers. */
+/** The folders inside each level of tests. The nouns are the same as in the layers. */
 const testFolders: Record<string, string[]> = {
   unit: [...nouns, 'graphql', 'operator', 'process', 'rest'],
   property: [...nouns, 'rest'],

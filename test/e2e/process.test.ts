@@ -317,8 +317,8 @@ describe('a gateway that cannot start', () => {
   })
 })
 
-describe('two gateways', () => {
-  it('both become ready when they start at once on an empty database', async () => {
+describe('a gateway on an external database', () => {
+  it('becomes ready even if another gateway starts on the same empty database at once', async () => {
     const database = await createDatabase({ empty: true })
     const shared = { ...env, BERTH_SECRET, DATABASE_URL: database.url, DEMO_MARKET: 'true' }
     const gateways = await Promise.all([startGateway(shared), startGateway(shared)])
@@ -333,7 +333,7 @@ describe('two gateways', () => {
     await database.drop()
   })
 
-  it('have no demo on an external database', async () => {
+  it('has no demo by default', async () => {
     const database = await createDatabase()
     const gateway = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: database.url })
     expect(gateway.output()).not.toContain('Demo key')

@@ -32,7 +32,7 @@ const search = {
   ...{ order: [['score', 'desc']], type: 'on-demand', allocated_storage: 5.0 },
 }
 
-/** Fields of a row that `search offers` prints, with the types it formats them as. */
+/** Fields of a row that `search offers` prints, with the types that the command can format. */
 const offerFields = {
   ...{ id: 'integer', ask_contract_id: 'integer', bundle_id: 'integer', machine_id: 'integer', host_id: 'integer' },
   ...{ num_gpus: 'integer', gpu_name: 'words', gpu_ram: 'integer', gpu_total_ram: 'integer', cpu_ram: 'integer' },

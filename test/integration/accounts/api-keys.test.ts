@@ -234,7 +234,7 @@ describe('a new key', () => {
   })
 })
 
-describe('a key that creates or resets another', () => {
+describe('a key that creates or resets another key', () => {
   const update = (constraints: object = {}): Permissions => ({
     api: { user_write: {}, instance_write: { 'instances.update': { constraints } as object } },
   })

@@ -430,7 +430,7 @@ describe('deleting an SSH key', () => {
 })
 
 describe('reading SSH keys', () => {
-  it('costs as many statements for the keys of 50 instances as for those of one', async () => {
+  it('costs as many statements for the keys of 50 instances as for the keys of one instance', async () => {
     const many = await app.newKey(null, someCredit)
     for (const [by, instances] of [[key, 1] as const, [many, 50] as const]) {
       const ids: string[] = []

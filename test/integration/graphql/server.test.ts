@@ -117,7 +117,7 @@ describe('the limits of an operation', () => {
     expect(errors?.at(-1)?.message).toContain('Too many validation errors')
   })
 
-  it('accept a body of 100,000 bytes and refuse one of 100,001', async () => {
+  it('accept a body of 100,000 bytes and refuse a body of 100,001 bytes', async () => {
     const empty = JSON.stringify({ query: '{ viewer { id } }', extensions: { x: '' } })
     const body = (size: number) => empty.replace('""', `"${'x'.repeat(size - empty.length)}"`)
     expect(new TextEncoder().encode(body(maxBodyBytes))).toHaveLength(maxBodyBytes)
@@ -385,7 +385,7 @@ describe('the REST face', () => {
     expect((await app.rest(key, 'POST', '/bundles/')).status).toBe(200)
   })
 
-  it('accepts a body of 100,000 bytes and refuses one of 100,001', async () => {
+  it('accepts a body of 100,000 bytes and refuses a body of 100,001 bytes', async () => {
     const body = (size: number) => `{"x":"${'x'.repeat(size - 8)}"}`
     expect((await app.rest(key, 'POST', '/bundles/', body(maxBodyBytes))).status).toBe(200)
     expect(await app.rest(key, 'POST', '/bundles/', body(maxBodyBytes + 1))).toMatchObject({

@@ -39,7 +39,7 @@ const found = async (variables: object) => {
 }
 
 describe('a search', () => {
-  it('shows rentable offers, cheapest first, and one of each bundle', async () => {
+  it('shows the rentable offers, one of each bundle, cheapest first', async () => {
     expect(await found({})).toEqual([
       '1 RTX 4090',
       '1 RTX 4090',

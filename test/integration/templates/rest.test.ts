@@ -282,7 +282,7 @@ describe('a change', () => {
     const gone = await change({ hash_id: body.hash_id, env: '-e A=2', docker_login_pass: 'new' }, by)
     expect(await readStored(number)).toMatchObject({ env: null, registry: { password: 'new' } })
     expect(gone.body.template.env).toBe('-e A=2')
-    // A password must not be sent to a host other than the one that it was given for.
+    // A password must be sent only to the host that it was given for.
     const moved = await change({ hash_id: gone.body.hash_id, docker_login_repo: 'evil.example' }, by)
     expect([moved.status, moved.body.error]).toEqual([400, 'invalid_args'])
   })

@@ -189,7 +189,7 @@ describe('equal settings', () => {
     expect(await eventsOf(made.template.id)).toHaveLength(1)
   })
 
-  it('become one template in 10 concurrent changes', async () => {
+  it('are accepted in only one of 10 concurrent changes', async () => {
     const ids: string[] = []
     for (let n = 1; n <= 10; n += 1) ids.push((await templates.mustSave(owner, { name: `changed ${n}` })).id)
     const answers = await Promise.all(ids.map(id => templates.save(owner, { id, name: 'changed' })))

@@ -37,7 +37,7 @@ const anyFacts: fc.Arbitrary<AccountFacts> = fc.record({
 })
 
 describe('a billing pass over an account', () => {
-  it('is followed by another at once only when an action is due', () => {
+  it('is followed by another pass at once only when an action is due', () => {
     fc.assert(
       fc.property(anyFacts, fc.option(future), (facts, limitsAt) => {
         const after = { ...facts, ...decideNotices(facts, rules).notes }

@@ -191,7 +191,7 @@ describe('a plan', () => {
     })
   })
 
-  it('changes a status only with a reason, and never a final one', () => {
+  it('changes a status only with a reason, and never changes a final status', () => {
     always((instance, _, { status, reason }) => {
       if (status === instance.status) return
       expect(reason).toMatchObject({ code: expect.any(String), message: expect.any(String) })
