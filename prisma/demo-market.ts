@@ -93,7 +93,7 @@ function createHost(index: number, seed: number) {
     city,
     datacenter,
     priceFactor: random.between(0.85, 1.25),
-    storageNanos: BigInt(random.whole(5, datacenter ? 20 : 35)) * 10_000_000n,
+    diskPricePerGbMonthNanos: BigInt(random.whole(5, datacenter ? 20 : 35)) * 10_000_000n,
     trafficNanos: random.chance(0.3) ? 0n : BigInt(random.whole(1, 20)) * 1_000_000n,
   }
 }
@@ -101,7 +101,7 @@ function createHost(index: number, seed: number) {
 function createDemoMachine(index: number, start: Date, seed: number): DemoMachine {
   const hostIndex = Math.floor(index / machinesPerHost)
   const host = createHost(hostIndex, seed)
-  const { country, city, datacenter, storageNanos, trafficNanos } = host
+  const { country, city, datacenter, diskPricePerGbMonthNanos, trafficNanos } = host
   const random = createRandom(seed, 2, index)
   const model = pickModel(index, host, random)
   const numGpus = pickCount(model, host, random)
@@ -116,9 +116,9 @@ function createDemoMachine(index: number, start: Date, seed: number): DemoMachin
     country,
     city,
     datacenter,
-    storageNanos,
-    downloadNanos: trafficNanos,
-    uploadNanos: trafficNanos,
+    diskPricePerGbMonthNanos,
+    downloadPricePerGbNanos: trafficNanos,
+    uploadPricePerGbNanos: trafficNanos,
     vmsEnabled: random.chance(datacenter ? 0.5 : 0.15),
     listedUntil: new Date(start.getTime() + random.whole(30, 365) * 86_400_000),
   }
@@ -160,9 +160,9 @@ function pickGpuFields(
     gpuMaxTempCelsius: random.whole(28, 84),
     gpuDisplayActive: !datacenter && random.chance(0.15),
     gpuLanes: numGpus > 4 && !rack ? 8 : 16,
-    nvlinkGbps: /SXM|NVL|H200|B200/.test(name) ? 450 : 0,
+    nvlinkGigabytesPerSecond: /SXM|NVL|H200|B200/.test(name) ? 450 : 0,
     pciGeneration: computeCapability >= 1000 ? 5 : isModern ? 4 : 3,
-    pcieGbps: random.rounded(6, isModern ? 26 : 13, 1),
+    pcieGigabytesPerSecond: random.rounded(6, isModern ? 26 : 13, 1),
     cudaVersion: architecture === 'nvidia' ? cudaVersion : 0,
     driverVersion: parseDriverVersion(architecture === 'nvidia' ? driver : '6.3.1') ?? 0,
   }
@@ -181,7 +181,7 @@ function pickComputerFields(numGpus: number, { datacenter }: Host, random: Seede
     motherboard,
     osVersion: random.pick([20.04, 22.04, 22.04, 24.04]),
     diskName: random.pick(diskNames),
-    diskMbps: random.rounded(500, 7_000, 1),
+    diskReadMegabytesPerSecond: random.rounded(500, 7_000, 1),
     diskMb: (random.pick([200, 480, 900, 1_800, 3_600, 7_200]) + random.whole(0, 99)) * 1_000,
   }
 }

@@ -1,4 +1,4 @@
-// The GPU models of the demo market, by their trade names. Memory, bandwidth, FP32 TFLOPS, power and compute capability
+// The GPU models of the demo market, by their trade names. Memory, bandwidth, FP32 TFLOPS, power and gpu capability
 // are the vendors' figures. Performance and price are typical of such a market, not quotes.
 
 import type { NewGpuModel } from '../src/domain/machines/import-rows.ts'
@@ -6,7 +6,7 @@ import type { NewGpuModel } from '../src/domain/machines/import-rows.ts'
 type Row = [
   name: string,
   ramMb: number,
-  memoryBandwidthGbps: number,
+  memoryBandwidthGigabytesPerSecond: number,
   tflops: number,
   maxPowerWatts: number,
   computeCapability: number,
@@ -89,8 +89,26 @@ export type DemoModel = {
 
 function toDemoModels(rows: Row[], architecture: string, rack: boolean): DemoModel[] {
   return rows.map(
-    ([name, ramMb, memoryBandwidthGbps, tflops, maxPowerWatts, computeCapability, dlperf, price, weight]) => ({
-      gpuModel: { name, architecture, ramMb, memoryBandwidthGbps, tflops, maxPowerWatts, computeCapability },
+    ([
+      name,
+      ramMb,
+      memoryBandwidthGigabytesPerSecond,
+      tflops,
+      maxPowerWatts,
+      computeCapability,
+      dlperf,
+      price,
+      weight,
+    ]) => ({
+      gpuModel: {
+        name,
+        architecture,
+        ramMb,
+        memoryBandwidthGigabytesPerSecond,
+        tflops,
+        maxPowerWatts,
+        computeCapability,
+      },
       dlperf,
       dollarsPerHour: price,
       weight,

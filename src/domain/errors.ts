@@ -76,9 +76,9 @@ export type DetailsOf = {
   INVALID_CURSOR: undefined
   /**
    * `instanceId`: the instance that the caller rented with this offer, if any. `alternatives`: empty for a volume offer.
-   * `cancelUnavailable`: the caller set it in the input, to get this error instead of waiting for GPUs.
+   * `failIfUnavailable`: the caller set it in the input, to get this error instead of waiting for GPUs.
    */
-  OFFER_UNAVAILABLE: { instanceId: bigint | null; alternatives: Offer[]; cancelUnavailable: boolean }
+  OFFER_UNAVAILABLE: { instanceId: bigint | null; alternatives: Offer[]; failIfUnavailable: boolean }
   BID_TOO_LOW: { minimumBidNanos: bigint }
   PRICE_CHANGED: { currentPriceNanos: bigint }
   /** `neededNanos`: the total credit that the account needs, including this request; null if not computed. */

@@ -43,7 +43,7 @@ const mbPerGb = 1000n
 /** A price per GB per month is this many times the hourly rate of one MB. */
 export const mbHoursPerGbMonth = hoursPerMonth * mbPerGb
 
-/** The hourly cost of a disk, from its price in nano-dollars per GB per month (`storageNanos`). */
-export function diskPricePerHour(storageNanos: bigint, diskMb: number): bigint {
-  return divideRounded(storageNanos * BigInt(diskMb), mbHoursPerGbMonth)
+/** The hourly cost of a disk, from its price in nano-dollars per GB per month (`diskPricePerGbMonthNanos`). */
+export function diskPricePerHour(diskPricePerGbMonthNanos: bigint, diskMb: number): bigint {
+  return divideRounded(diskPricePerGbMonthNanos * BigInt(diskMb), mbHoursPerGbMonth)
 }

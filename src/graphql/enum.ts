@@ -1,7 +1,7 @@
 import { builder } from './builder.ts'
 
 /**
- * An enum type for the values of a TypeScript union, named in this schema's spelling: CHANGE_BID for changeBid. A value
+ * An enum type for the values of a TypeScript union, named in this schema's spelling: UPDATE_BID for updateBid. A value
  * without a description does not compile.
  */
 export function enumOf<Value extends string>(

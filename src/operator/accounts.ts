@@ -58,7 +58,7 @@ async function* listAccounts({ accounts }: Parameters<ReturnType<OperatorCommand
   for await (const { creditNanos, costPerHourNanos, createdAt, keys, instances, ...account } of readAllRows(
     accounts.page,
   )) {
-    const [credit, burnRate] = [printUsd(creditNanos), printUsd(costPerHourNanos)]
-    yield { ...account, credit, burnRate, createdAt, keys, instances }
+    const [credit, costPerHour] = [printUsd(creditNanos), printUsd(costPerHourNanos)]
+    yield { ...account, credit, costPerHour, createdAt, keys, instances }
   }
 }

@@ -68,6 +68,6 @@ async function* listLedger({ accounts }: Operations, email: string) {
   const page = (after: number, limit: number) => accounts.ledgerPage(accountId, after, limit)
   for await (const { amountNanos, balanceAfterNanos, rateNanos, ...entry } of readAllRows(page)) {
     const [amount, balanceAfter] = [printUsd(amountNanos), printUsd(balanceAfterNanos)]
-    yield { ...entry, amount, balanceAfter, ratePerHour: rateNanos === null ? null : printUsd(rateNanos) }
+    yield { ...entry, amount, balanceAfter, costPerHour: rateNanos === null ? null : printUsd(rateNanos) }
   }
 }

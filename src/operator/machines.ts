@@ -103,7 +103,7 @@ function presentMachine(machine: MachineSummary) {
     freePorts,
     gpuPricePerHour: printUsd(machine.gpuNanos),
     minBidPerHour: printUsd(machine.minBidGpuNanos),
-    storagePricePerGbMonth: printUsd(machine.storageNanos),
+    storagePricePerGbMonth: printUsd(machine.diskPricePerGbMonthNanos),
     listedUntil,
     drainedAt,
     unlistedAt,

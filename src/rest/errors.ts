@@ -53,7 +53,7 @@ export function errorResponse(error: unknown): Response | undefined {
     return jsonResponse(404, { success: false, error: 'no_such_instance', msg: message, instances: null })
   }
   const known = restErrors[code]
-  const status = code === 'OFFER_UNAVAILABLE' && details.cancelUnavailable ? 410 : known.status
+  const status = code === 'OFFER_UNAVAILABLE' && details.failIfUnavailable ? 410 : known.status
   // Old clients read `detail`; other clients wait for Retry-After.
   if (status === 429)
     return jsonResponse(429, { success: false, error: known.error, msg: message, detail: message }, retryAfterHeaders)

@@ -31,11 +31,6 @@ export type CappedTermsInput = {
   maxPricePerHour: string;
 };
 
-export type ChangeBidInput = {
-  bidPerHour: string;
-  instanceId: string;
-};
-
 export type ConfigSource =
   | 'ACCOUNT'
   | 'DEFAULT'
@@ -60,12 +55,24 @@ export type CreateApiKeyInput = {
   permissions?: Array<ApiPermissionInput> | null | undefined;
 };
 
+export type CreateSshKeyInput = {
+  idempotencyKey?: string | null | undefined;
+  instanceIds?: Array<string>;
+  name?: string | null | undefined;
+  publicKey: string;
+};
+
 export type CreateVolumeInput = {
   idempotencyKey?: string | null | undefined;
   maxPricePerHour?: string | null | undefined;
   name?: string | null | undefined;
   offerId: string;
   sizeGb: number;
+};
+
+export type DeleteApiKeyInput = {
+  id: string;
+  keepInstanceKeys?: boolean;
 };
 
 export type DeleteVolumeInput = {
@@ -114,20 +121,20 @@ export type FloatFilter = {
 };
 
 export type InstanceAction =
-  | 'CHANGE_BID'
   | 'DESTROY'
   | 'REBOOT'
   | 'RECYCLE'
   | 'START'
-  | 'STOP';
+  | 'STOP'
+  | 'UPDATE_BID';
 
 export type InstanceKind =
   | 'CONTAINER'
   | 'VM';
 
 export type InstancePolicyInput = {
+  destroyAfterStoppedSeconds?: number | null | undefined;
   destroyAt?: string | null | undefined;
-  destroyWhenStoppedFor?: number | null | undefined;
   stopAt?: string | null | undefined;
   stopAtCost?: string | null | undefined;
 };
@@ -208,7 +215,6 @@ export type NewVolumeInput = {
 export type OfferFilter = {
   availableSeconds?: FloatFilter | null | undefined;
   computeCapability?: IntFilter | null | undefined;
-  computePricePerHour?: UsdFilter | null | undefined;
   country?: StringFilter | null | undefined;
   cpuArch?: StringFilter | null | undefined;
   cpuCores?: IntFilter | null | undefined;
@@ -217,45 +223,46 @@ export type OfferFilter = {
   cpuRamMb?: IntFilter | null | undefined;
   cudaVersion?: FloatFilter | null | undefined;
   datacenter?: boolean | null | undefined;
-  directPorts?: IntFilter | null | undefined;
   diskGb?: FloatFilter | null | undefined;
-  diskMbps?: FloatFilter | null | undefined;
+  diskPricePerGbMonth?: UsdFilter | null | undefined;
+  diskReadMegabytesPerSecond?: FloatFilter | null | undefined;
   dlperf?: FloatFilter | null | undefined;
   dlperfPerDollar?: FloatFilter | null | undefined;
   downloadMbps?: FloatFilter | null | undefined;
-  downloadPerGb?: UsdFilter | null | undefined;
+  downloadPricePerGb?: UsdFilter | null | undefined;
   driverVersion?: VersionFilter | null | undefined;
-  gpuArchitecture?: StringFilter | null | undefined;
+  freePorts?: IntFilter | null | undefined;
   gpuDisplayActive?: boolean | null | undefined;
   gpuFraction?: FloatFilter | null | undefined;
   gpuMaxPowerWatts?: FloatFilter | null | undefined;
   gpuMaxTempCelsius?: FloatFilter | null | undefined;
-  gpuMemoryBandwidthGbps?: FloatFilter | null | undefined;
+  gpuMemoryBandwidthGigabytesPerSecond?: FloatFilter | null | undefined;
   gpuName?: StringFilter | null | undefined;
+  gpuPricePerHour?: UsdFilter | null | undefined;
   gpuRamMb?: IntFilter | null | undefined;
   gpuTotalRamMb?: IntFilter | null | undefined;
+  gpuVendor?: StringFilter | null | undefined;
   hasAvx?: boolean | null | undefined;
   hostId?: number | null | undefined;
   machineId?: string | null | undefined;
   minimumBidPerHour?: UsdFilter | null | undefined;
   motherboard?: StringFilter | null | undefined;
   numGpus?: IntFilter | null | undefined;
-  nvlinkGbps?: FloatFilter | null | undefined;
+  nvlinkGigabytesPerSecond?: FloatFilter | null | undefined;
   or?: Array<OfferFilter> | null | undefined;
   osVersion?: FloatFilter | null | undefined;
   pciGeneration?: FloatFilter | null | undefined;
-  pcieGbps?: FloatFilter | null | undefined;
+  pcieGigabytesPerSecond?: FloatFilter | null | undefined;
   pricePerGpuHour?: UsdFilter | null | undefined;
   pricePerHour?: UsdFilter | null | undefined;
   reliability?: FloatFilter | null | undefined;
   rentable?: boolean | null | undefined;
   score?: FloatFilter | null | undefined;
   staticIp?: boolean | null | undefined;
-  storagePerGbMonth?: UsdFilter | null | undefined;
   tflops?: FloatFilter | null | undefined;
   tflopsPerDollar?: FloatFilter | null | undefined;
   uploadMbps?: FloatFilter | null | undefined;
-  uploadPerGb?: UsdFilter | null | undefined;
+  uploadPricePerGb?: UsdFilter | null | undefined;
   verification?: Array<VerificationStatus> | null | undefined;
   verified?: boolean | null | undefined;
   vmsEnabled?: boolean | null | undefined;
@@ -270,11 +277,11 @@ export type OfferOrderField =
   | 'DLPERF'
   | 'DLPERF_PER_DOLLAR'
   | 'DOWNLOAD'
-  | 'GPU_COUNT'
-  | 'GPU_MEMORY'
-  | 'GPU_TOTAL_MEMORY'
+  | 'GPU_RAM_MB'
+  | 'GPU_TOTAL_RAM_MB'
   | 'LISTED_AT'
   | 'MINIMUM_BID_PER_HOUR'
+  | 'NUM_GPUS'
   | 'PRICE_PER_GPU_HOUR'
   | 'PRICE_PER_HOUR'
   | 'RELIABILITY'
@@ -283,7 +290,7 @@ export type OfferOrderField =
 
 export type OfferPricingInput = {
   diskGb?: number;
-  type?: RentalType;
+  type?: RentalKind;
 };
 
 export type OnDemandTermsInput = {
@@ -382,13 +389,6 @@ export type PortProtocol =
   | 'TCP'
   | 'UDP';
 
-export type RegisterSshKeyInput = {
-  idempotencyKey?: string | null | undefined;
-  instanceIds?: Array<string>;
-  name?: string | null | undefined;
-  publicKey: string;
-};
-
 export type RegistryCredentialInput = {
   host: string;
   password: string;
@@ -405,25 +405,20 @@ export type RentBestOfferInput = {
 };
 
 export type RentInstanceInput = {
-  cancelUnavailable?: boolean;
+  failIfUnavailable?: boolean;
   idempotencyKey?: string | null | undefined;
   offerId: string;
   spec: InstanceSpecInput;
   terms?: RentalTermsInput;
 };
 
-export type RentalTermsInput =
-  {   interruptible: InterruptibleTermsInput; onDemand?: never; }
-  |  { interruptible?: never;   onDemand: OnDemandTermsInput; };
-
-export type RentalType =
+export type RentalKind =
   | 'INTERRUPTIBLE'
   | 'ON_DEMAND';
 
-export type RevokeApiKeyInput = {
-  id: string;
-  keepInstanceKeys?: boolean;
-};
+export type RentalTermsInput =
+  {   interruptible: InterruptibleTermsInput; onDemand?: never; }
+  |  { interruptible?: never;   onDemand: OnDemandTermsInput; };
 
 export type SaveTemplateInput = {
   description?: string | null | undefined;
@@ -466,6 +461,11 @@ export type TargetState =
 export type TemplateSourceInput = {
   hashId: string;
   image?: string | null | undefined;
+};
+
+export type UpdateInstanceBidInput = {
+  bidPerHour: string;
+  instanceId: string;
 };
 
 export type UsdFilter = {
@@ -512,17 +512,17 @@ export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 export type ViewerQuery = { viewer: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null }> } };
 
 export type RegisterSshKeyMutationVariables = Exact<{
-  input: RegisterSshKeyInput;
+  input: CreateSshKeyInput;
 }>;
 
 
-export type RegisterSshKeyMutation = { registerSshKey:
+export type RegisterSshKeyMutation = { createSshKey:
     | { __typename: 'ConflictError', id: string | null, code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'CreateSshKeySuccess', replayed: boolean, sshKey: { id: string, name: string, fingerprint: string } }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
     | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'RegisterSshKeySuccess', replayed: boolean, sshKey: { id: string, name: string, fingerprint: string } }
    };
 
 export type CreateApiKeyMutationVariables = Exact<{
@@ -538,14 +538,14 @@ export type CreateApiKeyMutation = { createApiKey:
    };
 
 export type RevokeApiKeyMutationVariables = Exact<{
-  input: RevokeApiKeyInput;
+  input: DeleteApiKeyInput;
 }>;
 
 
-export type RevokeApiKeyMutation = { revokeApiKey:
+export type RevokeApiKeyMutation = { deleteApiKey:
+    | { __typename: 'DeleteApiKeySuccess', deletedId: string }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'RevokeApiKeySuccess', revokedId: string }
    };
 
 type Refusal_BidTooLowError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
@@ -664,7 +664,7 @@ export type RentBestOfferMutation = { rentBestOffer:
     | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retryable: boolean, attempts: Array<{ offerId: string, failure: ErrorCode | null }> }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'RentBestOfferSuccess', attempts: Array<{ offerId: string, failure: ErrorCode | null }>, instance: { id: string, gpuName: string, pricePerHour: string, rentalType: RentalType } }
+    | { __typename: 'RentBestOfferSuccess', attempts: Array<{ offerId: string, failure: ErrorCode | null }>, instance: { id: string, gpuName: string, pricePerHour: string, rentalKind: RentalKind } }
     | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
@@ -683,16 +683,16 @@ export type ReadInstanceQueryVariables = Exact<{
 }>;
 
 
-export type ReadInstanceQuery = { instance: { id: string, label: string | null, rentalType: RentalType, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
+export type ReadInstanceQuery = { instance: { id: string, label: string | null, rentalKind: RentalKind, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
 
 export type LaunchFragment = { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } };
 
 export type ChangeBidMutationVariables = Exact<{
-  input: ChangeBidInput;
+  input: UpdateInstanceBidInput;
 }>;
 
 
-export type ChangeBidMutation = { changeBid:
+export type ChangeBidMutation = { updateInstanceBid:
     | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InstanceSuccess', instance: { id: string, bidPerHour: string | null } }
     | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
@@ -873,10 +873,10 @@ export const ViewerDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
 export const RegisterSshKeyDocument = new TypedDocumentString(`
-    mutation RegisterSshKey($input: RegisterSshKeyInput!) {
-  registerSshKey(input: $input) {
+    mutation RegisterSshKey($input: CreateSshKeyInput!) {
+  createSshKey(input: $input) {
     __typename
-    ... on RegisterSshKeySuccess {
+    ... on CreateSshKeySuccess {
       replayed
       sshKey {
         id
@@ -933,11 +933,11 @@ fragment InvalidInput on InvalidInputError {
   }
 }`) as unknown as TypedDocumentString<CreateApiKeyMutation, CreateApiKeyMutationVariables>;
 export const RevokeApiKeyDocument = new TypedDocumentString(`
-    mutation RevokeApiKey($input: RevokeApiKeyInput!) {
-  revokeApiKey(input: $input) {
+    mutation RevokeApiKey($input: DeleteApiKeyInput!) {
+  deleteApiKey(input: $input) {
     __typename
-    ... on RevokeApiKeySuccess {
-      revokedId
+    ... on DeleteApiKeySuccess {
+      deletedId
     }
     ...Refusal
   }
@@ -1071,7 +1071,7 @@ export const RentBestOfferDocument = new TypedDocumentString(`
         id
         gpuName
         pricePerHour
-        rentalType
+        rentalKind
       }
     }
     ...Refusal
@@ -1114,7 +1114,7 @@ export const ReadInstanceDocument = new TypedDocumentString(`
   instance(id: $id) {
     id
     label
-    rentalType
+    rentalKind
     idempotencyKey
     machine {
       id
@@ -1174,8 +1174,8 @@ export const ReadInstanceDocument = new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<ReadInstanceQuery, ReadInstanceQueryVariables>;
 export const ChangeBidDocument = new TypedDocumentString(`
-    mutation ChangeBid($input: ChangeBidInput!) {
-  changeBid(input: $input) {
+    mutation ChangeBid($input: UpdateInstanceBidInput!) {
+  updateInstanceBid(input: $input) {
     __typename
     ... on InstanceSuccess {
       instance {

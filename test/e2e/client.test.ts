@@ -63,14 +63,14 @@ describe('a typed client', () => {
 
   it('registers an SSH key for its account', async () => {
     const input = { publicKey: `${aPublicKey('laptop')} ada@laptop` }
-    const { registerSshKey } = await ask(client.RegisterSshKeyDocument, { input })
-    const { sshKey } = expectTypename('RegisterSshKeySuccess', registerSshKey)
+    const { createSshKey } = await ask(client.RegisterSshKeyDocument, { input })
+    const { sshKey } = expectTypename('CreateSshKeySuccess', createSshKey)
     expect(sshKey.name).toBe('ada@laptop')
     sshKeyId = sshKey.id
     const { viewer } = await ask(client.ViewerDocument)
     expect(viewer).toMatchObject({ email: 'demo@example.com', credit: '100', sshKeys: [{ id: sshKeyId }] })
     const again = await ask(client.RegisterSshKeyDocument, { input })
-    expect(expectTypename('ConflictError', again.registerSshKey).id).toBe(sshKeyId)
+    expect(expectTypename('ConflictError', again.createSshKey).id).toBe(sshKeyId)
   })
 
   it('saves a template', async () => {
@@ -100,7 +100,7 @@ describe('a typed client', () => {
   })
 
   it('makes a volume on a machine with an offer', async () => {
-    const offer = await findWholeMachine(ask, { directPorts: { gte: 10 }, diskGb: { gte: 200 } })
+    const offer = await findWholeMachine(ask, { freePorts: { gte: 10 }, diskGb: { gte: 200 } })
     machineId = offer.machine.id
     const { volumeOffers } = await ask(client.FindVolumeOffersDocument, { machine: machineId, sizeGb: 50 })
     const volumeOffer = volumeOffers.nodes[0] ?? expect.fail('There is no room.')
@@ -187,13 +187,13 @@ describe('a typed client', () => {
   it('reads the settings of its instance', async () => {
     const { instance } = await ask(client.ReadInstanceDocument, { id: instanceId })
     expect(instance).toMatchObject({
-      ...{ label: 'training', rentalType: 'INTERRUPTIBLE', idempotencyKey: 'training-1' },
+      ...{ label: 'training', rentalKind: 'INTERRUPTIBLE', idempotencyKey: 'training-1' },
       ...{ machine: { id: machineId }, template: { id: template.id, hashId: template.hashId } },
       ...{ sshKeys: [{ id: sshKeyId }], volumes: [{ mountPath: '/data', volume: { id: volumeId } }] },
       launch: { image: 'pytorch/pytorch:latest', sources: { image: 'TEMPLATE' } },
     })
     expect(instance?.connection?.ports.map(({ containerPort }) => containerPort)).toEqual([22, 6006, 8080])
-    expect(instance?.actions).toContainEqual({ action: 'CHANGE_BID', available: true, reason: null })
+    expect(instance?.actions).toContainEqual({ action: 'UPDATE_BID', available: true, reason: null })
   })
 
   it('loses its GPU to a higher bid of another account', async () => {
@@ -213,8 +213,8 @@ describe('a typed client', () => {
   it('bids the minimum that wins, and runs again', async () => {
     const { minimumBidPerHour } = await readInstance(ask, instanceId)
     const bidPerHour = minimumBidPerHour ?? expect.fail('No bid wins.')
-    const { changeBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
-    expect(expectTypename('InstanceSuccess', changeBid).instance.bidPerHour).toBe(bidPerHour)
+    const { updateInstanceBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
+    expect(expectTypename('InstanceSuccess', updateInstanceBid).instance.bidPerHour).toBe(bidPerHour)
     await expectStatus(ask, instanceId, 'RUNNING', 'STARTED')
     await expectStatus(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
   })
@@ -245,7 +245,7 @@ it('lets a typed client search and rent in one request', async () => {
   })
   const { instance, attempts } = expectTypename('RentBestOfferSuccess', rentBestOffer)
   expect(attempts).toEqual([{ offerId: expect.stringMatching(/^off_/), failure: null }])
-  expect(instance).toMatchObject({ gpuName: expect.stringMatching(/^RTX [34]090$/), rentalType: 'ON_DEMAND' })
+  expect(instance).toMatchObject({ gpuName: expect.stringMatching(/^RTX [34]090$/), rentalKind: 'ON_DEMAND' })
 })
 
 it('lets a typed client create a key with fewer permissions, and revoke it', async () => {
@@ -259,7 +259,7 @@ it('lets a typed client create a key with fewer permissions, and revoke it', asy
   expect(viewer.apiKeys[0]).toEqual({ id: apiKey.id, name: 'reader', current: true, permissions })
   const revokeVariables = { input: { id: apiKey.id } }
   await expect(askAsReader(client.RevokeApiKeyDocument, revokeVariables)).rejects.toThrow('FORBIDDEN')
-  const { revokeApiKey } = await ask(client.RevokeApiKeyDocument, revokeVariables)
-  expect(expectTypename('RevokeApiKeySuccess', revokeApiKey).revokedId).toBe(apiKey.id)
+  const { deleteApiKey } = await ask(client.RevokeApiKeyDocument, revokeVariables)
+  expect(expectTypename('DeleteApiKeySuccess', deleteApiKey).deletedId).toBe(apiKey.id)
   await expect(askAsReader(client.ViewerDocument)).rejects.toThrow('UNAUTHENTICATED')
 })

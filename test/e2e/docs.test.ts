@@ -91,7 +91,7 @@ const answers: Record<string, unknown[]> = {
     { data: { instance: { actions: list } } },
     { data: { updateInstance: { instance: { status: expect.any(String) } } } },
     { data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } },
-    { data: { registerSshKey: { sshKey: { name: 'me@home' } } } },
+    { data: { createSshKey: { sshKey: { name: 'me@home' } } } },
     { data: { rentQuote: { rentable: true, blockers: [], warnings: [expect.stringContaining('no SSH proxy')] } } },
     { success: true, new_contract: expect.any(Number) },
     { success: true, new_contract: expect.any(Number) },
@@ -112,11 +112,13 @@ const answers: Record<string, unknown[]> = {
         },
       },
     },
-    { data: { changeBid: { instance: { bidPerHour: '0.25' } } } },
+    { data: { updateInstanceBid: { instance: { bidPerHour: '0.25' } } } },
     {
       data: {
-        setInstancePolicy: {
-          instance: { policy: { stopAt: null, stopAtCost: '2.5', destroyAt: null, destroyWhenStoppedFor: 86_400 } },
+        updateInstancePolicy: {
+          instance: {
+            policy: { stopAt: null, stopAtCost: '2.5', destroyAt: null, destroyAfterStoppedSeconds: 86_400 },
+          },
         },
       },
     },
@@ -128,7 +130,7 @@ const answers: Record<string, unknown[]> = {
         },
       },
     },
-    { data: { setSecretVariables: { variables: [{ name: 'HF_TOKEN', updatedAt: expect.any(String) }] } } },
+    { data: { updateSecretVariables: { variables: [{ name: 'HF_TOKEN', updatedAt: expect.any(String) }] } } },
   ],
   'docs/instances.md': [
     { data: { instance: { status: 'RUNNING' } } },
@@ -151,8 +153,8 @@ const answers: Record<string, unknown[]> = {
   'docs/money.md': [
     {
       data: {
-        viewer: { credit: amount, burnRate: amount, runwaySeconds: expect.any(Number) },
-        instances: { nodes: expect.arrayContaining([expect.objectContaining({ burnRateWhenStopped: amount })]) },
+        viewer: { credit: amount, costPerHour: amount, runwaySeconds: expect.any(Number) },
+        instances: { nodes: expect.arrayContaining([expect.objectContaining({ costPerHourWhenStopped: amount })]) },
       },
     },
     { data: { viewer: { ledger: { nodes: list } } } },
@@ -182,7 +184,7 @@ const answers: Record<string, unknown[]> = {
       },
     },
     { data: { instances: { nodes: list } } },
-    { data: { revokeApiKey: { revokedId: expect.stringMatching(/^key_\d+$/) } } },
+    { data: { deleteApiKey: { deletedId: expect.stringMatching(/^key_\d+$/) } } },
   ],
   'docs/rest.md': [{ offers: expect.arrayContaining([expect.anything()]) }],
 }
@@ -222,7 +224,7 @@ describe('the pages under docs/', () => {
 
   it('renting.md can be pasted twice: requests with an idempotency key run once', async () => {
     const printed = await paste(...blocksOf(readPage('docs/renting.md'), 'sh'))
-    expect(printed[3]).toMatchObject({ data: { registerSshKey: { code: 'CONFLICT' } } })
+    expect(printed[3]).toMatchObject({ data: { createSshKey: { code: 'CONFLICT' } } })
     expect(printed[5]).toEqual(printed[6])
     expect(printed[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
   })

@@ -52,7 +52,7 @@ describe('an operator', () => {
     const emptyAccount = {
       name: '',
       credit: '0',
-      burnRate: '0',
+      costPerHour: '0',
       createdAt: expect.any(String),
       keys: 1,
       instances: 0,
@@ -78,7 +78,7 @@ describe('an operator', () => {
     expect(await runBerth(env, ...adjust)).toEqual({ code: 0, errors: '', result })
     const [first, second] = await runJsonLines('ledger', 'list', '--account', 'ada@example.com')
     expect(first).toMatchObject({ kind: 'top_up', amount: '25.5', balanceAfter: '25.5', idempotencyKey: 't-1' })
-    const period = { periodStart: null, periodEnd: null, ratePerHour: null, carried: null }
+    const period = { periodStart: null, periodEnd: null, costPerHour: null, carried: null }
     const nothing = { instanceId: null, volumeId: null, ...period }
     expect(second).toMatchObject({
       ...{ kind: 'adjustment', amount: '-0.5', balanceAfter: '25', reason: 'given twice', ...nothing },
@@ -97,8 +97,8 @@ describe('an operator', () => {
   })
 
   it('imports, drains, unlists, resumes, unplugs and plugs machines', async () => {
-    const model = aMachineLine({ gpuArchitecture: 'nvidia', gpuRamMb: 24_564, gpuTflops: 82.6, gpuMaxPowerWatts: 450 })
-    const known = { ...model, gpuMemoryBandwidthGbps: 1_008, gpuComputeCapability: 8.9 }
+    const model = aMachineLine({ gpuVendor: 'nvidia', gpuRamMb: 24_564, gpuTflops: 82.6, gpuMaxPowerWatts: 450 })
+    const known = { ...model, gpuMemoryBandwidthGigabytesPerSecond: 1_008, gpuComputeCapability: 8.9 }
     const path = await writeDataFile(
       'fleet.csv',
       `\ufeff${printCsv([known, { ...known, firstPort: 1, lastPort: 9 }], '\r\n')}`,

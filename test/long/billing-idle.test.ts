@@ -58,9 +58,9 @@ async function fillAccounts(): Promise<void> {
     CROSS JOIN accounts a CROSS JOIN generate_series(1, ${perAccount}) n WHERE i.id = ${id} AND a.email LIKE 'many-%';
     SET session_replication_role = origin;
     INSERT INTO meters (account_id, instance_id, kind, rate_nanos, since)
-    SELECT i.account_id, i.id, k.kind::charge_kind, CASE k.kind WHEN 'disk' THEN disk_nanos ELSE compute_nanos END,
+    SELECT i.account_id, i.id, k.kind::charge_kind, CASE k.kind WHEN 'disk' THEN disk_nanos ELSE gpu_price_nanos END,
       '${clock.now().toISOString()}'
-    FROM instances i JOIN accounts a ON a.id = i.account_id CROSS JOIN (VALUES ('compute'), ('disk')) k(kind)
+    FROM instances i JOIN accounts a ON a.id = i.account_id CROSS JOIN (VALUES ('gpu'), ('disk')) k(kind)
     WHERE a.email LIKE 'many-%';
     UPDATE accounts SET billing_due_at = '${clock.now().toISOString()}';
     ANALYZE`)

@@ -140,13 +140,13 @@ it('keeps the ledger of an account exact while eight writers charge it, without 
   // Recomputes the sums by other rules: the cost of each instance over its whole life.
   const [sums] = await first.sql(
     `SELECT sum(amount_nanos) FILTER (WHERE kind = 'top_up') AS given, sum(amount_nanos) AS left, count(*) AS entries,
-      count(*) FILTER (WHERE kind = 'compute') AS compute, (SELECT posted_nanos FROM accounts WHERE id = $1) AS posted
+      count(*) FILTER (WHERE kind = 'gpu') AS gpu, (SELECT posted_nanos FROM accounts WHERE id = $1) AS posted
      FROM ledger_entries WHERE account_id = $1`,
     [actor.accountId],
   )
   expect(sums?.['given']).toBe(String(1_000_000_000_000n + granted))
   expect(sums?.['posted']).toBe(sums?.['left'])
-  expect(Number(sums?.['compute'])).toBeGreaterThan(instances)
+  expect(Number(sums?.['gpu'])).toBeGreaterThan(instances)
   expect(
     await first.sql(`
       SELECT m.id FROM meters m JOIN instances i ON i.id = m.instance_id CROSS JOIN LATERAL (
@@ -158,7 +158,7 @@ it('keeps the ledger of an account exact while eight writers charge it, without 
   ).toEqual([])
   expect(
     await first.sql(`
-      SELECT m.id FROM meters m WHERE kind = 'compute' AND (rate_nanos <> 0
+      SELECT m.id FROM meters m WHERE kind = 'gpu' AND (rate_nanos <> 0
         OR charged_nanos * 3600000 + carried <> coalesce((
           SELECT sum(rate_nanos * extract(epoch FROM period_end - period_start) * 1000) FROM ledger_entries WHERE meter_id = m.id), 0))`),
   ).toEqual([])

@@ -142,10 +142,7 @@ it(`loses nothing when gateways are killed ${killCount} times during ${rentalCou
   const settledAt = new Date(Date.now() - 1_000)
   const settledAfterMs = Date.now() - startedAt - stormMs
   for (const renter of renters) await renterDriver.register(random, renter, aPublicKey(`of ${renter.accountId}`))
-  await Promise.race([
-    Promise.all(readers.map(({ waitForEvent }) => waitForEvent('SSH_KEY_REGISTERED'))),
-    sleep(15_000),
-  ])
+  await Promise.race([Promise.all(readers.map(({ waitForEvent }) => waitForEvent('SSH_KEY_CREATED'))), sleep(15_000)])
   const closing = readers.map(({ close }) => close())
   expect(await fleet.stop()).toEqual([0, 0])
   await Promise.all(closing)

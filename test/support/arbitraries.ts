@@ -19,7 +19,7 @@ export const listingArbitrary: fc.Arbitrary<MachineListing> = fc.record({
     numGpus: fc.constantFrom(1, 2, 3, 4, 6, 8),
     gpuNanos: fc.constantFrom(100_000_000n, 133_333_333n, 400_000_000n, 400_000_001n),
     minBidGpuNanos: fc.constantFrom(50_000_000n, 99_999_999n),
-    storageNanos: fc.constantFrom(0n, 50_000_000n, 123_456_789n, 350_000_000n, 9_000_000_000n),
+    diskPricePerGbMonthNanos: fc.constantFrom(0n, 50_000_000n, 123_456_789n, 350_000_000n, 9_000_000_000n),
     reliability: fc.constantFrom(0.8, 0.95, 0.9977, 1),
     verification: fc.constantFrom('verified' as const, 'unverified' as const, 'deverified' as const),
     dlperfPerGpu: fc.constantFrom(13.3, 100, 199.1),

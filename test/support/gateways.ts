@@ -105,11 +105,11 @@ export function openGateway({
   }
 }
 
-export type RentOptions = { terms?: RentalTerms; launch?: LaunchInput; cancelUnavailable?: boolean }
+export type RentOptions = { terms?: RentalTerms; launch?: LaunchInput; failIfUnavailable?: boolean }
 
 function rentInputOf(
   offerId: bigint,
-  { terms = { interruptible: false }, launch, cancelUnavailable = false }: RentOptions,
+  { terms = { interruptible: false }, launch, failIfUnavailable = false }: RentOptions,
 ) {
-  return { offerId, terms, launch: { image: 'ubuntu', ...launch }, cancelUnavailable }
+  return { offerId, terms, launch: { image: 'ubuntu', ...launch }, failIfUnavailable }
 }

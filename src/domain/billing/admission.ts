@@ -22,7 +22,7 @@ export type AdmissionFacts = {
   failures: StartFailures
 }
 
-const noHoldings: Holdings = { computeNanos: 0n, diskNanos: 0n, instances: 0, loading: 0, diskMb: 0, volumes: 0 }
+const noHoldings: Holdings = { gpuPriceNanos: 0n, diskNanos: 0n, instances: 0, loading: 0, diskMb: 0, volumes: 0 }
 
 export function completeHoldings(some: Partial<Holdings>): Holdings {
   return { ...noHoldings, ...some }
@@ -38,7 +38,7 @@ export function subtractHoldings(all: Holdings, part: Holdings): Holdings {
 
 function combineHoldings(one: Holdings, other: Holdings, sign: 1 | -1): Holdings {
   return {
-    computeNanos: one.computeNanos + BigInt(sign) * other.computeNanos,
+    gpuPriceNanos: one.gpuPriceNanos + BigInt(sign) * other.gpuPriceNanos,
     diskNanos: one.diskNanos + BigInt(sign) * other.diskNanos,
     instances: one.instances + sign * other.instances,
     loading: one.loading + sign * other.loading,
@@ -61,13 +61,13 @@ export function admissionErrors(admission: AdmissionFacts, added: Holdings, rule
  */
 export function findRefusedStarts(
   admission: AdmissionFacts,
-  starts: readonly { id: bigint; computeNanos: bigint }[],
+  starts: readonly { id: bigint; gpuPriceNanos: bigint }[],
   rules: AdmissionRules,
 ): Map<bigint, DomainError> {
   const refused = new Map<bigint, DomainError>()
   let { held } = admission
-  for (const { id, computeNanos } of starts) {
-    const added = completeHoldings({ computeNanos, loading: 1 })
+  for (const { id, gpuPriceNanos } of starts) {
+    const added = completeHoldings({ gpuPriceNanos, loading: 1 })
     const [error] = admissionErrors({ ...admission, held }, added, rules)
     if (error) refused.set(id, error)
     else held = addHoldings(held, added)

@@ -55,8 +55,8 @@ export type Balance = {
   /** No meter has a later `since`. */
   meteredAt: Date
   postedNanos: bigint
-  computeRateNanos: bigint
-  computeOrigin: bigint
+  gpuRateNanos: bigint
+  gpuOrigin: bigint
   diskRateNanos: bigint
   diskOrigin: bigint
   /** Ends of meters that the sums still count as running. */
@@ -64,12 +64,12 @@ export type Balance = {
 }
 
 export type MeterEnd = { kind: ChargeKind; rateNanos: bigint; since: Date; carried: number; at: Date }
-export type ChargeKind = 'compute' | 'disk'
+export type ChargeKind = 'gpu' | 'disk'
 
 /** The credit at an instant, in parts, if every meter runs until its end. */
 function remainingPartsAt(balance: Balance, ms: bigint): bigint {
-  const { postedNanos, computeRateNanos, computeOrigin, diskRateNanos, diskOrigin, ends } = balance
-  const spent = (computeRateNanos + diskRateNanos) * ms - computeOrigin - diskOrigin
+  const { postedNanos, gpuRateNanos, gpuOrigin, diskRateNanos, diskOrigin, ends } = balance
+  const spent = (gpuRateNanos + diskRateNanos) * ms - gpuOrigin - diskOrigin
   const beyond = sum(ends.map(end => end.rateNanos * atLeastZero(ms - meterEndMs(end))))
   return postedNanos * partsPerNano - spent + beyond + sumRemainders(ends.filter(end => meterEndMs(end) <= ms))
 }
@@ -123,7 +123,7 @@ export function calculateCreditEnd(balance: Balance): Date | null {
 }
 
 function totalRateAt(balance: Balance, ms: bigint): bigint {
-  return rateOfKindAt(balance, 'compute', ms) + rateOfKindAt(balance, 'disk', ms)
+  return rateOfKindAt(balance, 'gpu', ms) + rateOfKindAt(balance, 'disk', ms)
 }
 
 function rateOfKindAt({ ends, ...rates }: Balance, kind: ChargeKind, ms: bigint): bigint {

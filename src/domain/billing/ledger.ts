@@ -1,7 +1,7 @@
 import { invalidInput } from '../errors.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 
-const ledgerKinds = ['compute', 'disk', 'top_up', 'refund', 'adjustment'] as const
+const ledgerKinds = ['gpu', 'disk', 'top_up', 'refund', 'adjustment'] as const
 export type LedgerKind = (typeof ledgerKinds)[number]
 
 /** A line of an account's ledger. An entry without a meter, such as a top-up, has no period, rate or resource. */

@@ -63,9 +63,9 @@ export function predictReachedAt(
   const none = { diskRateNanos: 0n, diskOrigin: 0n }
   // The unspent part of the limit behaves like the credit of an account with the same meters.
   const unspent: Balance = {
-    ...{ at, ...none, computeRateNanos: rateNanos, computeOrigin: origin },
-    // All meters count as compute: disks use up a limit just as GPUs do.
-    ends: ends.map(end => ({ ...end, kind: 'compute', carried: 0 })),
+    ...{ at, ...none, gpuRateNanos: rateNanos, gpuOrigin: origin },
+    // All meters count as gpu: disks use up a limit just as GPUs do.
+    ends: ends.map(end => ({ ...end, kind: 'gpu', carried: 0 })),
     meteredAt: later(earlier(later(meteredAt, createdAt), at), from),
     postedNanos: amountNanos - postedNanos,
   }

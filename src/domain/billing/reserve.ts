@@ -5,7 +5,7 @@ import { printUsd } from '../money.ts'
 import { partsPerNano } from './balance.ts'
 
 /** The cost of an account per hour: GPUs that run or wait to run, and all disks and volumes. */
-export type ReserveRates = { computeNanos: bigint; diskNanos: bigint }
+export type ReserveRates = { gpuPriceNanos: bigint; diskNanos: bigint }
 
 /** Credit must pay for everything for `minimumRunwayMs`, and then for disks alone for `debtGraceMs`. */
 export type ReserveRules = { minimumRunwayMs: number; debtGraceMs: number }
@@ -13,10 +13,10 @@ export type ReserveRules = { minimumRunwayMs: number; debtGraceMs: number }
 /**
  * The credit that these rates need, rounded up. Disks also count for the grace period: they cost even without credit.
  */
-export function calculateRequiredCredit({ computeNanos, diskNanos }: ReserveRates, rules: ReserveRules): bigint {
+export function calculateRequiredCredit({ gpuPriceNanos, diskNanos }: ReserveRates, rules: ReserveRules): bigint {
   const runwayMs = BigInt(Math.ceil(rules.minimumRunwayMs))
   const graceMs = BigInt(Math.ceil(rules.debtGraceMs))
-  const needed = (computeNanos + diskNanos) * runwayMs + diskNanos * graceMs
+  const needed = (gpuPriceNanos + diskNanos) * runwayMs + diskNanos * graceMs
   return (needed + partsPerNano - 1n) / partsPerNano
 }
 

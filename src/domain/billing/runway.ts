@@ -5,15 +5,15 @@ export function runwayOf({ endsAt }: Pick<CreditStatus, 'endsAt'>, at: Date): nu
   return endsAt && Math.max(0, Math.floor((endsAt.getTime() - at.getTime()) / 1000))
 }
 
-type AddedRates = { computeNanos: bigint; diskNanos: bigint }
+type AddedRates = { gpuPriceNanos: bigint; diskNanos: bigint }
 
 /** The runway if these rates were added now. */
-export function runwayAfterAdding(balance: Balance, { computeNanos, diskNanos }: AddedRates): number | null {
+export function runwayAfterAdding(balance: Balance, { gpuPriceNanos, diskNanos }: AddedRates): number | null {
   const begin = BigInt(balance.at.getTime())
   const status = creditStatusOf({
     ...balance,
-    computeRateNanos: balance.computeRateNanos + computeNanos,
-    computeOrigin: balance.computeOrigin + computeNanos * begin,
+    gpuRateNanos: balance.gpuRateNanos + gpuPriceNanos,
+    gpuOrigin: balance.gpuOrigin + gpuPriceNanos * begin,
     diskRateNanos: balance.diskRateNanos + diskNanos,
     diskOrigin: balance.diskOrigin + diskNanos * begin,
   })

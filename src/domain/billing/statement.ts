@@ -3,7 +3,7 @@ import type { LedgerEntry, LedgerKind } from './ledger.ts'
 
 /** Kinds of entries that do not charge for usage. */
 export const paymentKinds = ['top_up', 'refund', 'adjustment'] as const satisfies LedgerKind[]
-export const usageKinds = ['compute', 'disk'] as const satisfies LedgerKind[]
+export const usageKinds = ['gpu', 'disk'] as const satisfies LedgerKind[]
 
 /** A part of the ledger in one piece, oldest entry first, and the credit at the instant of reading. */
 export type Statement = {

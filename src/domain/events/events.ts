@@ -23,14 +23,14 @@ export const eventReadOperations = {
   INSTANCE_SSH_KEYS_CHANGED: 'instances.get',
   TEMPLATE_SAVED: 'templates.get',
   TEMPLATE_DELETED: 'templates.get',
-  SSH_KEY_REGISTERED: 'sshKeys.list',
-  SSH_KEY_REPLACED: 'sshKeys.list',
+  SSH_KEY_CREATED: 'sshKeys.list',
+  SSH_KEY_UPDATED: 'sshKeys.list',
   SSH_KEY_DELETED: 'sshKeys.list',
-  SECRET_VARIABLE_SET: 'secretVariables.list',
+  SECRET_VARIABLE_UPDATED: 'secretVariables.list',
   SECRET_VARIABLE_DELETED: 'secretVariables.list',
   API_KEY_CREATED: 'apiKeys.list',
-  API_KEY_RESET: 'apiKeys.list',
-  API_KEY_REVOKED: 'apiKeys.list',
+  API_KEY_SECRET_ROTATED: 'apiKeys.list',
+  API_KEY_DELETED: 'apiKeys.list',
   VOLUME_CREATED: 'volumes.get',
   VOLUME_DELETED: 'volumes.get',
   ACCOUNT_SPEND_LIMIT: 'billing.spendLimits',
@@ -45,11 +45,11 @@ export const eventReadOperations = {
   WEBHOOK_TESTED: 'webhooks.list',
   WEBHOOK_DELETED: 'webhooks.list',
 } as const satisfies Record<string, Operation>
-export type EventType = keyof typeof eventReadOperations
+export type EventKind = keyof typeof eventReadOperations
 
 /** One change. `apiKeyId` is null when Berth itself or an operator made it. */
 export type Event = Position & {
-  type: EventType
+  type: EventKind
   accountId: number
   instanceId: bigint | null
   apiKeyId: number | null
@@ -71,7 +71,7 @@ export function isAfter(one: Position, other: Position): boolean {
 }
 
 /** An absent part matches every event. */
-export type EventFilter = { types?: readonly EventType[] | undefined; instanceIds?: readonly bigint[] | undefined }
+export type EventFilter = { types?: readonly EventKind[] | undefined; instanceIds?: readonly bigint[] | undefined }
 
 export const maxInstancesPerFilter = 100
 
@@ -93,11 +93,11 @@ export function canReadEvent(
 ): boolean {
   const { type } = event
   // A gateway of a newer version may write types that this one does not know.
-  if (event.accountId !== accountId || !isEventType(type)) return false
+  if (event.accountId !== accountId || !isEventKind(type)) return false
   return isAllowed(permissions, eventReadOperations[type], subjectOf(event))
 }
 
-export function isEventType(type: string): type is EventType {
+export function isEventKind(type: string): type is EventKind {
   return Object.hasOwn(eventReadOperations, type)
 }
 
@@ -110,7 +110,7 @@ function subjectOf({ type, instanceId, before, after }: Event): { id: number | u
 }
 
 /** The fact with the id of a subject that is not an instance and that a constraint can bound. */
-export function subjectField(type: EventType): 'templateId' | 'volumeId' | undefined {
+export function subjectField(type: EventKind): 'templateId' | 'volumeId' | undefined {
   if (type.startsWith('TEMPLATE_')) return 'templateId'
   return type.startsWith('VOLUME_') ? 'volumeId' : undefined
 }

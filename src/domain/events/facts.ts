@@ -2,7 +2,7 @@
 
 import { type IdType, printId } from '../ids.ts'
 import { printUsd } from '../money.ts'
-import type { EventType } from './events.ts'
+import type { EventKind } from './events.ts'
 
 const idTypes: Record<string, IdType> = {
   apiKeyId: 'ApiKey',
@@ -17,8 +17,8 @@ const idTypes: Record<string, IdType> = {
   webhookId: 'Webhook',
 }
 const amountNames: Record<string, string> = {
-  burnNanos: 'burnPerHour',
-  computeNanos: 'computePricePerHour',
+  costPerHourNanos: 'costPerHour',
+  gpuPriceNanos: 'gpuPricePerHour',
   creditNanos: 'credit',
   diskNanos: 'pricePerHour',
   minimumBidNanos: 'minimumBidPerHour',
@@ -29,7 +29,7 @@ const enumNames = ['mode', 'status', 'targetState', 'window', 'action']
 const hiddenNames = ['idempotencyKey']
 
 /** Prints `before` or `after`: money as decimal strings, sizes in GB, ids and enums as in GraphQL. */
-export function printFacts(type: EventType, facts: Record<string, unknown>): Record<string, unknown> {
+export function printFacts(type: EventKind, facts: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(facts)
       .filter(([name]) => !hiddenNames.includes(name))
@@ -40,14 +40,14 @@ export function printFacts(type: EventType, facts: Record<string, unknown>): Rec
   )
 }
 
-function presentationOf(type: EventType, name: string): [string, (value: unknown) => unknown] {
+function presentationOf(type: EventKind, name: string): [string, (value: unknown) => unknown] {
   const idType = idTypes[name]
   if (idType) {
     const printOne = (value: unknown) => printId(idType, String(value))
     return [name, value => (Array.isArray(value) ? value.map(printOne) : printOne(value))]
   }
   if (name.endsWith('Nanos')) {
-    const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'computeNanos'
+    const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'gpuPriceNanos'
     return [
       isBid ? 'bidPerHour' : (amountNames[name] ?? name.slice(0, -'Nanos'.length)),
       value => printUsd(BigInt(String(value))),

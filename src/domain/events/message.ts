@@ -1,4 +1,4 @@
-import type { Event, EventType } from './events.ts'
+import type { Event, EventKind } from './events.ts'
 
 /** Describes an event in a sentence or two, for people. */
 export function messageOf({ type, before, after, reason }: Event): string {
@@ -13,7 +13,7 @@ const namedSentence = (noun: string, change: string) => (facts: Facts) =>
 
 const parseNanos = (fact: unknown) => BigInt(typeof fact === 'string' ? fact : 0)
 
-const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => string)> = {
+const sentences: Record<EventKind, string | ((facts: Facts, before: Facts) => string)> = {
   INSTANCE_CREATED: 'Instance rented.',
   INSTANCE_TARGET_CHANGED: ({ targetState }) =>
     targetState === 'running' ? 'Instance start requested.' : 'Instance stop requested.',
@@ -38,14 +38,14 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   INSTANCE_SSH_KEYS_CHANGED: 'Instance SSH keys changed.',
   TEMPLATE_SAVED: namedSentence('Template', 'saved'),
   TEMPLATE_DELETED: namedSentence('Template', 'deleted'),
-  SSH_KEY_REGISTERED: namedSentence('SSH key', 'registered'),
-  SSH_KEY_REPLACED: namedSentence('SSH key', 'replaced'),
+  SSH_KEY_CREATED: namedSentence('SSH key', 'registered'),
+  SSH_KEY_UPDATED: namedSentence('SSH key', 'replaced'),
   SSH_KEY_DELETED: namedSentence('SSH key', 'deleted'),
-  SECRET_VARIABLE_SET: namedSentence('Secret variable', 'set'),
+  SECRET_VARIABLE_UPDATED: namedSentence('Secret variable', 'set'),
   SECRET_VARIABLE_DELETED: namedSentence('Secret variable', 'deleted'),
   API_KEY_CREATED: namedSentence('API key', 'created'),
-  API_KEY_RESET: namedSentence('API key', 'given a new secret'),
-  API_KEY_REVOKED: namedSentence('API key', 'revoked'),
+  API_KEY_SECRET_ROTATED: namedSentence('API key', 'given a new secret'),
+  API_KEY_DELETED: namedSentence('API key', 'revoked'),
   VOLUME_CREATED: namedSentence('Volume', 'created'),
   VOLUME_DELETED: namedSentence('Volume', 'deleted'),
   ACCOUNT_SPEND_LIMIT: ({ action }) =>

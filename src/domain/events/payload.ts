@@ -2,13 +2,13 @@
 // add names, but never change one.
 
 import { printId } from '../ids.ts'
-import type { Event, EventType } from './events.ts'
+import type { Event, EventKind } from './events.ts'
 import { printFacts } from './facts.ts'
 
 /** Parts that the event lacks are omitted. */
 type EventPayload = {
   id: string
-  type: EventType
+  type: EventKind
   createdAt: string
   accountId: string
   instanceId?: string

@@ -13,18 +13,18 @@ export function checkBid(bidNanos: bigint): Issue | undefined {
 }
 
 /** The facts of an instance that decide a bid change. The instance must not be destroyed. */
-export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible' | 'computeNanos' | 'numGpus'>
+export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible' | 'gpuPriceNanos' | 'numGpus'>
 
 /** Compares a new bid with the current one. Throws when the bid is refused. */
 export function decideBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {
-  const refusal = actionRefusal('changeBid', { ...bidder, destroyedAt: null })
+  const refusal = actionRefusal('updateBid', { ...bidder, destroyedAt: null })
   if (refusal) {
     const details = { instanceId: bidder.id, onDemand: !bidder.interruptible }
     throw new DomainError('INVALID_STATE', refusal, details)
   }
-  if (bidNanos === bidder.computeNanos) return 'unchanged'
+  if (bidNanos === bidder.gpuPriceNanos) return 'unchanged'
   if (bidNanos < floorNanos) throw bidTooLow(floorNanos)
-  return bidNanos > bidder.computeNanos ? 'raised' : 'lowered'
+  return bidNanos > bidder.gpuPriceNanos ? 'raised' : 'lowered'
 }
 
 /** The lowest allowed bid that wins. Throws when no allowed bid wins. */

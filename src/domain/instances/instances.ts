@@ -73,9 +73,9 @@ export type Instance = Block & {
   launch: LaunchConfig
   diskMb: number
   interruptible: boolean
-  computeNanos: bigint
+  gpuPriceNanos: bigint
   /** Nano-dollars per GB of disk per month of 720 hours, at the time of rental. `diskNanos` is the resulting rate. */
-  storageNanos: bigint
+  diskPricePerGbMonthNanos: bigint
   diskNanos: bigint
   targetState: TargetState
   status: InstanceStatus
@@ -110,7 +110,7 @@ export type Instance = Block & {
   machine: Machine & { gpuModel: GpuModel }
 }
 
-const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'changeBid', 'destroy'] as const
+const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'updateBid', 'destroy'] as const
 export type InstanceAction = (typeof instanceActions)[number]
 type ActionAvailability = { action: InstanceAction; available: boolean; reason: string | null }
 
@@ -147,7 +147,7 @@ const refusalRules: Record<InstanceAction, (instance: PricedActionState) => stri
     if (status === 'created') return 'The instance has no container yet, so there is nothing to recycle.'
     return isFinal(status) ? finalStatusRefusal(status) : null
   },
-  changeBid({ status, interruptible }) {
+  updateBid({ status, interruptible }) {
     if (!interruptible)
       return 'The instance is rented on demand at a fixed price. Only an interruptible instance has a bid.'
     return isFinal(status) ? finalStatusRefusal(status) : null

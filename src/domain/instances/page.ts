@@ -37,11 +37,11 @@ export type InstanceOrder = { field: 'createdAt' | 'pricePerHour' | 'label'; dir
 export type InstancePosition = { value: string; id: bigint }
 
 export function positionOf(instance: Instance, { field }: InstanceOrder): InstancePosition {
-  const { id, computeNanos, diskNanos, label } = instance
+  const { id, gpuPriceNanos, diskNanos, label } = instance
   const values = {
     // Ids ascend in the order of creation.
     createdAt: () => String(id),
-    pricePerHour: () => String(computeNanos + diskNanos),
+    pricePerHour: () => String(gpuPriceNanos + diskNanos),
     label: () => label ?? '',
   }
   return { value: values[field](), id }

@@ -73,22 +73,30 @@ export const importMachineColumns = {
   gpuMaxTempCelsius: { type: decimal(-100, 200), meaning: 'temperature of the hottest GPU', defaultValue: 0 },
   gpuDisplayActive: { type: yesNo, meaning: 'whether a screen is attached to a GPU', defaultValue: false },
   gpuLanes: { type: integer(1, 64), meaning: 'PCIe lanes per GPU', defaultValue: 16 },
-  nvlinkGbps: { type: decimal(0, 1_000_000), meaning: 'NVLink GB/s between GPUs; 0 without NVLink', defaultValue: 0 },
+  nvlinkGigabytesPerSecond: {
+    type: decimal(0, 1_000_000),
+    meaning: 'NVLink GB/s between GPUs; 0 without NVLink',
+    defaultValue: 0,
+  },
   pciGeneration: { type: decimal(0, 20), meaning: 'PCIe generation', defaultValue: 0 },
-  pcieGbps: { type: decimal(0, 1_000_000), meaning: 'measured PCIe GB/s', defaultValue: 0 },
+  pcieGigabytesPerSecond: { type: decimal(0, 1_000_000), meaning: 'measured PCIe GB/s', defaultValue: 0 },
   cpuArch: { type: oneOf('amd64', 'arm64'), meaning: 'CPU instruction set', defaultValue: 'amd64' },
   cpuGhz: { type: decimal(0, 100), meaning: 'maximum CPU clock', defaultValue: 0 },
   hasAvx: { type: yesNo, meaning: 'whether the CPU has AVX', absentNote: 'default: true for amd64, else false' },
   motherboard: { type: text(128), meaning: 'motherboard model', defaultValue: '' },
   osVersion: { type: decimal(0, 10_000), meaning: 'Ubuntu version, such as 24.04', defaultValue: 0 },
   diskName: { type: text(128), meaning: 'disk model', defaultValue: '' },
-  diskMbps: { type: decimal(0, 10_000_000), meaning: 'measured disk MB/s', defaultValue: 0 },
+  diskReadMegabytesPerSecond: { type: decimal(0, 10_000_000), meaning: 'measured disk MB/s', defaultValue: 0 },
 } as const satisfies Record<string, Column<never> | Column>
 
 const importGpuModelColumns = {
-  gpuArchitecture: { type: oneOf('nvidia', 'amd'), meaning: 'GPU vendor', absentNote: unknownModelNote },
+  gpuVendor: { type: oneOf('nvidia', 'amd'), meaning: 'GPU vendor', absentNote: unknownModelNote },
   gpuRamMb: { type: integer(1, 100_000_000), meaning: 'memory of one GPU', absentNote: unknownModelNote },
-  gpuMemoryBandwidthGbps: { type: decimal(0, 1_000_000), meaning: 'memory GB/s', absentNote: unknownModelNote },
+  gpuMemoryBandwidthGigabytesPerSecond: {
+    type: decimal(0, 1_000_000),
+    meaning: 'memory GB/s',
+    absentNote: unknownModelNote,
+  },
   gpuTflops: { type: decimal(0.001, 1_000_000), meaning: 'FP32 TFLOPS of one GPU', absentNote: unknownModelNote },
   gpuMaxPowerWatts: { type: decimal(0, 100_000), meaning: 'maximum power of one GPU', absentNote: unknownModelNote },
   gpuComputeCapability: {

@@ -121,10 +121,11 @@ function resolveModel(
   models: ModelsByName,
   catalog: ModelsByName,
 ): { model: NewGpuModel | undefined; issues: Issue[] } {
-  const { gpuModel: name, gpuArchitecture: architecture, gpuRamMb: ramMb, gpuTflops: tflops } = values
-  const { gpuMemoryBandwidthGbps: memoryBandwidthGbps, gpuMaxPowerWatts: maxPowerWatts } = values
+  const { gpuModel: name, gpuVendor: architecture, gpuRamMb: ramMb, gpuTflops: tflops } = values
+  const { gpuMemoryBandwidthGigabytesPerSecond: memoryBandwidthGigabytesPerSecond, gpuMaxPowerWatts: maxPowerWatts } =
+    values
   const computeCapability = values.gpuComputeCapability
-  const facts = { architecture, ramMb, memoryBandwidthGbps, tflops, maxPowerWatts, computeCapability }
+  const facts = { architecture, ramMb, memoryBandwidthGigabytesPerSecond, tflops, maxPowerWatts, computeCapability }
   if (name === undefined) return { model: undefined, issues: [] }
   const model = models.get(name)
   const given = Object.entries(facts) as [keyof typeof facts, string | number | undefined][]
@@ -180,9 +181,9 @@ function toMachine(values: ImportValues, model: NewGpuModel): ImportedMachine {
     dlperfPerGpu: dlperfPerGpu ?? model.tflops,
     gpuNanos: gpuPricePerHour,
     minBidGpuNanos: minBidPerHour ?? (gpuPricePerHour + 1n) / 2n,
-    storageNanos: storagePricePerGbMonth,
-    downloadNanos: downloadPricePerGb,
-    uploadNanos: uploadPricePerGb,
+    diskPricePerGbMonthNanos: storagePricePerGbMonth,
+    downloadPricePerGbNanos: downloadPricePerGb,
+    uploadPricePerGbNanos: uploadPricePerGb,
   }
 }
 

@@ -8,7 +8,7 @@ export type GpuModel = {
   architecture: string
   ramMb: number
   /** GB/s: bytes, not bits. */
-  memoryBandwidthGbps: number
+  memoryBandwidthGigabytesPerSecond: number
   tflops: number
   maxPowerWatts: number
   /** CUDA compute capability times 100. */
@@ -17,7 +17,7 @@ export type GpuModel = {
 
 /**
  * A host's computer. Prices are nano-dollars: per GPU per hour, per GB of disk per month, per GB of traffic. Speeds are
- * bytes per second in `nvlinkGbps`, `pcieGbps` and `diskMbps` (GB/s and MB/s), and bits in `downloadMbps` and
+ * bytes per second in `nvlinkGigabytesPerSecond`, `pcieGigabytesPerSecond` and `diskReadMegabytesPerSecond` (GB/s and MB/s), and bits in `downloadMbps` and
  * `uploadMbps` (Mb/s).
  */
 export type Machine = {
@@ -29,9 +29,9 @@ export type Machine = {
   gpuMaxTempCelsius: number
   gpuDisplayActive: boolean
   gpuLanes: number
-  nvlinkGbps: number
+  nvlinkGigabytesPerSecond: number
   pciGeneration: number
-  pcieGbps: number
+  pcieGigabytesPerSecond: number
   cudaVersion: number
   driverVersion: number
   cpuName: string
@@ -43,7 +43,7 @@ export type Machine = {
   motherboard: string
   osVersion: number
   diskName: string
-  diskMbps: number
+  diskReadMegabytesPerSecond: number
   diskMb: number
   freeDiskMb: number
   downloadMbps: number
@@ -62,9 +62,9 @@ export type Machine = {
   gpuNanos: bigint
   minBidGpuNanos: bigint
   /** Nano-dollars per GB of disk per month of 720 hours. */
-  storageNanos: bigint
-  downloadNanos: bigint
-  uploadNanos: bigint
+  diskPricePerGbMonthNanos: bigint
+  downloadPricePerGbNanos: bigint
+  uploadPricePerGbNanos: bigint
   listedAt: Date
   listedUntil: Date
   /** Since when the machine takes no new rentals because its operator drained it; null if it is not drained. */

@@ -9,7 +9,7 @@ export type Claim = Block & {
   instanceId: bigint
   interruptible: boolean
   /** Nano-dollars per hour for all GPUs of the claim. */
-  computeNanos: bigint
+  gpuPriceNanos: bigint
   claimedAt: Date
   /** Whether the instance holds its GPUs now. */
   holdsGpus: boolean
@@ -36,12 +36,12 @@ function comparePrecedence(a: Claim, b: Claim): number {
 
 /** Compares by the price per GPU. Multiplies instead of dividing, so that nothing is rounded. */
 function comparePricePerGpu(a: Claim, b: Claim): number {
-  const difference = a.computeNanos * BigInt(b.numGpus) - b.computeNanos * BigInt(a.numGpus)
+  const difference = a.gpuPriceNanos * BigInt(b.numGpus) - b.gpuPriceNanos * BigInt(a.numGpus)
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
 /** An offer that is on the market, with the fields that rentals of its machine change. */
-export type CurrentOffer = Block & { id: bigint; computeNanos: bigint } & OfferState
+export type CurrentOffer = Block & { id: bigint; gpuPriceNanos: bigint } & OfferState
 /** Whether an offer can be rented, its minimum bid, and whether searches show it for its bundle. */
 type OfferState = {
   rentable: boolean
@@ -114,7 +114,7 @@ function calculateBidAbove(
   const count = BigInt(numGpus)
   const bids = rivals.filter(({ interruptible }) => interruptible)
   const toBeat = bids.map(bid => {
-    const all = bid.computeNanos * count
+    const all = bid.gpuPriceNanos * count
     const gpus = BigInt(bid.numGpus)
     return (all + gpus - 1n) / gpus + bidStepNanos
   })

@@ -22,17 +22,17 @@ export const offerFields = {
   hostId: number(offer => offer.machine.hostId),
 
   gpuName: text(offer => offer.machine.gpuModel.name),
-  gpuArchitecture: text(offer => offer.machine.gpuModel.architecture),
+  gpuVendor: text(offer => offer.machine.gpuModel.architecture),
   gpuRamMb: number(offer => offer.machine.gpuModel.ramMb),
   gpuTotalRamMb: number(offer => offer.machine.gpuModel.ramMb * offer.numGpus),
-  gpuMemoryBandwidthGbps: number(offer => offer.machine.gpuModel.memoryBandwidthGbps),
+  gpuMemoryBandwidthGigabytesPerSecond: number(offer => offer.machine.gpuModel.memoryBandwidthGigabytesPerSecond),
   gpuMaxPowerWatts: number(offer => offer.machine.gpuModel.maxPowerWatts),
   computeCapability: number(offer => offer.machine.gpuModel.computeCapability),
   numGpus: number(offer => offer.numGpus),
   gpuFraction: number(offer => offer.numGpus / offer.machine.numGpus),
   gpuMaxTempCelsius: number(offer => offer.machine.gpuMaxTempCelsius),
   gpuDisplayActive: boolean(offer => offer.machine.gpuDisplayActive),
-  nvlinkGbps: number(offer => offer.machine.nvlinkGbps),
+  nvlinkGigabytesPerSecond: number(offer => offer.machine.nvlinkGigabytesPerSecond),
 
   tflops: number(offer => tflopsOf(offer)),
   tflopsPerDollar: number(offer => tflopsOf(offer) / usdToNumber(offer.price.totalNanos)),
@@ -41,7 +41,7 @@ export const offerFields = {
   score: number(offer => offer.score),
 
   pciGeneration: number(offer => offer.machine.pciGeneration),
-  pcieGbps: number(offer => offer.machine.pcieGbps),
+  pcieGigabytesPerSecond: number(offer => offer.machine.pcieGigabytesPerSecond),
   cudaVersion: number(offer => offer.machine.cudaVersion),
   driverVersion: number(offer => offer.machine.driverVersion),
   cpuArch: text(offer => offer.machine.cpuArch),
@@ -55,11 +55,11 @@ export const offerFields = {
 
   // The free disk of the machine.
   diskGb: number(offer => offer.machine.freeDiskMb / 1000),
-  diskMbps: number(offer => offer.machine.diskMbps),
+  diskReadMegabytesPerSecond: number(offer => offer.machine.diskReadMegabytesPerSecond),
   downloadMbps: number(offer => offer.machine.downloadMbps),
   uploadMbps: number(offer => offer.machine.uploadMbps),
   // The free ports of the machine.
-  directPorts: number(offer => offer.machine.freePorts),
+  freePorts: number(offer => offer.machine.freePorts),
   staticIp: boolean(offer => offer.machine.staticIp),
 
   country: text(offer => offer.machine.country),
@@ -77,12 +77,12 @@ export const offerFields = {
   availableSeconds: number(offer => availableSecondsOf(offer)),
 
   pricePerHour: usd(offer => offer.price.totalNanos),
-  computePricePerHour: usd(offer => offer.price.computeNanos),
+  gpuPricePerHour: usd(offer => offer.price.gpuPriceNanos),
   pricePerGpuHour: usd(offer => offer.price.perGpuNanos),
   minimumBidPerHour: usd(offer => offer.minBidNanos),
-  storagePerGbMonth: usd(offer => offer.machine.storageNanos),
-  downloadPerGb: usd(offer => offer.machine.downloadNanos),
-  uploadPerGb: usd(offer => offer.machine.uploadNanos),
+  diskPricePerGbMonth: usd(offer => offer.machine.diskPricePerGbMonthNanos),
+  downloadPricePerGb: usd(offer => offer.machine.downloadPricePerGbNanos),
+  uploadPricePerGb: usd(offer => offer.machine.uploadPricePerGbNanos),
 } as const satisfies Record<string, Field<FieldType, FieldValue>>
 
 export type OfferField = keyof typeof offerFields

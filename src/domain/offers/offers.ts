@@ -4,10 +4,10 @@ import { diskPricePerHour, divideRounded, usdToNumber } from '../money.ts'
 export const defaultDiskMb = 8_000
 
 export const rentalTypes = ['onDemand', 'interruptible'] as const
-export type RentalType = (typeof rentalTypes)[number]
+export type RentalKind = (typeof rentalTypes)[number]
 
 /** What the price of an offer depends on. */
-export type Pricing = { type: RentalType; diskMb: number }
+export type Pricing = { type: RentalKind; diskMb: number }
 export const defaultPricing: Pricing = { type: 'onDemand', diskMb: defaultDiskMb }
 
 export const maxDiskGb = 100_000
@@ -25,7 +25,7 @@ export type OfferBlock = {
   numGpus: number
   gpuModelId: number
   /** The price of the GPUs on demand, whatever the terms of a search. */
-  computeNanos: bigint
+  gpuPriceNanos: bigint
   minBidNanos: bigint
   dlperf: number
   score: number
@@ -48,28 +48,28 @@ export function isRentable(offer: { rentable: boolean; machine: { listedUntil: D
 }
 
 /** On the terms of the pricing, in nano-dollars per hour. */
-type Price = { computeNanos: bigint; diskNanos: bigint; totalNanos: bigint; perGpuNanos: bigint }
+type Price = { gpuPriceNanos: bigint; diskNanos: bigint; totalNanos: bigint; perGpuNanos: bigint }
 
 /**
- * The price of a rental: GPUs plus disk. An interruptible rental is priced at the minimum bid. `storageNanos` is the
+ * The price of a rental: GPUs plus disk. An interruptible rental is priced at the minimum bid. `diskPricePerGbMonthNanos` is the
  * machine's price of disk, in nano-dollars per GB per month.
  */
 export function priceOf(
-  offer: { computeNanos: bigint; minBidNanos: bigint; numGpus: number },
-  storageNanos: bigint,
+  offer: { gpuPriceNanos: bigint; minBidNanos: bigint; numGpus: number },
+  diskPricePerGbMonthNanos: bigint,
   pricing: Pricing,
 ): Price {
-  const computeNanos = pricing.type === 'onDemand' ? offer.computeNanos : offer.minBidNanos
-  const diskNanos = diskPricePerHour(storageNanos, pricing.diskMb)
-  const totalNanos = computeNanos + diskNanos
-  return { computeNanos, diskNanos, totalNanos, perGpuNanos: divideRounded(totalNanos, BigInt(offer.numGpus)) }
+  const gpuPriceNanos = pricing.type === 'onDemand' ? offer.gpuPriceNanos : offer.minBidNanos
+  const diskNanos = diskPricePerHour(diskPricePerGbMonthNanos, pricing.diskMb)
+  const totalNanos = gpuPriceNanos + diskNanos
+  return { gpuPriceNanos, diskNanos, totalNanos, perGpuNanos: divideRounded(totalNanos, BigInt(offer.numGpus)) }
 }
 
 /** A block to list, priced as if no GPU of the machine were rented. `planOffers` replaces the prices of bids. */
 export type Listing = {
   firstGpu: number
   numGpus: number
-  computeNanos: bigint
+  gpuPriceNanos: bigint
   priceNanos: bigint
   minBidNanos: bigint
   bidPriceNanos: bigint
@@ -80,13 +80,13 @@ export type Listing = {
 /** Every block of a machine, priced as if none of its GPUs were rented. */
 export function listBlocks(machine: Machine): Listing[] {
   return blocksOf(machine.numGpus).map(({ firstGpu, numGpus }) => {
-    const computeNanos = machine.gpuNanos * BigInt(numGpus)
-    const priceNanos = computeNanos + diskPricePerHour(machine.storageNanos, defaultDiskMb)
+    const gpuPriceNanos = machine.gpuNanos * BigInt(numGpus)
+    const priceNanos = gpuPriceNanos + diskPricePerHour(machine.diskPricePerGbMonthNanos, defaultDiskMb)
     const dlperf = machine.dlperfPerGpu * numGpus
     return {
       firstGpu,
       numGpus,
-      computeNanos,
+      gpuPriceNanos,
       priceNanos,
       ...bidPricesOf(machine, machine.minBidGpuNanos * BigInt(numGpus)),
       dlperf,
@@ -105,8 +105,8 @@ export function scoreOf(dlperf: number, priceNanos: bigint, reliability: number)
 
 /** The minimum bid of a block, and that bid with a disk of the default size. */
 export function bidPricesOf(
-  { storageNanos }: Machine,
+  { diskPricePerGbMonthNanos }: Machine,
   minBidNanos: bigint,
 ): { minBidNanos: bigint; bidPriceNanos: bigint } {
-  return { minBidNanos, bidPriceNanos: minBidNanos + diskPricePerHour(storageNanos, defaultDiskMb) }
+  return { minBidNanos, bidPriceNanos: minBidNanos + diskPricePerHour(diskPricePerGbMonthNanos, defaultDiskMb) }
 }

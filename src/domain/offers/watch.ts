@@ -21,8 +21,8 @@ export function tooManyWatched(): DomainError {
 
 /** The facts of an offer that can change while the offer keeps its id, apart from the facts of its machine. */
 export function changeableFactsOf(offer: Offer): (bigint | number | boolean)[] {
-  const { computeNanos, minBidNanos, dlperf, score } = offer
-  return [computeNanos, minBidNanos, dlperf, score, isRentable(offer)]
+  const { gpuPriceNanos, minBidNanos, dlperf, score } = offer
+  return [gpuPriceNanos, minBidNanos, dlperf, score, isRentable(offer)]
 }
 
 /** Whether time alone can make an offer match the filter, or stop matching it before the offer ends. */

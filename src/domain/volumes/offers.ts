@@ -27,9 +27,9 @@ const volumeOfferFields = [
   'verification',
   'verified',
   'reliability',
-  'storagePerGbMonth',
+  'diskPricePerGbMonth',
   'diskGb',
-  'diskMbps',
+  'diskReadMegabytesPerSecond',
   'downloadMbps',
   'uploadMbps',
   'staticIp',
@@ -53,7 +53,11 @@ export type VolumeOfferOrder = { field: 'price' | 'reliability' | 'freeDisk'; di
 type VolumeOfferPosition = { value: string; id: number }
 
 export function positionOf({ id, machine }: VolumeOffer, { field }: VolumeOfferOrder): VolumeOfferPosition {
-  const values = { price: machine.storageNanos, reliability: machine.reliability, freeDisk: machine.freeDiskMb }
+  const values = {
+    price: machine.diskPricePerGbMonthNanos,
+    reliability: machine.reliability,
+    freeDisk: machine.freeDiskMb,
+  }
   return { value: String(values[field]), id }
 }
 

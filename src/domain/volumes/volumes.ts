@@ -8,7 +8,7 @@ export const volumeSizeGb = { least: 1, default: 15 }
 export const defaultVolumeName = 'volume'
 
 /**
- * A part of a machine's disk that outlives instances. Rates are in nano-dollars: `diskNanos` per hour, `storageNanos` per
+ * A part of a machine's disk that outlives instances. Rates are in nano-dollars: `diskNanos` per hour, `diskPricePerGbMonthNanos` per
  * GB per month of 720 hours.
  */
 export type Volume = {
@@ -17,7 +17,7 @@ export type Volume = {
   machineId: number
   name: string
   sizeMb: number
-  storageNanos: bigint
+  diskPricePerGbMonthNanos: bigint
   diskNanos: bigint
   createdAt: Date
   machine: Machine & { gpuModel: GpuModel }
@@ -55,7 +55,7 @@ export function volumeOfferUnavailable(machineId: number): DomainError<'OFFER_UN
   return new DomainError('OFFER_UNAVAILABLE', message, {
     instanceId: null,
     alternatives: [],
-    cancelUnavailable: false,
+    failIfUnavailable: false,
   })
 }
 
@@ -73,7 +73,7 @@ export function priceVolume(
     const message = `must be at most ${machine.freeDiskMb / 1000}: the machine has no more free.`
     throw invalidInput([{ path: 'sizeGb', message }])
   }
-  const price = diskPricePerHour(machine.storageNanos, sizeMb)
+  const price = diskPricePerHour(machine.diskPricePerGbMonthNanos, sizeMb)
   if (maxPriceNanos !== undefined && price > maxPriceNanos) {
     const message = `The volume costs $${printUsd(price)} an hour, more than your maximum of $${printUsd(maxPriceNanos)}.`
     throw new DomainError('PRICE_CHANGED', message, { currentPriceNanos: price })

@@ -4,13 +4,13 @@ import { missingPermissions, printMissingPermission } from '../accounts/permissi
 import { operationCategories } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
 import { DomainError, invalidInput } from '../errors.ts'
-import { type Event, type EventType, eventReadOperations } from '../events/events.ts'
+import { type Event, type EventKind, eventReadOperations } from '../events/events.ts'
 import { textProblem } from '../texts.ts'
 
 export type Webhook = {
   id: number
   url: string
-  types: EventType[]
+  types: EventKind[]
   createdAt: Date
   /** Until then, deliveries are also signed with the previous secret. Null when there is none. */
   oldSecretUntil: Date | null
@@ -82,20 +82,20 @@ function jitter(deliveryId: bigint, attempts: number): number {
   return Number(mixed >> 16n) / 2 ** 16 / 5
 }
 
-export type WebhookInput = { url: string; types: readonly EventType[] }
+export type WebhookInput = { url: string; types: readonly EventKind[] }
 
 /** Normalizes the input, or throws every issue at once. */
 export function parseWebhookInput(
   { url, types }: WebhookInput,
   allowsHttp: boolean,
-): { url: string; types: EventType[] } {
+): { url: string; types: EventKind[] } {
   const parsed = parseWebhookUrl(url, allowsHttp)
   const issues = [
     ...(typeof parsed === 'string' ? [{ path: 'url', message: parsed }] : []),
     ...(types.length === 0 ? [{ path: 'types', message: 'must have at least one event type.' }] : []),
   ]
   if (issues.length > 0 || typeof parsed === 'string') throw invalidInput(issues)
-  const all = Object.keys(eventReadOperations) as EventType[]
+  const all = Object.keys(eventReadOperations) as EventKind[]
   return { url: parsed.href, types: all.filter(type => types.includes(type)) }
 }
 
@@ -115,7 +115,7 @@ function parseWebhookUrl(text: string, allowsHttp: boolean): URL | string {
 }
 
 /** A webhook receives only event types that the key configuring it may read. */
-export function checkCanReadTypes({ permissions }: Pick<Actor, 'permissions'>, types: readonly EventType[]): void {
+export function checkCanReadTypes({ permissions }: Pick<Actor, 'permissions'>, types: readonly EventKind[]): void {
   const operations = [...new Set(types.map(type => eventReadOperations[type]))]
   const missing = operations.flatMap(read =>
     missingPermissions(permissions, { api: { [operationCategories[read]]: { [read]: {} } } }),

@@ -27,7 +27,7 @@ export const Account = builder.prismaObject('Account', {
         'Credit left at the moment of the request, in US dollars. Negative if disks have gone on costing money after the credit ended.',
       resolve: async ({ id }, _args, context) => (await creditStatusByAccount(context).load(id)).creditNanos,
     }),
-    burnRate: t.field({
+    costPerHour: t.field({
       type: 'Usd',
       description: 'Current cost of everything in the account, in US dollars per hour.',
       resolve: async ({ id }, _args, context) => (await creditStatusByAccount(context).load(id)).costPerHourNanos,

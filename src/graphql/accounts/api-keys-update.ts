@@ -36,12 +36,12 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   }),
 })
 
-const ResetApiKeyInput = builder.inputType('ResetApiKeyInput', {
+const RotateApiKeySecretInput = builder.inputType('RotateApiKeySecretInput', {
   description: 'The API key that gets a new secret.',
   fields: t => ({ id: t.id(idField), idempotencyKey: t.string(idempotencyKey) }),
 })
 
-const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
+const DeleteApiKeyInput = builder.inputType('DeleteApiKeyInput', {
   description: 'The API key to revoke.',
   fields: t => ({
     id: t.id(idField),
@@ -78,19 +78,19 @@ const createResult = resultUnion(
   ['INVALID_INPUT', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
 const resetResult = resultUnion(
-  'ResetApiKeyResult',
+  'RotateApiKeySecretResult',
   'The API key with its new secret, or why its secret did not change.',
-  successType('ResetApiKeySuccess', 'The API key has a new secret. The old secret no longer works.'),
+  successType('RotateApiKeySecretSuccess', 'The API key has a new secret. The old secret no longer works.'),
   ['INVALID_INPUT', 'NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
-const RevokeApiKeySuccess = builder.objectRef<{ revokedId: string }>('RevokeApiKeySuccess').implement({
+const DeleteApiKeySuccess = builder.objectRef<{ deletedId: string }>('DeleteApiKeySuccess').implement({
   description: 'The API key was revoked and no longer works.',
-  fields: t => ({ revokedId: t.exposeID('revokedId', { description: 'ID of the revoked API key.' }) }),
+  fields: t => ({ deletedId: t.exposeID('deletedId', { description: 'ID of the revoked API key.' }) }),
 })
 const revokeResult = resultUnion(
-  'RevokeApiKeyResult',
+  'DeleteApiKeyResult',
   'The ID of the revoked API key, or why it was not revoked.',
-  RevokeApiKeySuccess,
+  DeleteApiKeySuccess,
   ['INVALID_INPUT', 'NOT_FOUND'],
 )
 
@@ -107,24 +107,24 @@ builder.mutationFields(t => ({
         return await creating.catch((error: unknown) => Promise.reject(withListPaths(error, paths)))
       }),
   }),
-  resetApiKey: t.field({
+  rotateApiKeySecret: t.field({
     type: resetResult.union,
     description: `Gives an API key a new secret. The old secret stops working at once; the keys of instances that the API key rented keep working. The API key of this request must have at least the same permissions and expire no earlier. ${permissionSentence('apiKeys.reset')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: ResetApiKeyInput, required: true, description: 'The API key to reset.' }) },
+    args: { input: t.arg({ type: RotateApiKeySecretInput, required: true, description: 'The API key to reset.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       resetResult.answer({}, () => services.apiKeys.reset(actor, parseId('ApiKey', input.id), input.idempotencyKey)),
   }),
-  revokeApiKey: t.field({
+  deleteApiKey: t.field({
     type: revokeResult.union,
     description: `Revokes an API key, and the keys of the instances that it rented. None of these keys is accepted in requests sent after this answer. The key of this request can revoke itself. ${permissionSentence('apiKeys.revoke')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The API key to revoke.' }) },
+    args: { input: t.arg({ type: DeleteApiKeyInput, required: true, description: 'The API key to revoke.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       revokeResult.answer({}, async () => {
         const key = parseId('ApiKey', input.id)
         await services.apiKeys.revoke(actor, key, { keepInstanceKeys: input.keepInstanceKeys })
-        return { revokedId: printId('ApiKey', key) }
+        return { deletedId: printId('ApiKey', key) }
       }),
   }),
 }))

@@ -28,7 +28,7 @@ const SecretVariableInput = builder.inputType('SecretVariableInput', {
   }),
 })
 
-const SetSecretVariablesInput = builder.inputType('SetSecretVariablesInput', {
+const UpdateSecretVariablesInput = builder.inputType('UpdateSecretVariablesInput', {
   description: 'Secret variables for every new rental.',
   fields: t => ({
     variables: t.field({
@@ -44,8 +44,8 @@ const DeleteSecretVariableInput = builder.inputType('DeleteSecretVariableInput',
   fields: t => ({ name: t.string({ required: true, description: 'Name of the variable.' }) }),
 })
 
-const SetSecretVariablesSuccess = builder
-  .objectRef<{ variables: SecretVariableShape[] }>('SetSecretVariablesSuccess')
+const UpdateSecretVariablesSuccess = builder
+  .objectRef<{ variables: SecretVariableShape[] }>('UpdateSecretVariablesSuccess')
   .implement({
     description: 'The secret variables were set.',
     fields: t => ({
@@ -64,9 +64,9 @@ const DeleteSecretVariableSuccess = builder
   })
 
 const setResult = resultUnion(
-  'SetSecretVariablesResult',
+  'UpdateSecretVariablesResult',
   'The variables that were set, or why none was set.',
-  SetSecretVariablesSuccess,
+  UpdateSecretVariablesSuccess,
   ['INVALID_INPUT', 'CONFLICT'],
 )
 
@@ -78,12 +78,12 @@ const deleteResult = resultUnion(
 )
 
 builder.mutationFields(t => ({
-  setSecretVariables: t.field({
+  updateSecretVariables: t.field({
     type: setResult.union,
     description: `Sets secret environment variables for every new rental, replacing those with the same names. Existing instances do not change. An account has at most ${maxSecretVariables}. ${permissionSentence('secretVariables.set')}`,
     complexity: { field: 20 },
     args: {
-      input: t.arg({ type: SetSecretVariablesInput, required: true, description: 'The secret variables to set.' }),
+      input: t.arg({ type: UpdateSecretVariablesInput, required: true, description: 'The secret variables to set.' }),
     },
     resolve: (_root, { input }, { services, actor }) =>
       setResult.answer({ env: 'variables' }, async () => ({

@@ -11,7 +11,7 @@ import { DeleteSuccess, idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { SshKey } from './ssh-keys.ts'
 
-const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
+const CreateSshKeyInput = builder.inputType('CreateSshKeyInput', {
   description: 'A public SSH key to register, with its name and the containers to add it to.',
   fields: t => ({
     name: t.string({
@@ -31,7 +31,7 @@ const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
   }),
 })
 
-const ReplaceSshKeyInput = builder.inputType('ReplaceSshKeyInput', {
+const UpdateSshKeyInput = builder.inputType('UpdateSshKeyInput', {
   description: 'The SSH key to replace, and its new public key.',
   fields: t => ({
     id: t.id({ required: true, description: 'ID of the SSH key, such as `ssh_42` or `42`.' }),
@@ -59,8 +59,8 @@ const DetachSshKeyInput = builder.inputType('DetachSshKeyInput', {
   fields: t => ({ instanceId: t.id(attachmentFields.instanceId), sshKeyId: t.id(attachmentFields.sshKeyId) }),
 })
 
-const RegisterSshKeySuccess = builder
-  .objectRef<{ sshKey: SshKeyShape; replayed: boolean }>('RegisterSshKeySuccess')
+const CreateSshKeySuccess = builder
+  .objectRef<{ sshKey: SshKeyShape; replayed: boolean }>('CreateSshKeySuccess')
   .implement({
     description: 'The SSH key was registered.',
     fields: t => ({
@@ -70,21 +70,21 @@ const RegisterSshKeySuccess = builder
   })
 
 const registerResult = resultUnion(
-  'RegisterSshKeyResult',
+  'CreateSshKeyResult',
   'The registered SSH key, or why it was not registered.',
-  RegisterSshKeySuccess,
+  CreateSshKeySuccess,
   ['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
 
-const ReplaceSshKeySuccess = builder.objectRef<{ sshKey: SshKeyShape }>('ReplaceSshKeySuccess').implement({
+const UpdateSshKeySuccess = builder.objectRef<{ sshKey: SshKeyShape }>('UpdateSshKeySuccess').implement({
   description: 'The SSH key was replaced.',
   fields: t => ({ sshKey: t.expose('sshKey', { type: SshKey, description: 'The SSH key with its new public key.' }) }),
 })
 
 const replaceResult = resultUnion(
-  'ReplaceSshKeyResult',
+  'UpdateSshKeyResult',
   'The SSH key with its new public key, or why it was not replaced.',
-  ReplaceSshKeySuccess,
+  UpdateSshKeySuccess,
   ['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND'],
 )
 
@@ -96,11 +96,11 @@ const deleteResult = resultUnion(
 )
 
 builder.mutationFields(t => ({
-  registerSshKey: t.field({
+  createSshKey: t.field({
     type: registerResult.union,
     description: `Adds a public SSH key to the account. An account has at most ${maxSshKeys}. ${permissionSentence('sshKeys.register')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RegisterSshKeyInput, required: true, description: 'The SSH key to register.' }) },
+    args: { input: t.arg({ type: CreateSshKeyInput, required: true, description: 'The SSH key to register.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       registerResult.answer({}, async () => {
         const { publicKey, idempotencyKey, name } = input
@@ -109,13 +109,13 @@ builder.mutationFields(t => ({
         return await services.sshKeys.register(actor, newKey)
       }),
   }),
-  replaceSshKey: t.field({
+  updateSshKey: t.field({
     type: replaceResult.union,
     description: `Replaces the public key of an SSH key, which keeps its ID. Containers then accept the new key instead of the old one. A virtual machine keeps the old key. ${permissionSentence('sshKeys.replace')}`,
     complexity: { field: 20 },
     args: {
       input: t.arg({
-        type: ReplaceSshKeyInput,
+        type: UpdateSshKeyInput,
         required: true,
         description: 'The SSH key to replace, and its new public key.',
       }),

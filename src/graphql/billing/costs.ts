@@ -14,13 +14,13 @@ builder.objectFields(Instance, t => ({
       'Cost of the instance so far, GPUs and disk, in US dollars: charges minus refunds, plus costs not charged yet. Volumes are not included.',
     resolve: async ({ id }, _args, context) => (await costsByInstanceId(context).load(id)).accruedNanos,
   }),
-  burnRate: t.field({
+  costPerHour: t.field({
     type: 'Usd',
     description:
       'Current cost of the instance, in US dollars per hour: GPUs while it runs, plus its disk until it is destroyed or lost with its machine.',
     resolve: async ({ id }, _args, context) => (await costsByInstanceId(context).load(id)).costPerHourNanos,
   }),
-  burnRateWhenStopped: t.field({
+  costPerHourWhenStopped: t.field({
     type: 'Usd',
     description:
       'Cost of the disk, in US dollars per hour, if the instance were stopped now. It ends when the instance is destroyed.',

@@ -13,7 +13,7 @@ import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 
 const LedgerKind = enumOf<Kind>('LedgerKind', 'Reason for a ledger entry.', {
-  compute: 'Charge for the GPUs of a running instance.',
+  gpu: 'Charge for the GPUs of a running instance.',
   disk: 'Charge for the disk of an instance, or for a volume.',
   top_up: 'Credit that was added.',
   refund: 'Refund of charges for the time after the machine of an instance was last seen.',
@@ -49,7 +49,7 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
       nullable: true,
       description: 'End of the charged or refunded period. Null if the entry is not for a period.',
     }),
-    ratePerHour: t.expose('rateNanos', {
+    costPerHour: t.expose('rateNanos', {
       type: 'Usd',
       nullable: true,
       description: 'Rate of the charge, in US dollars per hour. Null unless the entry is a charge.',
@@ -57,7 +57,7 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
     carried: t.exposeInt('carried', {
       nullable: true,
       description:
-        'Remainder of the previous charge, in 1/3,600,000 of a nano-dollar. Charge = floor((`ratePerHour` in nano-dollars × milliseconds of the period + `carried`) / 3,600,000). Null unless the entry is a charge.',
+        'Remainder of the previous charge, in 1/3,600,000 of a nano-dollar. Charge = floor((`costPerHour` in nano-dollars × milliseconds of the period + `carried`) / 3,600,000). Null unless the entry is a charge.',
     }),
     instanceId: t.id({
       nullable: true,

@@ -15,7 +15,7 @@ import { printId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 
 const ChargeKind = enumOf<Charged>('ChargeKind', 'Purpose of a continuous cost.', {
-  compute: 'GPUs of running instances.',
+  gpu: 'GPUs of running instances.',
   disk: 'Disks of instances, and volumes.',
 })
 

@@ -34,7 +34,7 @@ export const SpendLimitExceededError = refusalType('SPEND_LIMIT_EXCEEDED').imple
       description: 'The spend limit, with its usage before this request.',
       resolve: ({ details }) => details.limit,
     }),
-    askedPerHour: t.field({
+    addedPerHour: t.field({
       type: 'Usd',
       description: 'Amount that the request would add to the cost per hour, in US dollars.',
       resolve: ({ details }) => details.askedNanos,

@@ -13,14 +13,14 @@ import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 import { changesOf, EventChange } from './changes.ts'
-import { EventTypeEnum } from './types.ts'
+import { EventKindEnum } from './types.ts'
 
 export const Event = builder.objectRef<EventShape>('Event').implement({
   description: 'Something that happened in the account. It is recorded in the same transaction as the change.',
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the event, such as `evt_42`.', resolve: ({ id }) => printId('Event', id) }),
-    type: t.expose('type', { type: EventTypeEnum, description: 'Type of the event.' }),
+    type: t.expose('type', { type: EventKindEnum, description: 'Type of the event.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When the event happened.' }),
     message: t.string({ description: 'The event in one sentence, for people.', resolve: messageOf }),
     reason: t.exposeString('reason', {
@@ -87,7 +87,7 @@ export const EventConnection = builder.connectionObject(
 export const EventFilter = builder.inputType('EventFilter', {
   description: 'Conditions on an event. All given conditions must hold.',
   fields: t => ({
-    types: t.field({ type: [EventTypeEnum], description: 'Only events of these types.' }),
+    types: t.field({ type: [EventKindEnum], description: 'Only events of these types.' }),
     instanceIds: t.idList({
       description: `Only events about these instances, at most ${maxInstancesPerFilter} IDs.`,
     }),

@@ -1,7 +1,7 @@
-import type { EventType } from '../../domain/events/events.ts'
+import type { EventKind } from '../../domain/events/events.ts'
 import { enumOf } from '../enum.ts'
 
-const descriptions: Record<EventType, string> = {
+const descriptions: Record<EventKind, string> = {
   INSTANCE_CREATED: 'An instance was rented.',
   INSTANCE_TARGET_CHANGED: 'The target state of an instance changed to RUNNING or STOPPED.',
   INSTANCE_LABEL_CHANGED: 'The label of an instance changed.',
@@ -19,14 +19,14 @@ const descriptions: Record<EventType, string> = {
   INSTANCE_SSH_KEYS_CHANGED: 'An SSH key was added to an instance or removed from it.',
   TEMPLATE_SAVED: 'A template was created or changed.',
   TEMPLATE_DELETED: 'A template was deleted.',
-  SSH_KEY_REGISTERED: 'An SSH key was registered.',
-  SSH_KEY_REPLACED: 'The public key of an SSH key was replaced. Its ID stayed the same.',
+  SSH_KEY_CREATED: 'An SSH key was registered.',
+  SSH_KEY_UPDATED: 'The public key of an SSH key was replaced. Its ID stayed the same.',
   SSH_KEY_DELETED: 'An SSH key was deleted.',
-  SECRET_VARIABLE_SET: 'A secret variable of the account was set.',
+  SECRET_VARIABLE_UPDATED: 'A secret variable of the account was set.',
   SECRET_VARIABLE_DELETED: 'A secret variable of the account was deleted.',
   API_KEY_CREATED: 'An API key was created.',
-  API_KEY_RESET: 'An API key got a new secret.',
-  API_KEY_REVOKED: 'An API key was revoked.',
+  API_KEY_SECRET_ROTATED: 'An API key got a new secret.',
+  API_KEY_DELETED: 'An API key was revoked.',
   VOLUME_CREATED: 'A volume was created.',
   VOLUME_DELETED: 'A volume was deleted.',
   ACCOUNT_SPEND_LIMIT: 'A spend limit of the account or of one of its API keys was reached.',
@@ -43,4 +43,4 @@ const descriptions: Record<EventType, string> = {
   WEBHOOK_DELETED: 'A webhook was deleted.',
 }
 
-export const EventTypeEnum = enumOf('EventType', 'Type of an event. New types may be added.', descriptions)
+export const EventKindEnum = enumOf('EventKind', 'Type of an event. New types may be added.', descriptions)

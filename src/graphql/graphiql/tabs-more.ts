@@ -70,7 +70,7 @@ mutation Best($template: String!) {
     query: `# 10. Bid: the highest bid gets the GPUs. An outbid
 # instance waits and resumes when they are free again.
 mutation Bid($instance: ID!) {
-  changeBid(
+  updateInstanceBid(
     input: { instanceId: $instance, bidPerHour: "0.45" }
   ) {
     ... on InstanceSuccess {
@@ -112,7 +112,7 @@ mutation Volume($storage: ID!) {
 query Costs {
   viewer {
     credit
-    burnRate # Total cost per hour.
+    costPerHour # Total cost per hour.
     runwaySeconds
     usage(bucket: MONTH, groupBy: [INSTANCE, KIND]) {
       cost
@@ -128,7 +128,7 @@ query Costs {
         instanceId
         periodStart
         periodEnd
-        ratePerHour
+        costPerHour
       }
     }
   }
@@ -136,8 +136,8 @@ query Costs {
     nodes {
       id
       accruedCost
-      burnRate
-      burnRateWhenStopped
+      costPerHour
+      costPerHourWhenStopped
     }
   }
 }

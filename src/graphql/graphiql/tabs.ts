@@ -28,7 +28,7 @@ query Find {
       gpuName
       numGpus
       pricePerHour
-      priceBreakdown { compute disk }
+      priceBreakdown { gpu disk }
       # A bid costs less, but can be outbid.
       minimumBidPerHour
       machine { country reliability downloadMbps }
@@ -69,8 +69,8 @@ query Quote($offer: ID!) {
 # .pub line. The API key is for programs. This one may
 # search and read instances. Its secret is shown once.
 mutation Keys($publicKey: String!) {
-  registerSshKey(input: { publicKey: $publicKey }) {
-    ... on RegisterSshKeySuccess {
+  createSshKey(input: { publicKey: $publicKey }) {
+    ... on CreateSshKeySuccess {
       sshKey { id name fingerprint }
     }
     ... on Error { code message }

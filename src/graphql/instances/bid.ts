@@ -6,7 +6,7 @@ import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 import { InstanceSuccess } from './update.ts'
 
-const ChangeBidInput = builder.inputType('ChangeBidInput', {
+const UpdateInstanceBidInput = builder.inputType('UpdateInstanceBidInput', {
   description: 'An interruptible instance and its new bid.',
   fields: t => ({
     instanceId: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
@@ -18,8 +18,8 @@ const ChangeBidInput = builder.inputType('ChangeBidInput', {
   }),
 })
 
-const { union: ChangeBidResult, answer } = resultUnion(
-  'ChangeBidResult',
+const { union: UpdateInstanceBidResult, answer } = resultUnion(
+  'UpdateInstanceBidResult',
   'The instance with its new bid, or the error that kept the old bid.',
   InstanceSuccess,
   [
@@ -34,12 +34,14 @@ const { union: ChangeBidResult, answer } = resultUnion(
   ],
 )
 
-builder.mutationField('changeBid', t =>
+builder.mutationField('updateInstanceBid', t =>
   t.field({
-    type: ChangeBidResult,
+    type: UpdateInstanceBidResult,
     description: `Raises or lowers the bid of an interruptible instance, which may win or lose its GPUs at once. ${permissionSentence('instances.changeBid')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: ChangeBidInput, required: true, description: 'The instance and its new bid.' }) },
+    args: {
+      input: t.arg({ type: UpdateInstanceBidInput, required: true, description: 'The instance and its new bid.' }),
+    },
     resolve: (_root, { input }, { services, actor }) =>
       answer({ bid: 'bidPerHour' }, async () => {
         const id = parseId('Instance', input.instanceId, 'instanceId')

@@ -9,7 +9,7 @@ import { createLoader } from '../loader.ts'
 import { GpuModel } from '../machines/gpu-models.ts'
 import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
-import { Offer, offerById, RentalType } from '../offers/offers.ts'
+import { Offer, offerById, RentalKind } from '../offers/offers.ts'
 import { permissionSentence } from '../permission.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { InstanceConnectionInfo } from './access.ts'
@@ -104,8 +104,8 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       description: 'Template hash that the rent request gave. Null when the request named no template.',
     }),
 
-    rentalType: t.field({
-      type: RentalType,
+    rentalKind: t.field({
+      type: RentalKind,
       description: 'Rental terms of the instance: on demand or interruptible.',
       resolve: ({ interruptible }) => (interruptible ? 'interruptible' : 'onDemand'),
     }),
@@ -113,14 +113,14 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       type: 'Usd',
       nullable: true,
       description: 'Bid per hour for all GPUs, in US dollars. Null for an on-demand rental.',
-      resolve: ({ interruptible, computeNanos }) => (interruptible ? computeNanos : null),
+      resolve: ({ interruptible, gpuPriceNanos }) => (interruptible ? gpuPriceNanos : null),
     }),
     minimumBidPerHour: t.field({
       type: 'Usd',
       nullable: true,
       description: `Lowest bid per hour that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs. ${permissionSentence('instances.get')}`,
       resolve: async (instance, _args, context) =>
-        actionRefusal('changeBid', instance) === null
+        actionRefusal('updateBid', instance) === null
           ? (await minimumBidById(context).load(instance.id))?.minimumBidNanos
           : null,
     }),
@@ -128,7 +128,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       type: 'Usd',
       description:
         'Price per hour of GPUs and disk while the instance runs, in US dollars. On demand it is fixed when the instance is rented; otherwise it follows the current bid.',
-      resolve: ({ computeNanos, diskNanos }) => computeNanos + diskNanos,
+      resolve: ({ gpuPriceNanos, diskNanos }) => gpuPriceNanos + diskNanos,
     }),
     diskPricePerHour: t.expose('diskNanos', {
       type: 'Usd',

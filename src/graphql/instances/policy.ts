@@ -7,7 +7,7 @@ const descriptions = {
   stopAtCost:
     'Total cost limit since the rental began, GPUs and disk, in US dollars. The instance is stopped before it costs more, and cannot start until the limit is raised or removed. The disk still costs money.',
   destroyAt: 'When to destroy the instance with its disk.',
-  destroyWhenStoppedFor:
+  destroyAfterStoppedSeconds:
     'Destroy the instance with its disk after it has been stopped for this many seconds without a break, at most 10 years. Counted from when the instance stopped or exited.',
 }
 
@@ -18,9 +18,9 @@ export const InstancePolicy = builder.objectRef<InstanceShape>('InstancePolicy')
     stopAt: t.expose('stopAt', { type: 'DateTime', nullable: true, description: descriptions.stopAt }),
     stopAtCost: t.expose('stopAtCostNanos', { type: 'Usd', nullable: true, description: descriptions.stopAtCost }),
     destroyAt: t.expose('destroyAt', { type: 'DateTime', nullable: true, description: descriptions.destroyAt }),
-    destroyWhenStoppedFor: t.int({
+    destroyAfterStoppedSeconds: t.int({
       nullable: true,
-      description: descriptions.destroyWhenStoppedFor,
+      description: descriptions.destroyAfterStoppedSeconds,
       resolve: ({ destroyStoppedMs }) => (destroyStoppedMs === null ? null : Number(destroyStoppedMs) / 1000),
     }),
   }),
@@ -32,7 +32,7 @@ export const policyFields = (t: InputFields) => ({
   stopAt: t.field({ type: 'DateTime', description: descriptions.stopAt }),
   stopAtCost: t.field({ type: 'Usd', description: descriptions.stopAtCost }),
   destroyAt: t.field({ type: 'DateTime', description: descriptions.destroyAt }),
-  destroyWhenStoppedFor: t.int({ description: descriptions.destroyWhenStoppedFor }),
+  destroyAfterStoppedSeconds: t.int({ description: descriptions.destroyAfterStoppedSeconds }),
 })
 
 export const InstancePolicyInput = builder.inputType('InstancePolicyInput', {
@@ -44,9 +44,9 @@ export function parsePolicyInput({
   stopAt,
   stopAtCost,
   destroyAt,
-  destroyWhenStoppedFor,
+  destroyAfterStoppedSeconds,
 }: typeof InstancePolicyInput.$inferInput): PolicyInput {
-  return { stopAt, stopAtCostNanos: stopAtCost, destroyAt, destroyStoppedSeconds: destroyWhenStoppedFor }
+  return { stopAt, stopAtCostNanos: stopAtCost, destroyAt, destroyStoppedSeconds: destroyAfterStoppedSeconds }
 }
 
 /** The policy of a new instance. A null means the same as an absent field, because there is nothing to remove. */

@@ -1,6 +1,6 @@
 import { renameIssuePaths } from '../../domain/errors.ts'
 import { launchWarningsOf } from '../../domain/launch/launch.ts'
-import { defaultDiskMb, type RentalType } from '../../domain/offers/offers.ts'
+import { defaultDiskMb, type RentalKind } from '../../domain/offers/offers.ts'
 import type { RentalQuote } from '../../services/instances/rent/quote.ts'
 import { builder } from '../builder.ts'
 import { Refusal } from '../errors/refusal.ts'
@@ -10,7 +10,7 @@ import { Offer } from '../offers/offers.ts'
 import { permissionSentence } from '../permission.ts'
 import { parseRentInput, RentInstanceInput, rentIssuePaths } from './rent.ts'
 
-type RentQuoteShape = RentalQuote & { offerId: bigint; type: RentalType }
+type RentQuoteShape = RentalQuote & { offerId: bigint; type: RentalKind }
 
 const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
   description:
@@ -41,15 +41,15 @@ const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
       nullable: true,
       description:
         'Price per hour of GPUs, disk and new volumes while the instance runs, in US dollars. Null when it cannot be calculated.',
-      resolve: ({ computeNanos, diskNanos, volumesNanos = 0n }) =>
-        computeNanos === undefined || diskNanos === undefined ? null : computeNanos + diskNanos + volumesNanos,
+      resolve: ({ gpuPriceNanos, diskNanos, volumesNanos = 0n }) =>
+        gpuPriceNanos === undefined || diskNanos === undefined ? null : gpuPriceNanos + diskNanos + volumesNanos,
     }),
     gpuPricePerHour: t.field({
       type: 'Usd',
       nullable: true,
       description:
         'Price per hour of the GPUs alone, in US dollars: the on-demand price or the bid. Null when it cannot be calculated.',
-      resolve: ({ computeNanos }) => computeNanos ?? null,
+      resolve: ({ gpuPriceNanos }) => gpuPriceNanos ?? null,
     }),
     diskPricePerHour: t.field({
       type: 'Usd',
@@ -98,7 +98,7 @@ builder.queryField('rentQuote', t =>
     },
     resolve: async (_root, { input }, { services, actor }) => {
       const rentInput = parseRentInput(input)
-      const type: RentalType = rentInput.terms.interruptible ? 'interruptible' : 'onDemand'
+      const type: RentalKind = rentInput.terms.interruptible ? 'interruptible' : 'onDemand'
       return { ...(await services.instances.quote(actor, rentInput)), offerId: rentInput.offerId, type }
     },
   }),

@@ -53,7 +53,7 @@ export const RentInstanceInput = builder.inputType('RentInstanceInput', {
       description: 'Rental terms. Defaults to on demand at any price.',
     }),
     spec: t.field({ type: InstanceSpecInput, required: true, description: 'The instance to create.' }),
-    cancelUnavailable: t.boolean({
+    failIfUnavailable: t.boolean({
       required: true,
       defaultValue: false,
       description: 'Refuse the rental if the instance would have to wait for its GPUs. By default it waits.',
@@ -124,13 +124,13 @@ export function parseRentInput({
   offerId,
   terms,
   spec,
-  cancelUnavailable,
+  failIfUnavailable,
 }: typeof RentInstanceInput.$inferInput): RentInput {
   return {
     offerId: parseId('Offer', offerId, 'offerId'),
     terms: parseTermsInput(terms),
     ...parseSpecInput(spec),
-    cancelUnavailable,
+    failIfUnavailable,
   }
 }
 

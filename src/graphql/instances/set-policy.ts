@@ -5,7 +5,7 @@ import { permissionSentence } from '../permission.ts'
 import { parsePolicyInput, policyFields } from './policy.ts'
 import { InstanceSuccess } from './update.ts'
 
-const SetInstancePolicyInput = builder.inputType('SetInstancePolicyInput', {
+const UpdateInstancePolicyInput = builder.inputType('UpdateInstancePolicyInput', {
   description: 'An instance and the changes to its policy. An absent field stays as it is; null removes it.',
   fields: t => ({
     instanceId: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
@@ -13,21 +13,21 @@ const SetInstancePolicyInput = builder.inputType('SetInstancePolicyInput', {
   }),
 })
 
-const { union: SetInstancePolicyResult, answer } = resultUnion(
-  'SetInstancePolicyResult',
+const { union: UpdateInstancePolicyResult, answer } = resultUnion(
+  'UpdateInstancePolicyResult',
   'The instance, or the error that kept its old policy.',
   InstanceSuccess,
   ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
 )
 
-builder.mutationField('setInstancePolicy', t =>
+builder.mutationField('updateInstancePolicy', t =>
   t.field({
-    type: SetInstancePolicyResult,
+    type: UpdateInstancePolicyResult,
     description: `Sets when the gateway stops or destroys an instance automatically. A new value that is already reached is refused: a past instant, a cost already spent, or a time already stopped. ${permissionSentence('instances.setPolicy')}`,
     complexity: { field: 20 },
     args: {
       input: t.arg({
-        type: SetInstancePolicyInput,
+        type: UpdateInstancePolicyInput,
         required: true,
         description: 'The instance and the changes to its policy.',
       }),

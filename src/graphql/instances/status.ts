@@ -38,7 +38,7 @@ const InstanceAction = enumOf<Action>('InstanceAction', 'An action on an instanc
   stop: 'Set its target state to STOPPED.',
   reboot: 'Stop the container and start it again.',
   recycle: 'Recreate the container with an empty disk.',
-  changeBid: 'Raise or lower the bid for the GPUs.',
+  updateBid: 'Raise or lower the bid for the GPUs.',
   destroy: 'End the rental and delete the disk.',
 })
 

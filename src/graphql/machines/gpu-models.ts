@@ -16,7 +16,7 @@ export const GpuModel = builder.prismaObject('GpuModel', {
     name: t.exposeString('name', { description: 'Name of the model, such as "RTX 4090" or "H100 SXM".' }),
     architecture: t.exposeString('architecture', { description: 'Vendor: `nvidia` or `amd`.' }),
     gpuRamMb: t.exposeInt('ramMb', { description: 'Memory of one GPU in MB.' }),
-    memoryBandwidthGbps: t.exposeFloat('memoryBandwidthGbps', {
+    memoryBandwidthGigabytesPerSecond: t.exposeFloat('memoryBandwidthGigabytesPerSecond', {
       description: 'Memory bandwidth of one GPU in GB/s (gigabytes).',
     }),
     tflops: t.exposeFloat('tflops', { description: 'Single-precision TFLOPS of one GPU.' }),

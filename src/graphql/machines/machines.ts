@@ -66,8 +66,10 @@ export const Machine = builder.prismaObject('Machine', {
       description: 'Newest CUDA version that the driver supports; 0 without CUDA.',
     }),
     pciGeneration: t.exposeFloat('pciGeneration', { description: 'PCI Express generation.' }),
-    pcieGbps: t.exposeFloat('pcieGbps', { description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).' }),
-    nvlinkGbps: t.exposeFloat('nvlinkGbps', {
+    pcieGigabytesPerSecond: t.exposeFloat('pcieGigabytesPerSecond', {
+      description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).',
+    }),
+    nvlinkGigabytesPerSecond: t.exposeFloat('nvlinkGigabytesPerSecond', {
       description: 'NVLink bandwidth between GPUs in GB/s (gigabytes); 0 without NVLink.',
     }),
     gpuLanes: t.exposeInt('gpuLanes', { description: 'Number of PCI Express lanes of each GPU.' }),
@@ -77,7 +79,9 @@ export const Machine = builder.prismaObject('Machine', {
     gpuDisplayActive: t.exposeBoolean('gpuDisplayActive', { description: 'Whether a display is attached to a GPU.' }),
 
     diskName: t.exposeString('diskName', { description: 'Name of the disk, as its maker states it.' }),
-    diskMbps: t.exposeFloat('diskMbps', { description: 'Measured read bandwidth of the disk in MB/s (megabytes).' }),
+    diskReadMegabytesPerSecond: t.exposeFloat('diskReadMegabytesPerSecond', {
+      description: 'Measured read bandwidth of the disk in MB/s (megabytes).',
+    }),
     diskGb: t.float({ description: 'Disk size of the whole machine in GB.', resolve: ({ diskMb }) => diskMb / 1000 }),
     freeDiskGb: t.float({
       description: 'Disk space that is not rented, in GB.',

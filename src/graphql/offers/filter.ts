@@ -36,7 +36,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     hostId: t.int({ description: 'Number of the host: `Machine.hostId`.' }),
 
     gpuName: t.field({ type: StringFilter, description: 'Name of the GPU model, such as "RTX 4090".' }),
-    gpuArchitecture: t.field({ type: StringFilter, description: 'GPU vendor: `nvidia` or `amd`.' }),
+    gpuVendor: t.field({ type: StringFilter, description: 'GPU vendor: `nvidia` or `amd`.' }),
     numGpus: t.field({ type: IntFilter, description: 'Number of GPUs in the offer.' }),
     gpuFraction: t.field({
       type: FloatFilter,
@@ -44,7 +44,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     }),
     gpuRamMb: t.field({ type: IntFilter, description: 'Memory of one GPU in MB.' }),
     gpuTotalRamMb: t.field({ type: IntFilter, description: 'Memory of all GPUs in the offer, in MB.' }),
-    gpuMemoryBandwidthGbps: t.field({
+    gpuMemoryBandwidthGigabytesPerSecond: t.field({
       type: FloatFilter,
       description: 'Memory bandwidth of one GPU in GB/s (gigabytes).',
     }),
@@ -58,7 +58,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       type: IntFilter,
       description: 'CUDA compute capability times 100: 890 means 8.9. 0 without CUDA.',
     }),
-    nvlinkGbps: t.field({
+    nvlinkGigabytesPerSecond: t.field({
       type: FloatFilter,
       description: 'NVLink bandwidth between GPUs in GB/s (gigabytes); 0 without NVLink.',
     }),
@@ -93,16 +93,19 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       description: 'Newest CUDA version that the driver supports, such as 12.8; 0 without CUDA.',
     }),
     pciGeneration: t.field({ type: FloatFilter, description: 'PCI Express generation.' }),
-    pcieGbps: t.field({
+    pcieGigabytesPerSecond: t.field({
       type: FloatFilter,
       description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).',
     }),
 
     diskGb: t.field({ type: FloatFilter, description: 'Unrented disk space of the machine, in GB.' }),
-    diskMbps: t.field({ type: FloatFilter, description: 'Measured read bandwidth of the disk in MB/s (megabytes).' }),
+    diskReadMegabytesPerSecond: t.field({
+      type: FloatFilter,
+      description: 'Measured read bandwidth of the disk in MB/s (megabytes).',
+    }),
     downloadMbps: t.field({ type: FloatFilter, description: 'Measured download bandwidth in Mb/s (megabits).' }),
     uploadMbps: t.field({ type: FloatFilter, description: 'Measured upload bandwidth in Mb/s (megabits).' }),
-    directPorts: t.field({
+    freePorts: t.field({
       type: IntFilter,
       description: 'Number of public ports of the machine that are not rented.',
     }),
@@ -121,7 +124,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       type: UsdFilter,
       description: 'Price per hour of the GPUs and the requested disk, in US dollars.',
     }),
-    computePricePerHour: t.field({
+    gpuPricePerHour: t.field({
       type: UsdFilter,
       description: 'Price per hour of the GPUs without a disk, in US dollars.',
     }),
@@ -133,12 +136,12 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       type: UsdFilter,
       description: 'Lowest bid per hour that would win the GPUs now, in US dollars.',
     }),
-    storagePerGbMonth: t.field({
+    diskPricePerGbMonth: t.field({
       type: UsdFilter,
       description: 'Price of one GB of disk for 720 hours, in US dollars.',
     }),
-    downloadPerGb: t.field({ type: UsdFilter, description: 'Price of one GB downloaded, in US dollars.' }),
-    uploadPerGb: t.field({ type: UsdFilter, description: 'Price of one GB uploaded, in US dollars.' }),
+    downloadPricePerGb: t.field({ type: UsdFilter, description: 'Price of one GB downloaded, in US dollars.' }),
+    uploadPricePerGb: t.field({ type: UsdFilter, description: 'Price of one GB uploaded, in US dollars.' }),
   }),
 })
 

@@ -1,5 +1,5 @@
 import { cpuCoresEffectiveOf, offerFields, tflopsOf } from '../../domain/offers/fields.ts'
-import { isRentable, type Offer as OfferShape, type RentalType as RentalTypeShape } from '../../domain/offers/offers.ts'
+import { isRentable, type Offer as OfferShape, type RentalKind as RentalTypeShape } from '../../domain/offers/offers.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { parseId, printId } from '../ids.ts'
@@ -9,7 +9,7 @@ import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 
-export const RentalType = enumOf<RentalTypeShape>('RentalType', 'Terms of a rental, which decide its price.', {
+export const RentalKind = enumOf<RentalTypeShape>('RentalKind', 'Terms of a rental, which decide its price.', {
   onDemand: "The host's price applies. No other renter can take the GPUs away.",
   interruptible: 'The bid is the price. A higher bid or an on-demand rental stops the instance.',
 })
@@ -17,10 +17,10 @@ export const RentalType = enumOf<RentalTypeShape>('RentalType', 'Terms of a rent
 const PriceBreakdown = builder.objectRef<OfferShape>('PriceBreakdown').implement({
   description: 'Components of the price of an offer.',
   fields: t => ({
-    compute: t.field({
+    gpu: t.field({
       type: 'Usd',
       description: 'Price per hour of the GPUs while the instance runs, in US dollars.',
-      resolve: ({ price }) => price.computeNanos,
+      resolve: ({ price }) => price.gpuPriceNanos,
     }),
     disk: t.field({
       type: 'Usd',
@@ -31,20 +31,20 @@ const PriceBreakdown = builder.objectRef<OfferShape>('PriceBreakdown').implement
       description: 'Disk size that `disk` is the price of, in GB.',
       resolve: ({ pricing }) => pricing.diskMb / 1000,
     }),
-    storagePerGbMonth: t.field({
+    diskPricePerGbMonth: t.field({
       type: 'Usd',
       description: 'Price of one GB of disk for 720 hours, in US dollars.',
-      resolve: ({ machine }) => machine.storageNanos,
+      resolve: ({ machine }) => machine.diskPricePerGbMonthNanos,
     }),
-    downloadPerGb: t.field({
+    downloadPricePerGb: t.field({
       type: 'Usd',
       description: 'Price of one GB downloaded, in US dollars.',
-      resolve: ({ machine }) => machine.downloadNanos,
+      resolve: ({ machine }) => machine.downloadPricePerGbNanos,
     }),
-    uploadPerGb: t.field({
+    uploadPricePerGb: t.field({
       type: 'Usd',
       description: 'Price of one GB uploaded, in US dollars.',
-      resolve: ({ machine }) => machine.uploadNanos,
+      resolve: ({ machine }) => machine.uploadPricePerGbNanos,
     }),
   }),
 })
@@ -84,8 +84,8 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
       resolve: cpuCoresEffectiveOf,
     }),
 
-    rentalType: t.field({
-      type: RentalType,
+    rentalKind: t.field({
+      type: RentalKind,
       description: 'Rental terms that the prices are for.',
       resolve: ({ pricing }) => pricing.type,
     }),
@@ -129,7 +129,7 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
       description: 'Largest disk that a rental of the offer can have, in GB.',
       resolve: ({ machine }) => machine.freeDiskMb / 1000,
     }),
-    availableUntil: t.field({
+    listedUntil: t.field({
       type: 'DateTime',
       description: 'Latest end of a rental: the machine leaves the market then.',
       resolve: ({ machine }) => machine.listedUntil,

@@ -7,14 +7,14 @@ import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
 import { permissionSentence } from '../permission.ts'
 import { OfferFilter, parseOfferFilter } from './filter.ts'
-import { Offer, RentalType } from './offers.ts'
+import { Offer, RentalKind } from './offers.ts'
 
 export const OfferPricingInput = builder.inputType('OfferPricingInput', {
   description:
     'Rental terms and disk size to price offers for. A rental with the same terms and disk costs the price shown.',
   fields: t => ({
     type: t.field({
-      type: RentalType,
+      type: RentalKind,
       required: true,
       defaultValue: 'onDemand',
       description: 'Rental terms. Defaults to `ON_DEMAND`.',
@@ -46,9 +46,9 @@ const orderFields = {
   },
   TFLOPS_PER_DOLLAR: { value: 'tflopsPerDollar', description: 'TFLOPS per US dollar of the hourly price.' },
   RELIABILITY: { value: 'reliability', description: 'Reliability of the machine.' },
-  GPU_MEMORY: { value: 'gpuRamMb', description: 'Memory of one GPU.' },
-  GPU_TOTAL_MEMORY: { value: 'gpuTotalRamMb', description: 'Memory of all GPUs in the offer.' },
-  GPU_COUNT: { value: 'numGpus', description: 'Number of GPUs.' },
+  GPU_RAM_MB: { value: 'gpuRamMb', description: 'Memory of one GPU.' },
+  GPU_TOTAL_RAM_MB: { value: 'gpuTotalRamMb', description: 'Memory of all GPUs in the offer.' },
+  NUM_GPUS: { value: 'numGpus', description: 'Number of GPUs.' },
   DOWNLOAD: { value: 'downloadMbps', description: 'Download bandwidth.' },
   // Ids ascend in the order in which offers are inserted. `listedAt` is the time of the transaction, so the two orders
   // differ only between transactions that ran at the same time. No index has `listedAt`.

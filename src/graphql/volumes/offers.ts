@@ -35,10 +35,10 @@ export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').im
       type: 'Usd',
       description: 'Price per hour of a volume of this size, in US dollars.',
     }),
-    storagePerGbMonth: t.field({
+    diskPricePerGbMonth: t.field({
       type: 'Usd',
       description: 'Price of one GB for 720 hours, in US dollars.',
-      resolve: ({ machine }) => machine.storageNanos,
+      resolve: ({ machine }) => machine.diskPricePerGbMonthNanos,
     }),
     maxSizeGb: t.float({
       description: 'Largest volume that fits, in GB.',
@@ -69,8 +69,11 @@ const VolumeOfferFilter = builder.inputRef<Filter>('VolumeOfferFilter').implemen
       type: FloatFilter,
       description: 'Share of time that the machine worked as offered, 0 to 1.',
     }),
-    diskMbps: t.field({ type: FloatFilter, description: 'Measured read bandwidth of the disk in MB/s (megabytes).' }),
-    storagePerGbMonth: t.field({ type: UsdFilter, description: 'Price of one GB for 720 hours, in US dollars.' }),
+    diskReadMegabytesPerSecond: t.field({
+      type: FloatFilter,
+      description: 'Measured read bandwidth of the disk in MB/s (megabytes).',
+    }),
+    diskPricePerGbMonth: t.field({ type: UsdFilter, description: 'Price of one GB for 720 hours, in US dollars.' }),
   }),
 })
 

@@ -7,7 +7,7 @@ import {
 import type { WebhookWithSecret } from '../../services/webhooks/update.ts'
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
-import { EventTypeEnum } from '../events/types.ts'
+import { EventKindEnum } from '../events/types.ts'
 import { parseId } from '../ids.ts'
 import { DeleteSuccess, idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
@@ -23,7 +23,7 @@ const CreateWebhookInput = builder.inputType('CreateWebhookInput', {
       description: 'URL to post events to: `https://…` on a public host, without user name, password or fragment.',
     }),
     types: t.field({
-      type: [EventTypeEnum],
+      type: [EventKindEnum],
       required: true,
       description:
         'Types of the events to send, at least one. The API key must be allowed to read all events of these types.',

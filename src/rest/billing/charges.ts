@@ -135,9 +135,9 @@ function chargeRow({ instanceId, volumeId, items }: ResourceCharges): z.input<ty
     metadata: { instance_id: type === 'instance' ? id : null, volume_id: type === 'volume' ? id : null },
     items: items.map(item => ({
       ...spanRow(item),
-      type: item.kind === 'compute' ? 'gpu' : 'disk',
+      type: item.kind === 'gpu' ? 'gpu' : 'disk',
       source: null,
-      description: item.kind === 'compute' ? 'GPUs' : 'Disk',
+      description: item.kind === 'gpu' ? 'GPUs' : 'Disk',
       metadata: {},
       items: [],
     })),

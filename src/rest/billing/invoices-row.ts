@@ -64,7 +64,7 @@ export const invoiceSchema = z
 export function statementLineRow(entry: LedgerEntry): StatementLine {
   const { id, amountNanos, balanceAfterNanos, rateNanos } = entry
   const posted = entry.postedAt.getTime() / 1000
-  const isCharge = entry.kind === 'compute' || entry.kind === 'disk'
+  const isCharge = entry.kind === 'gpu' || entry.kind === 'disk'
   return {
     id: Number(id),
     type: isCharge ? 'charge' : 'payment',
@@ -106,7 +106,7 @@ function resourceNameOf({ instanceId, volumeId }: LedgerEntry): string {
 
 function descriptionOf(entry: LedgerEntry): string {
   const { kind, reason } = entry
-  if (kind === 'compute') return `GPUs of ${resourceNameOf(entry)}`
+  if (kind === 'gpu') return `GPUs of ${resourceNameOf(entry)}`
   if (kind === 'disk') return `Disk of ${resourceNameOf(entry)}`
   const name = { top_up: 'Credit', refund: `Refund for ${resourceNameOf(entry)}`, adjustment: 'Adjustment' }[kind]
   return reason ? `${name}: ${reason}` : name

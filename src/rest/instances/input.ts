@@ -150,7 +150,7 @@ export function parseRentBody(body: z.output<typeof rentBody>): Omit<RentInput, 
   const terms: RentInput['terms'] =
     body.price === undefined ? { interruptible: false } : { interruptible: true, bidNanos: nanosOfNumber(body.price) }
   const templateHash = body.template_hash_id || undefined
-  return { terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
+  return { terms, launch, templateHash, failIfUnavailable: body.cancel_unavail ?? false }
 }
 
 function parseEnvironment({ env }: z.output<typeof rentBody>, issues: Issue[]): Environment {

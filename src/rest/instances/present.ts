@@ -20,8 +20,8 @@ const runtypeByMode: Record<LaunchMode, string> = {
 /** An instance as a row, with every field that clients read, in the types and units that they expect. */
 export function instanceRow(instance: Instance): InstanceRow {
   const { id, label, machine, launch, holdsGpus, targetState, portBindings } = instance
-  const [compute, disk] = [usdToNumber(instance.computeNanos), usdToNumber(instance.diskNanos)]
-  const total = usdToNumber(instance.computeNanos + instance.diskNanos)
+  const [gpu, disk] = [usdToNumber(instance.gpuPriceNanos), usdToNumber(instance.diskNanos)]
+  const total = usdToNumber(instance.gpuPriceNanos + instance.diskNanos)
   const held = holdsGpus ? 'running' : 'stopped'
   const access = accessOf(instance)
   const block = blockRow(instance)
@@ -80,20 +80,20 @@ export function instanceRow(instance: Instance): InstanceRow {
     direct_port_end: -1,
 
     is_bid: instance.interruptible,
-    min_bid: compute,
-    dph_base: compute,
+    min_bid: gpu,
+    dph_base: gpu,
     dph_total: total,
-    storage_cost: usdToNumber(instance.storageNanos),
+    storage_cost: usdToNumber(instance.diskPricePerGbMonthNanos),
     storage_total_cost: disk,
     score: scoreOf(
       machine.dlperfPerGpu * instance.numGpus,
-      instance.computeNanos + instance.diskNanos,
+      instance.gpuPriceNanos + instance.diskNanos,
       machine.reliability,
     ),
     credit_balance: 0,
     credit_discount_max: 0,
-    search: hourlyRow(compute, disk, total),
-    instance: instance.charged ? hourlyRow(compute, disk, total) : hourlyRow(0, disk, disk),
+    search: hourlyRow(gpu, disk, total),
+    instance: instance.charged ? hourlyRow(gpu, disk, total) : hourlyRow(0, disk, disk),
 
     start_date: instance.createdAt.getTime() / 1000,
     end_date: instance.endsAt.getTime() / 1000,

@@ -50,7 +50,7 @@ export const hostedMachineSchema = z
 const occupancyLetters = { free: 'x', onDemand: 'D', interruptible: 'I' }
 
 export function hostedMachineRow(machine: HostedMachine): z.output<typeof hostedMachineSchema> {
-  const { id, gpus, asOf, listedUntil, unlistedAt, storageNanos } = machine
+  const { id, gpus, asOf, listedUntil, unlistedAt, diskPricePerGbMonthNanos } = machine
   const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
   return {
     id,
@@ -66,8 +66,8 @@ export function hostedMachineRow(machine: HostedMachine): z.output<typeof hosted
     cpu_cores: row.cpu_cores,
     listed: unlistedAt === null && listedUntil > asOf,
     listed_gpu_cost: usdToNumber(machine.gpuNanos),
-    listed_storage_cost: usdToNumber(storageNanos),
-    listed_volume_cost: usdToNumber(storageNanos),
+    listed_storage_cost: usdToNumber(diskPricePerGbMonthNanos),
+    listed_volume_cost: usdToNumber(diskPricePerGbMonthNanos),
     listed_inet_up_cost: row.inet_up_cost,
     listed_inet_down_cost: row.inet_down_cost,
     min_bid_price: usdToNumber(machine.minBidGpuNanos),

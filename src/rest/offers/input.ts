@@ -6,7 +6,7 @@ import { parseDriverVersion } from '../../domain/machines/machines.ts'
 import { isTooDeep, maxNestingLevels } from '../../domain/nesting.ts'
 import { fieldTypeOf, type OfferField } from '../../domain/offers/fields.ts'
 import { type Condition, checkFilter, meetsCondition, parseCondition } from '../../domain/offers/filter.ts'
-import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../../domain/offers/offers.ts'
+import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalKind } from '../../domain/offers/offers.ts'
 import type { OrderKey } from '../../domain/offers/order.ts'
 import { parseBoolean, parseNumber, quoteValue } from '../../domain/values.ts'
 import type { OfferSearch } from '../../services/offers/offers.ts'
@@ -113,7 +113,7 @@ const orderFields = Object.fromEntries(
 )
 const bestFirst: OrderKey[] = [{ field: 'score', direction: 'desc' }]
 
-const rentalTypesByWord = new Map<unknown, RentalType>([
+const rentalTypesByWord = new Map<unknown, RentalKind>([
   [undefined, 'onDemand'],
   ['ondemand', 'onDemand'],
   ['on-demand', 'onDemand'],
@@ -123,7 +123,7 @@ const rentalTypesByWord = new Map<unknown, RentalType>([
   ['interruptible', 'interruptible'],
 ])
 
-function parseRentalType(type: unknown, complain: Complain): RentalType {
+function parseRentalType(type: unknown, complain: Complain): RentalKind {
   const known = rentalTypesByWord.get(type)
   if (!known) complain('type', `${quoteValue(type)} is not one of ondemand, bid, reserved`)
   return known ?? 'onDemand'

@@ -9,7 +9,7 @@ export function offerRow(offer: Offer): OfferRow {
   const { id, machine, price, pricing, numGpus } = offer
   const { gpuModel } = machine
   const dollars = usdToNumber(price.totalNanos)
-  const compute = usdToNumber(price.computeNanos)
+  const gpu = usdToNumber(price.gpuPriceNanos)
   const disk = usdToNumber(price.diskNanos)
   return {
     id: Number(id),
@@ -37,18 +37,18 @@ export function offerRow(offer: Offer): OfferRow {
     time_remaining: '',
     time_remaining_isbid: '',
 
-    dph_base: compute,
+    dph_base: gpu,
     dph_total: dollars,
     discounted_dph_total: dollars,
     credit_discount_max: 0,
     min_bid: usdToNumber(offer.minBidNanos),
-    storage_cost: usdToNumber(machine.storageNanos),
+    storage_cost: usdToNumber(machine.diskPricePerGbMonthNanos),
     storage_total_cost: disk,
     avail_vol_ask_id: machine.id,
     avail_vol_size: machine.freeDiskMb / 1000,
     avail_vol_dph: disk,
-    vram_costperhour: (compute * 1024) / (gpuModel.ramMb * numGpus),
-    search: hourlyRow(compute, disk, dollars),
+    vram_costperhour: (gpu * 1024) / (gpuModel.ramMb * numGpus),
+    search: hourlyRow(gpu, disk, dollars),
     instance: hourlyRow(0, disk, disk),
   }
 }

@@ -27,7 +27,7 @@ function machineFields(machine: Machine & { gpuModel: GpuModel }) {
 }
 
 export function volumeRow(volume: Volume): z.output<typeof volumeRowSchema> {
-  const { id, name, sizeMb, attachment, createdAt, storageNanos, diskNanos, machine } = volume
+  const { id, name, sizeMb, attachment, createdAt, diskPricePerGbMonthNanos, diskNanos, machine } = volume
   return {
     id: Number(id),
     label: name,
@@ -36,7 +36,7 @@ export function volumeRow(volume: Volume): z.output<typeof volumeRowSchema> {
     instances: attachment ? [Number(attachment.instanceId)] : [],
     mount_path: attachment?.mountPath ?? null,
     start_date: createdAt.getTime() / 1000,
-    storage_cost: usdToNumber(storageNanos),
+    storage_cost: usdToNumber(diskPricePerGbMonthNanos),
     storage_total_cost: usdToNumber(diskNanos),
     ...machineFields(machine),
   }
@@ -51,7 +51,7 @@ export function volumeOfferRow({ id, machine, sizeMb, priceNanos, asOf }: Volume
     bundle_id: id,
     disk_space: machine.freeDiskMb / 1000,
     allocated_storage: sizeMb / 1000,
-    storage_cost: usdToNumber(machine.storageNanos),
+    storage_cost: usdToNumber(machine.diskPricePerGbMonthNanos),
     storage_total_cost: price,
     dph_total: price,
     duration: (machine.listedUntil.getTime() - asOf.getTime()) / 1000,

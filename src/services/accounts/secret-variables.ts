@@ -83,7 +83,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
     })
     await tx.rows(sql`${insertSql('secret_variables', columns, rows)}
       ON CONFLICT (account_id, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`)
-    const event = { type: 'SECRET_VARIABLE_SET' as const, accountId, apiKeyId }
+    const event = { type: 'SECRET_VARIABLE_UPDATED' as const, accountId, apiKeyId }
     await recordEvents(
       tx,
       changed.map(({ name }) => ({ ...event, after: { name } })),

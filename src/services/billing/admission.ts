@@ -36,18 +36,18 @@ export async function loadAdmissionFacts(
     SELECT m.instance_id FROM meters m WHERE m.account_id = ${account.accountId} AND m.stop_reason IS NOT NULL))`
   const [row] = await database.rows(sql`
     SELECT a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes, a.start_failures, a.start_failed_at,
-      held.instances, held.loading, held.disk_mb, held.compute_nanos, kept.volumes, kept.size_mb
+      held.instances, held.loading, held.disk_mb, held.gpu_price_nanos, kept.volumes, kept.size_mb
     FROM accounts a CROSS JOIN LATERAL (
       SELECT count(*)::int AS instances, count(*) FILTER (WHERE ${isLoadingSql} AND ${isNotMarkedSql})::int AS loading,
         coalesce(sum(i.disk_mb), 0)::text AS disk_mb,
-        coalesce(sum(i.compute_nanos) FILTER (WHERE ${wantsGpusSql} AND ${isNotMarkedSql}), 0)::text AS compute_nanos
+        coalesce(sum(i.gpu_price_nanos) FILTER (WHERE ${wantsGpusSql} AND ${isNotMarkedSql}), 0)::text AS gpu_price_nanos
       FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL
     ) AS held CROSS JOIN LATERAL (
       SELECT count(*)::int AS volumes, coalesce(sum(v.size_mb), 0)::text AS size_mb
       FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL
     ) AS kept WHERE a.id = ${account.accountId}`)
   const [maxInstances, maxLoading, maxDiskGb, maxVolumes, count, lastAt, ...held] = row as AdmissionRow
-  const [instances, loading, diskMb, computeNanos, volumes, volumesMb] = held
+  const [instances, loading, diskMb, gpuPriceNanos, volumes, volumesMb] = held
   const own = { instances: maxInstances, loading: maxLoading, diskGb: maxDiskGb, volumes: maxVolumes }
   return {
     at: account.at,
@@ -55,7 +55,7 @@ export async function loadAdmissionFacts(
     held: {
       ...{ instances, loading, volumes },
       diskMb: Number(diskMb) + Number(volumesMb),
-      computeNanos: BigInt(computeNanos),
+      gpuPriceNanos: BigInt(gpuPriceNanos),
       diskNanos: currentDiskRate(account),
     },
     quotas: quotasOf(own, rules.quotas),

@@ -4,7 +4,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { type Balance, type ChargeKind, creditStatusOf } from '../../domain/billing/balance.ts'
-import { endSpenderCompute } from './compute-ends.ts'
+import { endSpenderGpus } from './gpu-ends.ts'
 import { recordReachedLimit } from './limits/usage.ts'
 
 const { sql } = Prisma
@@ -17,7 +17,7 @@ export type AccountBalance = Balance & {
   isLimited: boolean
 }
 
-const balanceColumns = sql`metered_at, posted_nanos, compute_rate_nanos, compute_origin, disk_rate_nanos, disk_origin, credit_ended_at`
+const balanceColumns = sql`metered_at, posted_nanos, gpu_rate_nanos, gpu_origin, disk_rate_nanos, disk_origin, credit_ended_at`
 
 type BalanceReader = Pick<Transaction, 'rows' | 'nowSql'>
 
@@ -52,22 +52,13 @@ const meterEndsSql = (instant: Prisma.Sql) => sql`(
 type MeterEndRow = [kind: ChargeKind, rate: string, since: string, carried: number, end: string]
 
 function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance {
-  const [
-    meteredAt,
-    postedNanos,
-    computeRateNanos,
-    computeOrigin,
-    diskRateNanos,
-    diskOrigin,
-    creditEndedAt,
-    ends,
-    isLimited,
-  ] = row as [Date, bigint, bigint, string, bigint, string, Date | null, MeterEndRow[] | null, boolean]
+  const [meteredAt, postedNanos, gpuRateNanos, gpuOrigin, diskRateNanos, diskOrigin, creditEndedAt, ends, isLimited] =
+    row as [Date, bigint, bigint, string, bigint, string, Date | null, MeterEndRow[] | null, boolean]
   return {
     accountId,
     at: at < meteredAt ? meteredAt : at,
-    ...{ meteredAt, postedNanos, computeRateNanos, diskRateNanos, creditEndedAt, isLimited },
-    computeOrigin: BigInt(computeOrigin),
+    ...{ meteredAt, postedNanos, gpuRateNanos, diskRateNanos, creditEndedAt, isLimited },
+    gpuOrigin: BigInt(gpuOrigin),
     diskOrigin: BigInt(diskOrigin),
     ends: (ends ?? []).map(([kind, rate, since, carried, end]) => ({
       kind,
@@ -93,7 +84,7 @@ export async function lockAccount(tx: Transaction, accountId: number, at: Date):
   const { endsAt, hasEnded } = creditStatusOf(balance)
   if (!hasEnded || endsAt === null) return balance
   // If no running GPU meter was left, disks alone have used up the credit.
-  if (!(await endSpenderCompute(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
+  if (!(await endSpenderGpus(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
   await tx.rows(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)
 }

@@ -5,7 +5,7 @@ import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { calculateMeterCharge, type Meter } from '../../domain/billing/balance.ts'
 import type { AccountBalance } from './balance.ts'
-import { computeMetersSql, meterEndSql } from './sql.ts'
+import { gpuMetersSql, meterEndSql } from './sql.ts'
 
 const { sql } = Prisma
 const entryColumns = modelColumnsOf(Prisma.LedgerEntryScalarFieldEnum)
@@ -19,7 +19,7 @@ export async function openMeters(
   await tx.rows(sql`
     INSERT INTO meters (account_id, api_key_id, instance_id, volume_id, kind, rate_nanos, since, ends_at)
     SELECT ${accountId}, ${apiKeyId}, of.instance_id, of.volume_id, of.kind, of.rate_nanos, ${at}, of.ends_at FROM (
-      SELECT id AS instance_id, NULL::bigint AS volume_id, 'compute'::charge_kind AS kind, 0 AS rate_nanos, ends_at
+      SELECT id AS instance_id, NULL::bigint AS volume_id, 'gpu'::charge_kind AS kind, 0 AS rate_nanos, ends_at
       FROM instances WHERE id = ANY(${instanceIds.map(String)}::bigint[])
       UNION ALL SELECT id, NULL, 'disk', disk_nanos, ends_at FROM instances
       WHERE id = ANY(${instanceIds.map(String)}::bigint[])
@@ -28,7 +28,7 @@ export async function openMeters(
     ) of`)
 }
 
-type ChargedMeter = Meter & { id: bigint; kind: 'compute' | 'disk' }
+type ChargedMeter = Meter & { id: bigint; kind: 'gpu' | 'disk' }
 
 /**
  * Charges the meters `m` that match `which` up to an instant, and returns those that keep running. Sets the rate of ended
@@ -77,22 +77,20 @@ export async function changeRate(
   instanceId: bigint,
   rateNanos: bigint,
 ): Promise<void> {
-  const meters = await chargeMeters(tx, account, computeMetersSql([instanceId]))
+  const meters = await chargeMeters(tx, account, gpuMetersSql([instanceId]))
   await setRates(tx, meters, rateNanos)
 }
 
 /** Starts to charge an instance's GPUs, unless the instance is marked to stop. */
-export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
-  const running = await chargeMeters(tx, account, computeMetersSql([instanceId]))
+export async function startGpuMeter(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
+  const running = await chargeMeters(tx, account, gpuMetersSql([instanceId]))
   if (running.length > 0) return
   // `chargeMeters` has charged the time until now. An end that is still recorded belongs to that time, and must not end
   // the new charges.
-  await tx.rows(
-    sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeMetersSql([instanceId])}`,
-  )
+  await tx.rows(sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${gpuMetersSql([instanceId])}`)
   await tx.rows(sql`
-    UPDATE meters m SET rate_nanos = i.compute_nanos, since = ${account.at}
-    FROM instances i WHERE i.id = m.instance_id AND ${computeMetersSql([instanceId])} AND m.stop_reason IS NULL`)
+    UPDATE meters m SET rate_nanos = i.gpu_price_nanos, since = ${account.at}
+    FROM instances i WHERE i.id = m.instance_id AND ${gpuMetersSql([instanceId])} AND m.stop_reason IS NULL`)
 }
 
 async function setRates(tx: Transaction, meters: Pick<ChargedMeter, 'id'>[], rateNanos: bigint): Promise<void> {
@@ -108,9 +106,9 @@ async function setRates(tx: Transaction, meters: Pick<ChargedMeter, 'id'>[], rat
  * Records when the GPU charges of instances end. Does not wait for the locks of their accounts: a later transaction
  * posts the charges.
  */
-export async function endCompute(tx: Transaction, instanceIds: readonly bigint[], at: Date): Promise<void> {
+export async function endGpuMeter(tx: Transaction, instanceIds: readonly bigint[], at: Date): Promise<void> {
   if (instanceIds.length === 0) return
   await tx.rows(sql`
     INSERT INTO meter_ends (meter_id, account_id, at) SELECT m.id, m.account_id, ${at}::timestamptz FROM meters m
-    WHERE m.rate_nanos > 0 AND ${computeMetersSql(instanceIds)}`)
+    WHERE m.rate_nanos > 0 AND ${gpuMetersSql(instanceIds)}`)
 }

@@ -25,7 +25,7 @@ export function chargedPeriodsSql(
   return sql`
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, e.rate_nanos, e.carried, e.period_start,
         least(e.period_end, r.period_start) AS period_end
-      FROM meters m JOIN ledger_entries e ON e.meter_id = m.id AND e.kind IN ('compute', 'disk')
+      FROM meters m JOIN ledger_entries e ON e.meter_id = m.id AND e.kind IN ('gpu', 'disk')
       LEFT JOIN ledger_entries r ON r.meter_id = m.id AND r.kind = 'refund'
         AND e.period_end > r.period_start AND e.period_end <= r.period_end
       WHERE m.account_id = ${accountId} AND ${which} AND m.since > ${from}::timestamptz
@@ -33,7 +33,7 @@ export function chargedPeriodsSql(
       UNION ALL
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, m.rate_nanos, m.carried, m.since,
         least(${at}::timestamptz, ${meterEndSql},
-          CASE WHEN m.kind = 'compute' THEN ${endsAt}::timestamptz END)
+          CASE WHEN m.kind = 'gpu' THEN ${endsAt}::timestamptz END)
       FROM meters m WHERE m.account_id = ${accountId} AND ${which} AND m.rate_nanos > 0`
 }
 

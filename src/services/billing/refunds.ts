@@ -18,7 +18,7 @@ export async function refundAfter(
   const rows = await tx.rows(sql`
     SELECT e.meter_id, e.period_start, e.period_end, e.rate_nanos, e.carried, -e.amount_nanos
     FROM ledger_entries e JOIN meters m ON m.id = e.meter_id
-    WHERE ${which} AND e.period_end > ${instant} AND e.kind IN ('compute', 'disk')
+    WHERE ${which} AND e.period_end > ${instant} AND e.kind IN ('gpu', 'disk')
     AND coalesce(e.period_end > (
       SELECT max(r.period_end) FROM ledger_entries r WHERE r.meter_id = e.meter_id AND r.kind = 'refund'
     ), true) ORDER BY e.id`)

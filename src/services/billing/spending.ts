@@ -37,11 +37,11 @@ export async function loadSpending<Window extends SpendingWindow>(
           SELECT r.period_start FROM ledger_entries r WHERE r.meter_id = m.meter_id AND r.kind = 'refund'
           AND m.period_end > r.period_start AND m.period_end <= r.period_end LIMIT 1
         ) given_back ON true
-        WHERE m.meter_id = meters.id AND m.kind IN ('compute', 'disk') AND m.period_end > start
+        WHERE m.meter_id = meters.id AND m.kind IN ('gpu', 'disk') AND m.period_end > start
       ) charged
       GROUP BY start, meters.api_key_id
     ), going AS (
-      SELECT m.*, least(${meterEndSql}, CASE m.kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS stops_at
+      SELECT m.*, least(${meterEndSql}, CASE m.kind WHEN 'gpu' THEN ${gpusEnd}::timestamptz END) AS stops_at
       FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0
     ), running AS (
       SELECT start, m.api_key_id, sum(m.rate_nanos) AS rate,
@@ -87,8 +87,8 @@ export async function loadDesiredRates(database: Pick<Transaction, 'rows'>, acco
       SELECT m.api_key_id, m.rate_nanos AS rate FROM meters m
       WHERE m.account_id = ${accountId} AND m.kind = 'disk' AND m.rate_nanos > 0
       UNION ALL
-      SELECT m.api_key_id, i.compute_nanos FROM instances i CROSS JOIN LATERAL (
-        SELECT api_key_id FROM meters WHERE instance_id = i.id AND kind = 'compute' LIMIT 1
+      SELECT m.api_key_id, i.gpu_price_nanos FROM instances i CROSS JOIN LATERAL (
+        SELECT api_key_id FROM meters WHERE instance_id = i.id AND kind = 'gpu' LIMIT 1
       ) m
       WHERE i.account_id = ${accountId} AND ${wantsGpusSql}
     ) wished GROUP BY api_key_id`)
@@ -96,12 +96,9 @@ export async function loadDesiredRates(database: Pick<Transaction, 'rows'>, acco
 }
 
 /** The cost per hour of instances' GPUs while the instances run, by the key whose limits count the cost. */
-export async function loadComputeRates(
-  database: Pick<Transaction, 'rows'>,
-  ids: readonly bigint[],
-): Promise<KeyRate[]> {
+export async function loadGpuRates(database: Pick<Transaction, 'rows'>, ids: readonly bigint[]): Promise<KeyRate[]> {
   const rows = await database.rows(sql`
-    SELECT m.api_key_id, sum(i.compute_nanos) FROM meters m JOIN instances i ON i.id = m.instance_id
-    WHERE m.kind = 'compute' AND i.id = ANY(${ids.map(String)}::bigint[]) GROUP BY m.api_key_id`)
+    SELECT m.api_key_id, sum(i.gpu_price_nanos) FROM meters m JOIN instances i ON i.id = m.instance_id
+    WHERE m.kind = 'gpu' AND i.id = ANY(${ids.map(String)}::bigint[]) GROUP BY m.api_key_id`)
   return rows.map(([apiKeyId, rate]) => ({ apiKeyId: apiKeyId as number | null, rateNanos: BigInt(rate as string) }))
 }

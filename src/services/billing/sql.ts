@@ -8,8 +8,8 @@ const { sql } = Prisma
 export const meterEndSql = sql`least(m.ends_at, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))`
 
 /** GPU meters of instances. */
-export function computeMetersSql(instanceIds: readonly bigint[]): Prisma.Sql {
-  return sql`m.kind = 'compute' AND ${instanceMetersSql(instanceIds)}`
+export function gpuMetersSql(instanceIds: readonly bigint[]): Prisma.Sql {
+  return sql`m.kind = 'gpu' AND ${instanceMetersSql(instanceIds)}`
 }
 
 /** All meters of instances. */

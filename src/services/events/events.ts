@@ -1,7 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import type { EventType } from '../../domain/events/events.ts'
+import type { EventKind } from '../../domain/events/events.ts'
 
 /** Ids are named by their type, never `id`: apiKeyId, sshKeyId, templateId, volumeId. */
 type Facts = Record<string, unknown> & { id?: never }
@@ -11,7 +11,7 @@ type Facts = Record<string, unknown> & { id?: never }
  * named in `after`, or in `before` when it was deleted.
  */
 export type NewEvent = {
-  type: EventType
+  type: EventKind
   accountId: number
   instanceId?: bigint
   apiKeyId?: number

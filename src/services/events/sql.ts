@@ -9,7 +9,7 @@ import type { KeptRange } from '../../domain/events/cursor.ts'
 import {
   type Event,
   type EventFilter,
-  type EventType,
+  type EventKind,
   eventReadOperations,
   type Position,
   subjectField,
@@ -53,7 +53,7 @@ export const isKnownTypeSql = sql`e.type = ANY(${Object.keys(eventReadOperations
 export function readableSql(permissions: Permissions | null): Prisma.Sql {
   if (permissions === null) return isKnownTypeSql
   const byOperation = Map.groupBy(
-    Object.entries(eventReadOperations) as [EventType, Operation][],
+    Object.entries(eventReadOperations) as [EventKind, Operation][],
     ([, operation]) => operation,
   )
   const conditions = [...byOperation].map(([operation, entries]) => {
@@ -63,7 +63,7 @@ export function readableSql(permissions: Permissions | null): Prisma.Sql {
   return sql`(${join(conditions, ' OR ')})`
 }
 
-function constraintSql(permissions: Permissions, operation: Operation, [type]: EventType[]): Prisma.Sql {
+function constraintSql(permissions: Permissions, operation: Operation, [type]: EventKind[]): Prisma.Sql {
   const constraints = constraintsOf(permissions, operation)
   if (constraints === undefined) return sql`false`
   const name = type && subjectField(type)

@@ -27,11 +27,11 @@ export async function unaffordableStarts(
   const ids = [...new Set(started.map(({ id }) => id))]
   const account = await (dryRun ? readBalance : lockAccount)(tx, accountId, at)
   const rows = await tx.rows(sql`
-    SELECT id, compute_nanos FROM instances WHERE id = ANY(${ids.map(String)}::bigint[])`)
-  const rates = new Map(rows.map(([id, computeNanos]) => [id as bigint, computeNanos as bigint]))
+    SELECT id, gpu_price_nanos FROM instances WHERE id = ANY(${ids.map(String)}::bigint[])`)
+  const rates = new Map(rows.map(([id, gpuPriceNanos]) => [id as bigint, gpuPriceNanos as bigint]))
   const starts = ids.flatMap(id => {
-    const computeNanos = rates.get(id)
-    return computeNanos === undefined ? [] : [{ id, computeNanos }]
+    const gpuPriceNanos = rates.get(id)
+    return gpuPriceNanos === undefined ? [] : [{ id, gpuPriceNanos }]
   })
   return findRefusedStarts(await loadAdmissionFacts(tx, account, rules), starts, rules)
 }

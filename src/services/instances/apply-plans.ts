@@ -9,7 +9,7 @@ import { isStarting } from '../../domain/instances/start-backoff.ts'
 import type { TargetState } from '../../domain/instances/states.ts'
 import { lockAccount } from '../billing/balance.ts'
 import { stopMeters } from '../billing/meters.ts'
-import { computeMetersSql, instanceMetersSql } from '../billing/sql.ts'
+import { gpuMetersSql, instanceMetersSql } from '../billing/sql.ts'
 import type { Deps } from '../deps.ts'
 import { type NewEvent, recordEvents } from '../events/events.ts'
 import { lockMachine, updateMarket } from '../machines/market.ts'
@@ -104,7 +104,7 @@ async function stopCharging(tx: Transaction, cause: Cause, changes: AppliedPlan[
   const accountIds = [...new Set([...destroyed, ...stopped].map(one => one.accountId))]
   for (const accountId of accountIds.toSorted((a, b) => a - b)) {
     const account = await lockAccount(tx, accountId, at)
-    const which = sql`(${instanceMetersSql(ids(destroyed))} OR ${computeMetersSql(ids(stopped))})`
+    const which = sql`(${instanceMetersSql(ids(destroyed))} OR ${gpuMetersSql(ids(stopped))})`
     await stopMeters(tx, account, which)
     const givenUp = [...destroyed, ...stopped].filter(one => one.accountId === accountId && isStarting(one.subject))
     // The machine ended the rental, not the renter.

@@ -12,7 +12,7 @@ import { checkAdmission } from '../billing/admission.ts'
 import { type AccountBalance, lockAccount } from '../billing/balance.ts'
 import { checkOwnInstances, checkSpendLimits } from '../billing/limits/check.ts'
 import { changeRate } from '../billing/meters.ts'
-import { loadComputeRates } from '../billing/spending.ts'
+import { loadGpuRates } from '../billing/spending.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { loadClaims, lockMachine, updateMarket } from '../machines/market.ts'
@@ -80,11 +80,11 @@ export function bidServices(deps: Deps) {
     // The claim counts from now, so older claims with an equal bid come first. A stopped instance has no claim: its
     // `claimed_at` keeps the time of the stop.
     const written = await tx.rows(sql`
-      UPDATE instances SET compute_nanos = ${bidNanos},
+      UPDATE instances SET gpu_price_nanos = ${bidNanos},
         claimed_at = CASE target_state WHEN 'running' THEN ${at} ELSE claimed_at END
       WHERE id = ${id} AND account_id = ${accountId} AND interruptible AND destroyed_at IS NULL RETURNING id`)
     if (written.length !== 1) throw new Error(`Instance ${id} was changed without its lock.`)
-    const [before, after] = [{ computeNanos: String(bidder.computeNanos) }, { computeNanos: String(bidNanos) }]
+    const [before, after] = [{ gpuPriceNanos: String(bidder.gpuPriceNanos) }, { gpuPriceNanos: String(bidNanos) }]
     const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
     const granted = await updateMarket(tx, machine, at)
@@ -109,23 +109,23 @@ export function bidServices(deps: Deps) {
     tx: Transaction,
     account: AccountBalance,
     actor: Actor,
-    { id, targetState, computeNanos }: Bidder,
+    { id, targetState, gpuPriceNanos }: Bidder,
     bidNanos: bigint,
   ): Promise<void> {
     await checkOwnInstances(tx, account, actor, [id])
     if (targetState === 'stopped') return
-    const rateNanos = bidNanos - computeNanos
-    await checkAdmission(tx, deps.admission, account, { computeNanos: rateNanos })
+    const rateNanos = bidNanos - gpuPriceNanos
+    await checkAdmission(tx, deps.admission, account, { gpuPriceNanos: rateNanos })
     await checkSpendLimits(
       tx,
       account,
-      (await loadComputeRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
+      (await loadGpuRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
     )
   }
 
   /** The lowest bid that wins now. For an on-demand instance the value is unused: `decideBid` refuses it. */
   async function lowestWinningBid(tx: Transaction, bidder: Bidder, machine: Machine): Promise<bigint> {
-    if (!bidder.interruptible) return bidder.computeNanos
+    if (!bidder.interruptible) return bidder.gpuPriceNanos
     const [row] = await tx.rows(sql`SELECT first_gpu FROM instances WHERE id = ${bidder.id}`)
     const block = { instanceId: bidder.id, firstGpu: row?.[0] as number, numGpus: bidder.numGpus }
     return winningBid(bidder.id, calculateMinimumBid(block, machine, await loadClaims(tx, [machine.id])))
@@ -142,10 +142,10 @@ export function bidServices(deps: Deps) {
 
   async function loadBidder(tx: Transaction, id: bigint): Promise<Bidder | undefined> {
     const [row] = await tx.rows(sql`
-      SELECT target_state, status, interruptible, compute_nanos, num_gpus FROM instances
+      SELECT target_state, status, interruptible, gpu_price_nanos, num_gpus FROM instances
       WHERE id = ${id} AND destroyed_at IS NULL`)
     if (!row) return undefined
-    const [targetState, status, interruptible, computeNanos, numGpus] = row
-    return { id, targetState, status, interruptible, computeNanos, numGpus } as Bidder
+    const [targetState, status, interruptible, gpuPriceNanos, numGpus] = row
+    return { id, targetState, status, interruptible, gpuPriceNanos, numGpus } as Bidder
   }
 }

@@ -142,7 +142,7 @@ function orderColumn({ field }: InstanceOrder): Prisma.Sql {
     case 'createdAt':
       return sql`i.id`
     case 'pricePerHour':
-      return sql`(i.compute_nanos + i.disk_nanos)`
+      return sql`(i.gpu_price_nanos + i.disk_nanos)`
     case 'label':
       return sql`coalesce(i.label, '')`
   }

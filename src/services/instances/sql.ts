@@ -16,7 +16,7 @@ export const holdsGpusSql = Prisma.sql`((
 
 /** Whether the instance's GPUs are charged now. */
 export const isChargedSql = Prisma.sql`((
-  SELECT 1 FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND m.rate_nanos > 0
+  SELECT 1 FROM meters m WHERE m.instance_id = i.id AND m.kind = 'gpu' AND m.rate_nanos > 0
   AND (SELECT min(e.id) FROM meter_ends e WHERE e.meter_id = m.id) IS NULL LIMIT 1) IS NOT NULL)`
 
 /** Whether the instance does not run yet, but holds its GPUs or is about to claim them. Waiting for GPUs does not count. */

@@ -9,7 +9,7 @@ import {
   planOffers,
   selectGranted,
 } from '../../domain/machines/market.ts'
-import { endCompute } from '../billing/meters.ts'
+import { endGpuMeter } from '../billing/meters.ts'
 import { type NewEvent, recordEvents } from '../events/events.ts'
 import { holdsGpusSql, wantsGpusSql } from '../instances/sql.ts'
 
@@ -87,9 +87,18 @@ async function saveOffers(tx: Transaction, machine: Machine, granted: Claim[], a
  * facts from the machine.
  */
 export function offerRowsOf(machine: Machine, added: ReturnType<typeof planOffers>['added'], listedAt: Date) {
-  const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos } = machine
+  const { id, gpuModelId, country, verification, reliability, listedUntil, diskPricePerGbMonthNanos } = machine
   const verified = verification === 'verified'
-  const facts = { machineId: id, gpuModelId, country, verified, reliability, listedUntil, storageNanos, listedAt }
+  const facts = {
+    machineId: id,
+    gpuModelId,
+    country,
+    verified,
+    reliability,
+    listedUntil,
+    diskPricePerGbMonthNanos,
+    listedAt,
+  }
   return added.map(offer => ({ ...facts, ...offer }))
 }
 
@@ -99,12 +108,12 @@ export async function loadClaims(
   machineIds: readonly number[],
 ): Promise<(Claim & { machineId: number })[]> {
   const rows = await database.rows(Prisma.sql`
-    SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
+    SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.gpu_price_nanos, i.claimed_at,
       ${holdsGpusSql}
     FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpusSql}`)
   return rows.map(row => {
-    const [instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holdsGpus] = row
-    return { instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holdsGpus } as Claim & {
+    const [instanceId, machineId, firstGpu, numGpus, interruptible, gpuPriceNanos, claimedAt, holdsGpus] = row
+    return { instanceId, machineId, firstGpu, numGpus, interruptible, gpuPriceNanos, claimedAt, holdsGpus } as Claim & {
       machineId: number
     }
   })
@@ -134,7 +143,7 @@ async function saveGrants(
     WHERE old.machine_id = ${machine.id} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
   const lost = changed.filter(({ holdsGpus }) => holdsGpus).map(({ instanceId }) => instanceId)
-  await endCompute(tx, lost, at)
+  await endGpuMeter(tx, lost, at)
   const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
   const events = changed.map((claim): NewEvent => {
     const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }

@@ -105,6 +105,6 @@ function toOffer(row: unknown[], pricing: Pricing): Offer {
   const [block, machine, gpuModel] = recordsOf(row, offerColumns, machineColumns, gpuModelColumns)
   const offerBlock = block as OfferBlock
   const machineWithModel = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-  const price = priceOf(offerBlock, machineWithModel.storageNanos, pricing)
+  const price = priceOf(offerBlock, machineWithModel.diskPricePerGbMonthNanos, pricing)
   return { ...offerBlock, machine: machineWithModel, pricing, price, asOf: row.at(-1) as Date }
 }

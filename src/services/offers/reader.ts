@@ -73,7 +73,7 @@ function createFindOnMachine(offers: Offer[]): FindOnMachine {
     const known = byView.get(key)
     if (known) return known
     const priced = offers.map((offer, index) => {
-      const price = priceOf(offer, offer.machine.storageNanos, pricing)
+      const price = priceOf(offer, offer.machine.diskPricePerGbMonthNanos, pricing)
       return { offer: { ...offer, pricing, price }, snapshot: snapshots[index] as OfferSnapshot }
     })
     const found = priced.filter(({ offer }) => matchesFilter(offer, filter))

@@ -17,7 +17,7 @@ const alternativeCount = 3
 export async function explainUnavailableOffer(
   deps: DataDeps,
   actor: Actor,
-  { offerId, terms, cancelUnavailable }: RentInput,
+  { offerId, terms, failIfUnavailable }: RentInput,
   diskMb: number | undefined,
 ): Promise<DomainError> {
   const [row] = await deps.database.rows(Prisma.sql`
@@ -35,5 +35,5 @@ export async function explainUnavailableOffer(
   const message = yours
     ? `Offer ${offerId} is no longer available: you rented it yourself, as instance ${yours}.`
     : `Offer ${offerId} is not available.`
-  return new DomainError('OFFER_UNAVAILABLE', message, { instanceId: yours ?? null, alternatives, cancelUnavailable })
+  return new DomainError('OFFER_UNAVAILABLE', message, { instanceId: yours ?? null, alternatives, failIfUnavailable })
 }

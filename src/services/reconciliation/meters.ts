@@ -3,9 +3,9 @@
 import type { Transaction } from '../../database/transaction.ts'
 import { isFinal } from '../../domain/instances/states.ts'
 import { lockAccount } from '../billing/balance.ts'
-import { startCompute, stopMeters } from '../billing/meters.ts'
+import { startGpuMeter, stopMeters } from '../billing/meters.ts'
 import { refundAfter } from '../billing/refunds.ts'
-import { computeMetersSql, instanceMetersSql } from '../billing/sql.ts'
+import { gpuMetersSql, instanceMetersSql } from '../billing/sql.ts'
 import { scheduleNextAction } from '../instances/policy/facts.ts'
 import { clearFailedStarts } from '../instances/start-backoff.ts'
 import type { Finding } from './finding.ts'
@@ -21,21 +21,21 @@ export async function updateMeters(tx: Transaction, lease: InstanceLease, findin
   const isUp = status === 'running' || (status === 'stopping' && lease.charged)
   const runs = isUp && lease.targetState === 'running' && lease.holdsGpus && !destroyed
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
-  // Applies even if the compute meter was stopped since then: the meter may have stopped later than the container.
+  // Applies even if the gpu meter was stopped since then: the meter may have stopped later than the container.
   const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed
   if (runs === lease.charged && !isLost && !hasEnded) return
   const account = await lockAccount(tx, accountId, at)
   if (runs) {
-    await startCompute(tx, account, instanceId)
+    await startGpuMeter(tx, account, instanceId)
     await clearFailedStarts(tx, account)
     return await scheduleNextAction(tx, account, instanceId, at)
   }
-  const compute = computeMetersSql([instanceId])
+  const gpu = gpuMetersSql([instanceId])
   if (hasEnded) {
     const end = endedAtOf(lease, endedAt ?? null, at)
-    await stopMeters(tx, account, compute, end)
-    await refundAfter(tx, account, compute, end, 'The container had ended.')
-  } else if (!isLost) await stopMeters(tx, account, compute)
+    await stopMeters(tx, account, gpu, end)
+    await refundAfter(tx, account, gpu, end, 'The container had ended.')
+  } else if (!isLost) await stopMeters(tx, account, gpu)
   if (!isLost) return
   // The machine did not confirm anything after the last observation, so the charges end at that observation.
   const last = finding.seenAt ?? lease.seenAt ?? at

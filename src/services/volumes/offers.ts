@@ -29,11 +29,11 @@ const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
 // `o` has the machine columns that GPU offers repeat, so that `conditionSql` works for both kinds of offers.
 const fromSql = sql`machines m JOIN gpu_models g ON g.id = m.gpu_model_id
   CROSS JOIN LATERAL (
-    SELECT m.id AS machine_id, m.country, m.verification = 'verified' AS verified, m.reliability, m.storage_nanos, m.listed_until
+    SELECT m.id AS machine_id, m.country, m.verification = 'verified' AS verified, m.reliability, m.disk_price_per_gb_month_nanos, m.listed_until
   ) o`
 
 const orderColumns = {
-  price: { column: raw('m.storage_nanos'), type: raw('bigint') },
+  price: { column: raw('m.disk_price_per_gb_month_nanos'), type: raw('bigint') },
   reliability: { column: raw('m.reliability'), type: raw('float8') },
   freeDisk: { column: raw('m.free_disk_mb'), type: raw('bigint') },
 } satisfies Record<VolumeOfferOrder['field'], unknown>
@@ -51,7 +51,7 @@ export function volumeOfferServices({ database }: DataDeps) {
         id: machine.id,
         machine,
         sizeMb,
-        priceNanos: diskPricePerHour(machine.storageNanos, sizeMb),
+        priceNanos: diskPricePerHour(machine.diskPricePerGbMonthNanos, sizeMb),
         asOf: row.at(-1) as Date,
       }
     })

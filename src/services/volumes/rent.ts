@@ -79,10 +79,10 @@ export async function insertVolumes(
   at: Date,
 ): Promise<bigint[]> {
   if (newVolumes.length === 0) return []
-  const { id: machineId, storageNanos } = machine
+  const { id: machineId, diskPricePerGbMonthNanos } = machine
   const rows = newVolumes.map(({ name, sizeGb }) => {
     const sizeMb = diskMbOf(sizeGb) as number
-    const price = { storageNanos, diskNanos: diskPricePerHour(storageNanos, sizeMb) }
+    const price = { diskPricePerGbMonthNanos, diskNanos: diskPricePerHour(diskPricePerGbMonthNanos, sizeMb) }
     return { accountId, machineId, name: name || defaultVolumeName, sizeMb, ...price, createdAt: at }
   })
   const inserted = await tx.rows(sql`${insertSql('volumes', volumeColumns, rows)} RETURNING id`)

@@ -62,7 +62,7 @@ export function volumeUpdateServices(deps: Deps) {
         const [id] = await insertVolumes(tx, actor, machine, [{ name, sizeGb }], at)
         await updateOffers(tx, await changeFreeCapacity(tx, machine, { diskMb: -sizeMb }), at)
         const account = await lockAccount(tx, actor.accountId, at)
-        const diskNanos = diskPricePerHour(machine.storageNanos, sizeMb)
+        const diskNanos = diskPricePerHour(machine.diskPricePerGbMonthNanos, sizeMb)
         await checkAdmission(tx, deps.admission, account, { diskNanos, diskMb: sizeMb, volumes: 1 })
         await openMeters(tx, account, { apiKeyId: actor.apiKeyId, volumeIds: [id as bigint] })
         await checkSpendLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos: diskNanos }])

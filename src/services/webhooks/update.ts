@@ -3,7 +3,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
-import type { EventType } from '../../domain/events/events.ts'
+import type { EventKind } from '../../domain/events/events.ts'
 import {
   checkCanReadTypes,
   maxWebhooks,
@@ -90,7 +90,7 @@ export function webhookUpdateServices(deps: Deps) {
       const [existing] = await database.rows(sql`SELECT w.types FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
       if (!existing) throw notFound('Webhook', id)
       // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook.
-      checkCanReadTypes(actor, existing[0] as EventType[])
+      checkCanReadTypes(actor, existing[0] as EventKind[])
       const request = { operation: 'webhooks.rotate' as const, input: { id }, idempotencyKey }
       const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
         const { at } = tx

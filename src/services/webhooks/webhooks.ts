@@ -1,6 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { canReadEvent, isEventType } from '../../domain/events/events.ts'
+import { canReadEvent, isEventKind } from '../../domain/events/events.ts'
 import { maxRecentDeliveries, type Webhook, type WebhookDelivery } from '../../domain/webhooks/webhooks.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
@@ -64,6 +64,6 @@ export function toDelivery(row: unknown[]): WebhookDelivery {
 export function toWebhook([id, url, written, createdAt, until]: unknown[], at: Date): Webhook {
   const oldSecretUntil = until && (until as Date) > at ? until : null
   // A gateway of a newer version may write types that this gateway does not know.
-  const types = (written as string[]).filter(isEventType)
+  const types = (written as string[]).filter(isEventKind)
   return { id, url, types, createdAt, oldSecretUntil } as Webhook
 }

@@ -33,29 +33,31 @@ type Answer = {
   apiKey?: any
   secret?: string
   replayed?: boolean
-  revokedId?: string
+  deletedId?: string
 }
 
+type KeyMutation = 'createApiKey' | 'rotateApiKeySecret' | 'deleteApiKey'
+
 /** The result of a mutation, or its refusal, whether the refusal is a value or an error. */
-async function mutate(key: string, name: 'create' | 'reset' | 'revoke', input: object, at = app): Promise<Answer> {
-  const type = `${name[0]?.toUpperCase()}${name.slice(1)}ApiKey`
-  const success = name === 'revoke' ? 'revokedId' : `apiKey { ${keyFields} } secret replayed`
+async function mutate(key: string, name: KeyMutation, input: object, at = app): Promise<Answer> {
+  const type = `${name[0]?.toUpperCase()}${name.slice(1)}`
+  const success = name === 'deleteApiKey' ? 'deletedId' : `apiKey { ${keyFields} } secret replayed`
   const query = `mutation ($input: ${type}Input!) {
-    ${name}ApiKey(input: $input) { ... on ${type}Success { ${success} } ${refusal} } }`
+    ${name}(input: $input) { ... on ${type}Success { ${success} } ${refusal} } }`
   const { permissions = null } = input as { permissions?: unknown }
-  const said = name === 'create' && permissions === null ? { fullAccess: true, ...input } : input
+  const said = name === 'createApiKey' && permissions === null ? { fullAccess: true, ...input } : input
   const { data, errors } = await at.graphql(key, query, { input: said })
   if (errors) {
     const { code, missing } = errors[0]?.extensions ?? {}
     return { code: code as string, message: errors[0]?.message as string, missing }
   }
-  const answer = data[`${name}ApiKey`]
+  const answer = data[name]
   if (answer.secret) secrets.push(answer.secret)
   return answer
 }
 
 async function createKey(key: string, input: object = {}): Promise<{ id: string; secret: string }> {
-  const answer = await mutate(key, 'create', input)
+  const answer = await mutate(key, 'createApiKey', input)
   expect(answer).toMatchObject({ replayed: false })
   return { id: answer.apiKey.id, secret: answer.secret as string }
 }
@@ -88,7 +90,7 @@ const everyKindOfPermission = [
 describe('a new key', () => {
   it('authenticates requests, and has full access if its creation requested full access', async () => {
     const owner = await app.newKey()
-    const answer = await mutate(owner, 'create', { name: 'ci' })
+    const answer = await mutate(owner, 'createApiKey', { name: 'ci' })
     expect(answer).toMatchObject({
       replayed: false,
       secret: expect.stringMatching(/^berth_\w{12}_\w{40}$/),
@@ -149,8 +151,8 @@ describe('a new key', () => {
     expect([await statusOf(secret), (await list(owner))[0].id]).toEqual([200, id])
     app.clock.advance(1)
     expect([await statusOf(secret), (await list(owner)).length]).toEqual([401, 1])
-    expect(await mutate(owner, 'reset', { id })).toMatchObject({ code: 'NOT_FOUND' })
-    expect(await mutate(owner, 'revoke', { id })).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await mutate(owner, 'rotateApiKeySecret', { id })).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await mutate(owner, 'deleteApiKey', { id })).toMatchObject({ code: 'NOT_FOUND' })
     expect((await app.graphql(owner, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: null })
   })
 
@@ -216,7 +218,7 @@ describe('a new key', () => {
     ],
   ])('%s is refused', async (_what, input, issues) => {
     const owner = await app.newKey()
-    expect(await mutate(owner, 'create', input())).toMatchObject({ code: 'INVALID_INPUT', issues })
+    expect(await mutate(owner, 'createApiKey', input())).toMatchObject({ code: 'INVALID_INPUT', issues })
     expect(await list(owner)).toHaveLength(1)
   })
 
@@ -225,11 +227,11 @@ describe('a new key', () => {
     await app.sql(`INSERT INTO api_keys (account_id, public_id, secret_hash, revoked_at)
       SELECT account_id, 'filled' || account_id || n, sha256('x'), CASE WHEN n > ${maxApiKeys - 2} THEN now() END
       FROM api_keys, generate_series(1, ${maxApiKeys + 50}) n WHERE public_id = '${publicId(owner)}'`)
-    const answers = await Promise.all([mutate(owner, 'create', {}), mutate(owner, 'create', {}, otherApp)])
+    const answers = await Promise.all([mutate(owner, 'createApiKey', {}), mutate(owner, 'createApiKey', {}, otherApp)])
     expect(answers.map(({ code }) => code).toSorted()).toEqual(['CONFLICT', undefined])
     const keys = await list(owner)
     expect(keys).toHaveLength(maxApiKeys)
-    await mutate(owner, 'revoke', { id: keys[5].id })
+    await mutate(owner, 'deleteApiKey', { id: keys[5].id })
     await createKey(owner)
   })
 })
@@ -273,8 +275,8 @@ describe('a key that creates or resets another key', () => {
     const other = await createKey(owner, { permissions: wanted })
     const before = (await list(owner)).length
 
-    const created = await mutate(key, 'create', { permissions: wanted })
-    const reset = await mutate(key, 'reset', { id: other.id })
+    const created = await mutate(key, 'createApiKey', { permissions: wanted })
+    const reset = await mutate(key, 'rotateApiKeySecret', { id: other.id })
     if (missing) {
       expect([created, reset]).toMatchObject([
         { code: 'FORBIDDEN', missing },
@@ -288,29 +290,29 @@ describe('a key that creates or resets another key', () => {
       expect(await statusOf(other.secret)).toBe(401)
     }
     // Revoking a key grants nothing, so it is allowed.
-    expect(await mutate(key, 'revoke', { id: other.id })).toEqual({ revokedId: other.id })
+    expect(await mutate(key, 'deleteApiKey', { id: other.id })).toEqual({ deletedId: other.id })
   })
 
   it('cannot create or reset a key that outlives it', async () => {
     const owner = await app.newKey()
     const { secret: key } = await createKey(owner, { expiresAt: inMs(60_000) })
     const lasting = await createKey(owner)
-    expect(await mutate(key, 'create', {})).toMatchObject({ code: 'FORBIDDEN' })
-    expect(await mutate(key, 'create', { expiresAt: inMs(60_001) })).toMatchObject({ code: 'FORBIDDEN' })
-    expect(await mutate(key, 'reset', { id: lasting.id })).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await mutate(key, 'createApiKey', {})).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await mutate(key, 'createApiKey', { expiresAt: inMs(60_001) })).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await mutate(key, 'rotateApiKeySecret', { id: lasting.id })).toMatchObject({ code: 'FORBIDDEN' })
     expect(await statusOf(lasting.secret)).toBe(200)
     const made = await createKey(key, { expiresAt: inMs(60_000) })
-    expect((await mutate(key, 'reset', { id: made.id })).secret).toBeDefined()
+    expect((await mutate(key, 'rotateApiKeySecret', { id: made.id })).secret).toBeDefined()
   })
 
   it('gets no replay of a creation by a key with more permissions or a later expiry', async () => {
     const owner = await app.newKey()
     const input = { permissions: misc, idempotencyKey: 'one' }
-    await mutate(owner, 'create', input)
+    await mutate(owner, 'createApiKey', input)
     const narrow = await app.newScopedKey(owner, { api: { user_write: {} } })
-    expect(await mutate(narrow, 'create', input)).toMatchObject({ code: 'FORBIDDEN', missing: ['misc'] })
+    expect(await mutate(narrow, 'createApiKey', input)).toMatchObject({ code: 'FORBIDDEN', missing: ['misc'] })
     const brief = await createKey(owner, { expiresAt: inMs(60_000) })
-    expect(await mutate(brief.secret, 'create', input)).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await mutate(brief.secret, 'createApiKey', input)).toMatchObject({ code: 'FORBIDDEN' })
   })
 })
 
@@ -319,7 +321,7 @@ describe('a key that is reset', () => {
     const owner = await app.newKey()
     const old = await createKey(owner, { name: 'ci', permissions: everyKindOfPermission })
     expect(await statusOf(old.secret)).toBe(200)
-    const { apiKey, secret } = await mutate(owner, 'reset', { id: old.id })
+    const { apiKey, secret } = await mutate(owner, 'rotateApiKeySecret', { id: old.id })
     expect([apiKey.id, apiKey.name, apiKey.permissions.length, apiKey.lastUsedAt]).toEqual([old.id, 'ci', 4, null])
     expect(secret).toContain(`${apiKey.prefix}_`)
     expect((await list(owner))[0]).toEqual(apiKey)
@@ -330,7 +332,7 @@ describe('a key that is reset', () => {
   it('may be the caller itself, even if user_write is its only permission', async () => {
     const owner = await app.newKey()
     const key = await app.newScopedKey(owner, { api: { user_write: {} } })
-    const { secret } = await mutate(key, 'reset', { id: await idOf(key) })
+    const { secret } = await mutate(key, 'rotateApiKeySecret', { id: await idOf(key) })
     expect([await statusOf(key), await statusOf(secret as string)]).toEqual([401, 403])
   })
 
@@ -340,7 +342,7 @@ describe('a key that is reset', () => {
     const resets = await withSession(app.database.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM accounts FOR NO KEY UPDATE')
-      const requests = [mutate(key, 'reset', { id }), mutate(key, 'reset', { id }, otherApp)]
+      const requests = [mutate(key, 'rotateApiKeySecret', { id }), mutate(key, 'rotateApiKeySecret', { id }, otherApp)]
       await waitForLockWaiters(session, () => false, 2)
       await session.query('COMMIT')
       return await Promise.all(requests)
@@ -353,12 +355,12 @@ describe('a key that is reset', () => {
     const owner = await app.newKey()
     const { id } = await createKey(owner)
     const [first, second] = [
-      await mutate(owner, 'reset', { id, idempotencyKey: 'r' }),
-      await mutate(owner, 'reset', { id, idempotencyKey: 'r' }, otherApp),
+      await mutate(owner, 'rotateApiKeySecret', { id, idempotencyKey: 'r' }),
+      await mutate(owner, 'rotateApiKeySecret', { id, idempotencyKey: 'r' }, otherApp),
     ]
     expect([first.replayed, second]).toEqual([false, { ...first, replayed: true }])
     expect(await statusOf(first.secret as string)).toBe(200)
-    expect(await mutate(owner, 'reset', { id: await idOf(owner), idempotencyKey: 'r' })).toMatchObject({
+    expect(await mutate(owner, 'rotateApiKeySecret', { id: await idOf(owner), idempotencyKey: 'r' })).toMatchObject({
       code: 'IDEMPOTENCY_KEY_REUSED',
     })
   })
@@ -373,9 +375,9 @@ describe('a key that is revoked', () => {
     ] as const) {
       const { id, secret } = await createKey(owner)
       expect(await statusOf(secret, there)).toBe(200)
-      expect(await mutate(owner, 'revoke', { id }, here)).toEqual({ revokedId: id })
+      expect(await mutate(owner, 'deleteApiKey', { id }, here)).toEqual({ deletedId: id })
       expect([await statusOf(secret, there), await statusOf(secret, here)]).toEqual([401, 401])
-      expect(await mutate(owner, 'revoke', { id }, there)).toMatchObject({ code: 'NOT_FOUND' })
+      expect(await mutate(owner, 'deleteApiKey', { id }, there)).toMatchObject({ code: 'NOT_FOUND' })
       expect((await list(owner)).map((key: { id: string }) => key.id)).not.toContain(id)
     }
   })
@@ -383,34 +385,37 @@ describe('a key that is revoked', () => {
   it('may be the caller itself', async () => {
     const owner = await app.newKey()
     const { id, secret } = await createKey(owner)
-    expect(await mutate(secret, 'revoke', { id })).toEqual({ revokedId: id })
+    expect(await mutate(secret, 'deleteApiKey', { id })).toEqual({ deletedId: id })
     expect(await statusOf(secret)).toBe(401)
   })
 
-  it.each(['create', 'reset', 'revoke'] as const)('during its own request to %s a key does nothing', async name => {
-    const owner = await app.newKey()
-    const [thief, other] = [await createKey(owner), await createKey(owner)]
-    const before = await list(owner)
-    const answer = await withSession(app.database.url, async session => {
-      await session.query('BEGIN')
-      await session.query(
-        `SELECT FROM accounts WHERE id = (SELECT account_id FROM api_keys WHERE public_id = '${publicId(owner)}') FOR UPDATE`,
-      )
-      let done = false
-      const asking = mutate(thief.secret, name, name === 'create' ? {} : { id: other.id }).finally(() => {
-        done = true
+  it.each(['createApiKey', 'rotateApiKeySecret', 'deleteApiKey'] as const)(
+    'during its own request to %s a key does nothing',
+    async name => {
+      const owner = await app.newKey()
+      const [thief, other] = [await createKey(owner), await createKey(owner)]
+      const before = await list(owner)
+      const answer = await withSession(app.database.url, async session => {
+        await session.query('BEGIN')
+        await session.query(
+          `SELECT FROM accounts WHERE id = (SELECT account_id FROM api_keys WHERE public_id = '${publicId(owner)}') FOR UPDATE`,
+        )
+        let done = false
+        const asking = mutate(thief.secret, name, name === 'createApiKey' ? {} : { id: other.id }).finally(() => {
+          done = true
+        })
+        await waitForLockWaiters(session, () => done)
+        await session.query(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${publicId(thief.secret)}'`)
+        await session.query('COMMIT')
+        return await asking
       })
-      await waitForLockWaiters(session, () => done)
-      await session.query(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${publicId(thief.secret)}'`)
-      await session.query('COMMIT')
-      return await asking
-    })
-    expect(answer).toMatchObject({ code: 'UNAUTHENTICATED' })
-    expect((await list(owner)).map((key: { id: string }) => key.id)).toEqual(
-      before.map((key: { id: string }) => key.id).filter((id: string) => id !== thief.id),
-    )
-    expect(await statusOf(other.secret)).toBe(200)
-  })
+      expect(answer).toMatchObject({ code: 'UNAUTHENTICATED' })
+      expect((await list(owner)).map((key: { id: string }) => key.id)).toEqual(
+        before.map((key: { id: string }) => key.id).filter((id: string) => id !== thief.id),
+      )
+      expect(await statusOf(other.secret)).toBe(200)
+    },
+  )
 })
 
 describe('a creation with an idempotency key', () => {
@@ -418,7 +423,7 @@ describe('a creation with an idempotency key', () => {
     const owner = await app.newKey()
     const input = { name: 'once', permissions: everyKindOfPermission, expiresAt: inMs(3_600_000), idempotencyKey: 'k' }
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => mutate(owner, 'create', input, index % 2 ? app : otherApp)),
+      Array.from({ length: 20 }, (_, index) => mutate(owner, 'createApiKey', input, index % 2 ? app : otherApp)),
     )
     expect(new Set(answers.map(({ secret }) => secret)).size).toBe(1)
     expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
@@ -427,17 +432,17 @@ describe('a creation with an idempotency key', () => {
     expect(await list(owner)).toHaveLength(2)
     // A request is replayed even after the created key has expired.
     app.clock.advance(3_600_001)
-    expect(await mutate(owner, 'create', input)).toEqual({ ...answers[0], replayed: true })
+    expect(await mutate(owner, 'createApiKey', input)).toEqual({ ...answers[0], replayed: true })
   })
 
   it('is refused for another input, and leaves the idempotency key free after a refusal', async () => {
     const owner = await app.newKey()
-    expect(await mutate(owner, 'create', { expiresAt: inMs(0), idempotencyKey: 'k' })).toMatchObject({
+    expect(await mutate(owner, 'createApiKey', { expiresAt: inMs(0), idempotencyKey: 'k' })).toMatchObject({
       code: 'INVALID_INPUT',
     })
-    await mutate(owner, 'create', { name: 'a', idempotencyKey: 'k' })
+    await mutate(owner, 'createApiKey', { name: 'a', idempotencyKey: 'k' })
     for (const other of [{ name: 'b' }, { name: 'a', permissions: [] }, { name: 'a', expiresAt: inMs(9) }]) {
-      const answer = await mutate(owner, 'create', { ...other, idempotencyKey: 'k' })
+      const answer = await mutate(owner, 'createApiKey', { ...other, idempotencyKey: 'k' })
       expect(answer).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
     }
     expect(await list(owner)).toHaveLength(2)
@@ -447,16 +452,16 @@ describe('a creation with an idempotency key', () => {
 it('every change of a key is recorded as an event with its author and the permissions of the key', async () => {
   const owner = await app.newKey()
   const { id } = await createKey(owner, { name: 'changed', permissions: [{ category: 'MISC' }] })
-  await mutate(owner, 'reset', { id })
-  await mutate(owner, 'revoke', { id })
+  await mutate(owner, 'rotateApiKeySecret', { id })
+  await mutate(owner, 'deleteApiKey', { id })
   const rows = await app.sql(`SELECT type, before, after, 'key_' || api_key_id AS by FROM events
     WHERE coalesce(before, after)->>'apiKeyId' = '${id.slice(4)}' AND type LIKE 'API_KEY_%' ORDER BY id`)
   const facts = { apiKeyId: Number(id.slice(4)), name: 'changed', permissions: { api: { misc: {} } }, expiresAt: null }
   const by = await idOf(owner)
   expect(rows).toEqual([
     { type: 'API_KEY_CREATED', before: null, after: facts, by },
-    { type: 'API_KEY_RESET', before: null, after: facts, by },
-    { type: 'API_KEY_REVOKED', before: facts, after: null, by },
+    { type: 'API_KEY_SECRET_ROTATED', before: null, after: facts, by },
+    { type: 'API_KEY_DELETED', before: facts, after: null, by },
   ])
 })
 
@@ -465,7 +470,7 @@ it('an instance keeps running after the key that rented it is revoked', async ()
   const { id, secret } = await createKey(owner)
   const rentals = rentalsOf(app)
   const instance = await rentals.rent(secret)
-  await mutate(owner, 'revoke', { id })
+  await mutate(owner, 'deleteApiKey', { id })
   expect((await rentals.read(owner, instance)).intended_status).toBe('running')
 })
 

@@ -97,7 +97,7 @@ describe("an instance's own key", () => {
     const digits = (apiKey: string) => apiKey.replace('key_', '')
     const email = async () => (await app.rest(owner, 'GET', '/users/current/')).body.email
     const overGraphql = (apiKey: string, input: string) =>
-      app.graphql(owner, `mutation { revokeApiKey(input: { id: "${apiKey}"${input} }) { __typename } }`)
+      app.graphql(owner, `mutation { deleteApiKey(input: { id: "${apiKey}"${input} }) { __typename } }`)
     const overRest = (apiKey: string, query: string) =>
       app.rest(owner, 'DELETE', `/auth/apikeys/${digits(apiKey)}/${query}`)
     const byOperator = async (apiKey: string, options?: { keepInstanceKeys: boolean }) =>

@@ -189,7 +189,7 @@ describe('credit that is adjusted', () => {
     const { apiKey, account } = await newAccount()
     const { rentToStatus } = rentalsOf(app)
     const id = await rentToStatus(apiKey, 'running')
-    const [meter] = await app.sql(`SELECT since FROM meters WHERE instance_id = ${id} AND kind = 'compute'`)
+    const [meter] = await app.sql(`SELECT since FROM meters WHERE instance_id = ${id} AND kind = 'gpu'`)
     const { since } = meter as { since: Date }
     const left = since.getTime() + 3_600_000 - app.clock.now().getTime()
     app.clock.advance(left)
@@ -197,7 +197,7 @@ describe('credit that is adjusted', () => {
     expect(listed).toMatchObject({ costPerHourNanos: 404_000_000n })
     await adjust(-1_000_000_000n)
     const [entry] = await app.sql(`SELECT amount_nanos FROM ledger_entries l JOIN meters m ON m.id = l.meter_id
-      WHERE m.instance_id = ${id} AND l.kind = 'compute' ORDER BY l.id LIMIT 1`)
+      WHERE m.instance_id = ${id} AND l.kind = 'gpu' ORDER BY l.id LIMIT 1`)
     expect(entry).toEqual({ amount_nanos: '-400000000' })
     app.clock.advance(3_600_000)
     expect(await creditOf(apiKey)).toBeLessThan(-0.4)
@@ -234,7 +234,7 @@ describe('the keys of an account', () => {
     const made = (await eventsOf(account.id)).filter(event => (event as { type: string }).type === 'API_KEY_CREATED')
     const after = { apiKeyId: second.id, name: 'laptop', permissions, expiresAt: null }
     expect([made.length, made[2]]).toMatchObject([4, { after, api_key_id: null }])
-    const revoked = (await eventsOf(account.id)).filter(event => (event as { type: string }).type === 'API_KEY_REVOKED')
+    const revoked = (await eventsOf(account.id)).filter(event => (event as { type: string }).type === 'API_KEY_DELETED')
     expect(revoked).toMatchObject([
       { before: { apiKeyId: first.id, name: 'laptop' } },
       { before: { apiKeyId: second.id, name: 'laptop' } },

@@ -21,11 +21,11 @@ afterAll(() => app.close())
 const newKey = () => app.newKey(null, someCredit)
 const post = (key: string, body: object) => app.rest(key, 'POST', '/secrets/', body)
 const secretsOf = async (key: string) => (await app.rest(key, 'GET', '/secrets')).body.secrets
-const setMutation = `mutation ($variables: [SecretVariableInput!]!) { setSecretVariables(input: { variables: $variables }) {
+const setMutation = `mutation ($variables: [SecretVariableInput!]!) { updateSecretVariables(input: { variables: $variables }) {
   __typename ... on Error { code message } ... on InvalidInputError { issues { path } }
-  ... on SetSecretVariablesSuccess { variables { name createdAt updatedAt } } } }`
+  ... on UpdateSecretVariablesSuccess { variables { name createdAt updatedAt } } } }`
 const set = async (key: string, variables: object[]) =>
-  (await app.graphql(key, setMutation, { variables })).data.setSecretVariables
+  (await app.graphql(key, setMutation, { variables })).data.updateSecretVariables
 const remove = async (key: string, name: string) => {
   const query = `mutation ($name: String!) { deleteSecretVariable(input: { name: $name }) {
     __typename ... on Error { code } ... on DeleteSecretVariableSuccess { deletedName } } }`
@@ -143,7 +143,7 @@ describe('secret variables over GraphQL', () => {
     const [name, field] = ['TOKEN', 'name']
     const [wasSet, deleted] = data.events.nodes.slice(-2)
     expect([wasSet, deleted]).toMatchObject([
-      { type: 'SECRET_VARIABLE_SET', message: `Secret variable "${name}" set.` },
+      { type: 'SECRET_VARIABLE_UPDATED', message: `Secret variable "${name}" set.` },
       { type: 'SECRET_VARIABLE_DELETED', message: `Secret variable "${name}" deleted.` },
     ])
     expect([wasSet.changes, deleted.changes]).toEqual([

@@ -33,11 +33,11 @@ const refusal = `__typename ... on Error { code message } ... on NotFoundError {
 async function register(by: string, input: object) {
   const { data, errors } = await app.graphql(
     by,
-    `mutation ($input: RegisterSshKeyInput!) { registerSshKey(input: $input) { ${refusal}
-      ... on ConflictError { id } ... on RegisterSshKeySuccess { replayed sshKey { id name publicKey fingerprint createdAt } } } }`,
+    `mutation ($input: CreateSshKeyInput!) { createSshKey(input: $input) { ${refusal}
+      ... on ConflictError { id } ... on CreateSshKeySuccess { replayed sshKey { id name publicKey fingerprint createdAt } } } }`,
     { input },
   )
-  return data?.registerSshKey ?? errors
+  return data?.createSshKey ?? errors
 }
 
 async function registerKey(by: string, publicKey = aKey()): Promise<string> {
@@ -96,7 +96,7 @@ describe('registering an SSH key', () => {
       false,
     ])
     expect((await eventsOf()).at(-1)).toEqual({
-      type: 'SSH_KEY_REGISTERED',
+      type: 'SSH_KEY_CREATED',
       before: null,
       after: { sshKeyId: idOf(sshKey.id), name: 'anna@laptop', fingerprint: sshKey.fingerprint },
     })
@@ -167,12 +167,12 @@ describe('registering an SSH key', () => {
   it('registers a key once when several requests send it at once', async () => {
     const other = await startApp({ sharedApp: app })
     const publicKey = aKey()
-    const query = `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { __typename
-      ... on RegisterSshKeySuccess { sshKey { id } } ... on ConflictError { id } } }`
+    const query = `mutation { createSshKey(input: { publicKey: "${publicKey}" }) { __typename
+      ... on CreateSshKeySuccess { sshKey { id } } ... on ConflictError { id } } }`
     const requests = Array.from({ length: 20 }, (_, index) => (index % 2 ? app : other).graphql(key, query))
-    const answers = (await Promise.all(requests)).map(({ data }) => data.registerSshKey)
+    const answers = (await Promise.all(requests)).map(({ data }) => data.createSshKey)
     await other.close()
-    const [made, ...more] = answers.filter(({ __typename }) => __typename === 'RegisterSshKeySuccess')
+    const [made, ...more] = answers.filter(({ __typename }) => __typename === 'CreateSshKeySuccess')
     expect(more).toEqual([])
     const refused = answers.filter(answer => answer !== made)
     expect(refused).toEqual(Array(19).fill({ __typename: 'ConflictError', id: made.sshKey.id }))
@@ -221,7 +221,7 @@ describe('registering an SSH key', () => {
       expect([await listKeys(key), await eventsOf(one)]).toEqual([[], []])
     }
     const answer = await register(key, { publicKey, instanceIds: [`ins_${two}`, String(one), String(two)] })
-    expect(answer.__typename).toBe('RegisterSshKeySuccess')
+    expect(answer.__typename).toBe('CreateSshKeySuccess')
     await rentals.converge()
     expect([await keysIn(one), await keysIn(two)]).toEqual([[publicKey], [publicKey]])
     expect(await eventsOf(two)).toHaveLength(1)
@@ -470,7 +470,7 @@ describe('reading SSH keys', () => {
     ).toEqual([[one], [one, two], [two]])
     expect(
       await ask(`a: ${label('x')} b: deleteSshKey(input: { id: "${two}" }) { __typename } c: ${label('y')}
-        d: registerSshKey(input: { publicKey: "${aKey()}", instanceIds: ["${id}"] }) { __typename } e: ${label('z')}`),
+        d: createSshKey(input: { publicKey: "${aKey()}", instanceIds: ["${id}"] }) { __typename } e: ${label('z')}`),
     ).toEqual([[two], undefined, [], undefined, [expect.any(String)]])
   })
 

@@ -65,9 +65,9 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
   await at('02T09:20:07')
   const raised = await app.graphql(
     key,
-    `mutation { changeBid(input: { instanceId: "${bidding}", bidPerHour: "0.31" }) { __typename } }`,
+    `mutation { updateInstanceBid(input: { instanceId: "${bidding}", bidPerHour: "0.31" }) { __typename } }`,
   )
-  expect(raised.data.changeBid.__typename).toBe('InstanceSuccess')
+  expect(raised.data.updateInstanceBid.__typename).toBe('InstanceSuccess')
   await at('02T10:00:00')
   await app.rest(key, 'DELETE', `/instances/${bidding}/`)
 
@@ -89,37 +89,37 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
 
   const { data } = await app.graphql(
     key,
-    `{ viewer { credit burnRate runwaySeconds
-      ledger(first: 100) { nodes { kind amount balanceAfter instanceId volumeId periodStart periodEnd ratePerHour } }
+    `{ viewer { credit costPerHour runwaySeconds
+      ledger(first: 100) { nodes { kind amount balanceAfter instanceId volumeId periodStart periodEnd costPerHour } }
       usage(from: "2026-12-01T00:00:00Z", to: "2027-01-01T00:00:00Z", bucket: DAY) { cost buckets { start cost } } } }`,
   )
   type Line = Record<'kind' | 'amount' | 'balanceAfter', string> &
-    Record<'instanceId' | 'volumeId' | 'periodStart' | 'periodEnd' | 'ratePerHour', string | null>
+    Record<'instanceId' | 'volumeId' | 'periodStart' | 'periodEnd' | 'costPerHour', string | null>
   const names = { [`ins_${trained}`]: 'trained', [`ins_${bidding}`]: 'bidding', [`ins_${lost}`]: 'lost' }
   const lines = (data.viewer.ledger.nodes as Line[]).map(line => {
-    const { kind, amount, balanceAfter, instanceId, volumeId, ratePerHour } = line
+    const { kind, amount, balanceAfter, instanceId, volumeId, costPerHour } = line
     const seconds =
       line.periodStart && line.periodEnd ? (Date.parse(line.periodEnd) - Date.parse(line.periodStart)) / 1000 : null
     const what = volumeId ? 'volume' : instanceId && names[instanceId]
-    return [kind, what, line.periodStart?.slice(8, 19) ?? null, seconds, ratePerHour, amount, balanceAfter]
+    return [kind, what, line.periodStart?.slice(8, 19) ?? null, seconds, costPerHour, amount, balanceAfter]
   })
   expect(lines.reverse()).toEqual([
     ['TOP_UP', null, null, null, null, '100', '100'],
     // 45,000 s x $0.4 / 3,600 s
-    ['COMPUTE', 'trained', '01T06:00:00', 45_000, '0.4', '-5', '95'],
+    ['GPU', 'trained', '01T06:00:00', 45_000, '0.4', '-5', '95'],
     // 8 GB at $0.36 a month of 720 hours are $0.004 an hour: 64,800 s x $0.004 / 3,600 s
     ['DISK', 'trained', '01T06:00:00', 64_800, '0.004', '-0.072', '94.928'],
     // 1,207 s x $0.25 / 3,600 s = $0.083819444 and 4/9 of a nano-dollar, which is carried
-    ['COMPUTE', 'bidding', '02T09:00:00', 1_207, '0.25', '-0.083819444', '94.844180556'],
+    ['GPU', 'bidding', '02T09:00:00', 1_207, '0.25', '-0.083819444', '94.844180556'],
     // 2,393 s x $0.31 / 3,600 s = $0.206063888 and 8/9 of a nano-dollar. With the carried 4/9: $0.206063889 and 1/3
-    ['COMPUTE', 'bidding', '02T09:20:07', 2_393, '0.31', '-0.206063889', '94.638116667'],
+    ['GPU', 'bidding', '02T09:20:07', 2_393, '0.31', '-0.206063889', '94.638116667'],
     ['DISK', 'bidding', '02T09:00:00', 3_600, '0.004', '-0.004', '94.634116667'],
     // A day of the disk of a stopped instance: 86,400 s x $0.004 / 3,600 s
     ['DISK', 'trained', '02T00:00:00', 86_400, '0.004', '-0.096', '94.538116667'],
     // 7 GB are $0.0035 an hour: 61,200 s x $0.0035 / 3,600 s
     ['DISK', 'volume', '02T07:00:00', 61_200, '0.0035', '-0.0595', '94.478616667'],
     // An hour
-    ['COMPUTE', 'lost', '02T23:00:00', 3_600, '0.4', '-0.4', '94.078616667'],
+    ['GPU', 'lost', '02T23:00:00', 3_600, '0.4', '-0.4', '94.078616667'],
     ['DISK', 'lost', '02T23:00:00', 3_600, '0.004', '-0.004', '94.074616667'],
     // For 120 s of this hour its machine was not seen: 120 s x $0.4 / 3,600 s = $0.013333333 and 1/3 of a
     // nano-dollar. The other 3,480 s cost $0.386666666 in whole nano-dollars.
@@ -130,7 +130,7 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
     ['DISK', 'volume', '03T00:00:00', 3_600, '0.0035', '-0.0035', '94.080583335'],
   ])
   // Nothing runs, so credit is the sum of the ledger: $100 less $5.919416665.
-  expect(data.viewer).toMatchObject({ credit: '94.080583335', burnRate: '0', runwaySeconds: null })
+  expect(data.viewer).toMatchObject({ credit: '94.080583335', costPerHour: '0', runwaySeconds: null })
   const { cost, buckets } = data.viewer.usage
   expect(cost).toBe('5.919416665')
   // The second day: 0.083819444 + 0.206063889 + 0.004 + 0.096 + 0.0595 + 0.404 dollars, less refunds of $0.013466668.

@@ -21,18 +21,18 @@ afterAll(() => app.close())
 
 const hour = 3_600_000
 // GPUs at $0.4 an hour, and 8 GB of disk at $0.36 a GB for 720 hours.
-const [compute, disk] = [400_000_000n, 4_000_000n]
+const [gpu, disk] = [400_000_000n, 4_000_000n]
 const usd = printUsd
 const nanosOf = (text: string) => parseUsd(text) as bigint
 
-const figures = 'accruedCost burnRate burnRateWhenStopped'
+const figures = 'accruedCost costPerHour costPerHourWhenStopped'
 async function costs(id: number) {
   const { data } = await app.graphql(
     key,
-    `{ instance(id: ${id}) { ${figures} } viewer { credit burnRate runwaySeconds } }`,
+    `{ instance(id: ${id}) { ${figures} } viewer { credit costPerHour runwaySeconds } }`,
   )
-  const { accruedCost, burnRate, burnRateWhenStopped } = data.instance
-  return { now: [accruedCost, burnRate, burnRateWhenStopped], account: data.viewer }
+  const { accruedCost, costPerHour, costPerHourWhenStopped } = data.instance
+  return { now: [accruedCost, costPerHour, costPerHourWhenStopped], account: data.viewer }
 }
 
 /** Sets the credit of the account. */
@@ -69,10 +69,10 @@ describe('the cost of an instance', () => {
     const id = await rentals.rent(key)
     expect((await costs(id)).now).toEqual(['0', '0.004', '0.004'])
     await rentals.converge()
-    const [gpus, disks] = [await ranFor(id, 'compute'), await ranFor(id, 'disk')]
+    const [gpus, disks] = [await ranFor(id, 'gpu'), await ranFor(id, 'disk')]
     expect(disks > gpus).toBe(true)
     app.clock.advance(12_345)
-    const spent = (compute * (gpus + 12_345n)) / 3_600_000n + (disk * (disks + 12_345n)) / 3_600_000n
+    const spent = (gpu * (gpus + 12_345n)) / 3_600_000n + (disk * (disks + 12_345n)) / 3_600_000n
     expect((await costs(id)).now).toEqual([usd(spent), '0.404', '0.004'])
     await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
     expect((await costs(id)).now).toEqual([usd(spent), '0.004', '0.004'])
@@ -87,12 +87,12 @@ describe('the cost of an instance', () => {
     const id = await rentals.rentToStatus(key, 'running')
     const { now, account } = await costs(id)
     const credit = 100_000_000_000n - nanosOf(now[0])
-    expect(account.burnRate).toBe('0.404')
+    expect(account.costPerHour).toBe('0.404')
     // A partly used nano-dollar is not charged yet: one for the GPUs and one for the disk.
     expect([credit - 1n, credit].map(usd)).toContain(account.credit)
-    expect(account.runwaySeconds).toBe(Number((credit * 3600n) / (compute + disk)))
+    expect(account.runwaySeconds).toBe(Number((credit * 3600n) / (gpu + disk)))
     await app.rest(key, 'DELETE', `/instances/${id}/`)
-    expect((await costs(id)).account).toMatchObject({ burnRate: '0', runwaySeconds: null })
+    expect((await costs(id)).account).toMatchObject({ costPerHour: '0', runwaySeconds: null })
   })
 
   it('includes no GPU costs after the GPUs were lost or the credit ended', async () => {
@@ -102,12 +102,12 @@ describe('the cost of an instance', () => {
     ]
     const before = await costs(outbid)
     await app.sql(`INSERT INTO meter_ends (meter_id, account_id, at)
-      SELECT id, account_id, '${app.clock.now().toISOString()}' FROM meters WHERE instance_id = ${outbid} AND kind = 'compute'`)
+      SELECT id, account_id, '${app.clock.now().toISOString()}' FROM meters WHERE instance_id = ${outbid} AND kind = 'gpu'`)
     app.clock.advance(hour)
     expect((await costs(outbid)).now).toEqual([usd(nanosOf(before.now[0]) + disk), '0.004', '0.004'])
 
     // This credit lasts half an hour for the running instance and both disks.
-    await setCredit(compute / 2n + disk + 10n)
+    await setCredit(gpu / 2n + disk + 10n)
     const half = await costs(id)
     expect(half.account.runwaySeconds).toBe(1800)
     app.clock.advance(10 * hour)
@@ -121,9 +121,9 @@ describe('the cost of an instance', () => {
     const used = groups.filter(({ instanceId }) => instanceId === `ins_${id}`).map(({ cost }) => nanosOf(cost))
     expect(used.reduce((total, cost) => total + cost, 0n)).toBe(nanosOf(now[0]))
     // Exact to the millisecond: in one, the GPUs and both disks cost about 113 nano-dollars.
-    expect(nanosOf(now[0]) - nanosOf(half.now[0]) - compute / 2n - disk * 10n).toBeLessThanOrEqual(1n)
+    expect(nanosOf(now[0]) - nanosOf(half.now[0]) - gpu / 2n - disk * 10n).toBeLessThanOrEqual(1n)
     expect(now.slice(1)).toEqual(['0.004', '0.004'])
-    expect(account).toMatchObject({ burnRate: '0.008', runwaySeconds: 0 })
+    expect(account).toMatchObject({ costPerHour: '0.008', runwaySeconds: 0 })
     expect(nanosOf(account.credit) + disk * 19n).toBeGreaterThanOrEqual(0n)
     expect(nanosOf(account.credit) + disk * 19n).toBeLessThanOrEqual(113n)
   })
@@ -138,7 +138,7 @@ describe('the cost of an instance', () => {
       return await captureQueries(async () => {
         const { data } = await app.graphql(of, `{ instances(first: 50) { nodes { ${figures} } } }`)
         expect(data.instances.nodes).toHaveLength(rows)
-        expect(data.instances.nodes.every((node: { burnRate: string }) => node.burnRate === '0.404')).toBe(true)
+        expect(data.instances.nodes.every((node: { costPerHour: string }) => node.costPerHour === '0.404')).toBe(true)
       })
     }
     expect((await ask(key, 50)).length).toBe((await ask(few, 1)).length)

@@ -9,7 +9,7 @@ let app: TestApp
 let instance: number
 let account: number
 /** The meters of the instance: one for its GPUs at $0.4 an hour, and one for its disk. */
-let compute: number
+let gpu: number
 let disk: number
 let volume: number
 /** A meter of another account. */
@@ -22,11 +22,11 @@ beforeAll(async () => {
   const other = await rent(await app.newKey(null, someCredit))
   account = await one(`SELECT account_id FROM instances WHERE id = ${instance}`)
   volume = await one(`
-    INSERT INTO volumes (account_id, machine_id, name, size_mb, storage_nanos, disk_nanos, created_at)
+    INSERT INTO volumes (account_id, machine_id, name, size_mb, disk_price_per_gb_month_nanos, disk_nanos, created_at)
     SELECT account_id, machine_id, 'data', 1000, 0, 0, now() FROM instances WHERE id = ${instance} RETURNING id`)
   const meterOf = (id: number, kind: string) =>
     one(`SELECT id FROM meters WHERE instance_id = ${id} AND kind = '${kind}'`)
-  compute = await meterOf(instance, 'compute')
+  gpu = await meterOf(instance, 'gpu')
   disk = await meterOf(instance, 'disk')
   foreign = await meterOf(other, 'disk')
 })
@@ -42,7 +42,7 @@ async function one(query: string): Promise<number> {
 const money = () =>
   app.sql(`SELECT (SELECT json_agg(l ORDER BY id) FROM ledger_entries l)::text AS ledger,
     (SELECT json_agg(m ORDER BY id) FROM meters m)::text AS meters,
-    (SELECT json_agg(json_build_array(posted_nanos, compute_rate_nanos, compute_origin, disk_rate_nanos, disk_origin, metered_at)
+    (SELECT json_agg(json_build_array(posted_nanos, gpu_rate_nanos, gpu_origin, disk_rate_nanos, disk_origin, metered_at)
       ORDER BY id) FROM accounts)::text AS accounts`)
 
 async function refused(query: string, why: string): Promise<void> {
@@ -68,7 +68,7 @@ function charging(meter: number, changed: Record<string, string> = {}): string {
     ${period_start}, ${period_end}, ${rate_nanos}, ${carried}, now() FROM meters m WHERE m.id = ${meter}`
 }
 const other = (kind: string, changed: Record<string, string>) =>
-  charging(compute, { kind: `'${kind}'`, ...noMeter, ...changed })
+  charging(gpu, { kind: `'${kind}'`, ...noMeter, ...changed })
 const noMeter = {
   meter_id: 'NULL',
   period_start: 'NULL::timestamptz',
@@ -83,7 +83,7 @@ describe('a ledger entry', () => {
       posted_nanos: string
     }[]
     const posted = BigInt(before[0]?.posted_nanos as string)
-    const [entry] = await app.sql(`${charging(compute)} RETURNING amount_nanos, balance_after_nanos`)
+    const [entry] = await app.sql(`${charging(gpu)} RETURNING amount_nanos, balance_after_nanos`)
     const balance = String(posted - 400_000_000n)
     expect(entry).toEqual({ amount_nanos: '-400000000', balance_after_nanos: balance })
     expect(await app.sql(`SELECT posted_nanos FROM accounts WHERE id = ${account}`)).toEqual([
@@ -91,9 +91,9 @@ describe('a ledger entry', () => {
     ])
     expect(
       await app.sql(`SELECT charged_nanos, m.since = l.period_end AS moved FROM meters m
-      JOIN ledger_entries l ON l.meter_id = m.id WHERE m.id = ${compute}`),
+      JOIN ledger_entries l ON l.meter_id = m.id WHERE m.id = ${gpu}`),
     ).toEqual([{ charged_nanos: '400000000', moved: true }])
-    const again = `INSERT INTO ledger_entries (${columns}) SELECT ${columns} FROM ledger_entries WHERE meter_id = ${compute}`
+    const again = `INSERT INTO ledger_entries (${columns}) SELECT ${columns} FROM ledger_entries WHERE meter_id = ${gpu}`
     await refused(again, 'the entry does not go on from where meter')
   })
 
@@ -104,7 +104,7 @@ describe('a ledger entry', () => {
     }
     const amounts: unknown[] = []
     for (let turn = 1; turn <= 9; turn += 1) {
-      amounts.push(...(await app.sql(`${charging(compute, ninth)} RETURNING amount_nanos, carried`)))
+      amounts.push(...(await app.sql(`${charging(gpu, ninth)} RETURNING amount_nanos, carried`)))
     }
     expect(amounts).toEqual(
       Array.from({ length: 9 }, (_, index) => ({
@@ -112,7 +112,7 @@ describe('a ledger entry', () => {
         carried: 400_000 * index,
       })),
     )
-    expect(await one(`SELECT carried FROM meters WHERE id = ${compute}`)).toBe(0)
+    expect(await one(`SELECT carried FROM meters WHERE id = ${gpu}`)).toBe(0)
   })
 
   it.each([
@@ -123,7 +123,7 @@ describe('a ledger entry', () => {
     // The amount is exact for this negative period: $0.4 an hour times -9 ms.
     ['a period that runs backward', { period_end: "m.since - interval '9 ms'", amount_nanos: '1000' }],
   ])('is refused with %s', async (_what, changed) => {
-    await refused(charging(compute, changed), 'ledger_entries_charges')
+    await refused(charging(gpu, changed), 'ledger_entries_charges')
   })
 
   it.each(['period_start', 'period_end', 'rate_nanos', 'carried', 'meter_id'])(
@@ -146,7 +146,7 @@ describe('a ledger entry', () => {
     const more = (part: string) => `-div(${part}, 3600000)`
     await refused(charging(disk, { account_id: String(account + 1) }), goesOn)
     await refused(charging(foreign, { account_id: String(account) }), goesOn)
-    await refused(charging(disk, { kind: "'compute'" }), goesOn)
+    await refused(charging(disk, { kind: "'gpu'" }), goesOn)
     const [amount_nanos, rate_nanos] = [more('(m.rate_nanos + 1) * 3600000::numeric + m.carried'), 'm.rate_nanos + 1']
     await refused(charging(disk, { rate_nanos, amount_nanos }), goesOn)
     const carried = { carried: 'm.carried + 1', amount_nanos: more('m.rate_nanos * 3600000::numeric + m.carried + 1') }
@@ -195,24 +195,24 @@ describe('a refund', () => {
 
   it('belongs to a meter of its account and is at most the total charge of the meter', async () => {
     const goesOn = 'the entry does not go on'
-    await app.sql(charging(compute))
-    await refused(refund(compute, { amount_nanos: 'm.charged_nanos + 1' }), goesOn)
-    await refused(refund(compute, { amount_nanos: '1', account_id: String(account + 1) }), goesOn)
-    await refused(refund(compute, { amount_nanos: '0' }), 'ledger_entries_refunds')
-    await refused(refund(compute, { amount_nanos: '-1' }), 'ledger_entries_refunds')
+    await app.sql(charging(gpu))
+    await refused(refund(gpu, { amount_nanos: 'm.charged_nanos + 1' }), goesOn)
+    await refused(refund(gpu, { amount_nanos: '1', account_id: String(account + 1) }), goesOn)
+    await refused(refund(gpu, { amount_nanos: '0' }), 'ledger_entries_refunds')
+    await refused(refund(gpu, { amount_nanos: '-1' }), 'ledger_entries_refunds')
     for (const column of ['period_start', 'period_end']) {
-      await refused(refund(compute, { amount_nanos: '1', [column]: 'NULL::timestamptz' }), 'ledger_entries_refunds')
+      await refused(refund(gpu, { amount_nanos: '1', [column]: 'NULL::timestamptz' }), 'ledger_entries_refunds')
     }
-    await refused(refund(compute, { amount_nanos: '1', period_end: 'm.since' }), 'ledger_entries_refunds')
-    await refused(refund(compute, { amount_nanos: '1', meter_id: 'NULL' }), '')
+    await refused(refund(gpu, { amount_nanos: '1', period_end: 'm.since' }), 'ledger_entries_refunds')
+    await refused(refund(gpu, { amount_nanos: '1', meter_id: 'NULL' }), '')
   })
 
   it('is refused if the same period of its meter was refunded before', async () => {
-    await app.sql(charging(compute))
-    const charged = await one(`SELECT charged_nanos FROM meters WHERE id = ${compute}`)
-    await app.sql(refund(compute, { amount_nanos: '100' }))
-    expect(await one(`SELECT charged_nanos FROM meters WHERE id = ${compute}`)).toBe(charged - 100)
-    await refused(refund(compute, { amount_nanos: '100' }), 'ledger_entries_one_refund')
+    await app.sql(charging(gpu))
+    const charged = await one(`SELECT charged_nanos FROM meters WHERE id = ${gpu}`)
+    await app.sql(refund(gpu, { amount_nanos: '100' }))
+    expect(await one(`SELECT charged_nanos FROM meters WHERE id = ${gpu}`)).toBe(charged - 100)
+    await refused(refund(gpu, { amount_nanos: '100' }), 'ledger_entries_one_refund')
   })
 })
 
@@ -223,8 +223,8 @@ describe('a meter', () => {
   it('belongs to one instance or volume, and is its only meter of that kind', async () => {
     await refused(inserted(`NULL, NULL, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
     await refused(inserted(`${instance}, ${volume}, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
-    await refused(inserted(`NULL, ${volume}, 'compute', 1, now(), 0`), 'meters_of_volumes')
-    await refused(inserted(`${instance}, NULL, 'compute', 1, now(), 0`), 'meters_instance_id_kind_key')
+    await refused(inserted(`NULL, ${volume}, 'gpu', 1, now(), 0`), 'meters_of_volumes')
+    await refused(inserted(`${instance}, NULL, 'gpu', 1, now(), 0`), 'meters_instance_id_kind_key')
     await app.sql(inserted(`NULL, ${volume}, 'disk', 1, now(), 0`))
     await refused(inserted(`NULL, ${volume}, 'disk', 1, now(), 0`), 'meters_volume_id_kind_key')
   })
@@ -232,7 +232,7 @@ describe('a meter', () => {
   it('has a rate of at least zero and carries less than a nano-dollar', async () => {
     await refused(`UPDATE meters SET rate_nanos = -1 WHERE id = ${disk}`, 'meters_rates')
     for (const carried of [-1, 3_600_000]) {
-      await refused(inserted(`${instance}, NULL, 'compute', 1, now(), ${carried}`), 'meters_carry_parts')
+      await refused(inserted(`${instance}, NULL, 'gpu', 1, now(), ${carried}`), 'meters_carry_parts')
     }
   })
 
@@ -244,7 +244,7 @@ describe('a meter', () => {
       'charged_nanos = charged_nanos + 1',
       'carried = (carried + 1) % 3600000',
       `account_id = account_id + 1`,
-      "kind = CASE kind WHEN 'disk' THEN 'compute'::charge_kind ELSE 'disk' END",
+      "kind = CASE kind WHEN 'disk' THEN 'gpu'::charge_kind ELSE 'disk' END",
       "since = since - interval '1 ms'",
       "since = since + interval '1 ms'",
       'id = id + 1000',
@@ -266,8 +266,8 @@ describe('a meter', () => {
 describe('the balance of an account', () => {
   const sums = {
     posted_nanos: '1',
-    compute_rate_nanos: '1',
-    compute_origin: '1',
+    gpu_rate_nanos: '1',
+    gpu_origin: '1',
     disk_rate_nanos: '1',
     disk_origin: '1',
     metered_at: "interval '1 ms'",
@@ -278,7 +278,7 @@ describe('the balance of an account', () => {
     await refused(change, 'update of accounts is not possible')
   })
 
-  it.each(['posted_nanos', 'compute_rate_nanos', 'compute_origin', 'disk_rate_nanos', 'disk_origin'])(
+  it.each(['posted_nanos', 'gpu_rate_nanos', 'gpu_origin', 'disk_rate_nanos', 'disk_origin'])(
     'is zero in a new account: %s',
     async column => {
       const insert = `INSERT INTO accounts (email, ${column}) VALUES ('new@example.com', 1)`

@@ -12,7 +12,7 @@ import { type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
 import { volumesOf } from '../../support/volumes/volumes.ts'
 
 // Prices of the test machines: GPUs $0.4 an hour, and the smallest disk $0.004.
-const computeNanos = 400_000_000n
+const gpuPriceNanos = 400_000_000n
 const diskNanos = 4_000_000n
 const dollar = 1_000_000_000n
 
@@ -46,7 +46,7 @@ async function endOf(account: TestAccount, { id, since }: { id: number; since: D
   const partsPerNano = 3_600_000n
   const beforehand = diskNanos * (ms(since) - ms(created))
   const left = (granted?.amount ?? 0n) * partsPerNano - beforehand
-  return new Date(since.getTime() + Number(left / (computeNanos + diskNanos)))
+  return new Date(since.getTime() + Number(left / (gpuPriceNanos + diskNanos)))
 }
 
 describe('when credit ends', () => {
@@ -71,9 +71,9 @@ describe('when credit ends', () => {
     )
     const statusReason = { code: 'NO_CREDIT', message: 'The account ran out of credit.' }
     expect(data.instance).toEqual({ status: 'STOPPED', statusReason })
-    const charged = (computeNanos * (ms(end) - ms(instance.since))) / 3_600_000n
-    const period = { start: instance.since, end, rate: computeNanos }
-    expect(await account.entries("e.kind = 'compute'")).toMatchObject([{ ...period, amount: -charged }])
+    const charged = (gpuPriceNanos * (ms(end) - ms(instance.since))) / 3_600_000n
+    const period = { start: instance.since, end, rate: gpuPriceNanos }
+    expect(await account.entries("e.kind = 'gpu'")).toMatchObject([{ ...period, amount: -charged }])
     await account.expectLedgerAddsUp()
   })
 
@@ -83,8 +83,8 @@ describe('when credit ends', () => {
     const end = await endOf(account, instance)
     app.clock.advance(10 * hourMs)
     await app.runUntilIdle()
-    const charged = (computeNanos * (ms(end) - ms(instance.since))) / 3_600_000n
-    expect(await account.entries("e.kind = 'compute'")).toMatchObject([{ end, amount: -charged }])
+    const charged = (gpuPriceNanos * (ms(end) - ms(instance.since))) / 3_600_000n
+    expect(await account.entries("e.kind = 'gpu'")).toMatchObject([{ end, amount: -charged }])
     expect(await account.eventsLike('ACCOUNT_CREDIT_ENDED')).toMatchObject([
       { after: { endedAt: end.toISOString() }, at: now() },
     ])
@@ -108,13 +108,13 @@ describe('when credit ends', () => {
     expect(await account.instance(other)).toMatchObject({ target_state: 'running' })
     expect(await account.row()).toMatchObject({ credit_ended_at: null, low_credit_hours: null })
     await rentals.converge()
-    const open = "SELECT instance_id FROM meters WHERE kind = 'compute' AND rate_nanos > 0 AND account_id ="
+    const open = "SELECT instance_id FROM meters WHERE kind = 'gpu' AND rate_nanos > 0 AND account_id ="
     expect(await app.sql(`${open} ${account.id}`)).toEqual([{ instance_id: String(other) }])
     const answer = await app.rest(account.key, 'PUT', `/instances/${instance.id}/`, { state: 'running' })
     expect(answer.body).toMatchObject({ success: true })
     await rentals.converge()
     expect(await app.sql(`${open} ${account.id}`)).toHaveLength(2)
-    const [first, ...rest] = await account.entries(`e.kind = 'compute' AND m.instance_id = ${instance.id}`)
+    const [first, ...rest] = await account.entries(`e.kind = 'gpu' AND m.instance_id = ${instance.id}`)
     expect(first).toMatchObject({ end })
     expect(rest).toEqual([])
   })
@@ -134,7 +134,7 @@ describe('when credit ends', () => {
     const outbidAt = now()
     await app.runUntilIdle()
     // The GPUs are charged up to their loss, although nothing else happens to the account.
-    const [charged, ...more] = await account.entries("e.kind = 'compute'")
+    const [charged, ...more] = await account.entries("e.kind = 'gpu'")
     expect([charged?.end, more]).toEqual([outbidAt, []])
     expect(await app.sql(`SELECT FROM meter_ends WHERE account_id = ${account.id}`)).toEqual([])
     await advanceTime(24 * 20)
@@ -292,7 +292,7 @@ describe('billing work with different clocks', () => {
     const end = new Date(now().getTime() + 10_000)
     await app.sql(`
       INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, '${end.toISOString()}' FROM meters
-        WHERE instance_id = ${instance.id} AND kind = 'compute';
+        WHERE instance_id = ${instance.id} AND kind = 'gpu';
       UPDATE accounts SET billing_due_at = '${now().toISOString()}' WHERE id = ${account.id}`)
     const work = billing(gateway)
     const leaseAccount = async () => (await work.leaseDue(1_000)).find(({ accountId }) => accountId === account.id)
@@ -300,12 +300,12 @@ describe('billing work with different clocks', () => {
     if (!lease) throw new Error('The account is not due.')
     await work.perform(lease)
     expect(await leaseAccount()).toBeUndefined()
-    expect(await account.entries("e.kind = 'compute'")).toEqual([])
+    expect(await account.entries("e.kind = 'gpu'")).toEqual([])
     app.clock.advance(10_000)
     const again = await leaseAccount()
     if (!again) throw new Error('The account is not due when the end has come.')
     await work.perform(again)
-    expect(await account.entries("e.kind = 'compute'")).toMatchObject([{ end }])
+    expect(await account.entries("e.kind = 'gpu'")).toMatchObject([{ end }])
   })
 
   it('performs all due actions at once in an account whose time is ahead', async () => {
@@ -315,8 +315,8 @@ describe('billing work with different clocks', () => {
     const instance = await account.rentRunning({ price: 0.4 })
     const midnight = new Date(Math.ceil(now().getTime() / (24 * hourMs)) * 24 * hourMs)
     app.clock.advance(20 * hourMs)
-    const bid = `mutation { changeBid(input: {instanceId: "${instance.id}", bidPerHour: "0.39"}) { __typename } }`
-    expect((await app.graphql(account.key, bid)).data.changeBid.__typename).toBe('InstanceSuccess')
+    const bid = `mutation { updateInstanceBid(input: {instanceId: "${instance.id}", bidPerHour: "0.39"}) { __typename } }`
+    expect((await app.graphql(account.key, bid)).data.updateInstanceBid.__typename).toBe('InstanceSuccess')
     expect((await account.row())['metered_at']).toSatisfy((ahead: Date) => ahead > midnight)
     app.clock.advance(-15 * hourMs)
     await app.runUntilIdle()
@@ -329,7 +329,7 @@ describe('the daily charge', () => {
   it('charges running meters up to midnight in batches', async () => {
     const account = await newAccount(app, 100n * dollar)
     const machine = await volumesOf(app).newMachine()
-    const volume = `account_id, machine_id, name, size_mb, storage_nanos, disk_nanos, created_at`
+    const volume = `account_id, machine_id, name, size_mb, disk_price_per_gb_month_nanos, disk_nanos, created_at`
     const at = `'${now().toISOString()}'::timestamptz`
     await app.sql(`INSERT INTO volumes (${volume}) SELECT ${account.id}, ${machine}, 'v', 1, 1, 1000 + n, ${at} FROM generate_series(1, 1201) n;
       INSERT INTO meters (account_id, volume_id, kind, rate_nanos, since)
@@ -381,7 +381,7 @@ describe('two gateways', () => {
     for (const account of accounts) {
       expect(await account.eventsLike('ACCOUNT_CREDIT_ENDED')).toHaveLength(1)
       expect(await account.eventsLike('INSTANCE_TARGET_CHANGED')).toHaveLength(1)
-      expect(await account.entries("e.kind = 'compute'")).toHaveLength(1)
+      expect(await account.entries("e.kind = 'gpu'")).toHaveLength(1)
       await account.expectLedgerAddsUp()
     }
   })
@@ -453,7 +453,7 @@ describe('two gateways', () => {
       app.clock.advance(30_001)
       await app.runUntilIdle()
       await rentals.converge()
-      expect(await account.entries("e.kind = 'compute'")).toMatchObject([{ end }])
+      expect(await account.entries("e.kind = 'gpu'")).toMatchObject([{ end }])
       expect(await account.eventsLike('ACCOUNT_CREDIT_ENDED')).toHaveLength(1)
       expect(await account.instance(instance.id)).toMatchObject({ status: 'stopped' })
       expect(await app.sql(`SELECT FROM gpus WHERE holder_id = ${instance.id}`)).toEqual([])

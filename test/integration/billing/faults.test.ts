@@ -5,7 +5,7 @@ import { Prisma } from '../../../src/database/generated/client.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { lockAccount } from '../../../src/services/billing/balance.ts'
-import { chargeMeters, endCompute } from '../../../src/services/billing/meters.ts'
+import { chargeMeters, endGpuMeter } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
 import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'
@@ -50,7 +50,7 @@ async function rentRunning(): Promise<Rented> {
 /** All stored money of an account, without generated ids. */
 async function moneyOf({ actor: { accountId } }: Rented): Promise<unknown> {
   return await gateway.sql(
-    `SELECT a.posted_nanos, a.compute_rate_nanos, a.disk_rate_nanos,
+    `SELECT a.posted_nanos, a.gpu_rate_nanos, a.disk_rate_nanos,
       (SELECT json_agg(json_build_array(kind, rate_nanos, since, carried, charged_nanos) ORDER BY id) FROM meters WHERE account_id = a.id) AS meters,
       (SELECT json_agg(json_build_array(kind, amount_nanos, period_start, period_end, balance_after_nanos) ORDER BY id)
         FROM ledger_entries WHERE account_id = a.id) AS ledger,
@@ -72,7 +72,7 @@ const actions: Record<string, Action> = {
   'a gateway charges ended GPUs': async (by, { actor, id }) => {
     await transaction(by.database, async tx => {
       const rows = await tx.rows(Prisma.sql`SELECT FROM meter_ends WHERE account_id = ${actor.accountId}`)
-      if (rows.length === 0) await endCompute(tx, [id], later(-5_000))
+      if (rows.length === 0) await endGpuMeter(tx, [id], later(-5_000))
       await chargeMeters(tx, await lockAccount(tx, actor.accountId, clock.now()), allMetersSql)
     })
   },

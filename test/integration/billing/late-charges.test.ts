@@ -33,7 +33,7 @@ async function settleInstances(): Promise<void> {
 
 async function chargedOf({ id }: TestAccount): Promise<number[]> {
   const rows = await app.sql(`
-    SELECT instance_id FROM meters m WHERE account_id = ${id} AND kind = 'compute' AND rate_nanos > 0
+    SELECT instance_id FROM meters m WHERE account_id = ${id} AND kind = 'gpu' AND rate_nanos > 0
     AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id) ORDER BY 1`)
   return (rows as { instance_id: string }[]).map(row => Number(row.instance_id))
 }
@@ -64,7 +64,7 @@ describe('an account without billing passes', () => {
     await app.runUntilIdle()
     const targets = await Promise.all([first.id, second, third].map(id => account.instance(id)))
     expect(targets.map(instance => instance['target_state'])).toEqual(['stopped', 'stopped', 'running'])
-    const ends = (await account.entries("e.kind = 'compute'")).map(({ end }) => end)
+    const ends = (await account.entries("e.kind = 'gpu'")).map(({ end }) => end)
     expect(ends).toHaveLength(2)
     expect(await account.eventsLike('ACCOUNT_CREDIT_ENDED')).toMatchObject([
       { after: { endedAt: ends[1]?.toISOString() } },
@@ -83,14 +83,14 @@ describe('an account without billing passes', () => {
     expect(await chargedOf(account)).toEqual([])
     await app.runUntilIdle()
     expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'NO_CREDIT' })
-    expect(await account.entries("e.kind = 'compute'")).toEqual([])
+    expect(await account.entries("e.kind = 'gpu'")).toEqual([])
   })
 })
 
 describe('a meter with a second end', () => {
   const end = (id: number) => `
     INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, '${app.clock.now().toISOString()}' FROM meters
-    WHERE instance_id = ${id} AND kind = 'compute'`
+    WHERE instance_id = ${id} AND kind = 'gpu'`
 
   it('loses the second end in the next pass, and is not charged again', async () => {
     const account = await newAccount(app, 100n * dollar)
@@ -100,7 +100,7 @@ describe('a meter with a second end', () => {
     await app.sql(end(id))
     await app.runUntilIdle()
     expect(await app.sql(`SELECT FROM meter_ends WHERE account_id = ${account.id}`)).toEqual([])
-    expect(await account.entries("e.kind = 'compute'")).toHaveLength(1)
+    expect(await account.entries("e.kind = 'gpu'")).toHaveLength(1)
   })
 
   it('keeps running when its instance was started again', async () => {
@@ -112,7 +112,7 @@ describe('a meter with a second end', () => {
     await app.rest(account.key, 'PUT', `/instances/${id}/`, { state: 'running' })
     await settleInstances()
     expect(await chargedOf(account)).toEqual([id])
-    const meter = `SELECT since FROM meters WHERE instance_id = ${id} AND kind = 'compute'`
+    const meter = `SELECT since FROM meters WHERE instance_id = ${id} AND kind = 'gpu'`
     expect(await app.sql(meter)).toEqual([{ since: (await account.instance(id))['status_changed_at'] }])
     app.clock.advance(hourMs)
     await app.runUntilIdle()

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterAll(() => app.close())
 
-const lines = `id kind amount balanceAfter periodStart periodEnd ratePerHour carried instanceId instance { id label } volumeId
+const lines = `id kind amount balanceAfter periodStart periodEnd costPerHour carried instanceId instance { id label } volumeId
   apiKeyId reason postedAt`
 
 async function ledger(
@@ -52,7 +52,7 @@ describe('the ledger', () => {
     const id = await charged(1)
     const { data } = await app.graphql(key, '{ viewer { apiKeys { id } } }')
     const { totalCount, nodes } = await ledger(key)
-    const nothing = { periodStart: null, periodEnd: null, ratePerHour: null, carried: null }
+    const nothing = { periodStart: null, periodEnd: null, costPerHour: null, carried: null }
     const ofNone = { instanceId: null, instance: null, volumeId: null, apiKeyId: null, reason: null }
     const [charge, grant] = nodes
     expect([totalCount, nodes.length]).toEqual([2, 2])
@@ -62,12 +62,12 @@ describe('the ledger', () => {
     const nanos = Math.floor((400_000_000 * seconds) / 3600)
     expect(charge).toEqual({
       id: expect.stringMatching(/^led_\d+$/),
-      kind: 'COMPUTE',
+      kind: 'GPU',
       amount: `-0.${String(nanos).padStart(9, '0').replace(/0+$/, '')}`,
       balanceAfter: `99.${String(1_000_000_000 - nanos).replace(/0+$/, '')}`,
       periodStart: expect.any(String),
       periodEnd: charge.postedAt,
-      ratePerHour: '0.4',
+      costPerHour: '0.4',
       carried: 0,
       instanceId: `ins_${id}`,
       instance: { id: `ins_${id}`, label: 'mine' },
@@ -80,10 +80,10 @@ describe('the ledger', () => {
 
   it('shows operators the same charges with their carried parts', async () => {
     await charged(3)
-    const { nodes } = await ledger(key, '(filter: {kinds: [COMPUTE]})')
+    const { nodes } = await ledger(key, '(filter: {kinds: [GPU]})')
     const { data } = await app.graphql(key, '{ viewer { id } }')
     const page = await app.operations.accounts.ledgerPage(Number(data.viewer.id.replace(/\D+/, '')), 0, 100)
-    const charges = page.filter(({ kind }) => kind === 'compute')
+    const charges = page.filter(({ kind }) => kind === 'gpu')
     const carried = charges.map(charge => charge.carried)
     expect(carried).toEqual(nodes.map((node: { carried: number }) => node.carried).toReversed())
     expect(new Set(carried).size).toBeGreaterThan(1)
@@ -113,7 +113,7 @@ describe('the ledger', () => {
     const [one, other] = [await charged(1), await charged(2)]
     const count = async (filter: string) => (await ledger(key, `(filter: { ${filter} })`)).nodes.length
     expect(await count('kinds: [TOP_UP]')).toBe(1)
-    expect(await count('kinds: [COMPUTE]')).toBe(3)
+    expect(await count('kinds: [GPU]')).toBe(3)
     expect(await count('kinds: []')).toBe(0)
     expect([await count(`instanceIds: ["ins_${one}"]`), await count(`instanceIds: ["${other}"]`)]).toEqual([1, 2])
     const [newest] = (await ledger(key)).nodes

@@ -204,7 +204,7 @@ describe('a limit that stops instances', () => {
     expect(running).toEqual([])
     const [ends] = await first.sql(
       `SELECT count(DISTINCT period_end)::int AS ends, count(DISTINCT meter_id)::int AS meters, max(reached_at) = max(period_end) AS same
-      FROM ledger_entries e JOIN spend_limits USING (account_id) WHERE account_id = $1 AND kind = 'compute'`,
+      FROM ledger_entries e JOIN spend_limits USING (account_id) WHERE account_id = $1 AND kind = 'gpu'`,
       [owner.accountId],
     )
     expect(ends).toEqual({ ends: 1, meters: 6, same: true })

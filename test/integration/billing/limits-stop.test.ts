@@ -21,7 +21,7 @@ let accountId: number
 let workerId: string
 
 const hour = 3_600_000
-const compute = 400_000_000n
+const gpu = 400_000_000n
 const disk = 4_000_000n
 
 // Each test has a clock and days of its own.
@@ -57,7 +57,7 @@ async function post(): Promise<void> {
 async function charged(id: number) {
   const rows =
     await app.sql(`SELECT -sum(amount_nanos)::bigint AS nanos, min(period_start) AS since, max(period_end) AS until
-    FROM ledger_entries e JOIN meters m ON m.id = e.meter_id WHERE m.instance_id = ${id} AND e.kind = 'compute'`)
+    FROM ledger_entries e JOIN meters m ON m.id = e.meter_id WHERE m.instance_id = ${id} AND e.kind = 'gpu'`)
   const [{ nanos, since, until }] = rows as [{ nanos: string; since: Date; until: Date }]
   return { nanos: BigInt(nanos), since, until }
 }
@@ -100,7 +100,7 @@ describe('a day limit that stops instances', () => {
     expect(await targetOf(id)).toBe('stopped')
     const { nanos, since, until } = await charged(id)
     expect(until).toEqual(reached)
-    expect(nanos).toBe(calculateCharge(compute, reached.getTime() - since.getTime(), 0).amountNanos)
+    expect(nanos).toBe(calculateCharge(gpu, reached.getTime() - since.getTime(), 0).amountNanos)
     expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toMatchObject([
       {
         at,
@@ -185,7 +185,7 @@ describe('a day limit that stops instances', () => {
     await limits.enforce(accountId)
     const midnight = new Date('2026-11-22T00:00:00.000Z')
     // The parts carried over midnight may move the instant by one millisecond.
-    const reached = instantOf(5_000_000_000n, [[compute + disk, midnight]])
+    const reached = instantOf(5_000_000_000n, [[gpu + disk, midnight]])
     expect(Math.abs((await charged(id)).until.getTime() - reached.getTime())).toBeLessThanOrEqual(1)
   })
 
@@ -244,8 +244,8 @@ describe('a day limit that stops instances', () => {
     const id = await rentals.rentToStatus(worker, 'running', { price: 0.4 })
     const reached = instantOf(1_000_000_000n, await meters())
     app.clock.advance(3 * hour)
-    const bid = `mutation { changeBid(input: { instanceId: ${id}, bidPerHour: "0.3" }) { ... on Error { code } } }`
-    expect((await app.graphql(worker, bid)).data.changeBid).toEqual({})
+    const bid = `mutation { updateInstanceBid(input: { instanceId: ${id}, bidPerHour: "0.3" }) { ... on Error { code } } }`
+    expect((await app.graphql(worker, bid)).data.updateInstanceBid).toEqual({})
     await limits.enforce(accountId)
     expect([await targetOf(id), (await charged(id)).until]).toEqual(['stopped', reached])
   })
@@ -414,7 +414,7 @@ describe('the used amount of a limit', () => {
     const rows = (await app.sql(`SELECT e.rate_nanos, e.carried, e.period_start AS since,
         least(e.period_end, r.period_start) AS until FROM ledger_entries e
       LEFT JOIN ledger_entries r ON r.meter_id = e.meter_id AND r.kind = 'refund'
-      WHERE e.account_id = ${accountId} AND e.kind IN ('compute', 'disk')`)) as Record<string, unknown>[]
+      WHERE e.account_id = ${accountId} AND e.kind IN ('gpu', 'disk')`)) as Record<string, unknown>[]
     return ['2026-11-23T00:00:00.000Z', '2026-11-01T00:00:00.000Z'].map(from => {
       const nanos = rows.map(({ rate_nanos, carried, since, until }) => {
         const upTo = (instant: Date) =>

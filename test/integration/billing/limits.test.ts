@@ -138,7 +138,7 @@ describe('a spend limit', () => {
 
   it('can be deleted after its key was revoked', async () => {
     const { id } = await limits.set(owner, { ...hourly, apiKeyId: workerId })
-    await app.graphql(owner, `mutation { revokeApiKey(input: { id: "${workerId}" }) { __typename } }`)
+    await app.graphql(owner, `mutation { deleteApiKey(input: { id: "${workerId}" }) { __typename } }`)
     expect(await limits.remove(owner, id)).toBe(id)
     expect(await app.sql(`SELECT FROM spend_limits WHERE api_key_id = ${workerId.slice(4)}`)).toEqual([])
   })
@@ -191,13 +191,13 @@ describe('an API key', () => {
     const narrow = `key_${(await limits.accountOf(await app.newScopedKey(owner, { api: { user_read: {} } }))).apiKeyId}`
     const create = 'mutation { createApiKey(input: { permissions: [] }) { ... on CreateApiKeySuccess { secret } } }'
     const reset = (id: string) =>
-      `mutation { resetApiKey(input: { id: "${id}" }) { ... on ResetApiKeySuccess { secret } } }`
+      `mutation { rotateApiKeySecret(input: { id: "${id}" }) { ... on RotateApiKeySecretSuccess { secret } } }`
     expect((await app.graphql(limited, create)).errors).toBeUndefined()
     await limits.set(owner, { ...hourly, apiKeyId: ownId })
     const codes = async (query: string) => (await app.graphql(limited, query)).errors?.[0]?.extensions['code']
     expect(await codes(create)).toBe('FORBIDDEN')
     expect(await codes(reset(narrow))).toBe('FORBIDDEN')
-    expect((await app.graphql(limited, reset(ownId))).data.resetApiKey.secret).toMatch(/^berth_/)
+    expect((await app.graphql(limited, reset(ownId))).data.rotateApiKeySecret.secret).toMatch(/^berth_/)
   })
 })
 
@@ -241,9 +241,9 @@ describe('an API key with a limit', () => {
       const input = `{ instanceId: ${body.new_contract}, bidPerHour: "${bidPerHour}" }`
       const { data, errors } = await app.graphql(
         key,
-        `mutation { changeBid(input: ${input}) { __typename ... on Error { code message } } }`,
+        `mutation { updateInstanceBid(input: ${input}) { __typename ... on Error { code message } } }`,
       )
-      return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data.changeBid
+      return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data.updateInstanceBid
     }
     await limitWorker()
     const before = await readAccountState()
@@ -270,7 +270,7 @@ describe('an hourly limit', () => {
     const { data } = await app.graphql(
       worker,
       `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename ... on Error { code message retryable }
-        ... on SpendLimitExceededError { askedPerHour limit { window amount used action apiKeyId } } } }`,
+        ... on SpendLimitExceededError { addedPerHour limit { window amount used action apiKeyId } } } }`,
       { input: { offerId: String(offerId), spec } },
     )
     expect(data.rentInstance).toEqual({
@@ -280,7 +280,7 @@ describe('an hourly limit', () => {
         message: limitExceeded.body.msg,
         retryable: false,
       },
-      askedPerHour: '0.404',
+      addedPerHour: '0.404',
       limit: { window: 'HOUR', amount: '1', used: '0.808', action: 'BLOCK_NEW', apiKeyId: null },
     })
     expect(await readAccountState()).toEqual(before)
@@ -357,8 +357,8 @@ describe('an hourly limit', () => {
     const id = rented.body.new_contract
     await limits.set(owner, { ...hourly, amount: '0.35' })
     const bid = async (bidPerHour: string) => {
-      const query = `mutation { changeBid(input: { instanceId: ${id}, bidPerHour: "${bidPerHour}" }) { ... on Error { code message } } }`
-      return (await app.graphql(worker, query)).data.changeBid
+      const query = `mutation { updateInstanceBid(input: { instanceId: ${id}, bidPerHour: "${bidPerHour}" }) { ... on Error { code message } } }`
+      return (await app.graphql(worker, query)).data.updateInstanceBid
     }
     const before = await readAccountState()
     expect(await bid('0.36')).toEqual({
@@ -396,11 +396,11 @@ describe('an hourly limit', () => {
     const offerId = await rentals.newOffer()
     const quote = async (spec: object) => {
       const query = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { rentable
-        blockers { code ... on SpendLimitExceededError { askedPerHour limit { used } } } } }`
+        blockers { code ... on SpendLimitExceededError { addedPerHour limit { used } } } } }`
       const input = { offerId: String(offerId), spec: { source: { image: 'ubuntu' }, ...spec } }
       return (await app.graphql(owner, query, { input })).data.rentQuote
     }
-    const blocker = { code: 'SPEND_LIMIT_EXCEEDED', askedPerHour: '0.404', limit: { used: '0' } }
+    const blocker = { code: 'SPEND_LIMIT_EXCEEDED', addedPerHour: '0.404', limit: { used: '0' } }
     expect(await quote({})).toEqual({ rentable: false, blockers: [blocker] })
     expect(await quote({ targetState: 'STOPPED' })).toEqual({ rentable: true, blockers: [] })
   })

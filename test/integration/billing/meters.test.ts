@@ -6,7 +6,7 @@ import { type Transaction, transaction } from '../../../src/database/transaction
 import type { Actor } from '../../../src/domain/actor.ts'
 import { creditStatusOf } from '../../../src/domain/billing/balance.ts'
 import { type AccountBalance, lockAccount, readBalance } from '../../../src/services/billing/balance.ts'
-import { chargeMeters, startCompute, stopMeters } from '../../../src/services/billing/meters.ts'
+import { chargeMeters, startGpuMeter, stopMeters } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
 import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
 import { applyPlans, lockInstances } from '../../../src/services/instances/apply-plans.ts'
@@ -68,7 +68,7 @@ const update = (id: bigint, targetState: 'running' | 'stopped') =>
 const destroy = (id: bigint) => gateway.services.instances.destroy(actor, [id])
 const terms = (bidNanos: bigint) => ({ terms: { interruptible: true, bidNanos } as const })
 
-async function meterOf(id: bigint, kind = 'compute') {
+async function meterOf(id: bigint, kind = 'gpu') {
   const [row] = await gateway.sql(
     `SELECT rate_nanos, since, carried, charged_nanos, (SELECT array_agg(at) FROM meter_ends WHERE meter_id = m.id) AS ends
      FROM meters m WHERE instance_id = $1 AND kind = $2::charge_kind`,
@@ -111,7 +111,7 @@ const credit = async () => creditStatusOf(await balance()).creditNanos
 async function endLater(id: bigint, at: Date): Promise<void> {
   await gateway.sql(
     `INSERT INTO meter_ends (meter_id, account_id, at)
-     SELECT id, account_id, $2 FROM meters WHERE instance_id = $1 AND kind = 'compute'`,
+     SELECT id, account_id, $2 FROM meters WHERE instance_id = $1 AND kind = 'gpu'`,
     [id, at],
   )
 }
@@ -130,7 +130,7 @@ describe('GPUs', () => {
     const stopped = clock.now()
     await update(id, 'stopped')
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: stopped, charged: cost(gpuRate, since, stopped) })
-    const entry = { kind: 'compute', amount: -cost(gpuRate, since, stopped), start: since, end: stopped }
+    const entry = { kind: 'gpu', amount: -cost(gpuRate, since, stopped), start: since, end: stopped }
     expect(await entriesOf(id)).toEqual([entry])
     await advanceTime(hour)
     await update(id, 'running')
@@ -140,8 +140,8 @@ describe('GPUs', () => {
     clock.advance(minute)
     await destroy(id)
     const end = clock.now()
-    expect((await entriesOf(id)).filter(({ kind }) => kind === 'compute').slice(1)).toEqual([
-      { kind: 'compute', amount: -cost(gpuRate, again, end), start: again, end },
+    expect((await entriesOf(id)).filter(({ kind }) => kind === 'gpu').slice(1)).toEqual([
+      { kind: 'gpu', amount: -cost(gpuRate, again, end), start: again, end },
     ])
   })
 
@@ -179,7 +179,7 @@ describe('a bid', () => {
     await gateway.services.instances.changeBid(actor, id, 350_000_000n)
     const changed = clock.now()
     expect(await entriesOf(id)).toEqual([
-      { kind: 'compute', amount: -cost(300_000_000n, since, changed), start: since, end: changed },
+      { kind: 'gpu', amount: -cost(300_000_000n, since, changed), start: since, end: changed },
     ])
     expect(await meterOf(id)).toMatchObject({ rate: 350_000_000n, since: changed })
   })
@@ -222,7 +222,7 @@ describe('a bid', () => {
     await update(id, 'stopped')
     await endLater(id, clock.now())
     clock.advance(minute)
-    await withLockedAccount((tx, account) => startCompute(tx, account, id))
+    await withLockedAccount((tx, account) => startGpuMeter(tx, account, id))
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now(), ends: null })
   })
 
@@ -234,7 +234,7 @@ describe('a bid', () => {
     await endLater(id, clock.now())
     await postAll()
     expect(await meterOf(id)).toMatchObject({ rate: 0n, ends: null })
-    expect((await entriesOf(id)).filter(({ kind }) => kind === 'compute')).toEqual(entries)
+    expect((await entriesOf(id)).filter(({ kind }) => kind === 'gpu')).toEqual(entries)
   })
 
   it('is charged again when its instance runs again, even if a recorded end is in the future', async () => {
@@ -242,7 +242,7 @@ describe('a bid', () => {
     await update(id, 'stopped')
     const end = new Date(clock.now().getTime() + 5_000)
     await endLater(id, end)
-    await withLockedAccount((tx, account) => startCompute(tx, account, id))
+    await withLockedAccount((tx, account) => startGpuMeter(tx, account, id))
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now() })
   })
 })
@@ -266,7 +266,7 @@ describe('a posted charge', () => {
     const total = (kinds: string[], meter: bigint) =>
       entries.filter(({ kind }) => kinds.includes(kind)).reduce((sum, { amount }) => sum + amount, meter)
     expect(entries.filter(({ kind }) => kind === 'refund')).toHaveLength(2)
-    expect(total(['compute', 'disk', 'refund'], 0n)).toBe(-cost(gpuRate, since, seen) - cost(diskRate, made, seen))
+    expect(total(['gpu', 'disk', 'refund'], 0n)).toBe(-cost(gpuRate, since, seen) - cost(diskRate, made, seen))
     expect(await meterOf(id)).toMatchObject({ rate: 0n, charged: cost(gpuRate, since, seen) })
     expect(await meterOf(id, 'disk')).toMatchObject({ rate: 0n, charged: cost(diskRate, made, seen) })
     // A second refund changes nothing.
@@ -333,10 +333,10 @@ describe('a posted charge', () => {
     const { since } = await meterOf(id)
     clock.advance(hour)
     const until = new Date(since.getTime() + 30 * minute)
-    const of = Prisma.sql`m.instance_id = ${id} AND m.kind = 'compute'`
+    const of = Prisma.sql`m.instance_id = ${id} AND m.kind = 'gpu'`
     await withLockedAccount((tx, account) => stopMeters(tx, account, of, until))
     expect(await entriesOf(id)).toEqual([
-      { kind: 'compute', amount: -cost(gpuRate, since, until), start: since, end: until },
+      { kind: 'gpu', amount: -cost(gpuRate, since, until), start: since, end: until },
     ])
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: until })
   })
@@ -369,12 +369,12 @@ describe('when the credit ends', () => {
     const dropped = (await credit()) - (1_000_000_000n + before)
     expect([0n, 1n]).toContain(dropped)
     // The instance runs until it is stopped, and its GPUs cost nothing.
-    await withLockedAccount((tx, account) => startCompute(tx, account, id))
+    await withLockedAccount((tx, account) => startGpuMeter(tx, account, id))
     await advanceTime(minute)
     await postAll()
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: ended, ends: null })
-    const last = (await entriesOf(id)).findLast(({ kind }) => kind === 'compute')
-    expect(last).toEqual({ kind: 'compute', amount: -gpuRate, start: since, end: ended })
+    const last = (await entriesOf(id)).findLast(({ kind }) => kind === 'gpu')
+    expect(last).toEqual({ kind: 'gpu', amount: -gpuRate, start: since, end: ended })
   })
 
   async function emailOf(): Promise<string> {

@@ -77,7 +77,7 @@ it('opens meters for existing instances and none for destroyed ones', async () =
     )
   const { running, bid, outbid, created, stopped, exited, offline, unknown, other, rival } = instances
   const none = { [outbid]: 0, [created]: 0, [stopped]: 0, [exited]: 0, [offline]: 0, [unknown]: 0 }
-  expect(rates('compute')).toEqual({
+  expect(rates('gpu')).toEqual({
     ...none,
     ...{ [running]: 400_000_000, [bid]: 300_000_000, [rival]: 500_000_000, [other]: 400_000_000 },
   })

@@ -45,8 +45,8 @@ async function seenAt(id: number): Promise<Date> {
 async function cost(id: number, ...periods: [Date, Date][]): Promise<void> {
   const ms = periods.reduce((sum, [start, end]) => sum + end.getTime() - start.getTime(), 0)
   const [meter] = await app.sql(`
-    SELECT charged_nanos::text AS charged, (SELECT compute_nanos::bigint FROM instances WHERE id = ${id})::text AS price, rate_nanos::text AS rate
-    FROM meters WHERE instance_id = ${id} AND kind = 'compute'`)
+    SELECT charged_nanos::text AS charged, (SELECT gpu_price_nanos::bigint FROM instances WHERE id = ${id})::text AS price, rate_nanos::text AS rate
+    FROM meters WHERE instance_id = ${id} AND kind = 'gpu'`)
   const { charged, price, rate } = meter as Record<'charged' | 'price' | 'rate', string>
   // A refund includes a partly used nano-dollar.
   const exact = Number((BigInt(price) * BigInt(ms)) / 3_600_000n)
@@ -65,7 +65,7 @@ it('charges GPUs no later than the pass that sees the exit when the clock of the
   app.clock.advance(2 * minuteMs)
   await other.idle()
   await other.close()
-  const [charge] = await account.entries("e.kind = 'compute'")
+  const [charge] = await account.entries("e.kind = 'gpu'")
   expect([charge?.start, charge?.end]).toEqual([since, app.clock.now()])
 })
 
@@ -111,7 +111,7 @@ it('charges GPUs until the exit when a grant and a stop come before the pass tha
   app.clock.advance(2 * hourMs)
   await account.grant(dollar)
   await app.rest(account.key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-  expect(await account.entries("e.kind = 'compute'")).toMatchObject([{ end: app.clock.now() }])
+  expect(await account.entries("e.kind = 'gpu'")).toMatchObject([{ end: app.clock.now() }])
   await app.runUntilIdle()
   expect(await account.instance(id)).toMatchObject({ status: 'stopped' })
   await cost(id, [since, ended])
@@ -136,7 +136,7 @@ it('refunds late charges after each exit of the same instance', async () => {
       app.clock.advance(5_000)
     }
     const [meter] = await app.sql(
-      `SELECT since FROM meters WHERE instance_id = ${id} AND rate_nanos > 0 AND kind = 'compute'`,
+      `SELECT since FROM meters WHERE instance_id = ${id} AND rate_nanos > 0 AND kind = 'gpu'`,
     )
     from = (meter as { since: Date }).since
   }

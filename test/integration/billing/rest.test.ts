@@ -264,7 +264,7 @@ describe('invoices', () => {
       since + interval '1000 s', rate_nanos, 0, now() FROM meters WHERE instance_id = ${id} AND carried = 0`)
     await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, meter_id, period_start, period_end, reason,
       posted_at) SELECT account_id, 'refund', 1000, meter_id, period_start, period_end, 'Because.', now()
-      FROM ledger_entries WHERE kind = 'compute' AND meter_id IN (SELECT id FROM meters WHERE instance_id = ${id}) LIMIT 1`)
+      FROM ledger_entries WHERE kind = 'gpu' AND meter_id IN (SELECT id FROM meters WHERE instance_id = ${id}) LIMIT 1`)
     expect((await invoices({ select_filters: { type: { in: ['refund'] } } })).results).toMatchObject([
       {
         ...{ type: 'refund', source: `instance-${id}`, amount: -0.000001 },

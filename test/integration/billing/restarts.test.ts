@@ -19,7 +19,7 @@ afterAll(() => app.close())
 
 type Entry = { amount_nanos: string; rate_nanos: string; period_start: Date; period_end: Date }
 
-async function entriesOf(id: number, kind: 'compute' | 'disk'): Promise<Entry[]> {
+async function entriesOf(id: number, kind: 'gpu' | 'disk'): Promise<Entry[]> {
   const rows = await app.sql(`SELECT l.amount_nanos, l.rate_nanos, l.period_start, l.period_end FROM ledger_entries l
     JOIN meters m ON m.id = l.meter_id WHERE m.instance_id = ${id} AND m.kind = '${kind}' ORDER BY l.id`)
   return rows as Entry[]
@@ -66,15 +66,15 @@ it.each([
     expect(upAgain.getTime()).toBeGreaterThanOrEqual((container as { up_at: Date }).up_at.getTime())
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     const end = app.clock.now()
-    const compute = await entriesOf(id, 'compute')
-    expect(compute.map(({ period_start, period_end }) => [period_start, period_end])).toEqual([
+    const gpu = await entriesOf(id, 'gpu')
+    expect(gpu.map(({ period_start, period_end }) => [period_start, period_end])).toEqual([
       [up, down],
       [upAgain, end],
     ])
-    const [rate] = compute.map(({ rate_nanos }) => Number(rate_nanos))
+    const [rate] = gpu.map(({ rate_nanos }) => Number(rate_nanos))
     expect(rate).toBeGreaterThan(0)
     // The second charge includes the remainder of the first.
-    const [charged, time] = [sum(compute.map(({ amount_nanos }) => Number(amount_nanos))), sum(compute.map(ms))]
+    const [charged, time] = [sum(gpu.map(({ amount_nanos }) => Number(amount_nanos))), sum(gpu.map(ms))]
     expect(charged).toBe(-Math.floor(((rate as number) * time) / 3_600_000))
     const [disk, ...others] = await entriesOf(id, 'disk')
     expect([others, disk?.period_end]).toEqual([[], end])

@@ -84,7 +84,7 @@ describe('usage', () => {
       return buckets[0].groups
     }
     expect(await groups('INSTANCE KIND', 'kind instanceId volumeId apiKeyId')).toEqual([
-      { kind: 'COMPUTE', instanceId: `ins_${id}`, volumeId: null, apiKeyId: null },
+      { kind: 'GPU', instanceId: `ins_${id}`, volumeId: null, apiKeyId: null },
       { kind: 'DISK', instanceId: `ins_${id}`, volumeId: null, apiKeyId: null },
       { kind: 'DISK', instanceId: null, volumeId: `vol_${volume}`, apiKeyId: null },
     ])

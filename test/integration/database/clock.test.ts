@@ -58,7 +58,7 @@ describe.each([
     const before = await readDatabaseTime()
     await stop(account.key, id)
     const after = await readDatabaseTime()
-    const [charge] = await account.entries("e.kind = 'compute'")
+    const [charge] = await account.entries("e.kind = 'gpu'")
     expect(charge?.start).toEqual(since)
     expect(charge?.end?.getTime()).toBeGreaterThanOrEqual(before.getTime() - 1)
     expect(charge?.end?.getTime()).toBeLessThanOrEqual(after.getTime())
@@ -74,7 +74,7 @@ describe.each([
     const { id, since } = await account.rentRunning()
     await sleep(300)
     await stop(account.key, id)
-    const charges = await account.entries(`e.kind = 'compute' AND m.instance_id = ${id}`)
+    const charges = await account.entries(`e.kind = 'gpu' AND m.instance_id = ${id}`)
     const [charge] = charges
     const ms = (charge?.end?.getTime() ?? 0) - since.getTime()
     expect(charges).toHaveLength(1)
@@ -272,7 +272,7 @@ describe('a transaction', () => {
       })
       .toBe('running')
     await app.rest(second.key, 'PUT', `/instances/${rented.body.new_contract}/`, { state: 'stopped' })
-    const [[lost], [won]] = [await first.entries("e.kind = 'compute'"), await second.entries("e.kind = 'compute'")]
+    const [[lost], [won]] = [await first.entries("e.kind = 'gpu'"), await second.entries("e.kind = 'gpu'")]
     expect(lost?.end?.getTime()).toBeGreaterThanOrEqual(freedAt.getTime())
     expect(won?.start?.getTime()).toBeGreaterThanOrEqual(lost?.end?.getTime() as number)
     await expectNothingAhead()

@@ -192,19 +192,19 @@ describe('the database', () => {
       [`a score of ${value}`, `UPDATE offers SET score = '${value}'`, '23514'],
       [`performance of ${value}`, `UPDATE offers SET dlperf = '${value}'`, '23514'],
       [`GPUs of ${value} TFLOPS`, `UPDATE gpu_models SET tflops = '${value}'`, '23514'],
-      [`bandwidth of ${value}`, `UPDATE gpu_models SET memory_bandwidth_gbps = '${value}'`, '23514'],
+      [`bandwidth of ${value}`, `UPDATE gpu_models SET memory_bandwidth_gigabytes_per_second = '${value}'`, '23514'],
       [`GPUs of performance ${value}`, `UPDATE machines SET dlperf_per_gpu = '${value}'`, '23514'],
       [`a temperature of ${value}`, `UPDATE machines SET gpu_max_temp_celsius = '${value}'`, '23514'],
       [`a download speed of ${value}`, `UPDATE machines SET download_mbps = '${value}'`, '23514'],
       [`a CPU of ${value} GHz`, `UPDATE machines SET cpu_ghz = '${value}'`, '23514'],
     ]),
-    ['a negative disk speed', 'UPDATE machines SET disk_mbps = -1', '23514'],
+    ['a negative disk speed', 'UPDATE machines SET disk_read_megabytes_per_second = -1', '23514'],
     ['an offer without performance', 'UPDATE offers SET dlperf = 0', '23514'],
-    ['traffic at the largest integer', 'UPDATE machines SET upload_nanos = 9223372036854775807', '23514'],
-    ['traffic at more than $10 per GB', 'UPDATE machines SET download_nanos = 10000000001', '23514'],
+    ['traffic at the largest integer', 'UPDATE machines SET upload_price_per_gb_nanos = 9223372036854775807', '23514'],
+    ['traffic at more than $10 per GB', 'UPDATE machines SET download_price_per_gb_nanos = 10000000001', '23514'],
     [
       'GPUs above the maximum price',
-      'UPDATE offers SET compute_nanos = 16000000000001, price_nanos = price_nanos - compute_nanos + 16000000000001',
+      'UPDATE offers SET gpu_price_nanos = 16000000000001, price_nanos = price_nanos - gpu_price_nanos + 16000000000001',
       '23514',
     ],
     [
@@ -232,8 +232,8 @@ describe('the database', () => {
   it("copies a machine's values to its offers", async () => {
     const { rows } = await database.pool.query(`
       SELECT count(*)::int AS wrong FROM offers o JOIN machines m ON m.id = o.machine_id
-      WHERE (o.gpu_model_id, o.country, o.verified, o.reliability, o.listed_until, o.storage_nanos)
-        IS DISTINCT FROM (m.gpu_model_id, m.country, m.verification = 'verified', m.reliability, m.listed_until, m.storage_nanos)`)
+      WHERE (o.gpu_model_id, o.country, o.verified, o.reliability, o.listed_until, o.disk_price_per_gb_month_nanos)
+        IS DISTINCT FROM (m.gpu_model_id, m.country, m.verification = 'verified', m.reliability, m.listed_until, m.disk_price_per_gb_month_nanos)`)
     expect(rows).toEqual([{ wrong: 0 }])
   })
 

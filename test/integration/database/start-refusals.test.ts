@@ -102,7 +102,7 @@ describe('another secret', () => {
   it.each([
     [
       'a secret variable',
-      'mutation { setSecretVariables(input: { variables: [{ name: "A", value: "b" }] }) { __typename } }',
+      'mutation { updateSecretVariables(input: { variables: [{ name: "A", value: "b" }] }) { __typename } }',
     ],
     [
       'a stored answer',
@@ -122,7 +122,7 @@ describe('another secret', () => {
   it('is refused, unlike the right secret, if gateways with two secrets sealed values', async () => {
     await deleteSealedRows()
     const mutation =
-      'mutation { setSecretVariables(input: { variables: [{ name: "A", value: "b" }, { name: "C", value: "d" }] }) { __typename } }'
+      'mutation { updateSecretVariables(input: { variables: [{ name: "A", value: "b" }, { name: "C", value: "d" }] }) { __typename } }'
     await app.graphql(await app.newKey(), mutation)
     const sealed = createSecrets('a third secret of tests').seal('b').toString('hex')
     await app.sql(`UPDATE secret_variables SET value = '\\x${sealed}' WHERE name = 'A'`)

@@ -164,7 +164,7 @@ describe('the events of an instance', () => {
     const [first] = await eventsOf(id)
     expect(first?.['after']).toStrictEqual({
       ...{ image: 'ubuntu', mode: 'sshDirect', label: 'mine', diskMb: 10_000, targetState: 'running' },
-      ...{ templateHash: null, offerId, machineId: machines, computeNanos: '400000000' },
+      ...{ templateHash: null, offerId, machineId: machines, gpuPriceNanos: '400000000' },
     })
     expect(JSON.stringify(await gateway.sql('SELECT * FROM events'))).not.toMatch(/secret|TOKEN|registry/)
   })

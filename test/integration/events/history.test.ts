@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
-import { type EventType, eventReadOperations } from '../../../src/domain/events/events.ts'
+import { type EventKind, eventReadOperations } from '../../../src/domain/events/events.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
@@ -30,7 +30,7 @@ async function ask(key: string, query: string): Promise<any> {
   return data
 }
 type Page = {
-  nodes: { id: string; type: EventType }[]
+  nodes: { id: string; type: EventKind }[]
   edges: { cursor: string }[]
   pageInfo: Record<'hasNextPage' | 'hasPreviousPage', boolean> & Record<'startCursor' | 'endCursor', string | null>
 }
@@ -98,7 +98,7 @@ describe('an event', () => {
           added('targetState', 'RUNNING'),
           added('offerId', offerId.offer.id),
           added('machineId', offerId.machine.id),
-          added('computePricePerHour', '0.25'),
+          added('gpuPricePerHour', '0.25'),
         ]),
       },
       {
@@ -126,12 +126,12 @@ describe('an event', () => {
 
   it('of any type has a sentence, its subject, and no facts for operators only', async () => {
     const key = await newKey()
-    const facts: Partial<Record<EventType, [object | null, object]>> = {
+    const facts: Partial<Record<EventKind, [object | null, object]>> = {
       CREDIT_GRANTED: [{ creditNanos: '0' }, { creditNanos: '12500000000', idempotencyKey: 'a hidden key' }],
       VOLUME_CREATED: [null, { volumeId: '7', name: 'data', sizeMb: 10_500, machineId: 3, diskNanos: '42' }],
       API_KEY_CREATED: [null, { apiKeyId: 9, name: '', permissions: { api: { misc: {} } }, expiresAt: null }],
     }
-    const types = Object.keys(eventReadOperations) as EventType[]
+    const types = Object.keys(eventReadOperations) as EventKind[]
     const rows = types.map(type => ({ type, before: facts[type]?.[0] ?? null, after: facts[type]?.[1] ?? null }))
     await app.sql(`INSERT INTO events (type, account_id, before, after, at) SELECT type, ${await idOf(key)}, before, after, now()
       FROM json_to_recordset('${JSON.stringify(rows)}') AS r(type text, before jsonb, after jsonb)`)
@@ -142,7 +142,7 @@ describe('an event', () => {
     type EventNode = { type: string; message: string; changes: object[] }
     expect(events.nodes.map(({ type }: EventNode) => type)).toEqual(types)
     expect(events.nodes.every(({ message }: EventNode) => /^[A-Z].*\.$/.test(message))).toBe(true)
-    const of = (type: EventType) => events.nodes.find((node: EventNode) => node.type === type)
+    const of = (type: EventKind) => events.nodes.find((node: EventNode) => node.type === type)
     expect(of('CREDIT_GRANTED').changes).toEqual([{ field: 'credit', before: '0', after: '12.5' }])
     const shown = Object.entries({
       volumeId: 'vol_7',

@@ -79,7 +79,7 @@ describe.each(transports)('a stream over %s', transport => {
     return `key_${(row as { id: number }).id}`
   }
 
-  it.each(['revokeApiKey', 'resetApiKey'])('ends on every gateway soon after %s', async mutation => {
+  it.each(['deleteApiKey', 'rotateApiKeySecret'])('ends on every gateway soon after %s', async mutation => {
     const key = await first.app.newScopedKey(renter, { api: { instance_read: {} } })
     const streams = [await opened(first, key), await opened(second, key)]
     const other = await opened(second, renter)

@@ -65,10 +65,10 @@ describe('a watched instance', () => {
     expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first', sshKeys: [] } } })
     const { data } = await app.graphql(
       renter,
-      `mutation { registerSshKey(input: { publicKey: "${aPublicKey('watched')}", name: "mine", instanceIds: ["${id}"] }) {
-        ... on RegisterSshKeySuccess { sshKey { name } } ... on Error { message } } }`,
+      `mutation { createSshKey(input: { publicKey: "${aPublicKey('watched')}", name: "mine", instanceIds: ["${id}"] }) {
+        ... on CreateSshKeySuccess { sshKey { name } } ... on Error { message } } }`,
     )
-    expect(data).toEqual({ registerSshKey: { sshKey: { name: 'mine' } } })
+    expect(data).toEqual({ createSshKey: { sshKey: { name: 'mine' } } })
     await setLabel(id, 'second')
     const sshKeys = [{ name: 'mine' }]
     expect((await until(stream, ({ label }) => label === 'second')).at(-1)).toEqual({ label: 'second', sshKeys })

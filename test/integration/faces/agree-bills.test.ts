@@ -106,8 +106,7 @@ describe('REST charges', () => {
     }
     const charged = new Map<string, bigint>()
     for (const { source, items } of results as Charge[])
-      for (const { type, amount } of items)
-        charged.set(`${source} ${type === 'gpu' ? 'COMPUTE' : 'DISK'}`, toNanos(amount))
+      for (const { type, amount } of items) charged.set(`${source} ${type === 'gpu' ? 'GPU' : 'DISK'}`, toNanos(amount))
     expect(Object.fromEntries(charged)).toEqual(Object.fromEntries(used))
     expect(sumNanos(results.map(({ amount }: Charge) => amount))).toBe(toNanos(usage.cost))
     for (const { amount, items } of results as Charge[])
@@ -143,13 +142,13 @@ type Entry = {
   balanceAfter: string
   instanceId: string | null
   volumeId: string | null
-  ratePerHour: string | null
+  costPerHour: string | null
   postedAt: string
 }
 const listLedger = async (kinds: string): Promise<Entry[]> =>
   (
     await queryViewer(`ledger(first: 100, filter: {kinds: [${kinds}]}) {
-      nodes { id kind amount balanceAfter instanceId volumeId ratePerHour postedAt } }`)
+      nodes { id kind amount balanceAfter instanceId volumeId costPerHour postedAt } }`)
   ).ledger.nodes.toReversed()
 const plainId = (id: string | null) => (id === null ? null : Number(id.slice(4)))
 
@@ -176,14 +175,14 @@ describe('REST invoices', () => {
   })
 
   it('mirror the whole ledger when charges are included, and add up to the credit', async () => {
-    const entries = await listLedger('COMPUTE, DISK, TOP_UP, REFUND, ADJUSTMENT')
+    const entries = await listLedger('GPU, DISK, TOP_UP, REFUND, ADJUSTMENT')
     const { invoices, current } = await getRest('/users/me/invoices', { owner: 'me', inc_charges: true })
-    const isCharge = ({ kind }: Entry) => kind === 'COMPUTE' || kind === 'DISK'
+    const isCharge = ({ kind }: Entry) => kind === 'GPU' || kind === 'DISK'
     const rows = entries.map(entry => ({
       ...{ id: plainId(entry.id), type: isCharge(entry) ? 'charge' : 'payment' },
       amount: Number(entry.amount) * (isCharge(entry) ? -1 : 1),
       ...{ timestamp: Date.parse(entry.postedAt) / 1000, balance_after: Number(entry.balanceAfter) },
-      rate: entry.ratePerHour === null ? null : Number(entry.ratePerHour),
+      rate: entry.costPerHour === null ? null : Number(entry.costPerHour),
       ...{ instance_id: plainId(entry.instanceId), volume_id: plainId(entry.volumeId) },
     }))
     expect(invoices).toMatchObject(rows)

@@ -220,14 +220,14 @@ describe('a bid over REST and GraphQL', () => {
   ])('has the same result or refusal: %s dollars for an instance that is %s', async (bid, status) => {
     const [one, other] = await rentTwins(status, key, { price: 0.3 })
     const rest = await app.rest(key, 'PUT', `/instances/bid_price/${one}/`, { client_id: 'me', price: Number(bid) })
-    const graphql = await faces.mutate(key, 'changeBid', { instanceId: String(other), bidPerHour: bid })
+    const graphql = await faces.mutate(key, 'updateInstanceBid', { instanceId: String(other), bidPerHour: bid })
     expect(graphql.code).toBe(graphqlCodes[rest.body.error])
     expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
   })
 })
 
 describe('reading instances', () => {
-  const fields = `id label status targetState pricePerHour diskPricePerHour numGpus gpuName diskGb rentalType
+  const fields = `id label status targetState pricePerHour diskPricePerHour numGpus gpuName diskGb rentalKind
     launch { image mode env { name value } onStart args } connection { host sshPort ports { containerPort hostPort } }`
   const statuses = ['created', 'running', 'stopped', 'exited', 'unknown', 'offline']
 
@@ -253,7 +253,7 @@ describe('reading instances', () => {
         numGpus: row.num_gpus,
         gpuName: row.gpu_name,
         diskGb: row.disk_space,
-        rentalType: row.is_bid ? 'INTERRUPTIBLE' : 'ON_DEMAND',
+        rentalKind: row.is_bid ? 'INTERRUPTIBLE' : 'ON_DEMAND',
         launch: { image: row.image_uuid, mode: row.image_runtype.toUpperCase(), onStart: row.onstart },
         connection: row.ssh_host && { host: row.ssh_host, sshPort: row.ssh_port },
       })

@@ -30,7 +30,7 @@ const newSite = async (): Promise<AgreementSite> => ({ app, rentals, key: await 
 async function readAccountState({ key }: AgreementSite, account: number): Promise<unknown> {
   await app.runUntilIdle()
   const [row] = await app.sql(`SELECT
-    (SELECT json_agg(json_build_array(launch, label, disk_mb, interruptible, compute_nanos, disk_nanos, target_state, status,
+    (SELECT json_agg(json_build_array(launch, label, disk_mb, interruptible, gpu_price_nanos, disk_nanos, target_state, status,
       reason_code, destroyed_at, restart, (SELECT count(*) FROM gpus g WHERE g.holder_id = i.id),
       (SELECT count(*) FROM instance_ssh_keys a WHERE a.instance_id = i.id)) ORDER BY id)
       FROM instances i WHERE account_id = ${account}) AS instances,
@@ -41,7 +41,7 @@ async function readAccountState({ key }: AgreementSite, account: number): Promis
     (SELECT json_agg(name ORDER BY name) FROM secret_variables WHERE account_id = ${account}) AS secret_variables,
     (SELECT json_agg(json_build_array(name, public, settings, deleted_at) ORDER BY id)
       FROM templates WHERE account_id = ${account}) AS templates,
-    (SELECT json_agg(json_build_array(name, size_mb, storage_nanos, disk_nanos, deleted_at) ORDER BY id)
+    (SELECT json_agg(json_build_array(name, size_mb, disk_price_per_gb_month_nanos, disk_nanos, deleted_at) ORDER BY id)
       FROM volumes WHERE account_id = ${account}) AS volumes,
     (SELECT json_agg(json_build_array(type, reason) ORDER BY id) FROM events WHERE account_id = ${account}) AS events`)
   // The second account is created later, so all instants are replaced.

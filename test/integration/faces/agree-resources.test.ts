@@ -73,7 +73,7 @@ describe('SSH keys', () => {
   }
   const registering = (line: string): FaceRequests => ({
     rest: ['POST', '/ssh/', { ssh_key: line }],
-    graphql: ['registerSshKey', `publicKey: ${JSON.stringify(line)}`],
+    graphql: ['createSshKey', `publicKey: ${JSON.stringify(line)}`],
   })
 
   it.each([
@@ -102,7 +102,7 @@ describe('SSH keys', () => {
   ])('are replaced or refused alike: %s', async (_by, text, code) => {
     const requests = ({ id }: OwnAccount): FaceRequests => ({
       rest: ['PUT', `/ssh/${id}/`, { ssh_key: aPublicKey(text) }],
-      graphql: ['replaceSshKey', `id: "${id}", publicKey: "${aPublicKey(text)}"`],
+      graphql: ['updateSshKey', `id: "${id}", publicKey: "${aPublicKey(text)}"`],
     })
     const two = async (key: string) => {
       await register(key, 'other')
@@ -160,7 +160,7 @@ describe('API keys', () => {
   ])('are revoked or refused alike: %s', async (_which, which, code) => {
     const requests = (own: OwnAccount): FaceRequests => ({
       rest: ['DELETE', `/auth/apikeys/${which(own)}/`],
-      graphql: ['revokeApiKey', `id: "${which(own)}"`],
+      graphql: ['deleteApiKey', `id: "${which(own)}"`],
     })
     const made = async (key: string) => ({
       id: (await app.rest(key, 'POST', '/auth/apikeys/', {})).body.id,
@@ -240,7 +240,7 @@ describe('templates', () => {
 })
 
 describe('volumes', () => {
-  const stateSql = `SELECT name, size_mb, storage_nanos, disk_nanos, deleted_at IS NULL AS there FROM volumes WHERE account_id = $account`
+  const stateSql = `SELECT name, size_mb, disk_price_per_gb_month_nanos, disk_nanos, deleted_at IS NULL AS there FROM volumes WHERE account_id = $account`
   const onMachine = async () => ({ other: await volumes.newMachine() })
 
   it.each([
@@ -288,13 +288,13 @@ describe('secret variables', () => {
     [
       'setting a variable',
       ['POST', { key: 'B', value: 'y' }],
-      ['setSecretVariables', 'variables: [{ name: "B", value: "y" }]'],
+      ['updateSecretVariables', 'variables: [{ name: "B", value: "y" }]'],
       undefined,
     ],
     [
       'setting an invalid name',
       ['POST', { key: 'B-', value: 'y' }],
-      ['setSecretVariables', 'variables: [{ name: "B-", value: "y" }]'],
+      ['updateSecretVariables', 'variables: [{ name: "B-", value: "y" }]'],
       'INVALID_INPUT',
     ],
     ['deleting a variable', ['DELETE', { key: 'A' }], ['deleteSecretVariable', 'name: "A"'], undefined],

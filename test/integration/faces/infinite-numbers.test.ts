@@ -31,7 +31,7 @@ it.each(numbers)('refuses %s wherever GraphQL takes a number', async (_, number)
     `query ($x: Float = ${number}) { offers(filter: { availableSeconds: { gte: $x } }) { nodes { id } } }`,
     `{ offers(pricing: { diskGb: ${number} }) { nodes { id } } }`,
     `{ volumeOffers(sizeGb: ${number}) { nodes { id } } }`,
-    `{ volumeOffers(filter: { diskMbps: { gte: ${number} } }) { nodes { id } } }`,
+    `{ volumeOffers(filter: { diskReadMegabytesPerSecond: { gte: ${number} } }) { nodes { id } } }`,
     `mutation { createVolume(input: { offerId: "vof_1", sizeGb: ${number} }) { ${refused} } }`,
     `mutation { rentInstance(input: { offerId: "${offer}", ${spec(`diskGb: ${number}`)} }) { ${refused} } }`,
     `mutation { rentInstance(input: { offerId: "${offer}", ${spec(`volumes: [${volume(number)}]`)} }) { ${refused} } }`,

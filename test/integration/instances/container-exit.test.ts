@@ -124,13 +124,13 @@ describe('a bid', () => {
     return { ...options, terms: { interruptible: true, bidNanos: nanos } }
   }
 
-  it('with cancelUnavailable wins if it is the highest by any margin', async () => {
+  it('with failIfUnavailable wins if it is the highest by any margin', async () => {
     const gateway = open()
     const low = await gateway.rent(actor, await newOffer(gateway), bid(210_000_000n))
     const other = await offerAt(gateway.sql, 0)
-    const refused = await refusalOf(gateway.rent(actor, other, bid(210_000_000n, { cancelUnavailable: true })))
-    expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', details: { cancelUnavailable: true } })
-    const high = await gateway.rent(actor, other, bid(210_000_001n, { cancelUnavailable: true }))
+    const refused = await refusalOf(gateway.rent(actor, other, bid(210_000_000n, { failIfUnavailable: true })))
+    expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', details: { failIfUnavailable: true } })
+    const high = await gateway.rent(actor, other, bid(210_000_001n, { failIfUnavailable: true }))
     expect([high.holdsGpus, (await gateway.services.instances.byIds(actor, [low.id]))[0]?.holdsGpus]).toEqual([
       true,
       false,
@@ -143,7 +143,7 @@ describe('a bid', () => {
     const elsewhere = await newOffer(gateway, { gpuNanos: 390_000_000n })
     const taken = await newOffer(gateway)
     await gateway.rent(actor, taken, bid(210_000_000n))
-    const wanted = bid(205_000_000n, { cancelUnavailable: true, launch: { diskGb: 100 } })
+    const wanted = bid(205_000_000n, { failIfUnavailable: true, launch: { diskGb: 100 } })
     const offer = await offerAt(gateway.sql, 0)
     const pricing = { type: 'interruptible', diskMb: 100_000 }
     const error = await refusalOf(gateway.rent(actor, offer, wanted))

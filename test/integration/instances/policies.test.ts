@@ -87,7 +87,7 @@ describe('stopAt', () => {
       app.clock.advance(30 * hour)
       if (how === 'with a charge meanwhile') await chargeAll()
       await rentals.converge()
-      const { nanos, since, until } = await policies.charged(id, 'compute')
+      const { nanos, since, until } = await policies.charged(id, 'gpu')
       expect(until).toEqual(stopAt)
       expect(nanos).toBe((gpuRate * BigInt(stopAt.getTime() - (since?.getTime() ?? 0))) / 3_600_000n)
     },
@@ -112,7 +112,7 @@ describe('stopAt', () => {
     await policies.set(id, { stopAt: stopAt.toISOString() })
     app.clock.advance(30 * hour)
     await policies.setTargetState(id, 'STOPPED')
-    expect((await policies.charged(id, 'compute')).until).toEqual(stopAt)
+    expect((await policies.charged(id, 'gpu')).until).toEqual(stopAt)
   })
 
   it('stops an instance that is loading, and charges no GPUs', async () => {
@@ -122,7 +122,7 @@ describe('stopAt', () => {
     await passHours(0.001)
     await passHours(1)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
-    expect(await policies.charged(id, 'compute')).toMatchObject({ nanos: 0n })
+    expect(await policies.charged(id, 'gpu')).toMatchObject({ nanos: 0n })
   })
 
   it('stops an instance that waits for its GPUs', async () => {
@@ -153,7 +153,7 @@ describe('stopAt', () => {
       expect(await policies.events(id, 'INSTANCE_POLICY_CHANGED')).toMatchObject([{ reason: 'SCHEDULE' }])
       // The GPUs are charged again.
       await policies.setTargetState(id, 'STOPPED')
-      expect((await policies.charged(id, 'compute')).until).toEqual(app.clock.now())
+      expect((await policies.charged(id, 'gpu')).until).toEqual(app.clock.now())
     },
   )
 
@@ -166,7 +166,7 @@ describe('stopAt', () => {
     await rentals.converge()
     await passHours(9)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
-    expect((await policies.charged(id, 'compute')).until).toEqual(stopAt)
+    expect((await policies.charged(id, 'gpu')).until).toEqual(stopAt)
   })
 
   it('is not performed again when the clock steps back', async () => {
@@ -184,7 +184,7 @@ describe('stopAt', () => {
 
 describe('stopAtCost', () => {
   const costOf = async (id: number) =>
-    (await policies.charged(id, 'compute')).nanos + (await policies.charged(id, 'disk')).nanos
+    (await policies.charged(id, 'gpu')).nanos + (await policies.charged(id, 'disk')).nanos
 
   it.each(['without a charge meanwhile', 'with a charge meanwhile'])(
     'stops an instance at the last millisecond that it pays for: %s',
@@ -198,7 +198,7 @@ describe('stopAtCost', () => {
         statusReason: { code: 'COST_LIMIT' },
         policy: { stopAtCost: '1' },
       })
-      const { nanos, until, since } = await policies.charged(id, 'compute')
+      const { nanos, until, since } = await policies.charged(id, 'gpu')
       const [row] = await app.sql(`SELECT created_at AS at FROM instances WHERE id = ${id}`)
       const diskMs = (until?.getTime() ?? 0) - (row as { at: Date }).at.getTime()
       const cost = nanos + (diskRate * BigInt(diskMs)) / 3_600_000n
@@ -225,7 +225,7 @@ describe('stopAtCost', () => {
     await rentals.converge()
     await passHours(10)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
-    expect((await policies.charged(id, 'compute')).nanos).toBeLessThan(900_000_000n)
+    expect((await policies.charged(id, 'gpu')).nanos).toBeLessThan(900_000_000n)
     await policies.set(id, { stopAtCost: null })
     expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
     await passHours(10)
@@ -278,7 +278,7 @@ describe('stopAtCost', () => {
       expect(await policies.read(id)).toMatchObject({ status: 'SCHEDULING' })
       await passHours(26)
       expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
-      expect(await policies.charged(id, 'compute')).toMatchObject({ nanos: 0n })
+      expect(await policies.charged(id, 'gpu')).toMatchObject({ nanos: 0n })
     },
   )
 
@@ -292,7 +292,7 @@ describe('stopAtCost', () => {
     const bid = async (bidPerHour: string) => {
       await app.graphql(
         key,
-        `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "${bidPerHour}" }) { __typename } }`,
+        `mutation { updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "${bidPerHour}" }) { __typename } }`,
       )
       return await due()
     }
@@ -304,10 +304,10 @@ describe('stopAtCost', () => {
     expect(later.getTime()).toBeGreaterThan(first.getTime())
     app.clock.advance(100 * hour)
     await rentals.converge()
-    const compute = await policies.charged(id, 'compute')
-    expect(compute.until).toEqual(later)
+    const gpu = await policies.charged(id, 'gpu')
+    expect(gpu.until).toEqual(later)
     expect(await costOf(id)).toBeGreaterThan(2_900_000_000n)
-    expect(compute.nanos).toBeLessThan(3_000_000_000n)
+    expect(gpu.nanos).toBeLessThan(3_000_000_000n)
   })
 })
 
@@ -325,7 +325,7 @@ describe('destruction', () => {
     await rentals.converge()
     expect(await policies.read(id)).toMatchObject(destroyed)
     expect((await policies.charged(id, 'disk')).until).toEqual(destroyAt)
-    if (state === 'RUNNING') expect((await policies.charged(id, 'compute')).until).toEqual(destroyAt)
+    if (state === 'RUNNING') expect((await policies.charged(id, 'gpu')).until).toEqual(destroyAt)
     expect(await policies.events(id, 'INSTANCE_DESTROYED')).toMatchObject([{ reason: 'SCHEDULE', by_berth: true }])
   })
 
@@ -337,15 +337,17 @@ describe('destruction', () => {
     app.clock.advance(30 * hour)
     await rentals.converge()
     expect(await policies.events(id, 'INSTANCE_DESTROYED', 'INSTANCE_TARGET_CHANGED')).toHaveLength(1)
-    expect((await policies.charged(id, 'compute')).until).toEqual(stopAt)
+    expect((await policies.charged(id, 'gpu')).until).toEqual(stopAt)
   })
 
   it.each(['stopped', 'exited', 'created'])(
-    'happens after destroyWhenStoppedFor of an instance that is %s',
+    'happens after destroyAfterStoppedSeconds of an instance that is %s',
     async status => {
-      const spec = { source: { image: 'ubuntu' }, policy: { destroyWhenStoppedFor: 7200 }, targetState: 'STOPPED' }
+      const spec = { source: { image: 'ubuntu' }, policy: { destroyAfterStoppedSeconds: 7200 }, targetState: 'STOPPED' }
       const id =
-        status === 'created' ? await policies.rent({}, { spec }) : await policies.run({ destroyWhenStoppedFor: 7200 })
+        status === 'created'
+          ? await policies.rent({}, { spec })
+          : await policies.run({ destroyAfterStoppedSeconds: 7200 })
       if (status === 'stopped') await policies.setTargetState(id, 'STOPPED')
       await rentals.converge()
       if (status === 'exited') await rentals.exit(id)
@@ -364,7 +366,7 @@ describe('destruction', () => {
   )
 
   it('ends the disk charges at its due time, even for an instance that ended on its own', async () => {
-    const id = await policies.run({ destroyWhenStoppedFor: 3_600 })
+    const id = await policies.run({ destroyAfterStoppedSeconds: 3_600 })
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
     await app.sql(`UPDATE simulated_containers SET exit_code = 1 WHERE instance_id = ${id}`)
     app.clock.advance(61_000)
@@ -380,7 +382,10 @@ describe('destruction', () => {
   })
 
   it('counts the stopped time anew after a start, but not after a new bid', async () => {
-    const id = await policies.run({ destroyWhenStoppedFor: 7200 }, { terms: { interruptible: { bidPerHour: '0.3' } } })
+    const id = await policies.run(
+      { destroyAfterStoppedSeconds: 7200 },
+      { terms: { interruptible: { bidPerHour: '0.3' } } },
+    )
     await policies.setTargetState(id, 'STOPPED')
     await rentals.converge()
     await passHours(1.5)
@@ -389,13 +394,16 @@ describe('destruction', () => {
     await policies.setTargetState(id, 'STOPPED')
     await passHours(1.5)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED' })
-    await app.graphql(key, `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.4" }) { __typename } }`)
+    await app.graphql(
+      key,
+      `mutation { updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "0.4" }) { __typename } }`,
+    )
     await passHours(0.6)
     expect(await policies.read(id)).toMatchObject(destroyed)
   })
 
-  it('does not happen by destroyWhenStoppedFor while the instance runs', async () => {
-    const id = await policies.run({ destroyWhenStoppedFor: 60 })
+  it('does not happen by destroyAfterStoppedSeconds while the instance runs', async () => {
+    const id = await policies.run({ destroyAfterStoppedSeconds: 60 })
     await passHours(5)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
     await policies.setTargetState(id, 'STOPPED')
@@ -421,8 +429,8 @@ describe('setting a policy', () => {
   it('changes the named fields, removes the fields that are null, and records each change once', async () => {
     const [stopAt, destroyAt] = [inHours(5).toISOString(), inHours(9).toISOString()]
     const id = await policies.run({ stopAt })
-    await policies.set(id, { destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' })
-    const all = { stopAt, destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' }
+    await policies.set(id, { destroyAt, destroyAfterStoppedSeconds: 3600, stopAtCost: '2.5' })
+    const all = { stopAt, destroyAt, destroyAfterStoppedSeconds: 3600, stopAtCost: '2.5' }
     expect(await policies.read(id)).toMatchObject({ policy: all })
     // Equal values are no change.
     await policies.set(id, all)
@@ -438,7 +446,7 @@ describe('setting a policy', () => {
       [
         { field: 'stopAtCost', before: null, after: '2.5' },
         { field: 'destroyAt', before: null, after: destroyAt },
-        { field: 'destroyWhenStoppedFor', before: null, after: '3600' },
+        { field: 'destroyAfterStoppedSeconds', before: null, after: '3600' },
       ],
       [
         { field: 'stopAt', before: stopAt, after: null },
@@ -449,11 +457,11 @@ describe('setting a policy', () => {
       (a: { changes: unknown[] }, b: { changes: unknown[] }) => b.changes.length - a.changes.length,
     )
     expect(nodes).toEqual(changes.map(each => ({ ...changed, changes: expect.arrayContaining(each) })))
-    await policies.set(id, { destroyAt: null, destroyWhenStoppedFor: null })
+    await policies.set(id, { destroyAt: null, destroyAfterStoppedSeconds: null })
     await passHours(12)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
     await policies.setTargetState(id, 'STOPPED')
-    expect((await policies.charged(id, 'compute')).until).toEqual(app.clock.now())
+    expect((await policies.charged(id, 'gpu')).until).toEqual(app.clock.now())
   })
 
   it('is refused with all its issues', async () => {
@@ -466,7 +474,7 @@ describe('setting a policy', () => {
       stopAt: inHours(0).toISOString(),
       destroyAt: inHours(11 * 365 * 24).toISOString(),
       stopAtCost: '0.8',
-      destroyWhenStoppedFor: 3600,
+      destroyAfterStoppedSeconds: 3600,
     })
     expect(answer).toMatchObject({
       code: 'INVALID_INPUT',
@@ -477,17 +485,17 @@ describe('setting a policy', () => {
           message: expect.stringMatching(/^must be more than \$0\.8\d+, which the instance has already cost\.$/),
         },
         { path: 'destroyAt', message: 'must be within the next 10 years.' },
-        { path: 'destroyWhenStoppedFor', message: expect.stringMatching(/^must be more than 3[67]\d\d seconds/) },
+        { path: 'destroyAfterStoppedSeconds', message: expect.stringMatching(/^must be more than 3[67]\d\d seconds/) },
       ],
     })
-    expect(await policies.set(id, { stopAtCost: '0', destroyWhenStoppedFor: 0 })).toMatchObject({
-      issues: [{ path: 'stopAtCost' }, { path: 'destroyWhenStoppedFor' }],
+    expect(await policies.set(id, { stopAtCost: '0', destroyAfterStoppedSeconds: 0 })).toMatchObject({
+      issues: [{ path: 'stopAtCost' }, { path: 'destroyAfterStoppedSeconds' }],
     })
   })
 
   it('at rental has the same issues and warnings in the quote and in the rental', async () => {
-    const policy = { stopAt: inHours(0).toISOString(), stopAtCost: '-1', destroyWhenStoppedFor: -1 }
-    const paths = ['spec.policy.stopAt', 'spec.policy.stopAtCost', 'spec.policy.destroyWhenStoppedFor']
+    const policy = { stopAt: inHours(0).toISOString(), stopAtCost: '-1', destroyAfterStoppedSeconds: -1 }
+    const paths = ['spec.policy.stopAt', 'spec.policy.stopAtCost', 'spec.policy.destroyAfterStoppedSeconds']
     const issues = paths.map(path => ({ path, message: expect.stringContaining('must be') }))
     expect(await policies.tryRent(policy)).toMatchObject({ code: 'INVALID_INPUT', issues })
     const quote = async (quoted: object) => {

@@ -275,7 +275,7 @@ describe('a command', () => {
       'SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL AND rentable',
       [machines],
     )
-    const renting = gateway.rent(actor, BigInt(offer?.['id'] as string), { cancelUnavailable: true })
+    const renting = gateway.rent(actor, BigInt(offer?.['id'] as string), { failIfUnavailable: true })
     await expect(renting).rejects.toMatchObject({ code: 'OFFER_UNAVAILABLE' })
     expect(await gateway.sql('SELECT id FROM instances WHERE machine_id = $1', [machines])).toHaveLength(1)
   })
@@ -299,7 +299,7 @@ describe('a new bid', () => {
       await session.query('COMMIT')
       expect(await changing).toMatchObject({ code: 'NOT_FOUND' })
     })
-    expect(await read(id)).toMatchObject({ compute_nanos: '250000000' })
+    expect(await read(id)).toMatchObject({ gpu_price_nanos: '250000000' })
   })
 
   it('waits for the lock of the machine, and is decided by the state after the wait', async () => {
@@ -361,7 +361,7 @@ describe('a new bid', () => {
     const id = await rentBlock(0, 1, 250_000_000n)
     clock.advance(1_000)
     const [before, wakes] = [await read(id), gateway.wakeCount()]
-    expect(await changeBid(id, 250_000_000n)).toMatchObject({ id, computeNanos: 250_000_000n })
+    expect(await changeBid(id, 250_000_000n)).toMatchObject({ id, gpuPriceNanos: 250_000_000n })
     expect(await read(id)).toEqual(before)
     expect(gateway.wakeCount()).toBe(wakes)
   })

@@ -213,8 +213,8 @@ it('shows the current cost in a row while the instance loads, runs and reboots',
   expect(await totals()).toMatchObject([expect.any(Number), false, true])
   await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {})
   await app.runUntilIdle()
-  const { data } = await app.graphql(key, `{ instance(id: "ins_${id}") { burnRate } }`)
-  expect((await totals())[0]).toBe(Number(data.instance.burnRate))
+  const { data } = await app.graphql(key, `{ instance(id: "ins_${id}") { costPerHour } }`)
+  expect((await totals())[0]).toBe(Number(data.instance.costPerHour))
 })
 
 describe('an update', () => {

@@ -60,7 +60,7 @@ const eventsOf = async (id: number, after: number) => {
 const countEvents = async (id: number) =>
   ((await app.sql(`SELECT FROM events WHERE instance_id = ${id}`)) as unknown[]).length
 const rateOf = async (id: number) => {
-  const [row] = await app.sql(`SELECT rate_nanos FROM meters WHERE instance_id = ${id} AND kind = 'compute'`)
+  const [row] = await app.sql(`SELECT rate_nanos FROM meters WHERE instance_id = ${id} AND kind = 'gpu'`)
   return Number((row as { rate_nanos: string }).rate_nanos)
 }
 

@@ -169,7 +169,7 @@ describe('an unlisted machine', () => {
       machineId: id,
       name: 'data',
       sizeMb: 1,
-      storageNanos: 0n,
+      diskPricePerGbMonthNanos: 0n,
       diskNanos: 0n,
     }
     await gateway.database.prisma.volume.createMany({ data: [1, 2].map(() => ({ ...volume, createdAt: clock.now() })) })

@@ -82,8 +82,8 @@ describe('a search', () => {
     [
       'by memory and then by count',
       [
-        { field: 'GPU_MEMORY', direction: 'DESC' },
-        { field: 'GPU_COUNT', direction: 'DESC' },
+        { field: 'GPU_RAM_MB', direction: 'DESC' },
+        { field: 'NUM_GPUS', direction: 'DESC' },
       ],
       ['8 H100 SXM', '4 H100 SXM'],
     ],
@@ -95,19 +95,19 @@ describe('a search', () => {
   it('prices the requested disk and rental type', async () => {
     const filter = { gpuName: { eq: 'RTX 4090' }, numGpus: { eq: 2 } }
     const fields =
-      'nodes { rentalType pricePerHour pricePerGpuHour minimumBidPerHour priceBreakdown { compute disk diskGb } }'
+      'nodes { rentalKind pricePerHour pricePerGpuHour minimumBidPerHour priceBreakdown { gpu disk diskGb } }'
     const onDemand = await search({ filter, pricing: { diskGb: 32 } }, fields)
     expect(onDemand.data.offers.nodes).toEqual([
       {
-        rentalType: 'ON_DEMAND',
+        rentalKind: 'ON_DEMAND',
         pricePerHour: '0.816',
         pricePerGpuHour: '0.408',
         minimumBidPerHour: '0.4',
-        priceBreakdown: { compute: '0.8', disk: '0.016', diskGb: 32 },
+        priceBreakdown: { gpu: '0.8', disk: '0.016', diskGb: 32 },
       },
     ])
     const bid = await search({ filter, pricing: { type: 'INTERRUPTIBLE' } }, fields)
-    expect(bid.data.offers.nodes[0]).toMatchObject({ rentalType: 'INTERRUPTIBLE', pricePerHour: '0.404' })
+    expect(bid.data.offers.nodes[0]).toMatchObject({ rentalKind: 'INTERRUPTIBLE', pricePerHour: '0.404' })
   })
 
   it('counts all pages only if totalCount is selected', async () => {

@@ -48,7 +48,7 @@ describe('Offer', () => {
   })
 
   it('dph_total is the total price in $/hour, which the instance then costs', async () => {
-    const offerId = await rentals.newOffer({ gpuNanos: 1_234_567_890n, storageNanos: 350_000_000n })
+    const offerId = await rentals.newOffer({ gpuNanos: 1_234_567_890n, diskPricePerGbMonthNanos: 350_000_000n })
     const { body } = await app.rest(key, 'POST', '/bundles/', { id: { eq: offerId } })
     const { body: made } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })
     const { dph_total } = await rentals.read(key, made.new_contract)

@@ -9,11 +9,23 @@ let key: string
 
 /** Machines with various prices, reliabilities and free disks. The country identifies each machine. */
 const machines = [
-  { country: 'SE', storageNanos: 100_000_000n, reliability: 0.9, diskMb: 50_000 },
-  { country: 'US', storageNanos: 300_000_000n, reliability: 0.95, diskMb: 500_000, datacenter: false },
-  { country: 'KR', storageNanos: 100_000_000n, reliability: 0.999, diskMb: 10_000 },
-  { country: 'DE', storageNanos: 200_000_000n, reliability: 0.8, diskMb: 999, verification: 'unverified' as const },
-  { country: 'FR', storageNanos: 50_000_000n, reliability: 0.8, diskMb: 900_000, verification: 'deverified' as const },
+  { country: 'SE', diskPricePerGbMonthNanos: 100_000_000n, reliability: 0.9, diskMb: 50_000 },
+  { country: 'US', diskPricePerGbMonthNanos: 300_000_000n, reliability: 0.95, diskMb: 500_000, datacenter: false },
+  { country: 'KR', diskPricePerGbMonthNanos: 100_000_000n, reliability: 0.999, diskMb: 10_000 },
+  {
+    country: 'DE',
+    diskPricePerGbMonthNanos: 200_000_000n,
+    reliability: 0.8,
+    diskMb: 999,
+    verification: 'unverified' as const,
+  },
+  {
+    country: 'FR',
+    diskPricePerGbMonthNanos: 50_000_000n,
+    reliability: 0.8,
+    diskMb: 900_000,
+    verification: 'deverified' as const,
+  },
 ]
 
 beforeAll(async () => {
@@ -57,14 +69,14 @@ describe('volume offers', () => {
 
   it('are priced for the requested size', async () => {
     const query = `{ volumeOffers(sizeGb: 7.2, filter: { country: { eq: "se" } }) { nodes {
-      id sizeGb maxSizeGb pricePerHour storagePerGbMonth asOf machine { id } } } }`
+      id sizeGb maxSizeGb pricePerHour diskPricePerGbMonth asOf machine { id } } } }`
     const [machine] = (await app.sql(`SELECT id FROM machines WHERE country = 'SE'`)) as { id: number }[]
     const offer = {
       id: `vof_${machine?.id}`,
       sizeGb: 7.2,
       maxSizeGb: 50,
       pricePerHour: '0.001',
-      storagePerGbMonth: '0.1',
+      diskPricePerGbMonth: '0.1',
       asOf: app.clock.now().toISOString(),
       machine: { id: `mch_${machine?.id}` },
     }
@@ -77,9 +89,9 @@ describe('volume offers', () => {
     ['filter: { verified: false }', 'FR'],
     ['filter: { datacenter: false }', 'US'],
     ['filter: { reliability: { gte: 0.95 } }', 'KR US'],
-    ['filter: { storagePerGbMonth: { lte: "0.1" } }', 'FR SE KR'],
+    ['filter: { diskPricePerGbMonth: { lte: "0.1" } }', 'FR SE KR'],
     ['filter: { gpuName: { eq: "h100 sxm" } }', 'US'],
-    ['filter: { diskMbps: { lt: 3000 } }', ''],
+    ['filter: { diskReadMegabytesPerSecond: { lt: 3000 } }', ''],
     ['filter: { reliability: { gte: 0.9 }, datacenter: true }', 'SE KR'],
     ['filter: { verified: null }', 'FR SE KR US'],
     ['orderBy: { direction: DESC }', 'US KR SE FR'],

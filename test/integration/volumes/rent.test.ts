@@ -152,7 +152,10 @@ describe('the best offer', () => {
 
   it('is the next offer if rounding the price of each volume makes the first offer too expensive', async () => {
     // 1 GB costs half a nano-dollar: 12 GB together cost six, but rounding up each of four volumes makes it eight.
-    const [first, second] = await market({ storageNanos: 360n }, { gpuNanos: 200_000_006n, storageNanos: 0n })
+    const [first, second] = await market(
+      { diskPricePerGbMonthNanos: 360n },
+      { gpuNanos: 200_000_006n, diskPricePerGbMonthNanos: 0n },
+    )
     const mounts = [1, 2, 3, 4].map(number => newMount(1, `/${number}`))
     expect(await best(onDemand('0.200000006'), mounts)).toMatchObject({
       attempts: [tried(first, 'PRICE_CHANGED'), tried(second)],

@@ -93,7 +93,12 @@ describe('new volumes of a rental', () => {
     })
     expect(mounts.map(({ mountPath }) => mountPath)).toEqual(['/b', '/a'])
     const made = await Promise.all(mounts.map(({ volumeId }) => gateway.services.volumes.byIds(actor, [volumeId])))
-    const facts = { accountId: actor.accountId, machineId, createdAt: clock.now(), storageNanos: 360_000_000n }
+    const facts = {
+      accountId: actor.accountId,
+      machineId,
+      createdAt: clock.now(),
+      diskPricePerGbMonthNanos: 360_000_000n,
+    }
     expect(made.flat()).toMatchObject([
       { ...facts, name: 'b', sizeMb: 20_000, diskNanos: 10_000_000n },
       { ...facts, name: 'volume', sizeMb: 1_500, diskNanos: 750_000n },

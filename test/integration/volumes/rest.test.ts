@@ -25,7 +25,7 @@ const listRows = async (by: string, query = '?owner=me') => (await app.rest(by, 
 
 describe('a search for storage', () => {
   it('finds machines, cheapest first, priced for the size', async () => {
-    const ids = [await volumes.newMachine({ storageNanos: 200_000_000n }), await volumes.newMachine()]
+    const ids = [await volumes.newMachine({ diskPricePerGbMonthNanos: 200_000_000n }), await volumes.newMachine()]
     const offers = await search({
       verified: { eq: true },
       external: { eq: false },
@@ -42,7 +42,7 @@ describe('a search for storage', () => {
     const { data } = await app.graphql(
       key,
       `{ volumeOffers(sizeGb: 100, filter: { machineId: "${ids[0]}" }) { nodes {
-      pricePerHour storagePerGbMonth maxSizeGb } } }`,
+      pricePerHour diskPricePerGbMonth maxSizeGb } } }`,
     )
     const [node] = data.volumeOffers.nodes
     expect(offer).toMatchObject({
@@ -51,7 +51,7 @@ describe('a search for storage', () => {
       allocated_storage: 100,
       storage_total_cost: Number(node.pricePerHour),
       dph_total: Number(node.pricePerHour),
-      storage_cost: Number(node.storagePerGbMonth),
+      storage_cost: Number(node.diskPricePerGbMonth),
       disk_space: node.maxSizeGb,
       external: null,
     })
@@ -62,7 +62,7 @@ describe('a search for storage', () => {
     [[['unknown'], ['disk_space', 'asc']], (offer: Record<string, number>) => offer['disk_space'] as number],
     [[['reliability2', 'desc']], (offer: Record<string, number>) => -(offer['reliability'] as number)],
   ])('is sorted by %j', async (order, value) => {
-    await volumes.newMachine({ storageNanos: 50_000_000n, diskMb: 70_000, reliability: 0.5 })
+    await volumes.newMachine({ diskPricePerGbMonthNanos: 50_000_000n, diskMb: 70_000, reliability: 0.5 })
     const values = (await search({ order })).map(value)
     expect(values.length).toBeGreaterThan(1)
     expect(values).toEqual(values.toSorted((a: number, b: number) => a - b))

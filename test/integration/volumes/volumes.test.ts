@@ -39,7 +39,7 @@ async function eventsOf(type: string) {
 
 describe('a new volume', () => {
   it('takes its size from the free disk of its machine, at its storage price', async () => {
-    const machineId = await volumes.newMachine({ diskMb: 100_000, storageNanos: 360_000_000n })
+    const machineId = await volumes.newMachine({ diskMb: 100_000, diskPricePerGbMonthNanos: 360_000_000n })
     const answer = await volumes.create(key, { offerId: `vof_${machineId}`, sizeGb: 20.5, name: 'models-1' })
     expect(answer).toEqual({
       __typename: 'CreateVolumeSuccess',
@@ -71,7 +71,9 @@ describe('a new volume', () => {
   it('keeps its price when the host changes the storage price', async () => {
     const machineId = await volumes.newMachine()
     const id = await volumes.make(key, machineId, 10)
-    await app.sql(`UPDATE machines SET storage_nanos = 2 * storage_nanos WHERE id = ${machineId}`)
+    await app.sql(
+      `UPDATE machines SET disk_price_per_gb_month_nanos = 2 * disk_price_per_gb_month_nanos WHERE id = ${machineId}`,
+    )
     const { data } = await app.graphql(key, `{ volume(id: ${id}) { pricePerHour } }`)
     expect(data.volume).toEqual({ pricePerHour: '0.005' })
   })
@@ -127,7 +129,7 @@ describe('a new volume', () => {
   })
 
   it('is refused above the maximum price', async () => {
-    const offerId = await volumes.newMachine({ storageNanos: 360_000_000n })
+    const offerId = await volumes.newMachine({ diskPricePerGbMonthNanos: 360_000_000n })
     const dear = await volumes.create(key, { offerId, sizeGb: 10, maxPricePerHour: '0.004999999' })
     expect(dear).toMatchObject({ code: 'PRICE_CHANGED', currentPricePerHour: '0.005' })
     const fair = await volumes.create(key, { offerId, sizeGb: 10, maxPricePerHour: '0.005' })

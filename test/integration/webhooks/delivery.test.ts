@@ -30,10 +30,10 @@ beforeEach(async () => {
 async function causeEvent(name: string, by = key): Promise<void> {
   const { data } = await app.graphql(
     by,
-    `mutation { registerSshKey(input: { publicKey: "${aPublicKey(name)}", name: "${name}" }) {
-      ... on RegisterSshKeySuccess { sshKey { id } } } }`,
+    `mutation { createSshKey(input: { publicKey: "${aPublicKey(name)}", name: "${name}" }) {
+      ... on CreateSshKeySuccess { sshKey { id } } } }`,
   )
-  expect(data.registerSshKey.sshKey.id).toMatch(/^ssh_/)
+  expect(data.createSshKey.sshKey.id).toMatch(/^ssh_/)
 }
 
 const receivedNames = () => receiver.received.map(({ event }) => event.after.name as string)
@@ -59,7 +59,7 @@ describe('an event', () => {
       },
       event: {
         id: delivery?.event.id,
-        type: 'SSH_KEY_REGISTERED',
+        type: 'SSH_KEY_CREATED',
         createdAt: now.toISOString(),
         accountId: expect.stringMatching(/^acc_\d+$/),
         apiKeyId: expect.stringMatching(/^key_\d+$/),
@@ -69,7 +69,7 @@ describe('an event', () => {
     expect(one?.headers['berth-signature']).toMatch(new RegExp(`^t=${now.getTime() / 1_000},v1=[0-9a-f]{64}$`))
     expect(signersOf(one as never, [secret, 'whsec_another'])).toEqual([secret])
     expect(delivery).toMatchObject({
-      ...{ event: { type: 'SSH_KEY_REGISTERED' }, status: 'DELIVERED', attempts: 1, responseStatus: 204, error: null },
+      ...{ event: { type: 'SSH_KEY_CREATED' }, status: 'DELIVERED', attempts: 1, responseStatus: 204, error: null },
       ...{ attemptedAt: now.toISOString(), deliveredAt: now.toISOString(), nextAttemptAt: null },
     })
   })
@@ -77,7 +77,7 @@ describe('an event', () => {
   it('arrives only at webhooks for its type', async () => {
     const stranger = await app.newKey(null, someCredit)
     await webhooks.create(key, `${receiver.url}/keys`)
-    await webhooks.create(key, `${receiver.url}/both`, ['INSTANCE_CREATED', 'SSH_KEY_REGISTERED'])
+    await webhooks.create(key, `${receiver.url}/both`, ['INSTANCE_CREATED', 'SSH_KEY_CREATED'])
     await webhooks.create(key, `${receiver.url}/rentals`, ['INSTANCE_CREATED'])
     await webhooks.create(stranger, `${receiver.url}/foreign`)
     await causeEvent('one')
@@ -94,7 +94,7 @@ describe('an event', () => {
     expect([made.instanceId, loading.instanceId]).toEqual([`ins_${instance}`, `ins_${instance}`])
     expect(made.after).toEqual({
       ...{ image: 'ubuntu', mode: 'SSH_DIRECT', label: 'mine', diskGb: 12.5, targetState: 'RUNNING' },
-      ...{ templateHash: null, computePricePerHour: '0.4' },
+      ...{ templateHash: null, gpuPricePerHour: '0.4' },
       ...{ offerId: expect.stringMatching(/^off_\d+$/), machineId: expect.stringMatching(/^mch_\d+$/) },
     })
     expect(loading).toMatchObject({ before: { status: 'CREATED' }, after: { status: 'LOADING' } })

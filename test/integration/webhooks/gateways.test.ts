@@ -41,9 +41,9 @@ async function causeEvents(count: number, by = key): Promise<string[]> {
   const all = Array.from({ length: count }, (_, index) => `number ${index}`)
   for (const name of all) {
     const input = { publicKey: aPublicKey(name), name }
-    const mutation = 'mutation ($input: RegisterSshKeyInput!) { registerSshKey(input: $input) { __typename } }'
+    const mutation = 'mutation ($input: CreateSshKeyInput!) { createSshKey(input: $input) { __typename } }'
     const { data } = await app.graphql(by, mutation, { input })
-    expect(data.registerSshKey.__typename).toBe('RegisterSshKeySuccess')
+    expect(data.createSshKey.__typename).toBe('CreateSshKeySuccess')
   }
   return all
 }

@@ -62,9 +62,9 @@ describe('a charge', () => {
   )
 })
 
-type TestMeter = { kind: 'compute' | 'disk'; rateNanos: bigint; since: number; carried: number; end: number | null }
+type TestMeter = { kind: 'gpu' | 'disk'; rateNanos: bigint; since: number; carried: number; end: number | null }
 const testMeters = fc.record<TestMeter>({
-  kind: fc.constantFrom('compute', 'disk'),
+  kind: fc.constantFrom('gpu', 'disk'),
   rateNanos: rates,
   since: times,
   carried: remainders,
@@ -88,8 +88,8 @@ function balanceOf(meters: TestMeter[], postedNanos: bigint, at: number): Balanc
     at: new Date(at),
     meteredAt: new Date(Math.max(start, ...meters.map(({ since }) => start + since))),
     postedNanos,
-    computeRateNanos: sum('compute', rate),
-    computeOrigin: sum('compute', origin),
+    gpuRateNanos: sum('gpu', rate),
+    gpuOrigin: sum('gpu', origin),
     diskRateNanos: sum('disk', rate),
     diskOrigin: sum('disk', origin),
     ends,

@@ -14,7 +14,7 @@ const meter = (kind: CostMeter['kind']) =>
     chargedNanos: fc.bigInt({ min: 0n, max: 50_000_000_000n }),
     end: fc.option(instant),
   })
-const meters = fc.tuple(meter('compute'), meter('disk'))
+const meters = fc.tuple(meter('gpu'), meter('disk'))
 const limit = fc.bigInt({ min: 1n, max: 200_000_000_000n })
 
 /** The cost of the meters without rounding, in parts: 3,600,000 parts make a nano-dollar. */

@@ -4,9 +4,15 @@ import { Prisma } from '../../../src/database/generated/client.ts'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { type AccountBalance, lockAccount } from '../../../src/services/billing/balance.ts'
-import { changeRate, chargeMeters, endCompute, startCompute, stopMeters } from '../../../src/services/billing/meters.ts'
+import {
+  changeRate,
+  chargeMeters,
+  endGpuMeter,
+  startGpuMeter,
+  stopMeters,
+} from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
-import { computeMetersSql, instanceMetersSql } from '../../../src/services/billing/sql.ts'
+import { gpuMetersSql, instanceMetersSql } from '../../../src/services/billing/sql.ts'
 import {
   chargeUpTo,
   costBetween,
@@ -70,7 +76,7 @@ type Renter = {
   actor: Actor
   ids: bigint[]
   lost: Set<number>
-  compute: ModelMeter[]
+  gpu: ModelMeter[]
   disks: ModelMeter[]
   volume: ModelMeter
 }
@@ -96,7 +102,7 @@ async function newRenter(): Promise<Renter> {
     actor,
     ids,
     lost: new Set(),
-    compute: ids.map(() => createModelMeter(0n, start)),
+    gpu: ids.map(() => createModelMeter(0n, start)),
     disks,
     volume: costing(volume),
   }
@@ -112,8 +118,8 @@ const applyToDatabase: Record<
   (tx: Transaction, account: AccountBalance, id: bigint, rate: bigint) => Promise<unknown>
 > = {
   post: (tx, account) => chargeMeters(tx, account, sql`true`),
-  start: startCompute,
-  stop: (tx, account, id) => stopMeters(tx, account, computeMetersSql([id])),
+  start: startGpuMeter,
+  stop: (tx, account, id) => stopMeters(tx, account, gpuMetersSql([id])),
   rate: changeRate,
   outbid: async () => {},
   async lose(tx, account, id) {
@@ -124,32 +130,32 @@ const applyToDatabase: Record<
 
 /** Performs each command in the model. */
 const applyToModel: Record<CommandKind, (renter: Renter, which: number, at: number, rateNanos: bigint) => void> = {
-  post({ compute, disks, volume }, _which, at) {
-    for (const one of [...compute, ...disks, volume]) chargeUpTo(one, at)
+  post({ gpu, disks, volume }, _which, at) {
+    for (const one of [...gpu, ...disks, volume]) chargeUpTo(one, at)
   },
-  start({ compute }, which, at, rateNanos) {
-    const one = compute[which] as ModelMeter
+  start({ gpu }, which, at, rateNanos) {
+    const one = gpu[which] as ModelMeter
     chargeUpTo(one, at)
     const since = Math.max(at, one.periods.at(-1)?.end ?? at)
     one.open ??= { rateNanos, since, end: Number.POSITIVE_INFINITY }
   },
-  stop({ compute }, which, at) {
-    const one = compute[which] as ModelMeter
+  stop({ gpu }, which, at) {
+    const one = gpu[which] as ModelMeter
     chargeUpTo(one, at)
     one.open = null
   },
-  rate({ compute }, which, at, rateNanos) {
-    const one = compute[which] as ModelMeter
+  rate({ gpu }, which, at, rateNanos) {
+    const one = gpu[which] as ModelMeter
     chargeUpTo(one, at)
     if (one.open) one.open.rateNanos = rateNanos
   },
-  outbid({ compute }, which, at) {
-    const { open } = compute[which] as ModelMeter
+  outbid({ gpu }, which, at) {
+    const { open } = gpu[which] as ModelMeter
     if (open) open.end = Math.min(open.end, at)
   },
   lose(renter, which, at) {
     renter.lost.add(which)
-    for (const one of [renter.compute[which], renter.disks[which]])
+    for (const one of [renter.gpu[which], renter.disks[which]])
       discardAfter(one as ModelMeter, seenAt(new Date(at)).getTime())
   },
 }
@@ -161,10 +167,10 @@ async function run(renter: Renter, { does, which, waits, rateNanos }: Command): 
   if (does !== 'post' && renter.lost.has(which)) return
   if (does === 'outbid') {
     // An outbid does not lock the account.
-    await transaction(gateway.database, tx => endCompute(tx, [id], requestedAt))
+    await transaction(gateway.database, tx => endGpuMeter(tx, [id], requestedAt))
     return applyToModel[does](renter, which, now, rateNanos)
   }
-  await gateway.sql('UPDATE instances SET compute_nanos = $1 WHERE id = $2', [String(rateNanos), String(id)])
+  await gateway.sql('UPDATE instances SET gpu_price_nanos = $1 WHERE id = $2', [String(rateNanos), String(id)])
   const at = await transaction(gateway.database, async tx => {
     const account = await lockAccount(tx, renter.actor.accountId, requestedAt)
     await applyToDatabase[does](tx, account, id, rateNanos)
@@ -195,10 +201,10 @@ it(
           for (const span of usage.buckets) {
             const named = ids.flatMap((instanceId, index) => [
               {
-                kind: 'compute',
+                kind: 'gpu',
                 instanceId,
                 volume: false,
-                costNanos: between(renter.compute[index] as ModelMeter, span),
+                costNanos: between(renter.gpu[index] as ModelMeter, span),
               },
               { kind: 'disk', instanceId, volume: false, costNanos: between(renter.disks[index] as ModelMeter, span) },
             ])

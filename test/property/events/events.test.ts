@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { canReadEvent, type EventType, eventReadOperations } from '../../../src/domain/events/events.ts'
+import { canReadEvent, type EventKind, eventReadOperations } from '../../../src/domain/events/events.ts'
 import { eventColumns, toEvent } from '../../../src/services/events/sql.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -150,7 +150,7 @@ it(
       // Allows events of instances that do not exist.
       await session.query('SET session_replication_role = replica')
       const sql = (text: string, values?: unknown[]) => session.query(text, values)
-      for (const type of Object.keys(eventReadOperations) as EventType[])
+      for (const type of Object.keys(eventReadOperations) as EventKind[])
         for (const id of [1, 2])
           for (const { accountId } of [mine, theirs]) {
             const after = { id, templateId: id, volumeId: String(id), apiKeyId: id, sshKeyId: id, webhookId: id }

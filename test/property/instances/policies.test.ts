@@ -78,7 +78,7 @@ async function perform(id: number, accountId: number, command: Command): Promise
       break
     case 'bid': {
       const input = { instanceId: String(id), bidPerHour: command.price }
-      const query = 'mutation ($input: ChangeBidInput!) { changeBid(input: $input) { __typename } }'
+      const query = 'mutation ($input: UpdateInstanceBidInput!) { updateInstanceBid(input: $input) { __typename } }'
       await app.graphql(key, query, { input })
       break
     }
@@ -90,7 +90,7 @@ async function perform(id: number, accountId: number, command: Command): Promise
 
 /** The cost of the instance up to the last instant that GPUs were charged for, in nano-dollars. */
 async function costOf(id: number) {
-  const { nanos, until } = await policies.charged(id, 'compute')
+  const { nanos, until } = await policies.charged(id, 'gpu')
   const [row] = await app.sql(`SELECT created_at AS at, disk_nanos::text AS rate FROM instances WHERE id = ${id}`)
   const { at, rate } = row as { at: Date; rate: string }
   const disk = until ? (BigInt(rate) * BigInt(until.getTime() - at.getTime())) / 3_600_000n : 0n
@@ -117,7 +117,7 @@ it('never charges GPUs beyond stopAtCost', async () => {
       if (status === 'RUNNING') {
         const [meter] =
           await app.sql(`SELECT rate_nanos > 0 AS runs, ends_at > '${app.clock.now().toISOString()}' AS goes
-          FROM meters WHERE instance_id = ${id} AND kind = 'compute'`)
+          FROM meters WHERE instance_id = ${id} AND kind = 'gpu'`)
         expect(meter).toEqual({ runs: true, goes: true })
       }
       await policies.set(id, { stopAt: null })

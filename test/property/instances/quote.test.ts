@@ -65,13 +65,13 @@ const rentCases = fc.record({
   volume: mostly(undefined, 1n, 999n),
   newGb: mostly(undefined, 0, 10, 100),
   templateHash: mostly(undefined, 'f'.repeat(32)),
-  cancelUnavailable: fc.boolean(),
+  failIfUnavailable: fc.boolean(),
 })
 type RentCase = typeof rentCases extends fc.Arbitrary<infer Value> ? Value : never
 
 function rentInputOf(market: Awaited<ReturnType<typeof aMarket>>, rentCase: RentCase): RentInput {
   const offerId = rentCase.offer === 'none' ? 987_654n : market[rentCase.offer as 'free' | 'contested' | 'taken']
-  const { bidNanos, maxPriceNanos, image, vm, diskGb, volume, newGb, templateHash, cancelUnavailable } = rentCase
+  const { bidNanos, maxPriceNanos, image, vm, diskGb, volume, newGb, templateHash, failIfUnavailable } = rentCase
   const ports = Array.from({ length: rentCase.ports }, (_, index) => {
     return { hostPort: 80 + index, containerPort: 80 + index, protocol: 'tcp' as const }
   })
@@ -82,7 +82,7 @@ function rentInputOf(market: Awaited<ReturnType<typeof aMarket>>, rentCase: Rent
     bidNanos === null
       ? ({ interruptible: false, maxPriceNanos } as const)
       : ({ interruptible: true, bidNanos } as const)
-  return { offerId, terms, launch, templateHash, cancelUnavailable }
+  return { offerId, terms, launch, templateHash, failIfUnavailable }
 }
 
 it(
@@ -103,7 +103,7 @@ it(
       expect(quote.blockers).toEqual([])
       const { instance, warnings } = outcome as Awaited<ReturnType<typeof services.instances.rent>>
       expect(warnings).toEqual(quote.warnings)
-      expect([quote.computeNanos, quote.diskNanos]).toEqual([instance.computeNanos, instance.diskNanos])
+      expect([quote.gpuPriceNanos, quote.diskNanos]).toEqual([instance.gpuPriceNanos, instance.diskNanos])
       expect(quote.waits).toBe(!instance.holdsGpus)
     })
     await fc.assert(property, { seed, numRuns, endOnFailure: true })

@@ -27,8 +27,8 @@ const machine: fc.Arbitrary<MachineAttributes> = fc
     numGpus: fc.integer({ min: 1, max: 16 }),
     driverVersion: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
     gpuNanos: nanos(1_000_000_000_000n),
-    storageNanos: nanos(10_000_000_000n),
-    downloadNanos: nanos(10_000_000_000n),
+    diskPricePerGbMonthNanos: nanos(10_000_000_000n),
+    downloadPricePerGbNanos: nanos(10_000_000_000n),
     cpuName: text.filter(name => name !== ''),
     city: text,
     cpuRamMb: thousandths(1, 4_000),
@@ -52,16 +52,25 @@ const machine: fc.Arbitrary<MachineAttributes> = fc
 
 /** A machine as its host writes it in an import file. */
 function printMachine(facts: MachineAttributes): Record<string, unknown> {
-  const { gpuNanos, minBidGpuNanos, storageNanos, downloadNanos, uploadNanos, cpuRamMb, diskMb, ...rest } = facts
+  const {
+    gpuNanos,
+    minBidGpuNanos,
+    diskPricePerGbMonthNanos,
+    downloadPricePerGbNanos,
+    uploadPricePerGbNanos,
+    cpuRamMb,
+    diskMb,
+    ...rest
+  } = facts
   return {
     ...rest,
     gpuModel: 'RTX 4090',
     driverVersion: printDriverVersion(rest.driverVersion, 'nvidia'),
     gpuPricePerHour: printUsd(gpuNanos),
     minBidPerHour: printUsd(minBidGpuNanos),
-    storagePricePerGbMonth: printUsd(storageNanos),
-    downloadPricePerGb: printUsd(downloadNanos),
-    uploadPricePerGb: printUsd(uploadNanos),
+    storagePricePerGbMonth: printUsd(diskPricePerGbMonthNanos),
+    downloadPricePerGb: printUsd(downloadPricePerGbNanos),
+    uploadPricePerGb: printUsd(uploadPricePerGbNanos),
     cpuRamGb: cpuRamMb / 1_000,
     diskGb: diskMb / 1_000,
     listedUntil: rest.listedUntil.toISOString(),

@@ -135,8 +135,8 @@ describe('the minimum bid', () => {
         const others = claims.filter(claim => claim !== mine)
         const bid = calculateMinimumBid(mine, { minBidGpuNanos: 200_000_000n }, claims)
         const claimedAt = new Date(1_000)
-        const wins = (computeNanos: bigint) => {
-          const claim = { ...mine, computeNanos, claimedAt }
+        const wins = (gpuPriceNanos: bigint) => {
+          const claim = { ...mine, gpuPriceNanos, claimedAt }
           return expectedGrants([...others, claim]).includes(claim)
         }
         expect(wins(bid ?? 2n ** 60n)).toBe(bid !== undefined)
@@ -164,7 +164,7 @@ describe('a plan of offers', () => {
     'leaves one offer for every rentable block, by the rules, and is empty when repeated',
     () => {
       const property = fc.property(histories, ({ numGpus, turns }) => {
-        const market = createMarket(aListedMachine({ numGpus, storageNanos: 123_456_789n }))
+        const market = createMarket(aListedMachine({ numGpus, diskPricePerGbMonthNanos: 123_456_789n }))
         market.update([])
         for (const { claims, used } of turns) {
           const granted = selectGranted(claims)
@@ -200,7 +200,7 @@ function checkOffers(numGpus: number, offers: Offers, granted: Claim[]): void {
       other =>
         other.numGpus === offer.numGpus &&
         other.rentable === offer.rentable &&
-        other.computeNanos === offer.computeNanos,
+        other.gpuPriceNanos === offer.gpuPriceNanos,
     )
     const equalBids = bundle.filter(other => other.minBidNanos === offer.minBidNanos)
     expect(offer.leads).toBe(bundle.every(({ id }) => id >= offer.id))
@@ -212,12 +212,12 @@ function checkOffers(numGpus: number, offers: Offers, granted: Claim[]): void {
 function leastBid(numGpus: number, rivals: Claim[]): bigint {
   const count = BigInt(numGpus)
   let least = 200_000_000n * count
-  for (const { interruptible, computeNanos, numGpus: gpus } of rivals) {
+  for (const { interruptible, gpuPriceNanos, numGpus: gpus } of rivals) {
     if (!interruptible) continue
     let toMatch = 0n
     const step = 2n ** 40n
     for (let size = step; size > 0n; size /= 2n) {
-      while ((toMatch + size) * BigInt(gpus) < computeNanos * count) toMatch += size
+      while ((toMatch + size) * BigInt(gpus) < gpuPriceNanos * count) toMatch += size
     }
     const toBeat = toMatch + 1n + 1_000_000n
     if (toBeat > least) least = toBeat

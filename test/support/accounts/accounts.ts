@@ -44,7 +44,7 @@ export async function newAccount(app: TestApp, creditNanos: bigint) {
       const instance = await rentals.rent(key, body, machine)
       await rentals.converge()
       const { since } = await first<{ since: Date }>(
-        `SELECT since FROM meters WHERE instance_id = ${instance} AND kind = 'compute' AND rate_nanos > 0`,
+        `SELECT since FROM meters WHERE instance_id = ${instance} AND kind = 'gpu' AND rate_nanos > 0`,
       )
       return { id: instance, since }
     },

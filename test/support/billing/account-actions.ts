@@ -33,7 +33,7 @@ export function createAccountActions(
       app.clock.now().getTime() + (chance.pick([chance.between(1, second), chance.between(1, 3 * hour)]) as number),
     ).toISOString()
   const setPolicy = async (renter: Renter, policy: object) =>
-    await mutate(renter, 'setInstancePolicy', 'SetInstancePolicyInput', {
+    await mutate(renter, 'updateInstancePolicy', 'UpdateInstancePolicyInput', {
       instanceId: String(await instanceOf(renter)),
       ...policy,
     })
@@ -64,7 +64,10 @@ export function createAccountActions(
     destroys: async renter => await app.rest(renter.key, 'DELETE', `/instances/${await instanceOf(renter)}/`),
     async bids(renter) {
       const bidPerHour = `0.${chance.between(401, 999)}`
-      await mutate(renter, 'changeBid', 'ChangeBidInput', { instanceId: String(await instanceOf(renter)), bidPerHour })
+      await mutate(renter, 'updateInstanceBid', 'UpdateInstanceBidInput', {
+        instanceId: String(await instanceOf(renter)),
+        bidPerHour,
+      })
     },
     'gets credit': async renter => await renter.grant(BigInt(chance.between(1, 3_000_000_000))),
     async 'gets an adjustment'({ email }) {
@@ -91,9 +94,9 @@ export function createAccountActions(
       await setPolicy(renter, { stopAtCost: chance.withProbability(0.8) ? cents(150) : null }),
     'sets destroyAt': async renter =>
       await setPolicy(renter, { destroyAt: chance.withProbability(0.7) ? soon() : null }),
-    'sets destroyWhenStoppedFor': async renter =>
+    'sets destroyAfterStoppedSeconds': async renter =>
       await setPolicy(renter, {
-        destroyWhenStoppedFor: chance.withProbability(0.7) ? chance.between(60, 7_200) : null,
+        destroyAfterStoppedSeconds: chance.withProbability(0.7) ? chance.between(60, 7_200) : null,
       }),
     'sets a low limit': async renter => await limit(renter, cents(300)),
     'sets a high limit': async renter => await limit(renter, '1000'),

@@ -30,7 +30,7 @@ export async function checkMoney(app: TestApp, story: string, earliest: Earliest
     const of = (rows: Row[]) => rows.filter(row => row['account_id'] === account['id'])
     const due = account['billing_due_at'] as Date | null
     expect(due === null || due > app.clock.now(), `${story}: account ${account['id']} is due`).toBe(true)
-    checkCompute(of(entries), of(meters), story, earliest)
+    checkGpuCharges(of(entries), of(meters), story, earliest)
     // An account without credit runs nothing. A pending end may be in the future if the clock stepped back.
     if (of(ends).length === 0 && isInDebt(app, account, of(meters))) expect(of(wanting), story).toEqual([])
   }
@@ -46,10 +46,10 @@ const carriedOf = (meter: Row) => (nanos(meter['rate_nanos']) > 0n ? BigInt(mete
 function balancePartsAt(entries: Row[], meters: Row[], at: bigint, earliest: EarliestInstants): bigint {
   const given = entries.filter(
     ({ kind, posted_at, amount_nanos }) =>
-      kind !== 'compute' && kind !== 'disk' && isGrantedBy(posted_at as Date, nanos(amount_nanos), at, earliest),
+      kind !== 'gpu' && kind !== 'disk' && isGrantedBy(posted_at as Date, nanos(amount_nanos), at, earliest),
   )
   const charges = Map.groupBy(
-    entries.filter(({ kind }) => kind === 'compute' || kind === 'disk'),
+    entries.filter(({ kind }) => kind === 'gpu' || kind === 'disk'),
     entry => entry['meter_id'],
   )
   const costs = meters.map(meter => costPartsAt(charges.get(meter['id']) ?? [], meter, at))
@@ -78,8 +78,8 @@ function isGrantedBy(postedAt: Date, amount: bigint, at: bigint, earliest: Earli
 }
 
 /** No GPU charge exceeds the credit: the balance at the end of each charge is not negative. */
-function checkCompute(entries: Row[], meters: Row[], story: string, earliest: EarliestInstants): void {
-  for (const entry of entries.filter(({ kind }) => kind === 'compute')) {
+function checkGpuCharges(entries: Row[], meters: Row[], story: string, earliest: EarliestInstants): void {
+  for (const entry of entries.filter(({ kind }) => kind === 'gpu')) {
     const remaining = balancePartsAt(entries, meters, msOf(entry['period_end']), earliest)
     expect(
       remaining >= 0n,

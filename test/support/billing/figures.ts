@@ -7,23 +7,23 @@ import type { TestApp } from '../app.ts'
 
 const query = `query ($from: DateTime!, $to: DateTime!) {
   viewer {
-    credit burnRate
+    credit costPerHour
     usage(from: $from, to: $to, bucket: MONTH, groupBy: [INSTANCE]) { cost buckets { groups { instanceId cost } } }
   }
-  instances(first: 100) { totalCount nodes { id accruedCost burnRate } }
+  instances(first: 100) { totalCount nodes { id accruedCost costPerHour } }
   volumes(first: 100) { nodes { pricePerHour } }
 }`
 /** Contains every instant of a test. */
 const wholeTest = { from: '2026-10-01T00:00:00Z', to: '2028-10-01T00:00:00Z' }
 
-type Figures = { id: string; accruedCost: string; burnRate: string }
+type Figures = { id: string; accruedCost: string; costPerHour: string }
 type Group = { instanceId: string | null; cost: string }
 
 export async function checkFigures(app: TestApp, { id, key }: TestAccount, story: string): Promise<void> {
   const { data, errors } = await app.graphql(key, query, wholeTest)
   expect(errors, story).toBeUndefined()
   const { viewer, instances, volumes } = data as {
-    viewer: { credit: string; burnRate: string; usage: { cost: string; buckets: { groups: Group[] }[] } }
+    viewer: { credit: string; costPerHour: string; usage: { cost: string; buckets: { groups: Group[] }[] } }
     instances: { nodes: Figures[] }
     volumes: { nodes: { pricePerHour: string }[] }
   }
@@ -38,8 +38,8 @@ export async function checkFigures(app: TestApp, { id, key }: TestAccount, story
   const rest = BigInt(given) - nanosOf(viewer.usage.cost) - nanosOf(viewer.credit)
   // Each running meter has used a part of a nano-dollar.
   expect(Math.abs(Number(rest)), `${story}: credit equals grants less usage`).toBeLessThanOrEqual(running)
-  const burn = [...instances.nodes.map(({ burnRate }) => burnRate), ...volumes.nodes.map(one => one.pricePerHour)]
-  expect(total(burn), `${story}: burn rate of the account`).toBe(nanosOf(viewer.burnRate))
+  const burn = [...instances.nodes.map(({ costPerHour }) => costPerHour), ...volumes.nodes.map(one => one.pricePerHour)]
+  expect(total(burn), `${story}: burn rate of the account`).toBe(nanosOf(viewer.costPerHour))
   const groups = Map.groupBy(
     viewer.usage.buckets.flatMap(({ groups }) => groups),
     ({ instanceId }) => instanceId,
@@ -61,7 +61,7 @@ export async function checkRunning(app: TestApp, story: string): Promise<number>
   const running = (await app.sql(`
     SELECT i.id, m.rate_nanos > 0 AND (m.ends_at IS NULL OR m.ends_at > '${app.clock.now().toISOString()}')
       AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id) AS is_paid
-    FROM instances i JOIN meters m ON m.instance_id = i.id AND m.kind = 'compute'
+    FROM instances i JOIN meters m ON m.instance_id = i.id AND m.kind = 'gpu'
     WHERE i.target_state = 'running' AND i.status = 'running' AND i.destroyed_at IS NULL
     AND i.unreachable_at IS NULL AND m.stop_reason IS NULL AND i.num_gpus = (
       SELECT count(*) FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)`)) as { is_paid: boolean }[]

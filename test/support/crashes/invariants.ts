@@ -63,7 +63,7 @@ export async function expectCommandsOnce(sql: RunSql, commands: CommandRecord[])
   const rows = await sql(
     `
     SELECT e.instance_id, e.type, CASE e.type WHEN 'INSTANCE_CREATED' THEN i.idempotency_key
-      WHEN 'INSTANCE_DESTROYED' THEN '' ELSE coalesce(e.after->>'label', e.after->>'computeNanos') END AS mark
+      WHEN 'INSTANCE_DESTROYED' THEN '' ELSE coalesce(e.after->>'label', e.after->>'gpuPriceNanos') END AS mark
     FROM events e JOIN instances i ON i.id = e.instance_id WHERE e.type = ANY($1) ORDER BY e.id`,
     [['INSTANCE_CREATED', 'INSTANCE_LABEL_CHANGED', 'INSTANCE_BID_CHANGED', 'INSTANCE_DESTROYED']],
   )
@@ -89,14 +89,14 @@ export async function expectConsistentEvents(sql: RunSql): Promise<void> {
     WITH told AS (
       SELECT e.instance_id, e.id, f.key, e.before->>f.key AS before, f.value AS after
       FROM events e, jsonb_each_text(e.after::jsonb) f
-      WHERE e.instance_id IS NOT NULL AND f.key IN ('targetState', 'label', 'computeNanos', 'status')
+      WHERE e.instance_id IS NOT NULL AND f.key IN ('targetState', 'label', 'gpuPriceNanos', 'status')
     ), chained AS (
       SELECT *, lag(after) OVER chain AS last, lead(id) OVER chain IS NULL AS newest
       FROM told WINDOW chain AS (PARTITION BY instance_id, key ORDER BY id)
     ) SELECT c.* FROM chained c JOIN instances i ON i.id = c.instance_id
     WHERE (last IS NOT NULL AND before IS DISTINCT FROM last) OR (newest AND after IS DISTINCT FROM CASE key
       WHEN 'targetState' THEN i.target_state::text WHEN 'label' THEN i.label
-      WHEN 'computeNanos' THEN i.compute_nanos::text ELSE i.status::text END)`)
+      WHEN 'gpuPriceNanos' THEN i.gpu_price_nanos::text ELSE i.status::text END)`)
   expect(broken, 'events that contradict each other or the instance').toEqual([])
 }
 

@@ -1,10 +1,10 @@
 import type { Actor } from '../../../src/domain/actor.ts'
-import type { EventType } from '../../../src/domain/events/events.ts'
+import type { EventKind } from '../../../src/domain/events/events.ts'
 import type { EventEdge } from '../../../src/services/events/history.ts'
 
 type Sql = (text: string, values?: unknown[]) => Promise<unknown>
 
-export type WrittenEvent = { type?: EventType; accountId: number; instanceId?: bigint; after?: object; at?: Date }
+export type WrittenEvent = { type?: EventKind; accountId: number; instanceId?: bigint; after?: object; at?: Date }
 
 /** Writes an event as the services do, in its own transaction or in the session's. */
 export async function writeEvent(sql: Sql, { type = 'CREDIT_GRANTED', accountId, ...rest }: WrittenEvent) {

@@ -110,12 +110,12 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
       return { id: data.viewer.apiKeys.find(({ current }: Answer) => current).id }
     },
     rest: () => ['PUT', '/commands/reset_apikey/', {}],
-    graphql: ({ id }) => `resetApiKey(input: { id: "${id}" })`,
+    graphql: ({ id }) => `rotateApiKeySecret(input: { id: "${id}" })`,
   },
   'apiKeys.revoke': {
     prepare: anApiKey,
     rest: ({ id }) => ['DELETE', `/auth/apikeys/${id}/`],
-    graphql: ({ id }) => `revokeApiKey(input: { id: "${id}" })`,
+    graphql: ({ id }) => `deleteApiKey(input: { id: "${id}" })`,
   },
   'billing.ledger': {
     reads: true,
@@ -179,7 +179,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   'instances.changeBid': {
     prepare: site => anInstance(site, { price: 0.3 }),
     rest: ({ id }) => ['PUT', `/instances/bid_price/${id}/`, { price: 0.35 }],
-    graphql: ({ id }) => `changeBid(input: { instanceId: "${id}", bidPerHour: "0.35" })`,
+    graphql: ({ id }) => `updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "0.35" })`,
   },
   'instances.destroy': {
     prepare: aRunningInstance,
@@ -270,7 +270,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   },
   'secretVariables.set': {
     rest: () => ['POST', '/secrets/', { key: 'B', value: 'y' }],
-    graphql: () => 'setSecretVariables(input: { variables: [{ name: "B", value: "y" }] })',
+    graphql: () => 'updateSecretVariables(input: { variables: [{ name: "B", value: "y" }] })',
   },
   'secretVariables.delete': {
     prepare: aSecret,
@@ -291,12 +291,12 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   },
   'sshKeys.register': {
     rest: () => ['POST', '/ssh/', { ssh_key: `${aPublicKey('new')} me@home` }],
-    graphql: () => `registerSshKey(input: { publicKey: "${aPublicKey('new')} me@home" })`,
+    graphql: () => `createSshKey(input: { publicKey: "${aPublicKey('new')} me@home" })`,
   },
   'sshKeys.replace': {
     prepare: anSshKey,
     rest: ({ id }) => ['PUT', `/ssh/${id}/`, { ssh_key: aPublicKey('new') }],
-    graphql: ({ id }) => `replaceSshKey(input: { id: "${id}", publicKey: "${aPublicKey('new')}" })`,
+    graphql: ({ id }) => `updateSshKey(input: { id: "${id}", publicKey: "${aPublicKey('new')}" })`,
   },
   'sshKeys.delete': {
     prepare: anSshKey,

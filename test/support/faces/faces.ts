@@ -35,7 +35,7 @@ const mutations = {
   destroyInstances: items,
   rebootInstance: restarted,
   recycleInstance: restarted,
-  changeBid: `... on InstanceSuccess { instance { id } } ${refusal}`,
+  updateInstanceBid: `... on InstanceSuccess { instance { id } } ${refusal}`,
 }
 
 export type Faces = {
@@ -57,7 +57,7 @@ export function facesOf(app: TestApp): Faces {
     },
     async readInstance(id) {
       const [row] = await app.sql(`
-        SELECT launch, label, disk_mb, vm, interruptible, compute_nanos, disk_nanos, target_state, status, reason_code,
+        SELECT launch, label, disk_mb, vm, interruptible, gpu_price_nanos, disk_nanos, target_state, status, reason_code,
           destroyed_at, restart, registry_login IS NOT NULL AS has_login,
           (SELECT json_agg(json_build_array(host_port, container_port, protocol) ORDER BY host_port)
             FROM port_bindings b WHERE b.instance_id = i.id) AS ports,

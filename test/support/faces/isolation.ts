@@ -128,14 +128,16 @@ export const fieldCases: Record<string, IsolationCase> = {
     ...instance('instances.recycle'),
     ask: graphql(id => `mutation { recycleInstance(input: { id: "${id}" }) { ${refused} } }`),
   },
-  changeBid: {
+  updateInstanceBid: {
     ...instance('instances.changeBid'),
-    ask: graphql(id => `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.3" }) { ${refused} } }`),
+    ask: graphql(
+      id => `mutation { updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "0.3" }) { ${refused} } }`,
+    ),
   },
-  setInstancePolicy: {
+  updateInstancePolicy: {
     ...instance('instances.setPolicy'),
     ask: graphql(
-      id => `mutation { setInstancePolicy(input: { instanceId: "${id}", stopAtCost: "3" }) { ${refused} } }`,
+      id => `mutation { updateInstancePolicy(input: { instanceId: "${id}", stopAtCost: "3" }) { ${refused} } }`,
     ),
   },
   destroyInstances: {
@@ -175,12 +177,12 @@ export const fieldCases: Record<string, IsolationCase> = {
     of: 'machine',
     ask: graphql(id => `{ volumeOffers(filter: { machineId: "${id}" }) { nodes { id } } }`),
   },
-  registerSshKey: {
+  createSshKey: {
     operation: 'sshKeys.register',
     of: 'instance',
     ask: graphql(
       id =>
-        `mutation { registerSshKey(input: { publicKey: "${aPublicKey('new')}", instanceIds: ["${id}"] }) { ${refused} } }`,
+        `mutation { createSshKey(input: { publicKey: "${aPublicKey('new')}", instanceIds: ["${id}"] }) { ${refused} } }`,
     ),
   },
   deleteSshKey: {
@@ -189,11 +191,11 @@ export const fieldCases: Record<string, IsolationCase> = {
     of: 'sshKey',
     ask: graphql(id => `mutation { deleteSshKey(input: { id: "${id}" }) { ${refused} } }`),
   },
-  replaceSshKey: {
+  updateSshKey: {
     ...sshKey('sshKeys.replace'),
     ask: graphql(
       id =>
-        `mutation { replaceSshKey(input: { id: "${id}", publicKey: "${aPublicKey(`in place of ${id}`)}" }) { ${refused} } }`,
+        `mutation { updateSshKey(input: { id: "${id}", publicKey: "${aPublicKey(`in place of ${id}`)}" }) { ${refused} } }`,
     ),
   },
   attachSshKey: {
@@ -204,13 +206,13 @@ export const fieldCases: Record<string, IsolationCase> = {
     ...instance('instances.detachSshKey'),
     ask: graphql(id => `mutation { detachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
   },
-  resetApiKey: {
+  rotateApiKeySecret: {
     ...apiKey('apiKeys.reset'),
-    ask: graphql(id => `mutation { resetApiKey(input: { id: "${id}" }) { ${refused} } }`),
+    ask: graphql(id => `mutation { rotateApiKeySecret(input: { id: "${id}" }) { ${refused} } }`),
   },
-  revokeApiKey: {
+  deleteApiKey: {
     ...apiKey('apiKeys.revoke'),
-    ask: graphql(id => `mutation { revokeApiKey(input: { id: "${id}" }) { ${refused} } }`),
+    ask: graphql(id => `mutation { deleteApiKey(input: { id: "${id}" }) { ${refused} } }`),
   },
   setSpendLimit: {
     operation: 'billing.setSpendLimit',
@@ -429,9 +431,9 @@ export function makersOf(
     const publicKey = aPublicKey(randomUUID())
     const { data } = await app.graphql(
       key,
-      `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { ... on RegisterSshKeySuccess { sshKey { id } } } }`,
+      `mutation { createSshKey(input: { publicKey: "${publicKey}" }) { ... on CreateSshKeySuccess { sshKey { id } } } }`,
     )
-    return Number(data.registerSshKey.sshKey.id.slice('ssh_'.length))
+    return Number(data.createSshKey.sshKey.id.slice('ssh_'.length))
   }
 
   async function idOf(key: string): Promise<number> {

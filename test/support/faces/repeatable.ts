@@ -56,11 +56,11 @@ const aWebhook: Prepare = async ({ app, owner }) => {
 /** Cases by field or route. `sendRepeatable` adds the idempotency key. */
 export const repeatableCases: Record<string, RepeatableCase> = {
   createApiKey: { graphql: () => 'fullAccess: true', hasSecret: true, refusesLimited: true },
-  resetApiKey: { prepare: anApiKey, graphql: id => `id: "${id}"`, hasSecret: true, refusesLimited: true },
+  rotateApiKeySecret: { prepare: anApiKey, graphql: id => `id: "${id}"`, hasSecret: true, refusesLimited: true },
   createVolume: { prepare: aMachine, graphql: id => `offerId: "${id}", sizeGb: 10` },
   createWebhook: { graphql: () => `url: "${url}", types: [INSTANCE_ENDING]`, hasSecret: true },
   rotateWebhookSecret: { prepare: aWebhook, graphql: id => `id: "${id}"`, hasSecret: true },
-  registerSshKey: { graphql: () => `publicKey: "${aPublicKey('repeated')}"` },
+  createSshKey: { graphql: () => `publicKey: "${aPublicKey('repeated')}"` },
   rebootInstance: { prepare: anInstance, graphql: id => `id: "${id}"` },
   recycleInstance: { prepare: anInstance, graphql: id => `id: "${id}"` },
   rentInstance: { prepare: anOffer, graphql: id => `offerId: "${id}", ${spec}`, hasSecret: true },

@@ -23,7 +23,7 @@ export function aListedMachine(facts: Partial<MachineAttributes> = {}): Machine 
 /** An on-demand claim on the first GPU. It has waited since the epoch. */
 export function aClaim(facts: Partial<Claim> = {}): Claim {
   const block = { firstGpu: 0, numGpus: 1 }
-  const terms = { interruptible: false, computeNanos: 400_000_000n }
+  const terms = { interruptible: false, gpuPriceNanos: 400_000_000n }
   return { instanceId: 1n, ...block, ...terms, claimedAt: new Date(0), holdsGpus: false, ...facts }
 }
 
@@ -50,8 +50,8 @@ export function arbitraryClaims(numGpus: number): fc.Arbitrary<Claim[]> {
     const claims: Claim[] = []
     for (const [index, { block, interruptible, gpuNanos, extraNanos, claimedAt, mayHold }] of drawn.entries()) {
       const holdsGpus = mayHold && !claims.some(other => other.holdsGpus && sharesGpu(other, block))
-      const computeNanos = gpuNanos * BigInt(block.numGpus) + extraNanos
-      claims.push({ instanceId: BigInt(index + 1), ...block, interruptible, computeNanos, claimedAt, holdsGpus })
+      const gpuPriceNanos = gpuNanos * BigInt(block.numGpus) + extraNanos
+      claims.push({ instanceId: BigInt(index + 1), ...block, interruptible, gpuPriceNanos, claimedAt, holdsGpus })
     }
     return claims
   })
@@ -65,7 +65,7 @@ function comesBefore(a: Claim, b: Claim): boolean {
   if (!a.interruptible && b.interruptible) return true
   if (a.interruptible && !b.interruptible) return false
   if (!a.interruptible && a.holdsGpus !== b.holdsGpus) return a.holdsGpus
-  const perGpu = ({ computeNanos, numGpus }: Claim) => (computeNanos * 720_720n) / BigInt(numGpus)
+  const perGpu = ({ gpuPriceNanos, numGpus }: Claim) => (gpuPriceNanos * 720_720n) / BigInt(numGpus)
   if (a.interruptible && perGpu(a) !== perGpu(b)) return perGpu(a) > perGpu(b)
   if (a.claimedAt.getTime() !== b.claimedAt.getTime()) return a.claimedAt < b.claimedAt
   return a.instanceId < b.instanceId

@@ -7,11 +7,11 @@ export type Policy = {
   stopAt?: string | null
   stopAtCost?: string | null
   destroyAt?: string | null
-  destroyWhenStoppedFor?: number | null
+  destroyAfterStoppedSeconds?: number | null
 }
 
 export const policyFields = `id status targetState statusReason { code message }
-  policy { stopAt stopAtCost destroyAt destroyWhenStoppedFor }`
+  policy { stopAt stopAtCost destroyAt destroyAfterStoppedSeconds }`
 const errorFields = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
 
 /** Policies of instances over GraphQL. The GPU of a machine costs $0.40 an hour, and the disk $0.004. */
@@ -57,8 +57,8 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
 
   const setPolicy = (id: number, policy: Policy) =>
     ask(
-      'setInstancePolicy',
-      'SetInstancePolicyInput',
+      'updateInstancePolicy',
+      'UpdateInstancePolicyInput',
       { instanceId: String(id), ...policy },
       `... on InstanceSuccess { instance { ${policyFields} } }`,
     )
@@ -76,7 +76,7 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
   }
 
   /** The charges of an instance in the ledger: nano-dollars, and the period that they cover. */
-  async function charged(id: number, kind: 'compute' | 'disk') {
+  async function charged(id: number, kind: 'gpu' | 'disk') {
     const [row] = await app.sql(`SELECT coalesce(-sum(e.amount_nanos), 0)::text AS nanos, max(e.period_end) AS until,
       min(e.period_start) AS since FROM ledger_entries e JOIN meters m ON m.id = e.meter_id
       WHERE m.instance_id = ${id} AND m.kind = '${kind}'`)

@@ -86,7 +86,7 @@ function claimOf(row: Row, holdsGpus: boolean): Claim {
     firstGpu: row['first_gpu'] as number,
     numGpus: row['num_gpus'] as number,
     interruptible: row['interruptible'] as boolean,
-    computeNanos: BigInt(row['compute_nanos'] as string),
+    gpuPriceNanos: BigInt(row['gpu_price_nanos'] as string),
     claimedAt: row['claimed_at'] as Date,
     holdsGpus,
   }

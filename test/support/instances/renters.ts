@@ -40,13 +40,13 @@ const images = [
 const busyCodes = ['UNAVAILABLE', 'IDEMPOTENCY_IN_PROGRESS']
 const rent = `mutation ($input: RentInstanceInput!) { answer: rentInstance(input: $input) {
   __typename ... on RentInstanceSuccess { instance { id } } ... on Error { code message } } }`
-const bid = `mutation ($input: ChangeBidInput!) { answer: changeBid(input: $input) {
+const bid = `mutation ($input: UpdateInstanceBidInput!) { answer: updateInstanceBid(input: $input) {
   __typename ... on Error { code message } } }`
 const bulk = `__typename ... on Error { code message }
   ... on BulkInstancesPayload { items { id outcome error { code } } }`
 const update = `mutation ($input: UpdateInstancesInput!) { answer: updateInstances(input: $input) { ${bulk} } }`
 const destroy = `mutation ($input: DestroyInstancesInput!) { answer: destroyInstances(input: $input) { ${bulk} } }`
-const register = `mutation ($input: RegisterSshKeyInput!) { answer: registerSshKey(input: $input) { __typename } }`
+const register = `mutation ($input: CreateSshKeyInput!) { answer: createSshKey(input: $input) { __typename } }`
 
 export function createRenters({ renters, pick, sql }: RentersOptions) {
   const records: CommandRecord[] = []
@@ -96,7 +96,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     const interruptible = random.withProbability(0.6)
     const bidPerHour = usd(BigInt(offer.min_bid_nanos) + BigInt(random.between(-1, 40)) * 1_000_000n)
     const { answer } = await ask(random, renter, rent, {
-      ...{ offerId: offer.id, idempotencyKey: mark, cancelUnavailable: random.withProbability(0.1) },
+      ...{ offerId: offer.id, idempotencyKey: mark, failIfUnavailable: random.withProbability(0.1) },
       ...(interruptible && { terms: { interruptible: { bidPerHour } } }),
       spec: {
         source: { image: random.pick(images) },

@@ -27,9 +27,9 @@ export function aMachineLine(overrides: Record<string, unknown> = {}): Record<st
 /** The columns that a row with a new GPU model must have. */
 export const newModelColumns = {
   gpuModel: 'RTX 9090',
-  gpuArchitecture: 'nvidia',
+  gpuVendor: 'nvidia',
   gpuRamMb: '65536',
-  gpuMemoryBandwidthGbps: '2500',
+  gpuMemoryBandwidthGigabytesPerSecond: '2500',
   gpuTflops: '150',
   gpuMaxPowerWatts: '700',
   gpuComputeCapability: '13.1',

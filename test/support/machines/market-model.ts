@@ -80,7 +80,7 @@ export function aMarketModel(numGpus: number) {
       })
     },
     rent(instanceId: bigint, { block, bidNanos, stopped }: Extract<MarketAction, { kind: 'rent' }>): void {
-      const price = { interruptible: bidNanos !== undefined, computeNanos: bidNanos ?? 400_000_000n }
+      const price = { interruptible: bidNanos !== undefined, gpuPriceNanos: bidNanos ?? 400_000_000n }
       const state = { wants: !stopped, ended: false, destroyed: false, holdsGpus: false }
       contenders.push({ instanceId, ...block, ...price, ...state, claimedAt: new Date(time) })
       updateGrants()
@@ -111,9 +111,9 @@ function applyAction(contender: Contender, action: Exclude<MarketAction, { kind:
       contender.ended = true
       return
     case 'bid': {
-      const computeNanos = bidOf(action, contender)
-      if (contender.ended || !contender.interruptible || computeNanos === contender.computeNanos) return
-      Object.assign(contender, { computeNanos, claimedAt: now })
+      const gpuPriceNanos = bidOf(action, contender)
+      if (contender.ended || !contender.interruptible || gpuPriceNanos === contender.gpuPriceNanos) return
+      Object.assign(contender, { gpuPriceNanos, claimedAt: now })
     }
   }
 }

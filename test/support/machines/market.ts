@@ -22,14 +22,14 @@ export async function makeMarket(database: Database, clock: ManualClock, seed: n
     UPDATE offers SET min_bid_nanos = min_bid_nanos + 1000000, bid_price_nanos = bid_price_nanos + 1000000 WHERE id % 5 = 0`)
   await database.pool.query(`
     UPDATE offers SET leads = front.leads, leads_bids = front.leads_bids FROM (
-      SELECT id, id = min(id) OVER (PARTITION BY machine_id, num_gpus, rentable, compute_nanos) AS leads,
+      SELECT id, id = min(id) OVER (PARTITION BY machine_id, num_gpus, rentable, gpu_price_nanos) AS leads,
         id = min(id) OVER (PARTITION BY machine_id, num_gpus, rentable, min_bid_nanos) AS leads_bids FROM offers
     ) front WHERE front.id = offers.id`)
   const rows = await database.prisma.offer.findMany({ include: { machine: { include: { gpuModel: true } } } })
   return rows.map(row => ({
     ...row,
     pricing: defaultPricing,
-    price: priceOf(row, row.storageNanos, defaultPricing),
+    price: priceOf(row, row.diskPricePerGbMonthNanos, defaultPricing),
     asOf: clock.now(),
   }))
 }
@@ -40,7 +40,7 @@ export function searchInMemory(market: Offer[], { filter, order, pricing, bundle
   const priced = market.map(offer => ({
     ...offer,
     pricing,
-    price: priceOf(offer, offer.machine.storageNanos, pricing),
+    price: priceOf(offer, offer.machine.diskPricePerGbMonthNanos, pricing),
   }))
   return priced
     .filter(offer => !bundled || offer === leaderOf(offer, priced))
@@ -65,7 +65,7 @@ function leaderOf(offer: Offer, all: Offer[]): Offer | undefined {
       other.machineId === offer.machineId &&
       other.numGpus === offer.numGpus &&
       other.rentable === offer.rentable &&
-      other.price.computeNanos === offer.price.computeNanos,
+      other.price.gpuPriceNanos === offer.price.gpuPriceNanos,
   )
   return bundle.sort((a, b) => Number(a.id - b.id))[0]
 }

@@ -37,7 +37,7 @@ export function webhooksOf(app: TestApp) {
 
   return {
     mutate,
-    async create(key: string, url: string, types: string[] = ['SSH_KEY_REGISTERED']) {
+    async create(key: string, url: string, types: string[] = ['SSH_KEY_CREATED']) {
       const answer = await mutate(key, 'create', { url, types })
       expect(answer).toMatchObject({ __typename: 'CreateWebhookSuccess', errors: undefined })
       return { id: answer.webhook.id as string, secret: answer.secret as string }

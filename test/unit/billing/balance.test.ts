@@ -16,20 +16,20 @@ const originOf = (rateNanos: bigint, since: Date, carried = 0n) => rateNanos * B
 
 /** GPUs for $0.40 an hour and a disk for $0.05, both since `start`, in an account with $1. */
 function aBalance(overrides: Partial<Balance> = {}): Balance {
-  const { computeRateNanos = 400_000_000n, diskRateNanos = 50_000_000n } = overrides
+  const { gpuRateNanos = 400_000_000n, diskRateNanos = 50_000_000n } = overrides
   return {
     at: start,
     meteredAt: start,
     postedNanos: dollar,
-    computeRateNanos,
-    computeOrigin: originOf(computeRateNanos, start),
+    gpuRateNanos,
+    gpuOrigin: originOf(gpuRateNanos, start),
     diskRateNanos,
     diskOrigin: originOf(diskRateNanos, start),
     ends: [],
     ...overrides,
   }
 }
-const nothing = { computeRateNanos: 0n, diskRateNanos: 0n }
+const nothing = { gpuRateNanos: 0n, diskRateNanos: 0n }
 
 describe('a charge', () => {
   it('is the rate times the time', () => {
@@ -120,7 +120,7 @@ describe('the end of credit', () => {
 
   it('moves later when GPUs end before it', () => {
     // Both cost $0.45 in the first hour. The remaining $0.55 pays for the disk alone for 11 hours.
-    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(hour) }
+    const end = { kind: 'gpu' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(hour) }
     expect(calculateCreditEnd(aBalance({ ends: [end] }))).toEqual(later(12 * hour))
     expect(calculateCreditEnd(aBalance({ ends: [end], diskRateNanos: 0n, diskOrigin: 0n }))).toBeNull()
     expect(calculateCreditEnd(aBalance({ ends: [{ ...end, at: later(8_000_001) }] }))).toEqual(later(8_000_000))
@@ -131,9 +131,9 @@ describe('the end of credit', () => {
   })
 
   it('never comes when an ended meter used only a part of the last nano-dollar', () => {
-    const end = { kind: 'compute' as const, rateNanos: 1n, since: start, carried: 3_599_998, at: later(1) }
-    const computeOrigin = originOf(1n, start, 3_599_998n)
-    const balance = aBalance({ ...nothing, postedNanos: 1n, computeRateNanos: 1n, computeOrigin, ends: [end] })
+    const end = { kind: 'gpu' as const, rateNanos: 1n, since: start, carried: 3_599_998, at: later(1) }
+    const gpuOrigin = originOf(1n, start, 3_599_998n)
+    const balance = aBalance({ ...nothing, postedNanos: 1n, gpuRateNanos: 1n, gpuOrigin, ends: [end] })
     expect(creditStatusOf({ ...balance, at: start }).creditNanos).toBe(1n)
     expect(creditStatusOf({ ...balance, at: later(hour) })).toMatchObject({
       creditNanos: 1n,
@@ -145,9 +145,9 @@ describe('the end of credit', () => {
   it('never comes when the remainder of an ended meter pays for its last millisecond', () => {
     // 2 parts of a nano-dollar are left, and 5 are used. That makes one nano-dollar, and its other 3 parts are not
     // charged.
-    const end = { kind: 'compute' as const, rateNanos: 5n, since: start, carried: 3_599_998, at: later(1) }
-    const computeOrigin = originOf(5n, start, 3_599_998n)
-    const balance = aBalance({ ...nothing, postedNanos: 1n, computeRateNanos: 5n, computeOrigin, ends: [end] })
+    const end = { kind: 'gpu' as const, rateNanos: 5n, since: start, carried: 3_599_998, at: later(1) }
+    const gpuOrigin = originOf(5n, start, 3_599_998n)
+    const balance = aBalance({ ...nothing, postedNanos: 1n, gpuRateNanos: 5n, gpuOrigin, ends: [end] })
     expect(creditStatusOf({ ...balance, at: later(hour) })).toMatchObject({
       creditNanos: 0n,
       endsAt: null,
@@ -159,8 +159,8 @@ describe('the end of credit', () => {
     // $0.10/h until 1 h, $0.30/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = $1.15. The remaining $0.05 pays for the disk for an
     // hour.
     const ends = [
-      { kind: 'compute' as const, rateNanos: 300_000_000n, since: start, carried: 0, at: later(3 * hour) },
-      { kind: 'compute' as const, rateNanos: 100_000_000n, since: start, carried: 0, at: later(hour) },
+      { kind: 'gpu' as const, rateNanos: 300_000_000n, since: start, carried: 0, at: later(3 * hour) },
+      { kind: 'gpu' as const, rateNanos: 100_000_000n, since: start, carried: 0, at: later(hour) },
     ]
     const postedNanos = 1_200_000_000n
     expect(calculateCreditEnd(aBalance({ postedNanos, ends }))).toEqual(later(4 * hour))
@@ -170,18 +170,18 @@ describe('the end of credit', () => {
   })
 
   it('charges nothing for a meter that ended before it began', () => {
-    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(-hour) }
+    const end = { kind: 'gpu' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(-hour) }
     expect(calculateCreditEnd(aBalance({ ends: [end] }))).toEqual(later(20 * hour))
     const late = { meteredAt: later(hour), ends: [end], postedNanos: 100_000_000n }
     expect(calculateCreditEnd(aBalance(late))).toEqual(later(2 * hour))
   })
 
   it('never comes when it is after the year 9999', () => {
-    const rich = { postedNanos: 999_999_999n * dollar, ...nothing, computeRateNanos: 1_000_000n }
+    const rich = { postedNanos: 999_999_999n * dollar, ...nothing, gpuRateNanos: 1_000_000n }
     expect(calculateCreditEnd(aBalance(rich))).toBeNull()
     expect(creditStatusOf(aBalance(rich))).toMatchObject({ endsAt: null, hasEnded: false })
     // The year 9999 ends in 69,890,844 hours.
-    const [hours, alone] = [69_890_844n, { computeRateNanos: dollar, diskRateNanos: 0n, diskOrigin: 0n }]
+    const [hours, alone] = [69_890_844n, { gpuRateNanos: dollar, diskRateNanos: 0n, diskOrigin: 0n }]
     const paidFor = (more: bigint) => calculateCreditEnd(aBalance({ ...alone, postedNanos: hours * dollar + more }))
     expect(paidFor(-277n)?.toISOString()).toBe('9999-12-31T23:59:59.999Z')
     expect(paidFor(0n)).toBeNull()
@@ -245,7 +245,7 @@ describe('the credit status', () => {
   })
 
   it('counts GPUs until their end', () => {
-    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(hour) }
+    const end = { kind: 'gpu' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(hour) }
     const ended = aBalance({ at: later(2 * hour), ends: [end] })
     const [creditNanos, costPerHourNanos, endsAt] = [500_000_000n, 50_000_000n, later(12 * hour)]
     expect(creditStatusOf(ended)).toEqual({ creditNanos, costPerHourNanos, endsAt, hasEnded: false })
@@ -254,7 +254,7 @@ describe('the credit status', () => {
   })
 
   it('keeps a partly used nano-dollar, above and below zero', () => {
-    const a = (ms: number) => aBalance({ postedNanos: 1n, computeRateNanos: 0n, diskRateNanos: 1n, at: later(ms) })
+    const a = (ms: number) => aBalance({ postedNanos: 1n, gpuRateNanos: 0n, diskRateNanos: 1n, at: later(ms) })
     expect([0, 1, hour - 1].map(ms => creditStatusOf(a(ms)).creditNanos)).toEqual([1n, 1n, 1n])
     expect([hour, hour + 1, 2 * hour - 1].map(ms => creditStatusOf(a(ms)).creditNanos)).toEqual([0n, 0n, 0n])
     expect(creditStatusOf(a(2 * hour)).creditNanos).toBe(-1n)

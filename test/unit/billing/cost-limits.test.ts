@@ -7,7 +7,7 @@ const later = (ms: number) => new Date(start.getTime() + ms)
 const nanoPerMs = 3_600_000n
 
 const aMeter = (facts: Partial<CostMeter> = {}): CostMeter => ({
-  kind: 'compute',
+  kind: 'gpu',
   rateNanos: nanoPerMs,
   since: start,
   carried: 0,

@@ -19,7 +19,7 @@ import { defaultAdmission as rules } from '../../support/billing/admission.ts'
 const hourMs = 3_600_000
 const at = new Date('2026-11-22T12:00:00.000Z')
 const later = (ms: number) => new Date(at.getTime() + ms)
-const rates = fc.record({ computeNanos: fc.bigInt(0n, 10n ** 13n), diskNanos: fc.bigInt(0n, 10n ** 12n) })
+const rates = fc.record({ gpuPriceNanos: fc.bigInt(0n, 10n ** 13n), diskNanos: fc.bigInt(0n, 10n ** 12n) })
 const periods = fc.record({
   minimumRunwayMs: fc.integer({ min: hourMs, max: 100 * hourMs }),
   debtGraceMs: fc.integer({ min: hourMs, max: 100 * hourMs }),
@@ -27,20 +27,20 @@ const periods = fc.record({
 
 describe('the required credit', () => {
   it('pays for everything for the minimum runway, then for disks for the grace period', () => {
-    expect(calculateRequiredCredit({ computeNanos: 400_000_000n, diskNanos: 0n }, rules)).toBe(400_000_000n)
-    expect(calculateRequiredCredit({ computeNanos: 0n, diskNanos: 4_000_000n }, rules)).toBe(49n * 4_000_000n)
-    expect(calculateRequiredCredit({ computeNanos: 400_000_000n, diskNanos: 4_000_000n }, rules)).toBe(596_000_000n)
-    expect(calculateRequiredCredit({ computeNanos: 1n, diskNanos: 0n }, { minimumRunwayMs: 1, debtGraceMs: 1 })).toBe(
+    expect(calculateRequiredCredit({ gpuPriceNanos: 400_000_000n, diskNanos: 0n }, rules)).toBe(400_000_000n)
+    expect(calculateRequiredCredit({ gpuPriceNanos: 0n, diskNanos: 4_000_000n }, rules)).toBe(49n * 4_000_000n)
+    expect(calculateRequiredCredit({ gpuPriceNanos: 400_000_000n, diskNanos: 4_000_000n }, rules)).toBe(596_000_000n)
+    expect(calculateRequiredCredit({ gpuPriceNanos: 1n, diskNanos: 0n }, { minimumRunwayMs: 1, debtGraceMs: 1 })).toBe(
       1n,
     )
   })
 
   it('is exact to the nano-dollar, rounded up, for every rate and period', () => {
     fc.assert(
-      fc.property(rates, periods, ({ computeNanos, diskNanos }, { minimumRunwayMs, debtGraceMs }) => {
-        const needed = calculateRequiredCredit({ computeNanos, diskNanos }, { minimumRunwayMs, debtGraceMs })
+      fc.property(rates, periods, ({ gpuPriceNanos, diskNanos }, { minimumRunwayMs, debtGraceMs }) => {
+        const needed = calculateRequiredCredit({ gpuPriceNanos, diskNanos }, { minimumRunwayMs, debtGraceMs })
         const exact =
-          computeNanos * BigInt(minimumRunwayMs) + diskNanos * (BigInt(minimumRunwayMs) + BigInt(debtGraceMs))
+          gpuPriceNanos * BigInt(minimumRunwayMs) + diskNanos * (BigInt(minimumRunwayMs) + BigInt(debtGraceMs))
         expect(needed * 3_600_000n >= exact && (needed - 1n) * 3_600_000n < exact).toBe(true)
       }),
     )
@@ -61,7 +61,7 @@ describe('the required credit', () => {
   })
 
   it('is above zero even for additions that cost nothing', () => {
-    const free = { computeNanos: 0n, diskNanos: 0n }
+    const free = { gpuPriceNanos: 0n, diskNanos: 0n }
     expect(reserveError(0n, free, rules)).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
     expect(reserveError(1n, free, rules)).toBeUndefined()
   })
@@ -130,7 +130,7 @@ describe('an addition', () => {
   }
 
   it('is refused with every error', () => {
-    const added = completeHoldings({ computeNanos: 2_000_000_000n, instances: 2_000, loading: 1 })
+    const added = completeHoldings({ gpuPriceNanos: 2_000_000_000n, instances: 2_000, loading: 1 })
     expect(admissionErrors(account, added, rules).map(({ code }) => code)).toEqual([
       'INSUFFICIENT_CREDIT',
       'QUOTA_EXCEEDED',
@@ -144,8 +144,8 @@ describe('an addition', () => {
 
   it('of several starts is admitted in order, without the starts that do not fit', () => {
     const calm = { ...account, failures: { count: 0, lastAt: null } }
-    const starts = [400_000_000n, 700_000_000n, 600_000_000n, 1n].map((computeNanos, index) => ({
-      ...{ id: BigInt(index), computeNanos },
+    const starts = [400_000_000n, 700_000_000n, 600_000_000n, 1n].map((gpuPriceNanos, index) => ({
+      ...{ id: BigInt(index), gpuPriceNanos },
     }))
     expect([...findRefusedStarts(calm, starts, rules).keys()]).toEqual([1n, 3n])
   })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { parsePermissions } from '../../../src/domain/accounts/permissions/parse.ts'
 import { type Operation, operationCategories } from '../../../src/domain/accounts/permissions/permissions.ts'
-import { canReadEvent, type Event, type EventType, eventReadOperations } from '../../../src/domain/events/events.ts'
+import { canReadEvent, type Event, type EventKind, eventReadOperations } from '../../../src/domain/events/events.ts'
 
 /** The operation that reads the subject of an event. */
 const readers: [RegExp, Operation][] = [
@@ -16,7 +16,7 @@ const readers: [RegExp, Operation][] = [
   [/^(CREDIT_|ACCOUNT_(?!SPEND_LIMIT))/, 'accounts.viewer'],
 ]
 
-const event = (type: EventType): Event => ({
+const event = (type: EventKind): Event => ({
   ...{ id: 7n, xid: 9n, type, accountId: 3, instanceId: null, apiKeyId: null, before: null, after: null, reason: null },
   at: new Date('2026-11-21T12:00:00.000Z'),
 })
@@ -25,7 +25,7 @@ const actorWith = (operation: Operation) => ({
   ...parsePermissions({ api: { [operationCategories[operation]]: { [operation]: {} } } }),
 })
 
-it.each(Object.keys(eventReadOperations) as EventType[])(
+it.each(Object.keys(eventReadOperations) as EventKind[])(
   '%s events are readable only with the operation that reads their subject',
   type => {
     const expected = readers.filter(([types]) => types.test(type)).map(([, operation]) => operation)

@@ -6,9 +6,9 @@ import { payloadOf } from '../../../src/domain/events/payload.ts'
 const at = new Date('2026-11-21T12:00:00.000Z')
 const event = (type: Event['type'], after: object, reason: string | null = null): Event => ({
   ...{ id: 7n, xid: 9n, type, accountId: 3, instanceId: null, apiKeyId: null, before: null, reason, at },
-  after: { creditNanos: '-1500000000', burnNanos: '4000000', ...after },
+  after: { creditNanos: '-1500000000', costPerHourNanos: '4000000', ...after },
 })
-const credit = { credit: '-1.5', burnPerHour: '0.004' }
+const credit = { credit: '-1.5', costPerHour: '0.004' }
 
 describe('an event about money', () => {
   it('says when credit runs out', () => {

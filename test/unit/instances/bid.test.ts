@@ -5,7 +5,14 @@ import { instanceStatuses } from '../../../src/domain/instances/states.ts'
 
 const floor = 400_000_000n
 const aBidder = (facts: Partial<Bidder> = {}): Bidder => ({
-  ...{ id: 7n, targetState: 'running', status: 'running', interruptible: true, computeNanos: 500_000_000n, numGpus: 2 },
+  ...{
+    id: 7n,
+    targetState: 'running',
+    status: 'running',
+    interruptible: true,
+    gpuPriceNanos: 500_000_000n,
+    numGpus: 2,
+  },
   ...facts,
 })
 
@@ -41,7 +48,7 @@ describe('a new bid', () => {
   it('is refused below the floor of the host, with the floor in the error, unless it equals the current bid', () => {
     const refusal = { code: 'BID_TOO_LOW', details: { minimumBidNanos: floor } }
     expect(() => decideBid(aBidder(), floor, floor - 1n)).toThrow(expect.objectContaining(refusal))
-    expect(decideBid(aBidder({ computeNanos: 1n }), floor, 1n)).toBe('unchanged')
+    expect(decideBid(aBidder({ gpuPriceNanos: 1n }), floor, 1n)).toBe('unchanged')
   })
 
   it.each([
@@ -60,14 +67,14 @@ it('lists the action changeBid as available exactly when a bid change succeeds',
   for (const status of instanceStatuses) {
     for (const interruptible of [true, false]) {
       const bidder = aBidder({ status, interruptible })
-      const action = availabilityOf({ ...bidder, destroyedAt: null }).find(({ action }) => action === 'changeBid')
+      const action = availabilityOf({ ...bidder, destroyedAt: null }).find(({ action }) => action === 'updateBid')
       let refusal: string | null = null
       try {
         decideBid(bidder, floor, 600_000_000n)
       } catch (error) {
         refusal = (error as Error).message
       }
-      expect(action).toEqual({ action: 'changeBid', available: refusal === null, reason: refusal })
+      expect(action).toEqual({ action: 'updateBid', available: refusal === null, reason: refusal })
     }
   }
   const destroyed = availabilityOf({ ...aBidder(), destroyedAt: new Date(0) })

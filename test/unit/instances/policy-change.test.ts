@@ -24,9 +24,9 @@ const stopped: PolicyFacts = {
   status: 'stopped',
   statusChangedAt: later(-60_000),
   claimedAt: later(-61_000),
-  computeNanos: 1n,
+  gpuPriceNanos: 1n,
   meters: [
-    { kind: 'compute', rateNanos: 0n, since: later(-60_000), carried: 0, chargedNanos: 500n, end: null },
+    { kind: 'gpu', rateNanos: 0n, since: later(-60_000), carried: 0, chargedNanos: 500n, end: null },
     { kind: 'disk', rateNanos: 3_600_000n, since: later(-100), carried: 0, chargedNanos: 400n, end: null },
   ],
 }
@@ -79,7 +79,7 @@ describe('a policy', () => {
   })
 
   it('can have only a stopped time that has not passed yet', () => {
-    const path = 'destroyWhenStoppedFor'
+    const path = 'destroyAfterStoppedSeconds'
     for (const seconds of [-1, 0, 315_360_001])
       expect(issuesOf({ destroyStoppedSeconds: seconds })).toMatchObject([{ path }])
     for (const seconds of [1, 315_360_000]) expect(issuesOf({ destroyStoppedSeconds: seconds })).toEqual([])
@@ -110,7 +110,7 @@ describe('a policy', () => {
       stopAt: now.toISOString(),
       stopAtCostNanos: '5',
       destroyAt: null,
-      destroyWhenStoppedFor: 7,
+      destroyAfterStoppedSeconds: 7,
     })
     expect(policyEventDetails(policy, ['destroyAt'])).toEqual({ destroyAt: null })
   })

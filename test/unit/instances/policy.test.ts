@@ -22,7 +22,7 @@ const ofHours = (hours: number, facts: Partial<PolicyFacts> = {}): PolicyFacts =
   status: 'running',
   statusChangedAt: rented,
   claimedAt: rented,
-  computeNanos: 0n,
+  gpuPriceNanos: 0n,
   meters: [],
   ...facts,
 })
@@ -55,9 +55,9 @@ describe('the next action of an instance', () => {
 })
 
 const meters = (chargedNanos = 0n): CostMeter[] =>
-  (['compute', 'disk'] as const).map(kind => ({
+  (['gpu', 'disk'] as const).map(kind => ({
     kind,
-    rateNanos: kind === 'compute' ? 400_000_000n : 100_000_000n,
+    rateNanos: kind === 'gpu' ? 400_000_000n : 100_000_000n,
     since: rented,
     carried: 0,
     chargedNanos,
@@ -91,7 +91,7 @@ describe('the policy of an instance', () => {
     const paid = meters(499_999_999n).map(meter => ({ ...meter, rateNanos: 0n }))
     const facts = ofHours(100, {
       ...announced,
-      computeNanos: 400_000_000n,
+      gpuPriceNanos: 400_000_000n,
       stopAtCostNanos: 1_000_000_000n,
       meters: paid,
     })
@@ -111,7 +111,7 @@ describe('the policy of an instance', () => {
     expect(nextPolicyAction(late, rented)).toMatchObject({ at: later(100), reason: { code: 'RENTAL_ENDED' } })
   })
 
-  it('destroys an instance that was stopped for destroyWhenStoppedFor', () => {
+  it('destroys an instance that was stopped for destroyAfterStoppedSeconds', () => {
     const stopped = { status: 'stopped', targetState: 'stopped', statusChangedAt: later(3) } as const
     const facts = ofHours(100, { ...announced, ...stopped, destroyStoppedMs: BigInt(2 * hour) })
     expect(nextPolicyAction(facts, rented)).toMatchObject({
@@ -132,14 +132,14 @@ describe('the policy of an instance', () => {
 
   it('ends the meters on time, even if its action is late', () => {
     const facts = ofHours(100, { stopAt: later(5), destroyAt: later(50), meters: meters() })
-    expect(policyMeterEnds(facts)).toEqual({ compute: later(5), disk: later(50) })
+    expect(policyMeterEnds(facts)).toEqual({ gpu: later(5), disk: later(50) })
     expect(policyMeterEnds({ ...facts, stopAtCostNanos: 1_000_000_000n })).toEqual({
-      compute: later(2),
+      gpu: later(2),
       disk: later(50),
     })
-    expect(policyMeterEnds({ ...facts, targetState: 'stopped' })).toEqual({ compute: later(50), disk: later(50) })
-    expect(policyMeterEnds({ ...facts, destroyAt: later(2) })).toEqual({ compute: later(2), disk: later(2) })
-    expect(policyMeterEnds(ofHours(100))).toEqual({ compute: later(100), disk: later(100) })
+    expect(policyMeterEnds({ ...facts, targetState: 'stopped' })).toEqual({ gpu: later(50), disk: later(50) })
+    expect(policyMeterEnds({ ...facts, destroyAt: later(2) })).toEqual({ gpu: later(2), disk: later(2) })
+    expect(policyMeterEnds(ofHours(100))).toEqual({ gpu: later(100), disk: later(100) })
   })
 })
 
@@ -168,7 +168,7 @@ describe('the start of a stop', () => {
 })
 
 describe('a start', () => {
-  const stopped = { status: 'stopped', targetState: 'stopped', computeNanos: 400_000_000n } as const
+  const stopped = { status: 'stopped', targetState: 'stopped', gpuPriceNanos: 400_000_000n } as const
   const resting = (chargedNanos: bigint) => meters(chargedNanos).map(meter => ({ ...meter, rateNanos: 0n }))
 
   it('is refused when stopAtCost does not pay for the first instant', () => {

@@ -6,7 +6,7 @@ import { aClaim, aListedMachine } from '../../support/instances/claims.ts'
 
 const at = new Date(0)
 const offer = {
-  ...{ id: 1n, computeNanos: 400_000_000n, rentable: true },
+  ...{ id: 1n, gpuPriceNanos: 400_000_000n, rentable: true },
   ...{ firstGpu: 0, numGpus: 1 },
 }
 const facts: RentFacts = {
@@ -16,17 +16,17 @@ const facts: RentFacts = {
 }
 const input: RentInput = {
   ...{ offerId: 1n, terms: { interruptible: true, bidNanos: 300_000_000n } },
-  ...{ launch: { image: 'ubuntu' }, cancelUnavailable: true },
+  ...{ launch: { image: 'ubuntu' }, failIfUnavailable: true },
 }
 
 /** Forecasts a bid for GPUs that another instance holds. */
 function forecast(
   launch: Partial<LaunchInput>,
-  { cancelUnavailable = true, target = facts.target, computeNanos = 300_000_000n } = {},
+  { failIfUnavailable = true, target = facts.target, gpuPriceNanos = 300_000_000n } = {},
 ) {
-  const request = { ...input, launch: { ...input.launch, ...launch }, cancelUnavailable }
+  const request = { ...input, launch: { ...input.launch, ...launch }, failIfUnavailable }
   const known = { ...facts, target }
-  const claims = [aClaim({ interruptible: true, computeNanos, holdsGpus: true })]
+  const claims = [aClaim({ interruptible: true, gpuPriceNanos, holdsGpus: true })]
   const { waits, blockers } = forecastRental(decideRent(request, known, at), request, known, claims, at)
   return { waits, codes: blockers.map(({ code }) => code) }
 }
@@ -34,8 +34,8 @@ function forecast(
 describe('a quoted rental', () => {
   it('waits for GPUs that an equal bid holds, and is refused if it must not wait', () => {
     expect(forecast({})).toEqual({ waits: true, codes: ['OFFER_UNAVAILABLE'] })
-    expect(forecast({}, { cancelUnavailable: false })).toEqual({ waits: true, codes: [] })
-    expect(forecast({}, { computeNanos: 299_999_999n })).toEqual({ waits: false, codes: [] })
+    expect(forecast({}, { failIfUnavailable: false })).toEqual({ waits: true, codes: [] })
+    expect(forecast({}, { gpuPriceNanos: 299_999_999n })).toEqual({ waits: false, codes: [] })
   })
 
   it('does not wait when its target state is stopped', () => {

@@ -67,7 +67,7 @@ describe('a renter without an SSH key', () => {
       offerId: 1n,
       terms: { interruptible: false },
       launch: { image: 'ubuntu', ...launch },
-      cancelUnavailable: false,
+      failIfUnavailable: false,
     }
     const { warnings, blockers } = decideRent(input, { ...facts, sshKeyCount }, new Date(0))
     return { warnings: warnings.length, refused: blockers.some(({ code }) => code === 'SSH_KEY_REQUIRED') }
@@ -90,7 +90,7 @@ describe('a rental without an SSH proxy', () => {
   }
   const decided = (launch: Partial<LaunchInput>) => {
     const terms = { interruptible: false } as const
-    const input: RentInput = { offerId: 1n, terms, launch: { image: 'ubuntu', ...launch }, cancelUnavailable: false }
+    const input: RentInput = { offerId: 1n, terms, launch: { image: 'ubuntu', ...launch }, failIfUnavailable: false }
     return decideRent(input, facts, new Date(0))
   }
 

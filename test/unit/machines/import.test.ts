@@ -41,9 +41,9 @@ describe('an imported machine', () => {
         cudaVersion: 12.8,
         gpuNanos: 350_000_000n,
         minBidGpuNanos: 175_000_000n,
-        storageNanos: 200_000_000n,
-        downloadNanos: 0n,
-        uploadNanos: 0n,
+        diskPricePerGbMonthNanos: 200_000_000n,
+        downloadPricePerGbNanos: 0n,
+        uploadPricePerGbNanos: 0n,
         listedUntil: new Date('2027-12-31T00:00:00.000Z'),
         cpuName: 'AMD EPYC 7713',
         cpuArch: 'amd64',
@@ -54,7 +54,7 @@ describe('an imported machine', () => {
         motherboard: '',
         osVersion: 0,
         diskName: '',
-        diskMbps: 0,
+        diskReadMegabytesPerSecond: 0,
         diskMb: 1_800_000,
         downloadMbps: 900,
         uploadMbps: 800.5,
@@ -72,9 +72,9 @@ describe('an imported machine', () => {
         gpuMaxTempCelsius: 0,
         gpuDisplayActive: false,
         gpuLanes: 16,
-        nvlinkGbps: 0,
+        nvlinkGigabytesPerSecond: 0,
         pciGeneration: 0,
-        pcieGbps: 0,
+        pcieGigabytesPerSecond: 0,
       },
     ])
   })
@@ -134,7 +134,7 @@ describe('a new GPU model', () => {
   it('needs all of its facts in one row only', () => {
     const { machines, newModels, issues } = read(newModelColumns, { gpuModel: 'RTX 9090', publicIp: '203.0.113.8' })
     expect(issues).toEqual([])
-    const facts = { architecture: 'nvidia', ramMb: 65_536, memoryBandwidthGbps: 2_500, tflops: 150 }
+    const facts = { architecture: 'nvidia', ramMb: 65_536, memoryBandwidthGigabytesPerSecond: 2_500, tflops: 150 }
     expect(newModels).toEqual([{ name: 'RTX 9090', ...facts, maxPowerWatts: 700, computeCapability: 1310 }])
     expect(machines.map(({ gpuModel, dlperfPerGpu }) => [gpuModel, dlperfPerGpu])).toEqual([
       ['RTX 9090', 150],

@@ -11,7 +11,7 @@ import { aClaim, aListedMachine, createMarket } from '../../support/instances/cl
 const idsOf = (claims: Claim[]) => claims.map(({ instanceId }) => instanceId)
 const [first, second] = [{ instanceId: 1n }, { instanceId: 2n }]
 const [early, late] = [new Date(1), new Date(2)]
-const bid = (computeNanos: bigint) => ({ interruptible: true, computeNanos })
+const bid = (gpuPriceNanos: bigint) => ({ interruptible: true, gpuPriceNanos })
 
 describe('the market', () => {
   it.each<[string, Partial<Claim>, Partial<Claim>]>([

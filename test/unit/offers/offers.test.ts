@@ -3,12 +3,12 @@ import type { Machine } from '../../../src/domain/machines/machines.ts'
 import { diskMbOf, listBlocks, priceOf } from '../../../src/domain/offers/offers.ts'
 import { aMachine } from '../../support/factories.ts'
 
-const offer = { computeNanos: 400_000_000n, minBidNanos: 200_000_000n, numGpus: 3 }
+const offer = { gpuPriceNanos: 400_000_000n, minBidNanos: 200_000_000n, numGpus: 3 }
 
 describe('a price', () => {
   it('is the sum of the GPUs and the requested disk', () => {
     expect(priceOf(offer, 360_000_000n, { type: 'onDemand', diskMb: 32_000 })).toEqual({
-      computeNanos: 400_000_000n,
+      gpuPriceNanos: 400_000_000n,
       diskNanos: 16_000_000n,
       totalNanos: 416_000_000n,
       perGpuNanos: 138_666_667n,
@@ -41,9 +41,9 @@ describe('a listed machine', () => {
   const listings = listBlocks(machine)
 
   it('offers each of its blocks at the price of its GPUs', () => {
-    const prices = listings.map(({ numGpus, computeNanos, minBidNanos }) => ({ numGpus, computeNanos, minBidNanos }))
-    expect(prices).toContainEqual({ numGpus: 4, computeNanos: 1_600_000_000n, minBidNanos: 800_000_000n })
-    expect(prices).toContainEqual({ numGpus: 1, computeNanos: 400_000_000n, minBidNanos: 200_000_000n })
+    const prices = listings.map(({ numGpus, gpuPriceNanos, minBidNanos }) => ({ numGpus, gpuPriceNanos, minBidNanos }))
+    expect(prices).toContainEqual({ numGpus: 4, gpuPriceNanos: 1_600_000_000n, minBidNanos: 800_000_000n })
+    expect(prices).toContainEqual({ numGpus: 1, gpuPriceNanos: 400_000_000n, minBidNanos: 200_000_000n })
     expect(listings).toHaveLength(7)
   })
 

@@ -14,8 +14,8 @@ function readingsOf() {
     const answer = Promise.withResolvers<void>()
     answers.push(answer)
     await answer.promise
-    const machine = { storageNanos: 0n, listedUntil: new Date(0) }
-    const rates = { computeNanos: 1n, minBidNanos: 2n, numGpus: 1 }
+    const machine = { diskPricePerGbMonthNanos: 0n, listedUntil: new Date(0) }
+    const rates = { gpuPriceNanos: 1n, minBidNanos: 2n, numGpus: 1 }
     return machineIds.map(machineId => ({ id: BigInt(asked.length), machineId, machine, ...rates }) as unknown as Offer)
   })
   const ask = (...machineIds: number[]) => readings(machineIds, createView(all, defaultPricing))

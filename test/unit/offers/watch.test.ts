@@ -19,9 +19,9 @@ const offers = (count: number) =>
       ({
         id: BigInt(id),
         machineId: 1,
-        computeNanos: 0n,
+        gpuPriceNanos: 0n,
         numGpus: 1,
-        machine: { storageNanos: 0n, listedUntil: new Date(1) },
+        machine: { diskPricePerGbMonthNanos: 0n, listedUntil: new Date(1) },
       }) as unknown as Offer,
   )
 let open: number

@@ -102,7 +102,7 @@ describe('the URL of a webhook', () => {
 describe('the payload of an event', () => {
   const event: Event = {
     ...{ xid: 1n, id: 7n, type: 'INSTANCE_BID_CHANGED', accountId: 2, instanceId: 3n, apiKeyId: 4 },
-    ...{ before: { computeNanos: '200000000' }, after: { computeNanos: '250000001' }, reason: 'USER_REQUEST' },
+    ...{ before: { gpuPriceNanos: '200000000' }, after: { gpuPriceNanos: '250000001' }, reason: 'USER_REQUEST' },
     at: new Date('2026-11-21T12:00:00.000Z'),
   }
 
@@ -127,7 +127,7 @@ describe('the payload of an event', () => {
     ],
     ['INSTANCE_OUTBID', { minimumBidNanos: '301000000' }, { minimumBidPerHour: '0.301' }],
     ['CREDIT_GRANTED', { creditNanos: '-1' }, { credit: '-0.000000001' }],
-    ['API_KEY_RESET', { apiKeyId: 5, permissions: null }, { apiKeyId: 'key_5', permissions: null }],
+    ['API_KEY_SECRET_ROTATED', { apiKeyId: 5, permissions: null }, { apiKeyId: 'key_5', permissions: null }],
     ['WEBHOOK_TESTED', { webhookId: 6 }, { webhookId: 'whk_6' }],
   ] as const)('of %s has its facts in GraphQL names and units', (type, after, shown) => {
     expect(payloadOf({ ...event, type, before: null, after }).after).toEqual(shown)
@@ -140,7 +140,7 @@ describe('the payload of an event', () => {
 
   it('of any type has no amount in nano-dollars', () => {
     for (const type of Object.keys(eventReadOperations) as (keyof typeof eventReadOperations)[]) {
-      const { after } = payloadOf({ ...event, type, after: { computeNanos: '1', otherNanos: '1', diskMb: 1 } })
+      const { after } = payloadOf({ ...event, type, after: { gpuPriceNanos: '1', otherNanos: '1', diskMb: 1 } })
       expect(Object.values(after as object)).toEqual(['0.000000001', '0.000000001', 0.001])
       expect(JSON.stringify(after)).not.toMatch(/Nanos|Mb/)
     }

@@ -38,7 +38,7 @@ export function policyIssues(after: Policy, facts: PolicyFacts | undefined, at: 
     stopAt: instantProblem(after.stopAt, at),
     stopAtCost: costProblem(after.stopAtCostNanos, facts, at),
     destroyAt: instantProblem(after.destroyAt, at),
-    destroyWhenStoppedFor: durationProblem(after.destroyStoppedMs, facts, at),
+    destroyAfterStoppedSeconds: durationProblem(after.destroyStoppedMs, facts, at),
   }
   return policyFieldPaths.flatMap(([part, path]) => {
     const message = changed.includes(part) ? problems[path] : undefined
@@ -50,7 +50,7 @@ const policyFieldPaths = [
   ['stopAt', 'stopAt'],
   ['stopAtCostNanos', 'stopAtCost'],
   ['destroyAt', 'destroyAt'],
-  ['destroyStoppedMs', 'destroyWhenStoppedFor'],
+  ['destroyStoppedMs', 'destroyAfterStoppedSeconds'],
 ] as const
 
 function instantProblem(instant: Date | null, at: Date): string | undefined {
@@ -104,7 +104,9 @@ export function policyEventDetails(policy: Policy, fields: readonly (keyof Polic
     stopAt: { stopAt: stopAt?.toISOString() ?? null },
     stopAtCostNanos: { stopAtCostNanos: stopAtCostNanos === null ? null : String(stopAtCostNanos) },
     destroyAt: { destroyAt: destroyAt?.toISOString() ?? null },
-    destroyStoppedMs: { destroyWhenStoppedFor: destroyStoppedMs === null ? null : Number(destroyStoppedMs) / 1000 },
+    destroyStoppedMs: {
+      destroyAfterStoppedSeconds: destroyStoppedMs === null ? null : Number(destroyStoppedMs) / 1000,
+    },
   }
   return Object.assign({}, ...fields.map(part => details[part]))
 }

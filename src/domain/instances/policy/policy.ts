@@ -21,7 +21,7 @@ export type PolicyFacts = Policy &
     announcedAt: Date | null
     /** When the target state was last set or, while the target state is running, the bid. */
     claimedAt: Date
-    computeNanos: bigint
+    gpuPriceNanos: bigint
     /** Empty before the instance is rented. */
     meters: CostMeter[]
   }
@@ -53,9 +53,9 @@ export function nextPolicyAction(facts: PolicyFacts, now: Date): PolicyAction | 
 }
 
 /** When the meters end by policy. Nothing is charged after that, however late the action is performed. */
-export function policyMeterEnds(facts: PolicyFacts): { compute: Date; disk: Date } {
+export function policyMeterEnds(facts: PolicyFacts): { gpu: Date; disk: Date } {
   const end = earliest(destroyActions(facts))
-  return { compute: earliest([end, ...stopActions(facts).filter(({ kind }) => kind === 'stop')]).at, disk: end.at }
+  return { gpu: earliest([end, ...stopActions(facts).filter(({ kind }) => kind === 'stop')]).at, disk: end.at }
 }
 
 function earliest<Action extends { at: Date }>(actions: readonly [Action, ...Action[]]): Action {
@@ -97,10 +97,10 @@ function spentStopActions(facts: PolicyFacts, now: Date): PolicyAction[] {
 }
 
 /** Whether `stopAtCost` does not pay for another instant of the GPUs. */
-function isStopCostReached({ stopAtCostNanos, meters, computeNanos }: PolicyFacts, at: Date): boolean {
+function isStopCostReached({ stopAtCostNanos, meters, gpuPriceNanos }: PolicyFacts, at: Date): boolean {
   if (stopAtCostNanos === null) return false
   const running = meters.map(meter =>
-    meter.kind === 'compute' ? { ...advanceMeterTo(meter, at), rateNanos: computeNanos, end: null } : meter,
+    meter.kind === 'gpu' ? { ...advanceMeterTo(meter, at), rateNanos: gpuPriceNanos, end: null } : meter,
   )
   const end = calculateCostLimitInstant(running, stopAtCostNanos)
   return end !== null && end <= at

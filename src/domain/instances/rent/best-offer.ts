@@ -4,7 +4,7 @@ import { type Attempt, DomainError, type Issue, invalidInput } from '../../error
 import type { Port } from '../../launch/env.ts'
 import type { Launch, LaunchInput } from '../../launch/launch.ts'
 import type { Condition, OfferFilter } from '../../offers/filter.ts'
-import type { RentalType } from '../../offers/offers.ts'
+import type { RentalKind } from '../../offers/offers.ts'
 import type { OrderKey } from '../../offers/order.ts'
 import { newVolumesMb, type VolumeFacts } from '../../volumes/mount.ts'
 import type { RentalTerms, RentInput } from './decide.ts'
@@ -18,7 +18,7 @@ export type RentBestOfferInput = {
   policy?: RentInput['policy']
   maxAttempts: number
   /** The rental type of the search, if it names one. */
-  type?: RentalType | undefined
+  type?: RentalKind | undefined
 }
 
 export const maxAttempts = 50
@@ -41,7 +41,7 @@ export function checkRentBestOfferInput({ maxAttempts: attempts, type, terms, fi
 /** Whether a condition limits the price to less than the bid. The search itself compares the minimum bid of an offer. */
 function isPriceBelowBid(condition: Condition, bidNanos: bigint): boolean {
   const { field, operator } = condition
-  if (field !== 'pricePerHour' && field !== 'computePricePerHour') return false
+  if (field !== 'pricePerHour' && field !== 'gpuPricePerHour') return false
   const value = 'value' in condition ? condition.value : undefined
   if (typeof value !== 'bigint') return false
   return (operator === 'lte' && value < bidNanos) || (operator === 'lt' && value <= bidNanos)
@@ -49,7 +49,7 @@ function isPriceBelowBid(condition: Condition, bidNanos: bigint): boolean {
 
 /** Never waits for GPUs: the caller wants the best offer that is free now. */
 export function attemptInput({ terms, launch, templateHash, policy }: RentBestOfferInput, offerId: bigint): RentInput {
-  return { offerId, terms, launch, templateHash, policy, cancelUnavailable: true }
+  return { offerId, terms, launch, templateHash, policy, failIfUnavailable: true }
 }
 
 /** The caller's search, narrowed to offers that can be rented on these terms with this launch. */
@@ -69,7 +69,7 @@ export function bestOfferSearch(
     ...(maxPriceNanos === undefined ? [] : [{ field: price, operator: 'lte', value: maxPriceNanos } as const]),
     // A volume is on one machine for life.
     ...volumes.map(({ machineId }): Condition => ({ field: 'machineId', operator: 'eq', value: machineId })),
-    ...(ports.length > 0 ? [{ field: 'directPorts', operator: 'gte', value: ports.length } as const] : []),
+    ...(ports.length > 0 ? [{ field: 'freePorts', operator: 'gte', value: ports.length } as const] : []),
     ...(launch.vm ? [{ field: 'vmsEnabled', operator: 'eq', value: true } as const] : []),
   ]
   const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)

@@ -27,11 +27,11 @@ export type RentInput = {
   templateHash?: string | undefined
   policy?: PolicyInput | undefined
   /** Refuse a rental that could not start at once, instead of letting it wait. */
-  cancelUnavailable: boolean
+  failIfUnavailable: boolean
 }
 
 /** An offer as the renting transaction finds it. */
-export type TargetOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'rentable' | 'numGpus' | 'firstGpu'>
+export type TargetOffer = Pick<OfferBlock, 'id' | 'gpuPriceNanos' | 'rentable' | 'numGpus' | 'firstGpu'>
 
 /** The facts that decide a rental. Undefined means not found or not requested. */
 export type RentFacts = {
@@ -53,7 +53,7 @@ export type RentDecision = {
   launch: Launch | undefined
   /** The public ports to bind. */
   ports: Port[]
-  computeNanos: bigint | undefined
+  gpuPriceNanos: bigint | undefined
   /** Empty when the rental is possible. The order is that of precedence: a rental throws the first. */
   blockers: DomainError[]
   warnings: string[]
@@ -82,12 +82,12 @@ export function decideRent(input: RentInput, facts: RentFacts, at: Date): RentDe
     ...creditBlockers(facts),
     ...(rentableTarget ? priceBlockers(input, rentableTarget, launch) : []),
   ]
-  const computeNanos = input.terms.interruptible ? input.terms.bidNanos : facts.target?.offer.computeNanos
+  const gpuPriceNanos = input.terms.interruptible ? input.terms.bidNanos : facts.target?.offer.gpuPriceNanos
   const warnings = [
     ...(launch ? [...proxyWarnings(launch, facts.hasProxy), ...sshKeyWarnings(launch, facts)] : []),
     ...(rentableTarget ? rentPolicyWarnings(input, rentableTarget) : []),
   ]
-  return { launch, ports, computeNanos, blockers, warnings }
+  return { launch, ports, gpuPriceNanos, blockers, warnings }
 }
 
 type RentTarget = NonNullable<RentFacts['target']>
@@ -135,7 +135,7 @@ function bidIssues({ terms }: RentInput): Issue[] {
 
 /** For quotes. A rental replaces it with `explainUnavailableOffer`, which fills in the details. */
 export function offerUnavailable({ offerId }: RentInput): DomainError<'OFFER_UNAVAILABLE'> {
-  const details = { instanceId: null, alternatives: [], cancelUnavailable: false }
+  const details = { instanceId: null, alternatives: [], failIfUnavailable: false }
   return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`, details)
 }
 
@@ -157,33 +157,33 @@ function priceBlockers(
   const { maxPriceNanos } = terms
   if (!launch || maxPriceNanos === undefined) return []
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
-  const total = offer.computeNanos + diskNanos + volumesNanos
+  const total = offer.gpuPriceNanos + diskNanos + volumesNanos
   if (total <= maxPriceNanos) return []
   const message = `The rental costs $${printUsd(total)} an hour, more than your maximum of $${printUsd(maxPriceNanos)}.`
   return [new DomainError('PRICE_CHANGED', message, { currentPriceNanos: total })]
 }
 
 /** Hourly prices of the disk and of new volumes. Each volume has its own charge, so each is rounded on its own. */
-export function storageRates({ storageNanos }: Machine, { diskMb, newVolumes }: Launch) {
-  const volumes = newVolumes.map(volume => diskPricePerHour(storageNanos, newVolumesMb([volume])))
+export function storageRates({ diskPricePerGbMonthNanos }: Machine, { diskMb, newVolumes }: Launch) {
+  const volumes = newVolumes.map(volume => diskPricePerHour(diskPricePerGbMonthNanos, newVolumesMb([volume])))
   return {
-    diskNanos: diskPricePerHour(storageNanos, diskMb),
+    diskNanos: diskPricePerHour(diskPricePerGbMonthNanos, diskMb),
     volumesNanos: volumes.reduce((sum, rate) => sum + rate, 0n),
   }
 }
 
 /** The hourly price of a rental at its start: disk and volumes, and GPUs if the instance should run. */
-export function rentalRate(machine: Machine, launch: Launch, computeNanos: bigint): bigint {
+export function rentalRate(machine: Machine, launch: Launch, gpuPriceNanos: bigint): bigint {
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
-  return diskNanos + volumesNanos + (launch.targetState === 'running' ? computeNanos : 0n)
+  return diskNanos + volumesNanos + (launch.targetState === 'running' ? gpuPriceNanos : 0n)
 }
 
 /** What a rental adds to the holdings of its account. If the instance should run, its GPUs count before they are charged. */
-export function rentalHoldings(machine: Machine, launch: Launch, computeNanos: bigint): Holdings {
+export function rentalHoldings(machine: Machine, launch: Launch, gpuPriceNanos: bigint): Holdings {
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
   const runs = launch.targetState === 'running'
   return {
-    computeNanos: runs ? computeNanos : 0n,
+    gpuPriceNanos: runs ? gpuPriceNanos : 0n,
     diskNanos: diskNanos + volumesNanos,
     instances: 1,
     loading: runs ? 1 : 0,

@@ -33,7 +33,7 @@ const fieldTypes = {
   country: 'word',
   verification: 'word',
   reliability: 'number',
-  computePerHour: 'usd',
+  gpuPricePerHour: 'usd',
   pricePerHour: 'usd',
   storagePerHour: 'usd',
   createdAt: 'number',

@@ -83,7 +83,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
           UPDATE api_keys SET public_id = ${row.publicId}, secret_hash = ${row.secretHash}, last_used_at = NULL
           WHERE id = ${String(id)}::bigint AND ${activeKeySql(actor, sql`${at}::timestamptz`)} RETURNING ${columns}`)
         if (!made) throw notFound('ApiKey', id)
-        return await recordKeyChange(tx, actor, 'API_KEY_RESET', toApiKey(made), key, at)
+        return await recordKeyChange(tx, actor, 'API_KEY_SECRET_ROTATED', toApiKey(made), key, at)
       }
       const permit = async (tx: Transaction) => {
         await lockKeys(tx, actor, tx.at)
@@ -107,7 +107,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
           UPDATE api_keys SET revoked_at = ${at}, keep_instance_keys = ${keepInstanceKeys}
           WHERE id = ${String(id)}::bigint AND ${activeKeySql(actor, sql`${at}::timestamptz`)} RETURNING ${columns}`)
         if (!row) throw notFound('ApiKey', id)
-        const event = { type: 'API_KEY_REVOKED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
+        const event = { type: 'API_KEY_DELETED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
         await recordEvents(tx, [{ ...event, before: apiKeyFactsOf(toApiKey(row)) }], at)
       })
     },
@@ -155,7 +155,7 @@ type StoredApiKey = Omit<ApiKey, 'createdAt' | 'expiresAt' | 'lastUsedAt'> & {
 async function recordKeyChange(
   tx: Transaction,
   { accountId, apiKeyId }: Actor,
-  type: 'API_KEY_CREATED' | 'API_KEY_RESET',
+  type: 'API_KEY_CREATED' | 'API_KEY_SECRET_ROTATED',
   apiKey: ApiKey,
   secret: string,
   at: Date,

@@ -6,7 +6,7 @@ import { creditStatusOf } from '../../../domain/billing/balance.ts'
 import type { AccountFacts } from '../../../domain/billing/due.ts'
 import type { TargetReason } from '../../../domain/instances/instances.ts'
 import type { AccountBalance } from '../balance.ts'
-import { markedToStopSql } from '../compute-ends.ts'
+import { markedToStopSql } from '../gpu-ends.ts'
 
 const { sql } = Prisma
 

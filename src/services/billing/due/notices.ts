@@ -18,7 +18,7 @@ export async function buildNoticeEvents(
 ): Promise<NewEvent[]> {
   const { accountId } = account
   const { creditNanos, costPerHourNanos } = creditStatusOf(account)
-  const credit = { creditNanos: String(creditNanos), burnNanos: String(costPerHourNanos) }
+  const credit = { creditNanos: String(creditNanos), costPerHourNanos: String(costPerHourNanos) }
   return await Promise.all(
     notices.map(async (notice): Promise<NewEvent> => {
       const { type } = notice

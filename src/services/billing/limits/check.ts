@@ -8,7 +8,7 @@ import { type KeyRate, limitErrors, sumCountedRates } from '../../../domain/bill
 import { DomainError } from '../../../domain/errors.ts'
 import type { ItemPlan } from '../../../domain/instances/command.ts'
 import { type AccountBalance, lockAccount, readBalance } from '../balance.ts'
-import { loadComputeRates } from '../spending.ts'
+import { loadGpuRates } from '../spending.ts'
 import { readLimitsWithUsage } from './usage.ts'
 
 const { sql } = Prisma
@@ -48,8 +48,8 @@ export async function checkStartLimits(
   const ids = started.map(({ id }) => id)
   const account = await (dryRun ? readBalance : lockAccount)(tx, actor.accountId, at)
   await checkOwnInstances(tx, account, actor, ids)
-  if (!dryRun) return await checkSpendLimits(tx, account, await loadComputeRates(tx, ids))
-  const [error] = await findLimitErrors(tx, account, await loadComputeRates(tx, ids))
+  if (!dryRun) return await checkSpendLimits(tx, account, await loadGpuRates(tx, ids))
+  const [error] = await findLimitErrors(tx, account, await loadGpuRates(tx, ids))
   if (error) throw error
 }
 

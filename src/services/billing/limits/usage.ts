@@ -7,7 +7,7 @@ import { type Balance, creditStatusOf } from '../../../domain/billing/balance.ts
 import { predictReachedAt, sumCountedRates, windowsToCheck } from '../../../domain/billing/limits.ts'
 import type { SpendLimit, SpendLimitWithUsage } from '../../../domain/billing/spend-limit.ts'
 import { recordEvents } from '../../events/events.ts'
-import { endSpenderCompute } from '../compute-ends.ts'
+import { endSpenderGpus } from '../gpu-ends.ts'
 import { loadDesiredRates, loadSpending } from '../spending.ts'
 
 const { sql } = Prisma
@@ -104,7 +104,7 @@ export async function recordReachedLimit(tx: Transaction, account: Account): Pro
   const { limit, usedNanos, reachedAt } = first
   await tx.rows(sql`UPDATE spend_limits SET reached_at = ${reachedAt} WHERE id = ${limit.id}`)
   if (limit.action === 'stop_running')
-    await endSpenderCompute(tx, { accountId, apiKeyId: limit.apiKeyId }, reachedAt, 'SPEND_LIMIT')
+    await endSpenderGpus(tx, { accountId, apiKeyId: limit.apiKeyId }, reachedAt, 'SPEND_LIMIT')
   const { id: spendLimitId, apiKeyId, window, amountNanos, action } = limit
   // A day or month limit is reached when its whole amount is used, so the event does not repeat the usage.
   const used = window === 'hour' ? { usedNanos: String(usedNanos) } : {}

@@ -27,14 +27,14 @@ const metersSql = sql`(
 export async function loadPolicyFacts(tx: Transaction, ids: readonly bigint[]): Promise<Map<bigint, PolicyFacts>> {
   const rows = await tx.rows(sql`
     SELECT i.id, i.created_at, i.ends_at, i.destroyed_at, i.announced_at, i.target_state, i.status, i.status_changed_at,
-      i.claimed_at, i.compute_nanos, i.stop_at, i.stop_at_cost_nanos, i.destroy_at, i.destroy_stopped_ms, ${metersSql}
+      i.claimed_at, i.gpu_price_nanos, i.stop_at, i.stop_at_cost_nanos, i.destroy_at, i.destroy_stopped_ms, ${metersSql}
     FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[])`)
   return new Map(rows.map(row => [row[0] as bigint, toFacts(row)]))
 }
 
 function toFacts(row: unknown[]): PolicyFacts {
   const [, createdAt, endsAt, destroyedAt, announcedAt, targetState, status, statusChangedAt, claimedAt, ...rest] = row
-  const [computeNanos, stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs, meters] = rest
+  const [gpuPriceNanos, stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs, meters] = rest
   const state = { createdAt, endsAt, destroyedAt, announcedAt, targetState, status, statusChangedAt, claimedAt }
   const policy = { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs }
   const read = ((meters ?? []) as MeterRow[]).map(([kind, rate, since, carried, charged, end]) => ({
@@ -44,7 +44,7 @@ function toFacts(row: unknown[]): PolicyFacts {
     chargedNanos: BigInt(charged),
     end: end === null ? null : new Date(end),
   }))
-  return { ...state, computeNanos, ...policy, meters: read } as PolicyFacts
+  return { ...state, gpuPriceNanos, ...policy, meters: read } as PolicyFacts
 }
 
 /**
@@ -59,11 +59,11 @@ export async function scheduleNextAction(
 ): Promise<void> {
   const facts = (await loadPolicyFacts(tx, [instanceId])).get(instanceId)
   if (!facts) return
-  const { compute, disk } = policyMeterEnds(facts)
+  const { gpu, disk } = policyMeterEnds(facts)
   await tx.rows(sql`
     UPDATE instances SET policy_due_at = ${nextPolicyAction(facts, at)?.at ?? null}::timestamptz WHERE id = ${instanceId}`)
   await tx.rows(sql`
-    UPDATE meters SET ends_at = until FROM (VALUES ('compute'::charge_kind, ${compute}::timestamptz), ('disk', ${disk}))
+    UPDATE meters SET ends_at = until FROM (VALUES ('gpu'::charge_kind, ${gpu}::timestamptz), ('disk', ${disk}))
       AS of(charged, until) WHERE kind = charged AND instance_id = ${instanceId} AND account_id = ${accountId}
     AND ends_at IS DISTINCT FROM until`)
   tx.notifyAfterCommit()

@@ -58,11 +58,11 @@ async function loadTarget(tx: Transaction, offerId: bigint, lock: boolean): Prom
   const [machineId, wasRentable] = seen as [number, boolean]
   const machine = await (lock && wasRentable ? lockMachine : readMachine)(tx, machineId)
   const [row] = await tx.rows(sql`
-    SELECT id, compute_nanos, rentable, first_gpu, num_gpus FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`)
+    SELECT id, gpu_price_nanos, rentable, first_gpu, num_gpus FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`)
   if (!machine || !row) return undefined
-  const [id, computeNanos, isStillRentable, firstGpu, numGpus] = row
+  const [id, gpuPriceNanos, isStillRentable, firstGpu, numGpus] = row
   // An offer that was not rentable before the lock is not rented in this transaction.
   const rentable = wasRentable && isStillRentable
-  const offer = { id, computeNanos, rentable, firstGpu, numGpus } as TargetOffer
+  const offer = { id, gpuPriceNanos, rentable, firstGpu, numGpus } as TargetOffer
   return { offer, machine }
 }

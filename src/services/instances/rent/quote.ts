@@ -27,11 +27,11 @@ export function quoteServices(deps: Deps) {
         const facts = await loadRentFacts(tx, deps, actor, input, { lock: false })
         const claims = facts.target ? await loadClaims(tx, [facts.target.machine.id]) : []
         const forecast = forecastRental(decideRent(input, facts, at), input, facts, claims, at)
-        const { launch, computeNanos } = forecast
+        const { launch, gpuPriceNanos } = forecast
         const runwaySeconds = runwayAfter(forecast, facts.balance)
-        if (!facts.target || !launch || computeNanos === undefined) return { ...forecast, runwaySeconds }
-        const rateNanos = rentalRate(facts.target.machine, launch, computeNanos)
-        const added = rentalHoldings(facts.target.machine, launch, computeNanos)
+        if (!facts.target || !launch || gpuPriceNanos === undefined) return { ...forecast, runwaySeconds }
+        const rateNanos = rentalRate(facts.target.machine, launch, gpuPriceNanos)
+        const added = rentalHoldings(facts.target.machine, launch, gpuPriceNanos)
         const blockers = await addAdmissionErrors(tx, deps.admission, facts.balance, added, forecast.blockers)
         const limitErrors = await findLimitErrors(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
         return { ...forecast, runwaySeconds, blockers: [...blockers, ...limitErrors] }
@@ -47,10 +47,10 @@ export function quoteServices(deps: Deps) {
 }
 
 /** The runway as if the instance got its GPUs at once. */
-function runwayAfter({ launch, computeNanos, diskNanos, volumesNanos }: Forecast, balance: AccountBalance) {
-  if (!launch || computeNanos === undefined || diskNanos === undefined || volumesNanos === undefined) return null
+function runwayAfter({ launch, gpuPriceNanos, diskNanos, volumesNanos }: Forecast, balance: AccountBalance) {
+  if (!launch || gpuPriceNanos === undefined || diskNanos === undefined || volumesNanos === undefined) return null
   const rates = {
-    computeNanos: launch.targetState === 'running' ? computeNanos : 0n,
+    gpuPriceNanos: launch.targetState === 'running' ? gpuPriceNanos : 0n,
     diskNanos: diskNanos + volumesNanos,
   }
   return runwayAfterAdding(balance, rates)

@@ -95,27 +95,27 @@ export async function rentInTransaction(
   const decision = decideRent(input, facts, at)
   await throwFirstBlocker(tx, deps, facts, decision)
   // The offer was rentable, so its machine is locked.
-  const { launch, ports, computeNanos, warnings } = decision
+  const { launch, ports, gpuPriceNanos, warnings } = decision
   const { target, template } = facts
-  if (!launch || !target || computeNanos === undefined)
+  if (!launch || !target || gpuPriceNanos === undefined)
     throw new Error('No blocker was found, but the launch or the offer is missing.')
-  const decided = { input, template, launch, ports, ...target, computeNanos, idempotencyKey }
+  const decided = { input, template, launch, ports, ...target, gpuPriceNanos, idempotencyKey }
   const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, decided, at)
   const granted = await updateMarket(tx, machineAfter, at)
   // The market may have granted the GPUs to another instance: to a higher bid, or to an older one that was just started.
   // `runCommand` commits the start first, and updates the market in a second transaction.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
-  if (waits && input.cancelUnavailable) throw new OfferNotRentedError(launch.diskMb)
+  if (waits && input.failIfUnavailable) throw new OfferNotRentedError(launch.diskMb)
   // Runs after `updateMarket`, since instances are locked before SSH keys: deleting an SSH key keeps that order, too.
   const attachedKeyCount = hasSshAccess(launch) ? await attachAllSshKeys(tx, actor.accountId, instanceId) : 0
   // The keys were counted before the machine was locked, and may have been deleted since.
   if (launch.vm && attachedKeyCount === 0) throw sshKeyRequired()
   // Also ends what the credit or a limit no longer covers.
   const account = await lockAccount(tx, actor.accountId, at)
-  await checkAdmission(tx, deps.admission, account, rentalHoldings(target.machine, launch, computeNanos))
+  await checkAdmission(tx, deps.admission, account, rentalHoldings(target.machine, launch, gpuPriceNanos))
   await openMeters(tx, account, { apiKeyId: actor.apiKeyId, instanceIds: [instanceId], volumeIds })
   if (input.policy) await scheduleNextAction(tx, account, instanceId, at)
-  const rateNanos = rentalRate(target.machine, launch, computeNanos)
+  const rateNanos = rentalRate(target.machine, launch, gpuPriceNanos)
   await checkSpendLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos }])
   return { instanceId: String(instanceId), warnings }
 }
@@ -125,7 +125,7 @@ async function throwFirstBlocker(
   tx: Transaction,
   deps: Deps,
   { target, balance }: LoadedRentFacts,
-  { launch, computeNanos = 0n, blockers }: RentDecision,
+  { launch, gpuPriceNanos = 0n, blockers }: RentDecision,
 ): Promise<void> {
   const [blocker] = blockers
   if (blocker?.code === 'OFFER_UNAVAILABLE') throw new OfferNotRentedError(launch?.diskMb)
@@ -133,7 +133,7 @@ async function throwFirstBlocker(
     if (blocker) throw blocker
     return
   }
-  const added = rentalHoldings(target.machine, launch, computeNanos)
+  const added = rentalHoldings(target.machine, launch, gpuPriceNanos)
   const [detailed] = await addAdmissionErrors(tx, deps.admission, balance, added, [blocker])
   throw detailed
 }

@@ -30,7 +30,7 @@ type DecidedRental = {
   ports: Port[]
   offer: TargetOffer
   machine: Machine
-  computeNanos: bigint
+  gpuPriceNanos: bigint
   idempotencyKey: string | null
 }
 
@@ -69,14 +69,14 @@ async function insertInstance(
   tx: Transaction,
   secrets: Secrets,
   actor: Actor,
-  { input, template, launch, offer, machine, computeNanos, idempotencyKey }: DecidedRental,
+  { input, template, launch, offer, machine, gpuPriceNanos, idempotencyKey }: DecidedRental,
   at: Date,
 ): Promise<bigint> {
   const { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings } = launch
   const { env, secrets: secretEnv } = splitSecrets(settings.env)
   const lifetime = { createdAt: at, endsAt: machine.listedUntil, destroyedAt: null, announcedAt: null }
   const policy = mergePolicy(input.policy ?? {})
-  const state = { targetState, claimedAt: at, status: 'created' as const, statusChangedAt: at, computeNanos }
+  const state = { targetState, claimedAt: at, status: 'created' as const, statusChangedAt: at, gpuPriceNanos }
   const row = {
     ...lifetime,
     ...policy,
@@ -100,8 +100,8 @@ async function insertInstance(
     idempotencyKey,
     diskMb,
     interruptible: input.terms.interruptible,
-    storageNanos: machine.storageNanos,
-    diskNanos: diskPricePerHour(machine.storageNanos, diskMb),
+    diskPricePerGbMonthNanos: machine.diskPricePerGbMonthNanos,
+    diskNanos: diskPricePerHour(machine.diskPricePerGbMonthNanos, diskMb),
     dueAt: at,
   }
   const [inserted] = await tx.rows(sql`${insertSql('instances', instanceColumns, [row])} RETURNING id`)
@@ -122,12 +122,12 @@ async function reserveRoom(
 
 /** The event of a new instance. It contains only settings that are not secret. */
 function createdEvent({ accountId, apiKeyId }: Actor, rental: DecidedRental) {
-  const { input, template, launch, offer, machine, computeNanos } = rental
+  const { input, template, launch, offer, machine, gpuPriceNanos } = rental
   const { image, mode, label, diskMb, targetState } = launch
-  const [offerId, price] = [String(offer.id), String(computeNanos)]
+  const [offerId, price] = [String(offer.id), String(gpuPriceNanos)]
   const settings = { image, mode, label, diskMb, targetState, templateHash: template?.hash ?? null }
   const policy = mergePolicy(input.policy ?? {})
   const policyDetails = policyEventDetails(policy, changedPolicyFields(policy, noPolicy))
-  const after = { ...settings, offerId, machineId: machine.id, computeNanos: price, ...policyDetails }
+  const after = { ...settings, offerId, machineId: machine.id, gpuPriceNanos: price, ...policyDetails }
   return { type: 'INSTANCE_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
 }

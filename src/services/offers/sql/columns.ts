@@ -29,8 +29,8 @@ export function fieldColumnOf(field: OfferField, { pricing, nowSql }: ColumnCont
       return { scope: 'offer', sql: sql`extract(epoch FROM o.listed_until - ${nowSql})::float8` }
     case 'pricePerHour':
       return { scope: 'offer', sql: totalPriceSql(pricing) }
-    case 'computePricePerHour':
-      return { scope: 'offer', sql: computePriceSql(pricing) }
+    case 'gpuPricePerHour':
+      return { scope: 'offer', sql: gpuPriceSql(pricing) }
     case 'pricePerGpuHour':
       return { scope: 'offer', sql: sql`((${totalPriceSql(pricing)} + k.num_gpus / 2) / k.num_gpus)` }
     case 'tflopsPerDollar':
@@ -47,21 +47,21 @@ export function storedPriceSql({ type }: Pricing): Prisma.Sql {
   return raw(type === 'onDemand' ? 'o.price_nanos' : 'o.bid_price_nanos')
 }
 
-function computePriceSql({ type }: Pricing): Prisma.Sql {
-  return raw(type === 'onDemand' ? 'o.compute_nanos' : 'o.min_bid_nanos')
+function gpuPriceSql({ type }: Pricing): Prisma.Sql {
+  return raw(type === 'onDemand' ? 'o.gpu_price_nanos' : 'o.min_bid_nanos')
 }
 
 function totalPriceSql(pricing: Pricing): Prisma.Sql {
   if (pricing.diskMb === defaultDiskMb) return storedPriceSql(pricing)
   const [divisor, half] = [raw(String(mbHoursPerGbMonth)), raw(String(mbHoursPerGbMonth / 2n))]
-  return sql`(${computePriceSql(pricing)} + (o.storage_nanos * ${pricing.diskMb}::bigint + ${half}) / ${divisor})`
+  return sql`(${gpuPriceSql(pricing)} + (o.disk_price_per_gb_month_nanos * ${pricing.diskMb}::bigint + ${half}) / ${divisor})`
 }
 
 type ContextualField =
   | 'rentable'
   | 'availableSeconds'
   | 'pricePerHour'
-  | 'computePricePerHour'
+  | 'gpuPricePerHour'
   | 'pricePerGpuHour'
   | 'tflopsPerDollar'
   | 'dlperfPerDollar'
@@ -78,24 +78,24 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   hostId: ofMachine('m.host_id'),
 
   gpuName: ofKind('g.name'),
-  gpuArchitecture: ofKind('g.architecture'),
+  gpuVendor: ofKind('g.architecture'),
   gpuRamMb: ofKind('g.ram_mb'),
   gpuTotalRamMb: ofKind('(g.ram_mb * k.num_gpus)'),
-  gpuMemoryBandwidthGbps: ofKind('g.memory_bandwidth_gbps'),
+  gpuMemoryBandwidthGigabytesPerSecond: ofKind('g.memory_bandwidth_gigabytes_per_second'),
   gpuMaxPowerWatts: ofKind('g.max_power_watts'),
   computeCapability: ofKind('g.compute_capability'),
   numGpus: ofKind('k.num_gpus'),
   gpuFraction: ofMachine('(k.num_gpus::float8 / m.num_gpus)'),
   gpuMaxTempCelsius: ofMachine('m.gpu_max_temp_celsius'),
   gpuDisplayActive: ofMachine('m.gpu_display_active'),
-  nvlinkGbps: ofMachine('m.nvlink_gbps'),
+  nvlinkGigabytesPerSecond: ofMachine('m.nvlink_gigabytes_per_second'),
 
   tflops: ofKind('(g.tflops * k.num_gpus)'),
   dlperf: ofOffer('o.dlperf'),
   score: ofOffer('o.score'),
 
   pciGeneration: ofMachine('m.pci_generation'),
-  pcieGbps: ofMachine('m.pcie_gbps'),
+  pcieGigabytesPerSecond: ofMachine('m.pcie_gigabytes_per_second'),
   cudaVersion: ofMachine('m.cuda_version'),
   driverVersion: ofMachine('m.driver_version'),
   cpuArch: ofMachine('m.cpu_arch'),
@@ -108,10 +108,10 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   osVersion: ofMachine('m.os_version'),
 
   diskGb: ofMachine('(m.free_disk_mb::float8 / 1000)'),
-  diskMbps: ofMachine('m.disk_mbps'),
+  diskReadMegabytesPerSecond: ofMachine('m.disk_read_megabytes_per_second'),
   downloadMbps: ofMachine('m.download_mbps'),
   uploadMbps: ofMachine('m.upload_mbps'),
-  directPorts: ofMachine('m.free_ports'),
+  freePorts: ofMachine('m.free_ports'),
   staticIp: ofMachine('m.static_ip'),
 
   country: ofOffer('o.country'),
@@ -125,7 +125,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   listedUntil: ofOffer('extract(epoch FROM o.listed_until)::float8'),
 
   minimumBidPerHour: ofOffer('o.min_bid_nanos'),
-  storagePerGbMonth: ofOffer('o.storage_nanos'),
-  downloadPerGb: ofMachine('m.download_nanos'),
-  uploadPerGb: ofMachine('m.upload_nanos'),
+  diskPricePerGbMonth: ofOffer('o.disk_price_per_gb_month_nanos'),
+  downloadPricePerGb: ofMachine('m.download_price_per_gb_nanos'),
+  uploadPricePerGb: ofMachine('m.upload_price_per_gb_nanos'),
 }

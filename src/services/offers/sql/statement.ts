@@ -143,7 +143,7 @@ function usesMachine(selection: TimedSelection, keys: OrderKey[]): boolean {
 }
 
 /**
- * Bounds the part of an index range to read for a disk of another size: `tables` compute the bounds, `condition` applies
+ * Bounds the part of an index range to read for a disk of another size: `tables` gpu the bounds, `condition` applies
  * them. The index has the order of prices with the default disk, and another disk shifts each price by `shift.low` to
  * `shift.high`. `worst.price` is the worst shifted price of the first `limit` offers in index order: no offer of the page is
  * worse. Ascending, an offer can be on the page only if its stored price + `shift.low` is at most `worst.price`; descending,
@@ -168,8 +168,8 @@ function priceBoundsSql(
     tables: sql`
       CROSS JOIN (
         SELECT least(at_min, at_max) - 2 AS low, greatest(at_min, at_max) + 2 AS high FROM (
-          SELECT min(storage_nanos) * ${extraMb}::bigint / ${divisor} AS at_min,
-            max(storage_nanos) * ${extraMb}::bigint / ${divisor} AS at_max FROM machines
+          SELECT min(disk_price_per_gb_month_nanos) * ${extraMb}::bigint / ${divisor} AS at_min,
+            max(disk_price_per_gb_month_nanos) * ${extraMb}::bigint / ${divisor} AS at_max FROM machines
         ) shifts
       ) shift
       CROSS JOIN LATERAL (

@@ -78,7 +78,7 @@ const rented = (offerId: string) => ({ attempts: [{ offerId, failure: null }], i
 describe('the best offer', () => {
   it('is the cheapest, including the requested disk', async () => {
     // Cheap GPUs with an expensive disk.
-    const [, second] = await market(priced(0.2, { storageNanos: 10_000_000_000n }), priced(0.3))
+    const [, second] = await market(priced(0.2, { diskPricePerGbMonthNanos: 10_000_000_000n }), priced(0.3))
     expect(await best({ spec: { source: { image: 'ubuntu' }, diskGb: 100 } })).toMatchObject(rented(second as string))
   })
 
@@ -121,7 +121,7 @@ describe('the best offer', () => {
   it('is on a machine that allows virtual machines when a virtual machine is requested', async () => {
     const [, second] = await market(priced(0.2), priced(0.3, { vmsEnabled: true }))
     const renter = await app.newKey(null, someCredit)
-    const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('vm')}" }) { __typename } }`
+    const register = `mutation { createSshKey(input: { publicKey: "${aPublicKey('vm')}" }) { __typename } }`
     await app.graphql(renter, register)
     const spec = { source: { image: 'ubuntu' }, kind: 'VM' }
     expect(await best({ spec }, renter)).toMatchObject(rented(second as string))

@@ -42,7 +42,7 @@ const seen = 'id status statusReason { code } bidPerHour minimumBidPerHour price
 async function changeBid(key: string, id: number, bidPerHour: string) {
   const { data, errors } = await app.graphql(
     key,
-    `mutation ($input: ChangeBidInput!) { changeBid(input: $input) {
+    `mutation ($input: UpdateInstanceBidInput!) { updateInstanceBid(input: $input) {
       ... on InstanceSuccess { instance { ${seen} } }
       ... on Error { code message retryable }
       ... on BidTooLowError { minimumBidPerHour }
@@ -52,7 +52,7 @@ async function changeBid(key: string, id: number, bidPerHour: string) {
       ... on InvalidInputError { issues { path message } } } }`,
     { input: { instanceId: String(id), bidPerHour } },
   )
-  return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data.changeBid
+  return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data.updateInstanceBid
 }
 
 async function read(key: string, id: number) {
@@ -176,7 +176,7 @@ describe('a changed bid', () => {
     expect([await status(renter, id), await status(rival, other)]).toEqual(['stopped', 'running'])
     const changed = (before: string, after: string) => ({
       ...{ type: 'INSTANCE_BID_CHANGED', reason: 'USER_REQUEST', by_caller: true },
-      ...{ before: { computeNanos: before }, after: { computeNanos: after } },
+      ...{ before: { gpuPriceNanos: before }, after: { gpuPriceNanos: after } },
     })
     expect(await eventsOf(id)).toEqual([
       ...[won, lost('OUTBID', '301000000')],
@@ -219,7 +219,7 @@ describe('a changed bid', () => {
     const { id, machineId } = await aBid(0.25)
     const { body } = await rentBeside(machineId, { price: 0.3 })
     const change = (alias: string, bid: string) =>
-      `${alias}: changeBid(input: { instanceId: "${body.new_contract}", bidPerHour: "${bid}" }) { __typename }`
+      `${alias}: updateInstanceBid(input: { instanceId: "${body.new_contract}", bidPerHour: "${bid}" }) { __typename }`
     const items = `{ ... on BulkInstancesPayload { items { instance { minimumBidPerHour } } } }`
     const stop = `updateInstances(input: { ids: ["${body.new_contract}"], label: "x" }) ${items}`
     const { data } = await app.graphql(rival, `mutation { ${change('a', '0.4')} stop: ${stop} ${change('b', '0.2')} }`)
@@ -302,10 +302,10 @@ describe('a bid', () => {
     expect(await eventsOf(other)).toEqual([won])
     const { data, errors } = await app.graphql(
       await app.newScopedKey(renter, { api: { instance_write: {} } }),
-      `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.31" }) {
+      `mutation { updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "0.31" }) {
         ... on InstanceSuccess { instance { bidPerHour minimumBidPerHour } } } }`,
     )
-    expect(data.changeBid).toEqual({ instance: { bidPerHour: '0.31', minimumBidPerHour: null } })
+    expect(data.updateInstanceBid).toEqual({ instance: { bidPerHour: '0.31', minimumBidPerHour: null } })
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
   })
 })
@@ -317,6 +317,6 @@ describe('the actions of an instance', () => {
   ])('rented at %s show whether its bid can change', async (_, body, available) => {
     const id = await rentals.rent(renter, body)
     const { actions } = await read(renter, id)
-    expect(actions).toContainEqual({ action: 'CHANGE_BID', available })
+    expect(actions).toContainEqual({ action: 'UPDATE_BID', available })
   })
 })

@@ -116,15 +116,15 @@ it('has the same error as the rental, for each blocker alone', async () => {
   }
 })
 
-it('predicts whether a bid would wait, and blocks such a bid with cancelUnavailable', async () => {
+it('predicts whether a bid would wait, and blocks such a bid with failIfUnavailable', async () => {
   const offer = await rentals.newOffer({ numGpus: 2 })
   await ask(key, 'rentInstance', offer, { terms: { interruptible: { bidPerHour: '0.5' } } })
   const [row] = (await app.sql(
     'SELECT id FROM offers WHERE withdrawn_at IS NULL AND num_gpus = 2 ORDER BY id DESC LIMIT 1',
   )) as { id: string }[]
-  const at = async (bidPerHour: string, cancelUnavailable = false) => {
+  const at = async (bidPerHour: string, failIfUnavailable = false) => {
     const terms = { interruptible: { bidPerHour } }
-    const quote = await ask(key, 'rentQuote', Number(row?.id), { terms, cancelUnavailable })
+    const quote = await ask(key, 'rentQuote', Number(row?.id), { terms, failIfUnavailable })
     return { waits: quote.waits, codes: codesOf(quote) }
   }
   expect(await at('0.5')).toEqual({ waits: true, codes: [] })
@@ -164,9 +164,9 @@ it('does not count deleted SSH keys', async () => {
     const vm = await ask(renter, 'rentQuote', offer, { spec: { source: { image: 'ubuntu' }, kind: 'VM' } })
     return [warnings.length, ...codesOf(vm)]
   }
-  const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('quoted')}" }) {
-    ... on RegisterSshKeySuccess { sshKey { id } } } }`
-  const { id } = (await app.graphql(renter, register)).data.registerSshKey.sshKey
+  const register = `mutation { createSshKey(input: { publicKey: "${aPublicKey('quoted')}" }) {
+    ... on CreateSshKeySuccess { sshKey { id } } } }`
+  const { id } = (await app.graphql(renter, register)).data.createSshKey.sshKey
   expect(await keyed()).toEqual([1])
   await app.graphql(renter, `mutation { deleteSshKey(input: { id: "${id}" }) { __typename } }`)
   expect(await keyed()).toEqual([2, 'SSH_KEY_REQUIRED'])

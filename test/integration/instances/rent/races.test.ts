@@ -41,7 +41,7 @@ async function offers(): Promise<{ both: Offer; first: Offer; second: Offer }> {
 }
 
 const inputFor = ({ id: offerId }: Offer): RentInput => {
-  return { offerId, terms: { interruptible: false }, launch: { image: 'ubuntu' }, cancelUnavailable: false }
+  return { offerId, terms: { interruptible: false }, launch: { image: 'ubuntu' }, failIfUnavailable: false }
 }
 
 const instancesOn = async ({ machineId }: Offer) =>

@@ -67,9 +67,9 @@ describe('a rental with everything', () => {
     const { sshKey } = (
       await app.graphql(
         renter,
-        `mutation { registerSshKey(input: { publicKey: "${aPublicKey('whole')} laptop" }) { ... on RegisterSshKeySuccess { sshKey { id } } } }`,
+        `mutation { createSshKey(input: { publicKey: "${aPublicKey('whole')} laptop" }) { ... on CreateSshKeySuccess { sshKey { id } } } }`,
       )
-    ).data.registerSshKey
+    ).data.createSshKey
     expect(sshKey.id).toMatch(/^ssh_/)
     const { id: templateId, hashId } = await templates.mustSave(renter, {
       image: 'torch',
@@ -164,7 +164,7 @@ describe('a rental with everything', () => {
 
 describe('a failed rental', () => {
   it.each<[string, object, object]>([
-    ['it would have to wait', {}, { cancelUnavailable: true, terms: { interruptible: { bidPerHour: '0.5' } } }],
+    ['it would have to wait', {}, { failIfUnavailable: true, terms: { interruptible: { bidPerHour: '0.5' } } }],
     ['it costs too much', {}, { terms: { onDemand: { maxPricePerHour: '0.01' } } }],
     ['a volume does not fit', { volumes: [made('large', 5_000, '/large')] }, {}],
     ['a volume does not exist', { volumes: [own(987_654, '/data'), made('new', 10, '/new')] }, {}],
@@ -249,7 +249,7 @@ describe('new volumes of a rental', () => {
     })
     const id = rented.instance.id.slice('ins_'.length)
     const [row] =
-      await app.sql(`SELECT i.compute_nanos + i.disk_nanos + sum(v.disk_nanos) AS total, sum(v.disk_nanos) AS volumes
+      await app.sql(`SELECT i.gpu_price_nanos + i.disk_nanos + sum(v.disk_nanos) AS total, sum(v.disk_nanos) AS volumes
       FROM instances i JOIN volume_attachments a ON a.instance_id = i.id JOIN volumes v ON v.id = a.volume_id
       WHERE i.id = ${id} GROUP BY i.id`)
     const nanos = (usd: string) => String(BigInt(Math.round(Number(usd) * 1e9)))
@@ -282,8 +282,8 @@ describe('new volumes of a rental', () => {
 describe('a virtual machine', () => {
   it('is refused when the last SSH key is deleted while it waits for its machine', async () => {
     const renter = await app.newKey(null, someCredit)
-    const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('vm')}" }) { ... on RegisterSshKeySuccess { sshKey { id } } } }`
-    const { id: keyId } = (await app.graphql(renter, register)).data.registerSshKey.sshKey
+    const register = `mutation { createSshKey(input: { publicKey: "${aPublicKey('vm')}" }) { ... on CreateSshKeySuccess { sshKey { id } } } }`
+    const { id: keyId } = (await app.graphql(renter, register)).data.createSshKey.sshKey
     const offer = await rentals.newOffer({ vmsEnabled: true })
     const { id } = await machineOf(offer)
     const renting = await withSession(app.database.url, async session => {

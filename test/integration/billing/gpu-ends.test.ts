@@ -31,7 +31,7 @@ const deletion = async (account: TestAccount) => {
 const mutate = (account: TestAccount, ...fields: string[]) =>
   app.graphql(account.key, `mutation { ${fields.map((field, index) => `m${index}: ${field}`).join(' ')} }`)
 const chargedTo = async (account: TestAccount) =>
-  (await account.entries(`e.kind = 'compute'`)).reduce((sum, { amount }) => sum - amount, 0n)
+  (await account.entries(`e.kind = 'gpu'`)).reduce((sum, { amount }) => sum - amount, 0n)
 
 describe('an instance whose GPU charges were ended by a limit', () => {
   it.each([
@@ -93,7 +93,7 @@ describe('an instance whose GPU charges were ended by a limit', () => {
       account,
       limit('HOUR', '0.1'),
       limit('MONTH', '1000'),
-      `changeBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`,
+      `updateInstanceBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`,
     )
     await app.runUntilIdle()
     expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })
@@ -105,7 +105,7 @@ describe('an instance whose GPU charges ended with the credit', () => {
     const account = await newAccount(app, dollar)
     const { id } = await account.rentRunning({ price: 0.3 })
     app.clock.advance(10 * 60 * minute)
-    await mutate(account, `changeBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`)
+    await mutate(account, `updateInstanceBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`)
     await app.operations.accounts.grantCredit(account.email, { amountNanos: 10n * dollar })
     const charged = await chargedTo(account)
     await app.runUntilIdle()
@@ -132,20 +132,20 @@ describe('an instance with stopAt', () => {
     const stopAt = new Date(app.clock.now().getTime() + 10)
     await mutate(
       account,
-      `setInstancePolicy(input: {instanceId: "${id}", stopAt: "${stopAt.toISOString()}"}) { __typename }`,
+      `updateInstancePolicy(input: {instanceId: "${id}", stopAt: "${stopAt.toISOString()}"}) { __typename }`,
     )
     app.clock.advance(20)
     await mutate(
       account,
-      `changeBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`,
-      `setInstancePolicy(input: {instanceId: "${id}", stopAt: null}) { __typename }`,
+      `updateInstanceBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`,
+      `updateInstancePolicy(input: {instanceId: "${id}", stopAt: null}) { __typename }`,
     )
     expect(await account.instance(id)).toMatchObject({
       target_state: 'stopped',
       target_reason: 'SCHEDULE',
       stop_at: null,
     })
-    const [last] = await account.entries(`e.kind = 'compute' AND e.period_end = '${stopAt.toISOString()}'`)
+    const [last] = await account.entries(`e.kind = 'gpu' AND e.period_end = '${stopAt.toISOString()}'`)
     expect(last).toBeDefined()
   })
 })
@@ -155,26 +155,26 @@ describe('a disk whose charges have ended', () => {
     const account = await newAccount(app, 60n * dollar)
     const [one, other] = [
       await account.rentRunning(),
-      await account.rentRunning({ disk: 60 }, { storageNanos: 10n * dollar }),
+      await account.rentRunning({ disk: 60 }, { diskPricePerGbMonthNanos: 10n * dollar }),
     ]
     await app.sql(creditSql(3n * dollar, `id = ${account.id}`))
     const destroyAt = new Date(app.clock.now().getTime() + 60 * minute).toISOString()
     await mutate(
       account,
-      `setInstancePolicy(input: {instanceId: "${other.id}", destroyAt: "${destroyAt}"}) { __typename }`,
+      `updateInstancePolicy(input: {instanceId: "${other.id}", destroyAt: "${destroyAt}"}) { __typename }`,
     )
     app.clock.advance(3 * 60 * minute)
-    const query = '{ viewer { credit burnRate usage { cost } } instances { nodes { burnRate } } }'
+    const query = '{ viewer { credit costPerHour usage { cost } } instances { nodes { costPerHour } } }'
     const { data } = await app.graphql(account.key, query)
     const nanos = (usd: string) => BigInt(Math.round(Number(usd) * 1e9))
     const left = 3n * dollar - nanos(data.viewer.usage.cost) - nanos(data.viewer.credit)
     // Each meter has used only a part of its next nano-dollar.
     expect(left >= -4n && left <= 4n, `${left}`).toBe(true)
     const rates = data.instances.nodes.reduce(
-      (sum: bigint, node: { burnRate: string }) => sum + nanos(node.burnRate),
+      (sum: bigint, node: { costPerHour: string }) => sum + nanos(node.costPerHour),
       0n,
     )
-    expect(nanos(data.viewer.burnRate)).toBe(rates)
+    expect(nanos(data.viewer.costPerHour)).toBe(rates)
     await app.runUntilIdle()
     expect(await account.instance(one.id)).toMatchObject({ target_state: 'running' })
     expect(await account.instance(other.id)).toMatchObject({ destroyed_at: expect.any(Date) })

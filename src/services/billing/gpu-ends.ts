@@ -12,13 +12,13 @@ type Spender = { accountId: number; apiKeyId: number | null }
  * happens meanwhile. Returns false if each running GPU meter already had a recorded end at that instant or earlier.
  * The account must be locked.
  */
-export async function endSpenderCompute(
+export async function endSpenderGpus(
   tx: Transaction,
   { accountId, apiKeyId }: Spender,
   at: Date,
   reason: 'NO_CREDIT' | 'SPEND_LIMIT',
 ): Promise<boolean> {
-  const which = sql`m.account_id = ${accountId} AND m.kind = 'compute'
+  const which = sql`m.account_id = ${accountId} AND m.kind = 'gpu'
     AND (${apiKeyId}::int IS NULL OR m.api_key_id = ${apiKeyId})`
   const ended = await tx.rows(sql`
     INSERT INTO meter_ends (meter_id, account_id, at) SELECT m.id, m.account_id, ${at}::timestamptz FROM meters m
