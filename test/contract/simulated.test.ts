@@ -105,7 +105,7 @@ describe('a simulated image', () => {
     expect(await broken.after(10)).toMatchObject({ state: 'failed', code: 'START_FAILED' })
   })
 
-  it('is pulled, started and stopped slowly', async () => {
+  it('can be slow to pull, to start or to stop', async () => {
     const slow = await createContainer('simulated/slow-pull:100')
     expect(await slow.after(99)).toMatchObject({ state: 'preparing' })
     expect(await slow.after(1)).toMatchObject({ state: 'prepared' })

@@ -54,7 +54,10 @@ function findSpecmaticJar(): string {
 
 const createSite = async (): Promise<AgreementSite> => ({ app, rentals, key: await app.newKey(null, someCredit) })
 
-/** Gives every test an account of its own, with new objects in place of those that its example names. */
+/**
+ * Moves a request that may change data to an account of its own, with new objects in place of those that its example
+ * names. Other requests keep theirs.
+ */
 async function withFreshExample(request: Request): Promise<Request> {
   const { method, url, headers } = request
   const { pathname } = new URL(url)

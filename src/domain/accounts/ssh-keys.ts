@@ -31,7 +31,8 @@ export function sshKeysProblem({ status, ...instance }: VmAndMode & { status: In
   if (instance.vm) return 'A virtual machine keeps the SSH keys that it was created with.'
   if (!canChangeSshKeys(instance))
     return 'The instance was rented in args mode, so it has no SSH server and takes no SSH keys.'
-  return isFinal(status) ? `The instance is ${status} and never runs again, so its SSH keys cannot change.` : undefined
+  if (!isFinal(status)) return undefined
+  return `The instance has the status ${status} and never runs again, so its SSH keys cannot be changed.`
 }
 
 /** Ignores the order. */
@@ -63,7 +64,11 @@ export function parsePublicKey(text: string): PublicKey | string {
   const problem = textProblem(text, maxPublicKeyLength)
   if (problem) return problem
   const line = text.trim()
-  if (/^-{4,5} ?BEGIN /.test(line)) return 'must be in the OpenSSH format: convert the key with ssh-keygen -i -f FILE.'
+  const [, header] = /^-{4,5} ?BEGIN (.*?) ?-/.exec(line) ?? []
+  if (header !== undefined) {
+    const format = { 'PUBLIC KEY': '-m PKCS8 ', 'RSA PUBLIC KEY': '-m PEM ' }[header] ?? ''
+    return `must be in the OpenSSH format: convert the key with ssh-keygen -i ${format}-f FILE.`
+  }
   if (controlCharacters.test(line)) return 'must be one key, on one line.'
   const [, type = '', base64 = '', comment = ''] = /^(\S+)(?:[ \t]+(\S+)(?:[ \t]+(.*))?)?$/u.exec(line) ?? []
   const checks = Object.hasOwn(keyFormats, type) ? keyFormats[type] : undefined

@@ -31,7 +31,8 @@ export type ItemPlan =
   | { id: bigint; outcome: 'failed'; error: DomainError }
   | { id: bigint; outcome: 'skipped' }
 
-/** One plan per id, in the order of the ids. With `isAllOrNothing`, one failure skips all other plans. */
+/** One plan per id, in the order of the ids. With `isAllOrNothing`, any failure turns every plan
+ * that did not fail into a skipped one. */
 export function planCommand(
   ids: readonly bigint[],
   subjects: CommandSubject[],

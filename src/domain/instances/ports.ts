@@ -6,7 +6,7 @@ import type { PortBinding } from './instances.ts'
 /** Without an SSH proxy, a proxy mode gets the ports of its direct counterpart. */
 const directModes: Partial<Record<LaunchMode, LaunchMode>> = { sshProxy: 'sshDirect', jupyterProxy: 'jupyterDirect' }
 
-/** The ports that a mode still needs besides `ports`. With an SSH proxy, and in a direct mode, it needs none. */
+/** The ports that a mode still needs besides `ports`. Only a proxy mode without an SSH proxy needs any. */
 export function missingPorts({ mode, ports }: Pick<Launch, 'mode' | 'ports'>, hasProxy: boolean): Port[] {
   const directMode = directModes[mode]
   return hasProxy || !directMode ? [] : missingModePorts(directMode, ports)
@@ -42,7 +42,9 @@ export function choosePorts(
     let port = isFree(hostPort) ? hostPort : firstPort
     while (!isFree(port)) {
       if (port > lastPort)
-        throw new Error(`No port from ${firstPort} to ${lastPort} is free, although the machine counts free ports.`)
+        throw new Error(
+          `No port from ${firstPort} to ${lastPort} is free, although the machine's count of free ports says otherwise.`,
+        )
       port += 1
     }
     used.add(port)

@@ -12,7 +12,7 @@ import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 
-const LedgerKind = enumOf<Kind>('LedgerKind', 'Reason for a ledger entry.', {
+const LedgerKind = enumOf<Kind>('LedgerKind', 'Kind of a ledger entry: what it charges, adds or corrects.', {
   gpu: 'Charge for the GPUs of a running instance.',
   disk: 'Charge for the disk of an instance, or for a volume.',
   top_up: 'Credit that was added.',

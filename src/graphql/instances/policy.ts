@@ -5,7 +5,7 @@ import { builder } from '../builder.ts'
 const descriptions = {
   stopAt: 'When to stop the instance. Cleared when that time comes, so a later start is not affected.',
   stopAtCost:
-    'Total cost limit since the rental began, GPUs and disk, in US dollars. The instance is stopped before it costs more, and cannot start until the limit is raised or removed. The disk still costs money.',
+    'Limit on the total cost of GPUs and disk since the rental began, in US dollars. The instance is stopped when it reaches the limit, and cannot start until the limit is raised or removed. Its disk costs money even while it is stopped.',
   destroyAt: 'When to destroy the instance with its disk.',
   destroyAfterStoppedSeconds:
     'Destroy the instance with its disk after it has been stopped for this many seconds without a break, at most 10 years. Counted from when the instance stopped or exited.',

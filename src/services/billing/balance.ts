@@ -83,7 +83,8 @@ export async function lockAccount(tx: Transaction, accountId: number, at: Date):
   while (balance.isLimited && (await recordReachedLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
   const { endsAt, hasEnded } = creditStatusOf(balance)
   if (!hasEnded || endsAt === null) return balance
-  // If no running GPU meter was left, disks alone have used up the credit.
+  // False if no GPU charge is left to end: an earlier transaction recorded the end of the credit, or only disks still cost.
+  // Neither is a new end.
   if (!(await endSpenderGpus(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
   await tx.rows(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)

@@ -1,4 +1,6 @@
-// Meters record running costs and post the charges for them. A transaction that changes a meter has locked its account.
+// Meters record running costs and post the charges for them. Triggers of the database do the rest: a ledger entry moves
+// its meter's `since` and `carried` on, and a change of a meter updates the account's totals (docs/design/money.md). A
+// transaction that changes a meter has locked its account.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'

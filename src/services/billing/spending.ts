@@ -1,4 +1,4 @@
-// Spending in a window of time, and cost per hour of the desired state, of an account or of one of its keys.
+// For an account or one of its keys: the spending in a window of time, and the cost per hour of the desired state.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'

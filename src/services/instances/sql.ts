@@ -19,7 +19,10 @@ export const isChargedSql = Prisma.sql`((
   SELECT 1 FROM meters m WHERE m.instance_id = i.id AND m.kind = 'gpu' AND m.rate_nanos > 0
   AND (SELECT min(e.id) FROM meter_ends e WHERE e.meter_id = m.id) IS NULL LIMIT 1) IS NOT NULL)`
 
-/** Whether the instance does not run yet, but holds its GPUs or is about to claim them. Waiting for GPUs does not count. */
+/**
+ * Whether the instance wants its GPUs and does not run yet. Once a pass has found it waiting for GPUs (`scheduling`,
+ * holding none), it no longer counts.
+ */
 export const isLoadingSql = Prisma.sql`${wantsGpusSql} AND i.status <> 'running' AND (i.status <> 'scheduling' OR ${holdsGpusSql})`
 
 /** Whether another instance of the same account holds GPUs of the instance's block. */

@@ -21,7 +21,8 @@ export async function updateMeters(tx: Transaction, lease: InstanceLease, findin
   const isUp = status === 'running' || (status === 'stopping' && lease.charged)
   const runs = isUp && lease.targetState === 'running' && lease.holdsGpus && !destroyed
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
-  // Applies even if the gpu meter was stopped since then: the meter may have stopped later than the container.
+  // The charges are corrected even if the GPU meter has stopped since the instance was recorded as running: the meter may
+  // have stopped later than the container.
   const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed
   if (runs === lease.charged && !isLost && !hasEnded) return
   const account = await lockAccount(tx, accountId, at)

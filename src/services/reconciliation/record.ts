@@ -34,6 +34,7 @@ export async function recordFinding(
   // to others.
   const ended = isFinal(finding.status) && !isFinal(lease.status)
   const dueAt = ended ? at : finding.dueAt
+  // `seen_at` too: an outdated finding may have seen a container that a command has replaced since.
   const [current] = await tx.rows(sql`
     UPDATE instances SET leased_until = NULL, attempts = ${finding.needsRetry ? lease.attempts + 1 : 0},
       seen_at = CASE WHEN generation = ${lease.generation}
@@ -125,6 +126,7 @@ async function releaseResources(
   return machineAfter
 }
 
+/** Also makes the policy due: the stopped time may begin or end now, so its next action must be computed again. */
 async function writeStatus(
   tx: Transaction,
   lease: InstanceLease,

@@ -29,7 +29,7 @@ type Answer = {
   message?: string
   missing?: unknown
   issues?: { path: string; message: string }[]
-  // biome-ignore lint/suspicious/noExplicitAny: any field of the query
+  // biome-ignore lint/suspicious/noExplicitAny: the result has the fields that the query selects
   apiKey?: any
   secret?: string
   replayed?: boolean

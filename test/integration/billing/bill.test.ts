@@ -116,7 +116,7 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
     ['DISK', 'bidding', '02T09:00:00', 3_600, '0.004', '-0.004', '94.634116667'],
     // A day of the disk of a stopped instance: 86,400 s x $0.004 / 3,600 s
     ['DISK', 'trained', '02T00:00:00', 86_400, '0.004', '-0.096', '94.538116667'],
-    // 7 GB are $0.0035 an hour: 61,200 s x $0.0035 / 3,600 s
+    // 7 GB cost $0.0035 an hour: 61,200 s x $0.0035 / 3,600 s
     ['DISK', 'volume', '02T07:00:00', 61_200, '0.0035', '-0.0595', '94.478616667'],
     // An hour
     ['GPU', 'lost', '02T23:00:00', 3_600, '0.4', '-0.4', '94.078616667'],

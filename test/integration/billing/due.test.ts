@@ -398,7 +398,8 @@ describe('two gateways', () => {
       if (!lease) throw new Error('The account is not due.')
       return await captureQueries(async () => await billing?.perform(lease))
     }
-    // The statements: balance and facts before and after the lock, the lock in a transaction, and the release.
+    // Nine statements: balance and facts, twice (before and after the lock); BEGIN, the lock, the check of the lease, the
+    // release and COMMIT.
     expect(await measurePass()).toHaveLength(9)
     for (const window of ['DAY', 'MONTH']) {
       const limit = `{target: {account: true}, window: ${window}, amount: "100", action: STOP_RUNNING}`

@@ -206,7 +206,7 @@ describe('a bid', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: outbid, charged: spent, ends: null })
   })
 
-  it('keeps an end that a clock ahead recorded for its charges, even if the bid is changed', async () => {
+  it('keeps the end of its charges that a gateway with a fast clock recorded, even if the bid is changed', async () => {
     const id = await rentRunning(terms(300_000_000n))
     const end = new Date(clock.now().getTime() + 5_000)
     await endLater(id, end)

@@ -31,7 +31,7 @@ beforeEach(async () => {
   gateway = openGateway({ url: testDatabase.url, now: clock.now })
   renter = await gateway.newActor()
   rival = await gateway.newActor()
-  // Removes the events of creating the accounts.
+  // Removes the events that creating the accounts recorded.
   await gateway.sql('DELETE FROM events')
 })
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-// biome-ignore lint/suspicious/noExplicitAny: any field of the query
+// biome-ignore lint/suspicious/noExplicitAny: the result has the fields that the query selects
 async function ask(key: string, query: string): Promise<any> {
   const { data, errors } = await app.graphql(key, query)
   expect(errors).toBeUndefined()

@@ -260,7 +260,7 @@ it.each([
   ['jupyter_proxy', 'with a proxy', 1],
   ['args', 'without a proxy', 0],
 ])(
-  'shows the same connection over REST and GraphQL for an instance in %s, rented %s',
+  'shows the same connection over REST and GraphQL for an instance in the mode %s, rented %s',
   async (runtype, where, before) => {
     const renting = where === 'with a proxy' ? throughProxy : rentals
     const id = await renting.rentToStatus(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })

@@ -169,7 +169,7 @@ describe('stopAt', () => {
     expect((await policies.charged(id, 'gpu')).until).toEqual(stopAt)
   })
 
-  it('is not performed again when the clock steps back', async () => {
+  it('does not take effect again when the clock steps back', async () => {
     const id = await policies.run({ stopAt: inHours(2).toISOString() })
     await passHours(3)
     await policies.setTargetState(id, 'RUNNING')

@@ -51,7 +51,7 @@ describe.each(lists)('%s', (path, column, order) => {
     return rows
   }
 
-  it('is sorted in the requested direction, in upper or lower case', async () => {
+  it('is sorted in the requested direction, which may be in upper or lower case', async () => {
     const ascending = await readRows({ [order]: [{ col: column, dir: 'asc' }] })
     for (const dir of ['desc', 'DESC', 'Desc']) {
       expect(await readRows({ [order]: [{ col: column, dir }] })).toEqual(ascending.toReversed())

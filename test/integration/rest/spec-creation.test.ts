@@ -175,7 +175,7 @@ describe('image_login', () => {
   })
 
   it.each(['registry.example.com', '-u me registry.example.com', '-u me -p secret', '-u me -p secret one two'])(
-    'must have the form of flags: not %s',
+    'must be "-u USER -p PASSWORD HOST", not %s',
     async image_login => {
       const { status, body } = await rentals.tryRent(key, { image: 'ubuntu', image_login })
       expect([status, body.error]).toEqual([400, 'invalid_args'])

@@ -155,7 +155,7 @@ describe('States, rule 1', () => {
 })
 
 describe('States, rule 2', () => {
-  it.each(['stopped', 'running'])('bulk update sets target state %s for all listed instances', async state => {
+  it.each(['stopped', 'running'])('a bulk update sets the target state %s for all listed instances', async state => {
     const ids = [await rentals.rent(key), await rentals.rent(key, { target_state: 'stopped' }), await rentals.rent(key)]
     await app.rest(key, 'PUT', '/instances/', { ids, state })
     const rows = await Promise.all(ids.map(id => rentals.read(key, id)))

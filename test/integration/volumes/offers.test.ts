@@ -59,7 +59,7 @@ async function page(args: string) {
 const found = async (args: string) => (await page(args)).countries
 
 describe('volume offers', () => {
-  it('are listed machines with room for the volume, cheapest first', async () => {
+  it('are the listed machines with room for the volume, cheapest first', async () => {
     expect(await page('')).toMatchObject({ totalCount: 4, countries: 'FR SE KR US' })
     expect(await found('sizeGb: 10')).toBe('FR SE KR US')
     expect(await found('sizeGb: 10.001')).toBe('FR SE US')

@@ -81,7 +81,7 @@ describe('a search for storage', () => {
     [{ allocated_storage: 'much' }, 'allocated_storage: must be a number of GB'],
     [{ q: '[1]' }, 'Invalid query: must be dict of conditions'],
     [{ reliability: { gte: 'high' } }, 'reliability.gte: "high" is not a number.'],
-  ])('of %j is refused', async (body, msg) => {
+  ])('is refused if the request body is %j', async (body, msg) => {
     const answer = await app.rest(key, 'POST', '/volumes/search', body)
     expect([answer.status, answer.body]).toMatchObject([
       400,
@@ -180,7 +180,7 @@ describe('a volume', () => {
     [{ id: 1, name: 'a b' }, 400, 'invalid_args', 'name: must have at most 64 characters'],
     [{ id: 987_654_321 }, 404, 'no_such_ask', 'is not on the market.'],
     [{ id: 2 ** 52 }, 404, 'no_such_ask', 'is not on the market.'],
-  ])('of %j is refused', async (body, status, error, msg) => {
+  ])('is refused if the request body is %j', async (body, status, error, msg) => {
     const answer = await create(body)
     expect([answer.status, answer.body]).toMatchObject([status, { error, msg: expect.stringContaining(msg) }])
   })

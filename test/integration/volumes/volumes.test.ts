@@ -334,7 +334,7 @@ describe('a scoped key', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: [category] } }])
   })
 
-  it('can be bound to a maximum size', async () => {
+  it('can be limited to volumes of a maximum size', async () => {
     const offerId = await volumes.newMachine()
     const constraints = { sizeGb: { lte: 10 } }
     const bound = await app.newScopedKey(key, { api: { instance_write: { 'volumes.create': { constraints } } } })

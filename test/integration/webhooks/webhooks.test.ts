@@ -53,7 +53,7 @@ describe('a webhook', () => {
     expect((await app.graphql(key, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: null })
   })
 
-  it('has events with their author, and with only the host of its URL', async () => {
+  it('has events that name their author, and of its URL only the host', async () => {
     const key = await app.newKey()
     const hidden = `${url}/T0KEN-in-the-path`
     const { id } = await webhooks.create(key, hidden, types)

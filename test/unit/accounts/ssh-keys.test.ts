@@ -93,11 +93,20 @@ describe('a public key', () => {
     ['more than 16 KB', `${bare(ed25519)} ${'a'.repeat(16_384)}`, 'at most 16384 characters'],
     ['a DSA key', dsa?.line ?? '', 'is a DSA key'],
     ['a certificate', certificate?.line ?? '', 'is a certificate'],
-    ['a public key in PEM', '-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----', 'ssh-keygen -i'],
+    [
+      'a public key in PEM',
+      '-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----',
+      'ssh-keygen -i -m PKCS8 -f FILE',
+    ],
+    [
+      'an RSA key in PEM',
+      '-----BEGIN RSA PUBLIC KEY-----\nMCow\n-----END RSA PUBLIC KEY-----',
+      'ssh-keygen -i -m PEM -f FILE',
+    ],
     [
       'a public key in the SSH2 format',
       '---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n---- END SSH2 PUBLIC KEY ----',
-      'ssh-keygen -i',
+      'ssh-keygen -i -f FILE',
     ],
     ['a type alone', 'ssh-ed25519', damaged],
     ['a type and a comment', 'ssh-ed25519 laptop', damaged],

@@ -239,7 +239,7 @@ describe('an instance that is rebooted', () => {
     },
   )
 
-  it.each(['stopped', 'scheduling'] as const)('keeps the status %s instead of stopping', status => {
+  it.each(['stopped', 'scheduling'] as const)('keeps the status %s rather than getting the status stopping', status => {
     const next = plan({ ...instance, status }, { state: 'stopped', sshKeys: ['a'] })
     expect(next).toMatchObject({ step: null, status, restart: null, settled: false })
   })

@@ -69,7 +69,7 @@ describe('a policy', () => {
     }
   })
 
-  it('can have only a cost that is positive and not yet reached', () => {
+  it('can have only a cost limit that is positive and not yet reached', () => {
     expect(issuesOf({ stopAtCostNanos: 0n })).toEqual([{ path: 'stopAtCost', message: 'must be more than 0.' }])
     expect(issuesOf({ stopAtCostNanos: 1n })).toEqual([])
     expect(issuesOf({ stopAtCostNanos: 1000n }, stopped)).toEqual([

@@ -33,7 +33,7 @@ describe('public ports', () => {
   })
 
   it('cannot exceed the range of the machine', () => {
-    expect(() => hostPortsFor([1, 2, 3, 4])).toThrow('although the machine counts free ports')
+    expect(() => hostPortsFor([1, 2, 3, 4])).toThrow("although the machine's count of free ports says otherwise")
   })
 })
 

@@ -103,7 +103,7 @@ export async function rentInTransaction(
   const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, decided, at)
   const granted = await updateMarket(tx, machineAfter, at)
   // The market may have granted the GPUs to another instance: to a higher bid, or to an older one that was just started.
-  // `runCommand` commits the start first, and updates the market in a second transaction.
+  // A start (services/instances/command.ts) commits before it updates the market in a second transaction.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
   if (waits && input.failIfUnavailable) throw new OfferNotRentedError(launch.diskMb)
   // Runs after `updateMarket`, since instances are locked before SSH keys: deleting an SSH key keeps that order, too.
