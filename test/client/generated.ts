@@ -694,7 +694,6 @@ export type ChangeBidMutationVariables = Exact<{
 
 export type ChangeBidMutation = { updateInstanceBid:
     | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InstanceSuccess', instance: { id: string, bidPerHour: string | null } }
     | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
     | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
@@ -702,6 +701,7 @@ export type ChangeBidMutation = { updateInstanceBid:
     | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'UpdateInstanceBidSuccess', instance: { id: string, bidPerHour: string | null } }
    };
 
 export type DestroyInstancesMutationVariables = Exact<{
@@ -710,7 +710,7 @@ export type DestroyInstancesMutationVariables = Exact<{
 
 
 export type DestroyInstancesMutation = { destroyInstances:
-    | { __typename: 'BulkInstancesPayload', succeededCount: number, items: Array<{ id: string, outcome: BulkItemOutcome, error:
+    | { __typename: 'DestroyInstancesSuccess', succeededCount: number, items: Array<{ id: string, outcome: BulkItemOutcome, error:
           | { code: ErrorCode, message: string, retryable: boolean }
           | { code: ErrorCode, message: string, retryable: boolean }
           | { code: ErrorCode, message: string, retryable: boolean }
@@ -727,9 +727,7 @@ export type DestroyInstancesMutation = { destroyInstances:
           | { code: ErrorCode, message: string, retryable: boolean }
           | { code: ErrorCode, message: string, retryable: boolean }
          | null }> }
-    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
    };
 
 export type SaveTemplateMutationVariables = Exact<{
@@ -775,7 +773,7 @@ export type DeleteVolumeMutationVariables = Exact<{
 
 
 export type DeleteVolumeMutation = { deleteVolume:
-    | { __typename: 'DeleteSuccess', deletedId: string }
+    | { __typename: 'DeleteVolumeSuccess', deletedId: string }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean, volume: { id: string } | null, attachedTo: { id: string } | null }
@@ -1177,7 +1175,7 @@ export const ChangeBidDocument = new TypedDocumentString(`
     mutation ChangeBid($input: UpdateInstanceBidInput!) {
   updateInstanceBid(input: $input) {
     __typename
-    ... on InstanceSuccess {
+    ... on UpdateInstanceBidSuccess {
       instance {
         id
         bidPerHour
@@ -1205,7 +1203,7 @@ export const DestroyInstancesDocument = new TypedDocumentString(`
     mutation DestroyInstances($input: DestroyInstancesInput!) {
   destroyInstances(input: $input) {
     __typename
-    ... on BulkInstancesPayload {
+    ... on DestroyInstancesSuccess {
       succeededCount
       items {
         id
@@ -1314,7 +1312,7 @@ export const DeleteVolumeDocument = new TypedDocumentString(`
     mutation DeleteVolume($input: DeleteVolumeInput!) {
   deleteVolume(input: $input) {
     __typename
-    ... on DeleteSuccess {
+    ... on DeleteVolumeSuccess {
       deletedId
     }
     ...Refusal

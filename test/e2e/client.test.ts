@@ -214,7 +214,7 @@ describe('a typed client', () => {
     const { minimumBidPerHour } = await readInstance(ask, instanceId)
     const bidPerHour = minimumBidPerHour ?? expect.fail('No bid wins.')
     const { updateInstanceBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
-    expect(expectTypename('InstanceSuccess', updateInstanceBid).instance.bidPerHour).toBe(bidPerHour)
+    expect(expectTypename('UpdateInstanceBidSuccess', updateInstanceBid).instance.bidPerHour).toBe(bidPerHour)
     await expectStatus(ask, instanceId, 'RUNNING', 'STARTED')
     await expectStatus(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
   })
@@ -224,13 +224,13 @@ describe('a typed client', () => {
       (await ask(client.DeleteVolumeDocument, { input: { id: volumeId } })).deleteVolume
     expect(expectTypename('VolumeUnavailableError', await tryDeleteVolume()).attachedTo?.id).toBe(instanceId)
     const { destroyInstances } = await ask(client.DestroyInstancesDocument, { input: { ids: [instanceId] } })
-    expect(expectTypename('BulkInstancesPayload', destroyInstances).items).toEqual([
+    expect(expectTypename('DestroyInstancesSuccess', destroyInstances).items).toEqual([
       { id: instanceId, outcome: 'APPLIED', error: null },
     ])
     // The container must be gone first.
     await expect
       .poll(tryDeleteVolume, { timeout: 10_000 })
-      .toEqual({ __typename: 'DeleteSuccess', deletedId: volumeId })
+      .toEqual({ __typename: 'DeleteVolumeSuccess', deletedId: volumeId })
   })
 })
 

@@ -168,7 +168,7 @@ const answers: Record<string, unknown[]> = {
       },
     },
     { data: { viewer: { spendLimits: [{ window: 'DAY' }, { window: 'HOUR', amount: '40' }] } } },
-    { data: { deleteSpendLimit: { __typename: 'DeleteSuccess' } } },
+    { data: { deleteSpendLimit: { __typename: 'DeleteSpendLimitSuccess' } } },
   ],
   'docs/events.md': [
     { data: { createWebhook: { secret: expect.any(String), webhook: { id: expect.stringMatching(/^whk_\d+$/) } } } },

@@ -2,8 +2,9 @@ import { maxApiKeyNameLength, maxApiKeys } from '../../domain/accounts/api-keys.
 import { DomainError, invalidInput } from '../../domain/errors.ts'
 import type { ApiKeyWithSecret } from '../../services/accounts/api-keys/api-keys.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
-import { parseId, printId } from '../ids.ts'
+import type { RefusalCode } from '../errors/codes.ts'
+import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
+import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
@@ -54,45 +55,40 @@ const DeleteApiKeyInput = builder.inputType('DeleteApiKeyInput', {
   }),
 })
 
-function successType(name: string, description: string) {
-  return builder.objectRef<ApiKeyWithSecret>(name).implement({
+function secretResult(mutation: string, description: string, done: string, errors: readonly RefusalCode[]) {
+  return mutationResult<ApiKeyWithSecret>(mutation, {
     description,
-    fields: t => ({
-      apiKey: t.expose('apiKey', {
-        type: ApiKey,
-        description: 'The API key. A replayed answer shows it as it was the first time.',
+    success: {
+      description: done,
+      fields: t => ({
+        apiKey: t.expose('apiKey', {
+          type: ApiKey,
+          description: 'The API key. A replayed answer shows it as it was the first time.',
+        }),
+        secret: t.exposeString('secret', {
+          description:
+            'The secret to send as `Authorization: Bearer <secret>`. It is shown only in this answer: store it safely.',
+        }),
+        replayed: t.exposeBoolean('replayed', replayed),
       }),
-      secret: t.exposeString('secret', {
-        description:
-          'The secret to send as `Authorization: Bearer <secret>`. It is shown only in this answer: store it safely.',
-      }),
-      replayed: t.exposeBoolean('replayed', replayed),
-    }),
+    },
+    errors,
   })
 }
 
-const createResult = resultUnion(
-  'CreateApiKeyResult',
+const createResult = secretResult(
+  'createApiKey',
   'The new API key with its secret, or why none was created.',
-  successType('CreateApiKeySuccess', 'The API key was created.'),
+  'The API key was created.',
   ['INVALID_INPUT', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
-const resetResult = resultUnion(
-  'RotateApiKeySecretResult',
+const rotateResult = secretResult(
+  'rotateApiKeySecret',
   'The API key with its new secret, or why its secret did not change.',
-  successType('RotateApiKeySecretSuccess', 'The API key has a new secret. The old secret no longer works.'),
+  'The API key has a new secret. The old secret no longer works.',
   ['INVALID_INPUT', 'NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
-const DeleteApiKeySuccess = builder.objectRef<{ deletedId: string }>('DeleteApiKeySuccess').implement({
-  description: 'The API key was revoked and no longer works.',
-  fields: t => ({ deletedId: t.exposeID('deletedId', { description: 'ID of the revoked API key.' }) }),
-})
-const revokeResult = resultUnion(
-  'DeleteApiKeyResult',
-  'The ID of the revoked API key, or why it was not revoked.',
-  DeleteApiKeySuccess,
-  ['INVALID_INPUT', 'NOT_FOUND'],
-)
+const deletionResult = deleteResult('ApiKey', 'API key', ['INVALID_INPUT', 'NOT_FOUND'])
 
 builder.mutationFields(t => ({
   createApiKey: t.field({
@@ -108,23 +104,23 @@ builder.mutationFields(t => ({
       }),
   }),
   rotateApiKeySecret: t.field({
-    type: resetResult.union,
+    type: rotateResult.union,
     description: `Gives an API key a new secret. The old secret stops working at once; the keys of instances that the API key rented keep working. The API key of this request must have at least the same permissions and expire no earlier. ${permissionSentence('apiKeys.reset')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RotateApiKeySecretInput, required: true, description: 'The API key to reset.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      resetResult.answer({}, () => services.apiKeys.reset(actor, parseId('ApiKey', input.id), input.idempotencyKey)),
+      rotateResult.answer({}, () => services.apiKeys.reset(actor, parseId('ApiKey', input.id), input.idempotencyKey)),
   }),
   deleteApiKey: t.field({
-    type: revokeResult.union,
+    type: deletionResult.union,
     description: `Revokes an API key, and the keys of the instances that it rented. None of these keys is accepted in requests sent after this answer. The key of this request can revoke itself. ${permissionSentence('apiKeys.revoke')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteApiKeyInput, required: true, description: 'The API key to revoke.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      revokeResult.answer({}, async () => {
+      deletionResult.answer({}, async () => {
         const key = parseId('ApiKey', input.id)
         await services.apiKeys.revoke(actor, key, { keepInstanceKeys: input.keepInstanceKeys })
-        return { deletedId: printId('ApiKey', key) }
+        return { deletedId: key }
       }),
   }),
 }))

@@ -4,7 +4,7 @@ import {
   type SecretVariable as SecretVariableShape,
 } from '../../domain/accounts/secret-variables.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
+import { mutationResult } from '../errors/mutation-result.ts'
 import { permissionSentence } from '../permission.ts'
 
 export const SecretVariable = builder.objectRef<SecretVariableShape>('SecretVariable').implement({
@@ -44,9 +44,9 @@ const DeleteSecretVariableInput = builder.inputType('DeleteSecretVariableInput',
   fields: t => ({ name: t.string({ required: true, description: 'Name of the variable.' }) }),
 })
 
-const UpdateSecretVariablesSuccess = builder
-  .objectRef<{ variables: SecretVariableShape[] }>('UpdateSecretVariablesSuccess')
-  .implement({
+const updateResult = mutationResult<{ variables: SecretVariableShape[] }>('updateSecretVariables', {
+  description: 'The variables that were set, or why none was set.',
+  success: {
     description: 'The secret variables were set.',
     fields: t => ({
       variables: t.expose('variables', {
@@ -54,51 +54,41 @@ const UpdateSecretVariablesSuccess = builder
         description: 'The variables that were set, sorted by name.',
       }),
     }),
-  })
+  },
+  errors: ['INVALID_INPUT', 'CONFLICT'],
+})
 
-const DeleteSecretVariableSuccess = builder
-  .objectRef<{ deletedName: string }>('DeleteSecretVariableSuccess')
-  .implement({
+const deletionResult = mutationResult<{ deletedName: string }>('deleteSecretVariable', {
+  description: 'The name of the deleted variable, or why none was deleted.',
+  success: {
     description: 'The secret variable was deleted.',
     fields: t => ({ deletedName: t.exposeString('deletedName', { description: 'Name of the deleted variable.' }) }),
-  })
-
-const setResult = resultUnion(
-  'UpdateSecretVariablesResult',
-  'The variables that were set, or why none was set.',
-  UpdateSecretVariablesSuccess,
-  ['INVALID_INPUT', 'CONFLICT'],
-)
-
-const deleteResult = resultUnion(
-  'DeleteSecretVariableResult',
-  'The name of the deleted variable, or why none was deleted.',
-  DeleteSecretVariableSuccess,
-  ['NOT_FOUND'],
-)
+  },
+  errors: ['NOT_FOUND'],
+})
 
 builder.mutationFields(t => ({
   updateSecretVariables: t.field({
-    type: setResult.union,
+    type: updateResult.union,
     description: `Sets secret environment variables for every new rental, replacing those with the same names. Existing instances do not change. An account has at most ${maxSecretVariables}. ${permissionSentence('secretVariables.set')}`,
     complexity: { field: 20 },
     args: {
       input: t.arg({ type: UpdateSecretVariablesInput, required: true, description: 'The secret variables to set.' }),
     },
     resolve: (_root, { input }, { services, actor }) =>
-      setResult.answer({ env: 'variables' }, async () => ({
+      updateResult.answer({ env: 'variables' }, async () => ({
         variables: await services.secretVariables.set(actor, input.variables),
       })),
   }),
   deleteSecretVariable: t.field({
-    type: deleteResult.union,
+    type: deletionResult.union,
     description: `Deletes a secret variable of the account. Existing instances keep it. ${permissionSentence('secretVariables.delete')}`,
     complexity: { field: 20 },
     args: {
       input: t.arg({ type: DeleteSecretVariableInput, required: true, description: 'The secret variable to delete.' }),
     },
     resolve: (_root, { input: { name } }, { services, actor }) =>
-      deleteResult.answer({}, async () => {
+      deletionResult.answer({}, async () => {
         await services.secretVariables.delete(actor, name)
         return { deletedName: name }
       }),

@@ -4,10 +4,10 @@ import { maxIdsPerCommand } from '../../domain/instances/command.ts'
 import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
-import { resultUnion } from '../errors/result-union.ts'
+import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { instanceResult } from '../instances/update.ts'
-import { DeleteSuccess, idempotencyKey, replayed } from '../mutations.ts'
+import { instanceResult } from '../instances/result.ts'
+import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { SshKey } from './ssh-keys.ts'
 
@@ -59,50 +59,55 @@ const DetachSshKeyInput = builder.inputType('DetachSshKeyInput', {
   fields: t => ({ instanceId: t.id(attachmentFields.instanceId), sshKeyId: t.id(attachmentFields.sshKeyId) }),
 })
 
-const CreateSshKeySuccess = builder
-  .objectRef<{ sshKey: SshKeyShape; replayed: boolean }>('CreateSshKeySuccess')
-  .implement({
+const createResult = mutationResult<{ sshKey: SshKeyShape; replayed: boolean }>('createSshKey', {
+  description: 'The registered SSH key, or why it was not registered.',
+  success: {
     description: 'The SSH key was registered.',
     fields: t => ({
       sshKey: t.expose('sshKey', { type: SshKey, description: 'The registered SSH key.' }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
-  })
-
-const registerResult = resultUnion(
-  'CreateSshKeyResult',
-  'The registered SSH key, or why it was not registered.',
-  CreateSshKeySuccess,
-  ['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
-)
-
-const UpdateSshKeySuccess = builder.objectRef<{ sshKey: SshKeyShape }>('UpdateSshKeySuccess').implement({
-  description: 'The SSH key was replaced.',
-  fields: t => ({ sshKey: t.expose('sshKey', { type: SshKey, description: 'The SSH key with its new public key.' }) }),
+  },
+  errors: [
+    ...(['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND', 'INVALID_STATE'] as const),
+    ...(['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const),
+  ],
 })
 
-const replaceResult = resultUnion(
-  'UpdateSshKeyResult',
-  'The SSH key with its new public key, or why it was not replaced.',
-  UpdateSshKeySuccess,
-  ['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND'],
-)
+const updateResult = mutationResult<{ sshKey: SshKeyShape }>('updateSshKey', {
+  description: 'The SSH key with its new public key, or why it was not replaced.',
+  success: {
+    description: 'The SSH key was replaced.',
+    fields: t => ({
+      sshKey: t.expose('sshKey', { type: SshKey, description: 'The SSH key with its new public key.' }),
+    }),
+  },
+  errors: ['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND'],
+})
 
-const deleteResult = resultUnion(
-  'DeleteSshKeyResult',
-  'The ID of the deleted SSH key, or why it was not deleted.',
-  DeleteSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND'],
+const deletionResult = deleteResult('SshKey', 'SSH key', ['INVALID_INPUT', 'NOT_FOUND'])
+
+const attachResult = instanceResult(
+  'attachSshKey',
+  'The instance with its SSH keys, or why the key was not attached.',
+  'The SSH key is attached to the instance.',
+  ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
+)
+const detachResult = instanceResult(
+  'detachSshKey',
+  'The instance with its SSH keys, or why the key was not detached.',
+  'The SSH key is detached from the instance.',
+  ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
 )
 
 builder.mutationFields(t => ({
   createSshKey: t.field({
-    type: registerResult.union,
+    type: createResult.union,
     description: `Adds a public SSH key to the account. An account has at most ${maxSshKeys}. ${permissionSentence('sshKeys.register')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateSshKeyInput, required: true, description: 'The SSH key to register.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      registerResult.answer({}, async () => {
+      createResult.answer({}, async () => {
         const { publicKey, idempotencyKey, name } = input
         const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds.${index}`))
         const newKey = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
@@ -110,7 +115,7 @@ builder.mutationFields(t => ({
       }),
   }),
   updateSshKey: t.field({
-    type: replaceResult.union,
+    type: updateResult.union,
     description: `Replaces the public key of an SSH key, which keeps its ID. Containers then accept the new key instead of the old one. A virtual machine keeps the old key. ${permissionSentence('sshKeys.replace')}`,
     complexity: { field: 20 },
     args: {
@@ -121,25 +126,25 @@ builder.mutationFields(t => ({
       }),
     },
     resolve: (_root, { input }, { services, actor }) =>
-      replaceResult.answer({}, async () => {
+      updateResult.answer({}, async () => {
         const id = Number(parseId('SshKey', input.id))
         return { sshKey: await services.sshKeys.replace(actor, id, input.publicKey) }
       }),
   }),
   deleteSshKey: t.field({
-    type: deleteResult.union,
+    type: deletionResult.union,
     description: `Deletes an SSH key of the account and removes it from the account's containers. A virtual machine keeps the key. ${permissionSentence('sshKeys.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSshKeyInput, required: true, description: 'The SSH key to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      deleteResult.answer({}, async () => {
+      deletionResult.answer({}, async () => {
         const id = Number(parseId('SshKey', input.id))
         await services.sshKeys.delete(actor, id)
-        return { type: 'SshKey' as const, deletedId: id }
+        return { deletedId: id }
       }),
   }),
   attachSshKey: t.field({
-    type: instanceResult.union,
+    type: attachResult.union,
     description: `Adds an SSH key to a container, which may be running. Refused for a virtual machine, whose keys are fixed at the rental, and for a container in ARGS mode, which has no SSH server. ${permissionSentence('instances.attachSshKey')}`,
     complexity: { field: 20 },
     args: {
@@ -150,14 +155,14 @@ builder.mutationFields(t => ({
       }),
     },
     resolve: (_root, { input }, context) =>
-      instanceResult.answer({}, async () => {
+      attachResult.answer({}, async () => {
         const { instanceId, sshKeyId } = parseAttachment(input)
         await context.services.sshKeys.attach(context.actor, instanceId, sshKeyId)
         return await reloadInstance(context, instanceId, 'instances.attachSshKey')
       }),
   }),
   detachSshKey: t.field({
-    type: instanceResult.union,
+    type: detachResult.union,
     description: `Removes an SSH key from a container. Sessions that are already open stay open. ${permissionSentence('instances.detachSshKey')}`,
     complexity: { field: 20 },
     args: {
@@ -168,7 +173,7 @@ builder.mutationFields(t => ({
       }),
     },
     resolve: (_root, { input }, context) =>
-      instanceResult.answer({}, async () => {
+      detachResult.answer({}, async () => {
         const { instanceId, sshKeyId } = parseAttachment(input)
         await context.services.sshKeys.detach(context.actor, instanceId, sshKeyId)
         return await reloadInstance(context, instanceId, 'instances.detachSshKey')

@@ -3,9 +3,8 @@ import type { SpendLimitWithUsage } from '../../domain/billing/spend-limit.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
+import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { DeleteSuccess } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { SpendLimit, SpendLimitAction, SpendLimitWindow } from './limits.ts'
 
@@ -53,25 +52,18 @@ const DeleteSpendLimitInput = builder.inputType('DeleteSpendLimitInput', {
   fields: t => ({ id: t.id({ required: true, description: 'ID of the spend limit, such as `lim_42` or `42`.' }) }),
 })
 
-const SetSpendLimitSuccess = builder.objectRef<{ spendLimit: SpendLimitWithUsage }>('SetSpendLimitSuccess').implement({
-  description: 'The spend limit was set.',
-  fields: t => ({
-    spendLimit: t.expose('spendLimit', { type: SpendLimit, description: 'The spend limit with its current usage.' }),
-  }),
+const setResult = mutationResult<{ spendLimit: SpendLimitWithUsage }>('setSpendLimit', {
+  description: 'The spend limit, or why it was not set.',
+  success: {
+    description: 'The spend limit was set.',
+    fields: t => ({
+      spendLimit: t.expose('spendLimit', { type: SpendLimit, description: 'The spend limit with its current usage.' }),
+    }),
+  },
+  errors: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT'],
 })
 
-const setResult = resultUnion('SetSpendLimitResult', 'The spend limit, or why it was not set.', SetSpendLimitSuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-  'CONFLICT',
-])
-
-const deleteResult = resultUnion(
-  'DeleteSpendLimitResult',
-  'The ID of the deleted spend limit, or why it was not deleted.',
-  DeleteSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND'],
-)
+const deletionResult = deleteResult('SpendLimit', 'spend limit', ['INVALID_INPUT', 'NOT_FOUND'])
 
 builder.mutationFields(t => ({
   setSpendLimit: t.field({
@@ -87,15 +79,15 @@ builder.mutationFields(t => ({
       }),
   }),
   deleteSpendLimit: t.field({
-    type: deleteResult.union,
+    type: deletionResult.union,
     description: `Deletes a spend limit. An API key with a limit cannot delete limits. ${permissionSentence('billing.deleteSpendLimit')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSpendLimitInput, required: true, description: 'The spend limit to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      deleteResult.answer({}, async () => {
+      deletionResult.answer({}, async () => {
         const id = parseId('SpendLimit', input.id)
         await services.billing.deleteSpendLimit(actor, id)
-        return { type: 'SpendLimit' as const, deletedId: id }
+        return { deletedId: id }
       }),
   }),
 }))

@@ -73,7 +73,7 @@ mutation Bid($instance: ID!) {
   updateInstanceBid(
     input: { instanceId: $instance, bidPerHour: "0.45" }
   ) {
-    ... on InstanceSuccess {
+    ... on UpdateInstanceBidSuccess {
       instance { bidPerHour minimumBidPerHour status }
     }
     ... on Error { code message }
@@ -148,7 +148,7 @@ query Costs {
 # all data on them. Volumes stay.
 mutation Destroy($instances: [ID!]!) {
   destroyInstances(input: { ids: $instances }) {
-    ... on BulkInstancesPayload {
+    ... on DestroyInstancesSuccess {
       succeededCount
       items { id outcome error { code message } }
     }

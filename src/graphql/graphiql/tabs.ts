@@ -179,7 +179,7 @@ mutation Stop($instances: [ID!]!) {
   updateInstances(
     input: { ids: $instances, targetState: STOPPED }
   ) {
-    ... on BulkInstancesPayload {
+    ... on UpdateInstancesSuccess {
       items {
         id
         outcome

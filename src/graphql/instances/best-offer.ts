@@ -1,8 +1,8 @@
 import { maxAttempts } from '../../domain/instances/rent/best-offer.ts'
 import type { BestOfferRental } from '../../services/instances/rent/best-offer.ts'
 import { builder } from '../builder.ts'
+import { mutationResult } from '../errors/mutation-result.ts'
 import { RentAttempt } from '../errors/refusal-types.ts'
-import { resultUnion } from '../errors/result-union.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
 import { OfferFilter, parseOfferFilter } from '../offers/filter.ts'
 import { defaultOrder, OfferOrder } from '../offers/search.ts'
@@ -59,30 +59,27 @@ const RentBestOfferInput = builder.inputType('RentBestOfferInput', {
   }),
 })
 
-const RentBestOfferSuccess = builder.objectRef<BestOfferRental>('RentBestOfferSuccess').implement({
-  description: 'An offer was rented, and its instance exists.',
-  fields: t => ({
-    instance: t.expose('instance', { type: Instance, description: 'The new instance.' }),
-    attempts: t.expose('attempts', {
-      type: [RentAttempt],
-      description: 'All offers tried, in order. The last one is the rented offer.',
+const { union, answer } = mutationResult<BestOfferRental>('rentBestOffer', {
+  description: 'The new instance, or the error that prevented the rental.',
+  success: {
+    description: 'An offer was rented, and its instance exists.',
+    fields: t => ({
+      instance: t.expose('instance', { type: Instance, description: 'The new instance.' }),
+      attempts: t.expose('attempts', {
+        type: [RentAttempt],
+        description: 'All offers tried, in order. The last one is the rented offer.',
+      }),
+      instanceApiKey: t.exposeString('apiKey', {
+        description:
+          'API key that can only start, stop and destroy this instance. The instance also has it in its environment.',
+      }),
+      warnings: t.exposeStringList('warnings', {
+        description: 'Accepted settings that may not behave as you expect.',
+      }),
+      replayed: t.exposeBoolean('replayed', replayed),
     }),
-    instanceApiKey: t.exposeString('apiKey', {
-      description:
-        'API key that can only start, stop and destroy this instance. The instance also has it in its environment.',
-    }),
-    warnings: t.exposeStringList('warnings', {
-      description: 'Accepted settings that may not behave as you expect.',
-    }),
-    replayed: t.exposeBoolean('replayed', replayed),
-  }),
-})
-
-const { union: RentBestOfferResult, answer } = resultUnion(
-  'RentBestOfferResult',
-  'The new instance, or the error that prevented the rental.',
-  RentBestOfferSuccess,
-  [
+  },
+  errors: [
     'INVALID_INPUT',
     'NO_OFFER_RENTED',
     'INSUFFICIENT_CREDIT',
@@ -95,11 +92,11 @@ const { union: RentBestOfferResult, answer } = resultUnion(
     'IDEMPOTENCY_KEY_REUSED',
     'IDEMPOTENCY_IN_PROGRESS',
   ],
-)
+})
 
 builder.mutationField('rentBestOffer', t =>
   t.field({
-    type: RentBestOfferResult,
+    type: union,
     description: `Searches offers and rents the best one that can start at once. If another renter takes it first, the next offer is tried. ${permissionSentence('instances.rent')} The search also needs the permission \`misc\`.`,
     complexity: { field: 40 },
     args: {

@@ -1,10 +1,9 @@
 import { bidRange } from '../../domain/instances/bid.ts'
 import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
-import { InstanceSuccess } from './update.ts'
+import { instanceResult } from './result.ts'
 
 const UpdateInstanceBidInput = builder.inputType('UpdateInstanceBidInput', {
   description: 'An interruptible instance and its new bid.',
@@ -18,10 +17,10 @@ const UpdateInstanceBidInput = builder.inputType('UpdateInstanceBidInput', {
   }),
 })
 
-const { union: UpdateInstanceBidResult, answer } = resultUnion(
-  'UpdateInstanceBidResult',
+const { union, answer } = instanceResult(
+  'updateInstanceBid',
   'The instance with its new bid, or the error that kept the old bid.',
-  InstanceSuccess,
+  'The instance has the bid.',
   [
     'INVALID_INPUT',
     'NOT_FOUND',
@@ -36,7 +35,7 @@ const { union: UpdateInstanceBidResult, answer } = resultUnion(
 
 builder.mutationField('updateInstanceBid', t =>
   t.field({
-    type: UpdateInstanceBidResult,
+    type: union,
     description: `Raises or lowers the bid of an interruptible instance, which may win or lose its GPUs at once. ${permissionSentence('instances.changeBid')}`,
     complexity: { field: 20 },
     args: {

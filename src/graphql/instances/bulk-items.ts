@@ -3,8 +3,10 @@ import type { Instance as InstanceShape } from '../../domain/instances/instances
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { enumOf } from '../enum.ts'
+import type { RefusalCode } from '../errors/codes.ts'
+import { mutationResult } from '../errors/mutation-result.ts'
 import { Refusal } from '../errors/refusal.ts'
-import { toRefusalValue } from '../errors/result-union.ts'
+import { toRefusalValue } from '../errors/refusal-value.ts'
 import { printId } from '../ids.ts'
 import { Instance } from './instances.ts'
 
@@ -41,24 +43,32 @@ const BulkInstanceItem = builder.objectRef<BulkItem>('BulkInstanceItem').impleme
   }),
 })
 
-export const BulkInstancesPayload = builder.objectRef<{ items: BulkItem[] }>('BulkInstancesPayload').implement({
-  description: 'Outcomes of a bulk command.',
-  fields: t => ({
-    items: t.expose('items', {
-      type: [BulkInstanceItem],
-      description: 'One outcome per ID of the input, in the same order.',
-      complexity: { multiplier: maxIdsPerCommand },
-    }),
-    succeededCount: t.int({
-      description: 'Number of items with the outcome `APPLIED` or `UNCHANGED`.',
-      resolve: ({ items }) => items.filter(({ outcome }) => outcome === 'applied' || outcome === 'unchanged').length,
-    }),
-    failedCount: t.int({
-      description: 'Number of items with the outcome `FAILED` or `SKIPPED`.',
-      resolve: ({ items }) => items.filter(({ outcome }) => outcome === 'failed' || outcome === 'skipped').length,
-    }),
-  }),
-})
+/** The result of a mutation that commands many instances. */
+export function bulkResult(mutation: string, description: string, errors: readonly RefusalCode[]) {
+  return mutationResult<{ items: BulkItem[] }>(mutation, {
+    description,
+    success: {
+      description: 'Outcomes of a bulk command.',
+      fields: t => ({
+        items: t.expose('items', {
+          type: [BulkInstanceItem],
+          description: 'One outcome per ID of the input, in the same order.',
+          complexity: { multiplier: maxIdsPerCommand },
+        }),
+        succeededCount: t.int({
+          description: 'Number of items with the outcome `APPLIED` or `UNCHANGED`.',
+          resolve: ({ items }) =>
+            items.filter(({ outcome }) => outcome === 'applied' || outcome === 'unchanged').length,
+        }),
+        failedCount: t.int({
+          description: 'Number of items with the outcome `FAILED` or `SKIPPED`.',
+          resolve: ({ items }) => items.filter(({ outcome }) => outcome === 'failed' || outcome === 'skipped').length,
+        }),
+      }),
+    },
+    errors,
+  })
+}
 
 /** Adds the current state of its instance to each plan. */
 export async function loadBulkItems(

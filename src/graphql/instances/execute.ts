@@ -1,7 +1,7 @@
 import { maxCommandLength, maxOutputLength } from '../../domain/instances/logs.ts'
 import type { ExecuteResult } from '../../services/instances/execute.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
+import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 
@@ -16,29 +16,26 @@ const ExecuteCommandInput = builder.inputType('ExecuteCommandInput', {
   }),
 })
 
-const ExecuteCommandSuccess = builder.objectRef<ExecuteResult>('ExecuteCommandSuccess').implement({
-  description: 'The command ran to its end.',
-  fields: t => ({
-    exitCode: t.exposeInt('exitCode', { description: 'Exit code of the command. By convention 0 means success.' }),
-    output: t.exposeString('output', {
-      description: `Output of the command, cut after ${maxOutputLength} characters.`,
+const { union, answer } = mutationResult<ExecuteResult>('executeCommand', {
+  description: 'Exit code and output of the command, or the error that kept it from running.',
+  success: {
+    description: 'The command ran to its end.',
+    fields: t => ({
+      exitCode: t.exposeInt('exitCode', { description: 'Exit code of the command. By convention 0 means success.' }),
+      output: t.exposeString('output', {
+        description: `Output of the command, cut after ${maxOutputLength} characters.`,
+      }),
+      truncated: t.exposeBoolean('truncated', {
+        description: 'Whether `output` was cut because the command printed more.',
+      }),
     }),
-    truncated: t.exposeBoolean('truncated', {
-      description: 'Whether `output` was cut because the command printed more.',
-    }),
-  }),
+  },
+  errors: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
 })
-
-const { union: ExecuteCommandResult, answer } = resultUnion(
-  'ExecuteCommandResult',
-  'Exit code and output of the command, or the error that kept it from running.',
-  ExecuteCommandSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
-)
 
 builder.mutationField('executeCommand', t =>
   t.field({
-    type: ExecuteCommandResult,
+    type: union,
     description: `Runs a command in a running instance and waits up to 30 seconds for it to end. Not idempotent: each call runs the command. After an error with the code \`UNAVAILABLE\` the command may have run. ${permissionSentence('instances.execute')}`,
     complexity: { field: 1_000 },
     args: {

@@ -3,7 +3,7 @@ import type { RentalTerms, RentInput } from '../../domain/instances/rent/decide.
 import { printUsd } from '../../domain/money.ts'
 import type { Rental } from '../../services/instances/rent/rent.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
+import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
@@ -62,26 +62,23 @@ export const RentInstanceInput = builder.inputType('RentInstanceInput', {
   }),
 })
 
-const RentInstanceSuccess = builder.objectRef<Rental>('RentInstanceSuccess').implement({
-  description: 'The offer was rented, and its instance exists.',
-  fields: t => ({
-    instance: t.expose('instance', { type: Instance, description: 'The new instance.' }),
-    instanceApiKey: t.exposeString('apiKey', {
-      description:
-        'API key that can only start, stop and destroy this instance. The instance also has it in its environment.',
+const { union, answer } = mutationResult<Rental>('rentInstance', {
+  description: 'The new instance, or the error that prevented the rental.',
+  success: {
+    description: 'The offer was rented, and its instance exists.',
+    fields: t => ({
+      instance: t.expose('instance', { type: Instance, description: 'The new instance.' }),
+      instanceApiKey: t.exposeString('apiKey', {
+        description:
+          'API key that can only start, stop and destroy this instance. The instance also has it in its environment.',
+      }),
+      warnings: t.exposeStringList('warnings', {
+        description: 'Accepted settings that may not behave as you expect.',
+      }),
+      replayed: t.exposeBoolean('replayed', replayed),
     }),
-    warnings: t.exposeStringList('warnings', {
-      description: 'Accepted settings that may not behave as you expect.',
-    }),
-    replayed: t.exposeBoolean('replayed', replayed),
-  }),
-})
-
-const { union: RentInstanceResult, answer } = resultUnion(
-  'RentInstanceResult',
-  'The new instance, or the error that prevented the rental.',
-  RentInstanceSuccess,
-  [
+  },
+  errors: [
     'INVALID_INPUT',
     'OFFER_UNAVAILABLE',
     'BID_TOO_LOW',
@@ -96,14 +93,14 @@ const { union: RentInstanceResult, answer } = resultUnion(
     'IDEMPOTENCY_KEY_REUSED',
     'IDEMPOTENCY_IN_PROGRESS',
   ],
-)
+})
 
 /** Input paths of the fields that have another name in the domain. */
 export const rentIssuePaths = { ...specIssuePaths, bid: 'terms.interruptible.bidPerHour' }
 
 builder.mutationField('rentInstance', t =>
   t.field({
-    type: RentInstanceResult,
+    type: union,
     description: `Rents an offer. An offer ID can be rented only once, so a repeated request never rents twice. ${permissionSentence('instances.rent')}`,
     complexity: { field: 20 },
     args: {

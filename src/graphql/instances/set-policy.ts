@@ -1,9 +1,8 @@
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 import { parsePolicyInput, policyFields } from './policy.ts'
-import { InstanceSuccess } from './update.ts'
+import { instanceResult } from './result.ts'
 
 const UpdateInstancePolicyInput = builder.inputType('UpdateInstancePolicyInput', {
   description: 'An instance and the changes to its policy. An absent field stays as it is; null removes it.',
@@ -13,16 +12,16 @@ const UpdateInstancePolicyInput = builder.inputType('UpdateInstancePolicyInput',
   }),
 })
 
-const { union: UpdateInstancePolicyResult, answer } = resultUnion(
-  'UpdateInstancePolicyResult',
+const { union, answer } = instanceResult(
+  'updateInstancePolicy',
   'The instance, or the error that kept its old policy.',
-  InstanceSuccess,
+  'The instance has the policy.',
   ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
 )
 
 builder.mutationField('updateInstancePolicy', t =>
   t.field({
-    type: UpdateInstancePolicyResult,
+    type: union,
     description: `Sets when the gateway stops or destroys an instance automatically. A new value that is already reached is refused: a past instant, a cost already spent, or a time already stopped. ${permissionSentence('instances.setPolicy')}`,
     complexity: { field: 20 },
     args: {

@@ -2,11 +2,10 @@ import { maxIdsPerCommand } from '../../domain/instances/command.ts'
 import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import type { CommandOptions } from '../../services/instances/command.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
-import { BulkInstancesPayload, loadBulkItems } from './bulk-items.ts'
-import { Instance } from './instances.ts'
+import { bulkResult, loadBulkItems } from './bulk-items.ts'
+import { instanceResult } from './result.ts'
 import { TargetState } from './status.ts'
 
 const BulkErrorPolicy = builder.enumType('BulkErrorPolicy', {
@@ -21,22 +20,20 @@ const BulkErrorPolicy = builder.enumType('BulkErrorPolicy', {
   } as const,
 })
 
-const bulkResult = resultUnion(
-  'BulkInstancesResult',
+const updateManyResult = bulkResult(
+  'updateInstances',
   'The outcome for each instance, or the error that prevented the whole command.',
-  BulkInstancesPayload,
   ['INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'SPEND_LIMIT_EXCEEDED'],
 )
-
-export const InstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('InstanceSuccess').implement({
-  description: 'The change was applied, or was already in place.',
-  fields: t => ({ instance: t.expose('instance', { type: Instance, description: 'Current state of the instance.' }) }),
-})
-
-export const instanceResult = resultUnion(
-  'InstanceResult',
+const destroyManyResult = bulkResult(
+  'destroyInstances',
+  'The outcome for each instance, or the error that prevented the whole command.',
+  ['INVALID_INPUT'],
+)
+const updateResult = instanceResult(
+  'updateInstance',
   'The instance, or the error that prevented the change.',
-  InstanceSuccess,
+  'The change was applied, or was already in place.',
   [
     'INVALID_INPUT',
     'NOT_FOUND',
@@ -95,7 +92,7 @@ const DestroyInstancesInput = builder.inputType('DestroyInstancesInput', {
 
 builder.mutationFields(t => ({
   updateInstances: t.field({
-    type: bulkResult.union,
+    type: updateManyResult.union,
     description: `Starts, stops or labels several instances. Each item succeeds or fails on its own unless \`errorPolicy\` says otherwise. ${permissionSentence('instances.update')}`,
     complexity: { field: 20 },
     args: {
@@ -106,7 +103,7 @@ builder.mutationFields(t => ({
       }),
     },
     resolve: (_root, { input }, context) =>
-      bulkResult.answer({}, async () => {
+      updateManyResult.answer({}, async () => {
         const { services, actor } = context
         const plans = await services.instances.update(
           actor,
@@ -118,14 +115,14 @@ builder.mutationFields(t => ({
       }),
   }),
   updateInstance: t.field({
-    type: instanceResult.union,
+    type: updateResult.union,
     description: `Starts, stops or labels one instance. ${permissionSentence('instances.update')}`,
     complexity: { field: 20 },
     args: {
       input: t.arg({ type: UpdateInstanceInput, required: true, description: 'The instance and the changes to make.' }),
     },
     resolve: (_root, { input }, context) =>
-      instanceResult.answer({ ids: 'id' }, async () => {
+      updateResult.answer({ ids: 'id' }, async () => {
         const { services, actor } = context
         const plans = await services.instances.update(actor, [parseId('Instance', input.id)], parseChange(input))
         const [item] = await loadBulkItems(context, plans, 'instances.update')
@@ -135,12 +132,12 @@ builder.mutationFields(t => ({
       }),
   }),
   destroyInstances: t.field({
-    type: bulkResult.union,
+    type: destroyManyResult.union,
     description: `Destroys instances: charges end at once, and their disks are deleted for good. ${permissionSentence('instances.destroy')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DestroyInstancesInput, required: true, description: 'The instances to destroy.' }) },
     resolve: (_root, { input }, context) =>
-      bulkResult.answer({}, async () => {
+      destroyManyResult.answer({}, async () => {
         const { services, actor } = context
         const plans = await services.instances.destroy(actor, parseInstanceIds(input.ids), parseCommandOptions(input))
         return { items: await loadBulkItems(context, plans, 'instances.destroy') }

@@ -1,9 +1,9 @@
 import type { Template as TemplateShape } from '../../domain/templates/templates.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
+import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
-import { DeleteSuccess, idempotencyKey, replayed } from '../mutations.ts'
+import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { Template } from './templates.ts'
 
@@ -44,22 +44,17 @@ const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
   }),
 })
 
-const SaveTemplateSuccess = builder
-  .objectRef<{ template: TemplateShape; replayed: boolean }>('SaveTemplateSuccess')
-  .implement({
+const saveResult = mutationResult<{ template: TemplateShape; replayed: boolean }>('saveTemplate', {
+  description: 'The saved template, or the error that prevented saving.',
+  success: {
     description: 'The template was saved.',
     fields: t => ({
       template: t.expose('template', { type: Template, description: 'The template after the change.' }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
-  })
-
-const saveResult = resultUnion(
-  'SaveTemplateResult',
-  'The saved template, or the error that prevented saving.',
-  SaveTemplateSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
-)
+  },
+  errors: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
+})
 
 builder.mutationField('saveTemplate', t =>
   t.field({
@@ -98,24 +93,19 @@ const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
   fields: t => ({ id: t.id({ required: true, description: 'ID of the template, such as `tpl_42` or `42`.' }) }),
 })
 
-const deleteResult = resultUnion(
-  'DeleteTemplateResult',
-  'The ID of the deleted template, or the error that prevented the deletion.',
-  DeleteSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND'],
-)
+const deletionResult = deleteResult('Template', 'template', ['INVALID_INPUT', 'NOT_FOUND'])
 
 builder.mutationField('deleteTemplate', t =>
   t.field({
-    type: deleteResult.union,
+    type: deletionResult.union,
     description: `Deletes a template of your account. Instances rented with it do not change. ${permissionSentence('templates.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'The template to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      deleteResult.answer({}, async () => {
+      deletionResult.answer({}, async () => {
         const id = Number(parseId('Template', input.id))
         await services.templates.delete(actor, id)
-        return { type: 'Template' as const, deletedId: id }
+        return { deletedId: id }
       }),
   }),
 )

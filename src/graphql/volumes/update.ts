@@ -1,8 +1,8 @@
 import { type Volume as VolumeShape, volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
+import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { DeleteSuccess, idempotencyKey, replayed } from '../mutations.ts'
+import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { Volume } from './volumes.ts'
 
@@ -22,19 +22,16 @@ const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
 })
 
 type CreatedVolume = { volume: VolumeShape; replayed: boolean }
-const CreateVolumeSuccess = builder.objectRef<CreatedVolume>('CreateVolumeSuccess').implement({
-  description: 'The volume was created.',
-  fields: t => ({
-    volume: t.expose('volume', { type: Volume, description: 'The new volume.' }),
-    replayed: t.exposeBoolean('replayed', replayed),
-  }),
-})
-
-const createResult = resultUnion(
-  'CreateVolumeResult',
-  'The new volume, or the error that prevented its creation.',
-  CreateVolumeSuccess,
-  [
+const createResult = mutationResult<CreatedVolume>('createVolume', {
+  description: 'The new volume, or the error that prevented its creation.',
+  success: {
+    description: 'The volume was created.',
+    fields: t => ({
+      volume: t.expose('volume', { type: Volume, description: 'The new volume.' }),
+      replayed: t.exposeBoolean('replayed', replayed),
+    }),
+  },
+  errors: [
     'INVALID_INPUT',
     'OFFER_UNAVAILABLE',
     'PRICE_CHANGED',
@@ -44,19 +41,14 @@ const createResult = resultUnion(
     'IDEMPOTENCY_KEY_REUSED',
     'IDEMPOTENCY_IN_PROGRESS',
   ],
-)
+})
 
 const DeleteVolumeInput = builder.inputType('DeleteVolumeInput', {
   description: 'The volume to delete.',
   fields: t => ({ id: t.id({ required: true, description: 'ID of the volume, such as `vol_42` or `42`.' }) }),
 })
 
-const deleteResult = resultUnion(
-  'DeleteVolumeResult',
-  'The ID of the deleted volume, or the error that prevented the deletion.',
-  DeleteSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND', 'VOLUME_UNAVAILABLE'],
-)
+const deletionResult = deleteResult('Volume', 'volume', ['INVALID_INPUT', 'NOT_FOUND', 'VOLUME_UNAVAILABLE'])
 
 builder.mutationFields(t => ({
   createVolume: t.field({
@@ -77,15 +69,15 @@ builder.mutationFields(t => ({
       }),
   }),
   deleteVolume: t.field({
-    type: deleteResult.union,
+    type: deletionResult.union,
     description: `Deletes a volume and all its data. The volume must not be attached to an instance. ${permissionSentence('volumes.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteVolumeInput, required: true, description: 'The volume to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      deleteResult.answer({}, async () => {
+      deletionResult.answer({}, async () => {
         const id = parseId('Volume', input.id)
         await services.volumes.delete(actor, id)
-        return { type: 'Volume' as const, deletedId: id }
+        return { deletedId: id }
       }),
   }),
 }))

@@ -6,10 +6,11 @@ import {
 } from '../../domain/webhooks/webhooks.ts'
 import type { WebhookWithSecret } from '../../services/webhooks/update.ts'
 import { builder } from '../builder.ts'
-import { resultUnion } from '../errors/result-union.ts'
+import type { RefusalCode } from '../errors/codes.ts'
+import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { EventKindEnum } from '../events/types.ts'
 import { parseId } from '../ids.ts'
-import { DeleteSuccess, idempotencyKey, replayed } from '../mutations.ts'
+import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { Webhook, WebhookDelivery } from './webhooks.ts'
 
@@ -47,56 +48,53 @@ const DeleteWebhookInput = builder.inputType('DeleteWebhookInput', {
   fields: t => ({ id: t.id(idField) }),
 })
 
-function successType(name: string, description: string) {
-  return builder.objectRef<WebhookWithSecret>(name).implement({
+function secretResult(mutation: string, description: string, done: string, errors: readonly RefusalCode[]) {
+  return mutationResult<WebhookWithSecret>(mutation, {
     description,
-    fields: t => ({
-      webhook: t.expose('webhook', {
-        type: Webhook,
-        description: 'The webhook. A replayed answer shows it as it was the first time.',
+    success: {
+      description: done,
+      fields: t => ({
+        webhook: t.expose('webhook', {
+          type: Webhook,
+          description: 'The webhook. A replayed answer shows it as it was the first time.',
+        }),
+        secret: t.exposeString('secret', {
+          description: 'Secret that signs the deliveries. It is shown only in this answer: store it safely.',
+        }),
+        replayed: t.exposeBoolean('replayed', replayed),
       }),
-      secret: t.exposeString('secret', {
-        description: 'Secret that signs the deliveries. It is shown only in this answer: store it safely.',
-      }),
-      replayed: t.exposeBoolean('replayed', replayed),
-    }),
+    },
+    errors,
   })
 }
 
-const createResult = resultUnion(
-  'CreateWebhookResult',
+const createResult = secretResult(
+  'createWebhook',
   'The new webhook with its secret, or why none was created.',
-  successType('CreateWebhookSuccess', 'The webhook was created. Events from now on are sent to it.'),
+  'The webhook was created. Events from now on are sent to it.',
   ['INVALID_INPUT', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
-const rotateResult = resultUnion(
-  'RotateWebhookSecretResult',
+const rotateResult = secretResult(
+  'rotateWebhookSecret',
   'The webhook with its new secret, or why its secret did not change.',
-  successType('RotateWebhookSecretSuccess', 'The webhook has a new secret.'),
+  'The webhook has a new secret.',
   ['INVALID_INPUT', 'NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
-const TestWebhookSuccess = builder.objectRef<{ delivery: WebhookDeliveryShape }>('TestWebhookSuccess').implement({
-  description: 'A test event was queued for the webhook.',
-  fields: t => ({
-    delivery: t.expose('delivery', {
-      type: WebhookDelivery,
-      description:
-        'The delivery of the test event, before its first attempt. Read `recentDeliveries` of the webhook for its outcome.',
+const testResult = mutationResult<{ delivery: WebhookDeliveryShape }>('testWebhook', {
+  description: 'The delivery of the test event, or why none was queued.',
+  success: {
+    description: 'A test event was queued for the webhook.',
+    fields: t => ({
+      delivery: t.expose('delivery', {
+        type: WebhookDelivery,
+        description:
+          'The delivery of the test event, before its first attempt. Read `recentDeliveries` of the webhook for its outcome.',
+      }),
     }),
-  }),
+  },
+  errors: ['INVALID_INPUT', 'NOT_FOUND'],
 })
-const testResult = resultUnion(
-  'TestWebhookResult',
-  'The delivery of the test event, or why none was queued.',
-  TestWebhookSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND'],
-)
-const deleteResult = resultUnion(
-  'DeleteWebhookResult',
-  'The ID of the deleted webhook, or why it was not deleted.',
-  DeleteSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND'],
-)
+const deletionResult = deleteResult('Webhook', 'webhook', ['INVALID_INPUT', 'NOT_FOUND'])
 
 const parseWebhookId = (id: string) => Number(parseId('Webhook', id))
 
@@ -132,15 +130,15 @@ builder.mutationFields(t => ({
       rotateResult.answer({}, () => services.webhooks.rotate(actor, parseWebhookId(input.id), input.idempotencyKey)),
   }),
   deleteWebhook: t.field({
-    type: deleteResult.union,
+    type: deletionResult.union,
     description: `Deletes a webhook. Pending deliveries are given up. ${permissionSentence('webhooks.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteWebhookInput, required: true, description: 'The webhook to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      deleteResult.answer({}, async () => {
+      deletionResult.answer({}, async () => {
         const deletedId = parseWebhookId(input.id)
         await services.webhooks.delete(actor, deletedId)
-        return { type: 'Webhook' as const, deletedId }
+        return { deletedId }
       }),
   }),
 }))

@@ -25,9 +25,9 @@ afterAll(() => app.close())
 const secrets = createSecrets('a secret of tests')
 const keyOf = (id: number) => instanceApiKey(secrets, BigInt(id))
 const update = (id: number, change: string) =>
-  `mutation { updateInstance(input: { id: "${id}", ${change} }) { ... on InstanceSuccess { instance { targetState label } } } }`
+  `mutation { updateInstance(input: { id: "${id}", ${change} }) { ... on UpdateInstanceSuccess { instance { targetState label } } } }`
 const destroy = (id: number) => `mutation { destroyInstances(input: { ids: ["${id}"] }) {
-  ... on BulkInstancesPayload { items { outcome } } } }`
+  ... on DestroyInstancesSuccess { items { outcome } } } }`
 const statusOf = async (key: string) => (await app.rest(key, 'GET', '/users/current/')).status
 
 describe("an instance's own key", () => {

@@ -45,7 +45,7 @@ async function registerKey(by: string, publicKey = aKey()): Promise<string> {
 }
 
 async function remove(by: string, id: string) {
-  const query = `mutation ($input: DeleteSshKeyInput!) { deleteSshKey(input: $input) { ${refusal} ... on DeleteSuccess { deletedId } } }`
+  const query = `mutation ($input: DeleteSshKeyInput!) { deleteSshKey(input: $input) { ${refusal} ... on DeleteSshKeySuccess { deletedId } } }`
   const { data, errors } = await app.graphql(by, query, { input: { id } })
   return data?.deleteSshKey ?? errors
 }
@@ -54,7 +54,7 @@ async function change(verb: 'attach' | 'detach', by: string, instanceId: number,
   const { data, errors } = await app.graphql(
     by,
     `mutation { ${verb}SshKey(input: { instanceId: "${instanceId}", sshKeyId: "${sshKeyId}" }) {
-      ${refusal} ... on InstanceSuccess { instance { id sshKeys { id publicKey } } } } }`,
+      ${refusal} ... on ${verb === 'attach' ? 'Attach' : 'Detach'}SshKeySuccess { instance { id sshKeys { id publicKey } } } } }`,
   )
   return data?.[`${verb}SshKey`] ?? errors
 }
@@ -389,7 +389,7 @@ describe('deleting an SSH key', () => {
     const ids = [await rentals.rentToStatus(key, 'running'), await rentals.rentToStatus(key, 'running')]
     for (const id of ids) for (const sshKey of [one, two]) await change('attach', key, id, sshKey)
     await app.runUntilIdle()
-    expect(await remove(key, one)).toEqual({ __typename: 'DeleteSuccess', deletedId: one })
+    expect(await remove(key, one)).toEqual({ __typename: 'DeleteSshKeySuccess', deletedId: one })
     await app.runUntilIdle()
     for (const id of ids) {
       expect(await keysIn(id)).toEqual([second])
@@ -453,7 +453,7 @@ describe('reading SSH keys', () => {
 
   it('shows each change to later fields of the same request', async () => {
     const [id, one, two] = [await rentals.rent(key), await registerKey(key), await registerKey(key)]
-    const shown = '{ ... on InstanceSuccess { instance { sshKeys { id } } } }'
+    const shown = (success: string) => `{ ... on ${success} { instance { sshKeys { id } } } }`
     const ask = async (mutations: string) => {
       const { data, errors } = await app.graphql(key, `mutation { ${mutations} }`)
       expect(errors).toBeUndefined()
@@ -462,11 +462,12 @@ describe('reading SSH keys', () => {
       )
     }
     const attach = (sshKeyId: string) =>
-      `attachSshKey(input: { instanceId: "${id}", sshKeyId: "${sshKeyId}" }) ${shown}`
-    const label = (text: string) => `updateInstance(input: { id: "${id}", label: "${text}" }) ${shown}`
+      `attachSshKey(input: { instanceId: "${id}", sshKeyId: "${sshKeyId}" }) ${shown('AttachSshKeySuccess')}`
+    const label = (text: string) =>
+      `updateInstance(input: { id: "${id}", label: "${text}" }) ${shown('UpdateInstanceSuccess')}`
     expect(
       await ask(`a: ${attach(one)} b: ${attach(two)}
-        c: detachSshKey(input: { instanceId: "${id}", sshKeyId: "${one}" }) ${shown}`),
+        c: detachSshKey(input: { instanceId: "${id}", sshKeyId: "${one}" }) ${shown('DetachSshKeySuccess')}`),
     ).toEqual([[one], [one, two], [two]])
     expect(
       await ask(`a: ${label('x')} b: deleteSshKey(input: { id: "${two}" }) { __typename } c: ${label('y')}

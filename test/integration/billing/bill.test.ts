@@ -67,7 +67,7 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
     key,
     `mutation { updateInstanceBid(input: { instanceId: "${bidding}", bidPerHour: "0.31" }) { __typename } }`,
   )
-  expect(raised.data.updateInstanceBid.__typename).toBe('InstanceSuccess')
+  expect(raised.data.updateInstanceBid.__typename).toBe('UpdateInstanceBidSuccess')
   await at('02T10:00:00')
   await app.rest(key, 'DELETE', `/instances/${bidding}/`)
 
@@ -84,7 +84,7 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
 
   await at('03T01:00:00')
   await app.rest(key, 'DELETE', `/instances/${trained}/`)
-  expect(await volumes.remove(key, volume)).toMatchObject({ __typename: 'DeleteSuccess' })
+  expect(await volumes.remove(key, volume)).toMatchObject({ __typename: 'DeleteVolumeSuccess' })
   await at('31T23:00:00')
 
   const { data } = await app.graphql(

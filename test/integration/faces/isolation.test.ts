@@ -184,7 +184,7 @@ describe('a key with write but without read permission', () => {
       app.graphql(
         key,
         `mutation { updateInstance(input: { id: "${id}", ${change} }) {
-          ... on InstanceSuccess { instance { label targetState } } } }`,
+          ... on UpdateInstanceSuccess { instance { label targetState } } } }`,
       )
     const [labeled, stopped] = [await ask('label: "new"'), await ask('targetState: STOPPED')]
     const refused = (eq ? stopped : labeled).errors

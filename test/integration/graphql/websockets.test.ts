@@ -128,7 +128,7 @@ describe('a WebSocket', () => {
   it('runs a mutation as HTTP does', async () => {
     const id = await rentals.rent(renter)
     const query = `mutation { updateInstance(input: { id: "${id}", label: "over a socket" }) {
-      ... on InstanceSuccess { instance { label } } } }`
+      ... on UpdateInstanceSuccess { instance { label } } } }`
     const { say, heard } = await openInitializedSocket()
     say(subscribeMessage('1', query))
     const payload = { data: { updateInstance: { instance: { label: 'over a socket' } } } }

@@ -72,7 +72,7 @@ describe('stopAt', () => {
         after: { stopAt: null },
       },
     ])
-    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'UpdateInstanceSuccess' })
     await passHours(5)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
     await policies.setTargetState(id, 'STOPPED')
@@ -220,14 +220,14 @@ describe('stopAtCost', () => {
       code: 'INVALID_INPUT',
       issues: [{ path: 'stopAtCost', message: expect.stringMatching(/must be more than \$0\.5\d+/) }],
     })
-    expect(await policies.set(id, { stopAtCost: '0.9' })).toMatchObject({ __typename: 'InstanceSuccess' })
-    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await policies.set(id, { stopAtCost: '0.9' })).toMatchObject({ __typename: 'UpdateInstancePolicySuccess' })
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'UpdateInstanceSuccess' })
     await rentals.converge()
     await passHours(10)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
     expect((await policies.charged(id, 'gpu')).nanos).toBeLessThan(900_000_000n)
     await policies.set(id, { stopAtCost: null })
-    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'UpdateInstanceSuccess' })
     await passHours(10)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
     await policies.setTargetState(id, 'STOPPED')
@@ -244,7 +244,7 @@ describe('stopAtCost', () => {
     const { data } = await app.graphql(
       key,
       `mutation { updateInstances(input: { ids: ["${id}", "${other}"], targetState: RUNNING }) {
-        ... on BulkInstancesPayload { items { outcome } } } }`,
+        ... on UpdateInstancesSuccess { items { outcome } } } }`,
     )
     expect(data.updateInstances.items).toEqual([{ outcome: 'FAILED' }, { outcome: 'APPLIED' }])
     await app.rest(key, 'DELETE', `/instances/${other}/`)

@@ -88,7 +88,7 @@ describe('a bulk command', () => {
         app.graphql(
           many,
           `mutation ($input: DestroyInstancesInput!) { destroyInstances(input: $input) {
-            ... on BulkInstancesPayload { succeededCount items { instance { id status } } } } }`,
+            ... on DestroyInstancesSuccess { succeededCount items { instance { id status } } } } }`,
           { input },
         ),
       )

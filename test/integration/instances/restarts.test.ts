@@ -23,10 +23,11 @@ afterAll(() => app.close())
 type Verb = 'reboot' | 'recycle'
 
 async function restart(by: string, verb: Verb, input: object) {
+  const typeName = verb === 'reboot' ? 'RebootInstance' : 'RecycleInstance'
   const { data, errors } = await app.graphql(
     by,
-    `mutation ($input: RestartInstanceInput!) { ${verb}Instance(input: $input) {
-      ... on RestartInstanceSuccess { replayed instance { id status targetState } }
+    `mutation ($input: ${typeName}Input!) { ${verb}Instance(input: $input) {
+      ... on ${typeName}Success { replayed instance { id status targetState } }
       ... on Error { code message } ... on InvalidStateError { current { id } } } }`,
     { input },
   )

@@ -191,7 +191,7 @@ describe('the template of an instance', () => {
     const instance = await rentals.rent(owner)
     await markWithTemplate(instance, template)
     const label = (text: string) => `updateInstance(input: { id: "${instance}", label: "${text}" }) {
-      ... on InstanceSuccess { instance { template { name } } } }`
+      ... on UpdateInstanceSuccess { instance { template { name } } } }`
     const { data, errors } = await app.graphql(
       owner,
       `mutation { a: ${label('a')}

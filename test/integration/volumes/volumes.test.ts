@@ -191,7 +191,7 @@ describe('a deletion', () => {
   it('frees the disk on the machine, and the volume is no longer found', async () => {
     const machineId = await volumes.newMachine()
     const id = await volumes.make(key, machineId)
-    expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteSuccess', deletedId: `vol_${id}` })
+    expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteVolumeSuccess', deletedId: `vol_${id}` })
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
     const before = { volumeId: String(id), name: 'volume', sizeMb: 10_000, machineId }
     expect(await eventsOf('VOLUME_DELETED')).toEqual([{ before, after: null, reason: 'USER_REQUEST' }])
@@ -225,7 +225,7 @@ describe('a deletion', () => {
     await rentals.converge()
     // The disk of the instance is free again, but the disk of the volume is not.
     expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
-    expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteSuccess' })
+    expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteVolumeSuccess' })
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
   })
 

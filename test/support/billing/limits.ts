@@ -22,7 +22,7 @@ export function limitsOf(app: TestApp) {
     // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
     async remove(key: string, id: string): Promise<any> {
       const query = `mutation ($input: DeleteSpendLimitInput!) { deleteSpendLimit(input: $input) {
-        ... on DeleteSuccess { deletedId } ... on Error { code message } } }`
+        ... on DeleteSpendLimitSuccess { deletedId } ... on Error { code message } } }`
       const { data, errors } = await app.graphql(key, query, { input: { id } })
       return errors ? errors[0]?.extensions['code'] : (data.deleteSpendLimit.deletedId ?? data.deleteSpendLimit)
     },

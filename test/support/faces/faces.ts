@@ -26,16 +26,15 @@ export function messagesOf(msg: string): string[] {
 }
 
 const refusal = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
-const items = `... on BulkInstancesPayload { succeededCount items { id outcome error { code } } } ${refusal}`
-const restarted = `... on RestartInstanceSuccess { instance { id } } ${refusal}`
+const items = '{ succeededCount items { id outcome error { code } } }'
 const mutations = {
   rentInstance: `... on RentInstanceSuccess { instance { id } } ${refusal}`,
-  updateInstance: `... on InstanceSuccess { instance { id } } ${refusal}`,
-  updateInstances: items,
-  destroyInstances: items,
-  rebootInstance: restarted,
-  recycleInstance: restarted,
-  updateInstanceBid: `... on InstanceSuccess { instance { id } } ${refusal}`,
+  updateInstance: `... on UpdateInstanceSuccess { instance { id } } ${refusal}`,
+  updateInstances: `... on UpdateInstancesSuccess ${items} ${refusal}`,
+  destroyInstances: `... on DestroyInstancesSuccess ${items} ${refusal}`,
+  rebootInstance: `... on RebootInstanceSuccess { instance { id } } ${refusal}`,
+  recycleInstance: `... on RecycleInstanceSuccess { instance { id } } ${refusal}`,
+  updateInstanceBid: `... on UpdateInstanceBidSuccess { instance { id } } ${refusal}`,
 }
 
 export type Faces = {
@@ -49,8 +48,7 @@ export type Faces = {
 export function facesOf(app: TestApp): Faces {
   return {
     async mutate(key, field, input) {
-      const restarts = field === 'rebootInstance' || field === 'recycleInstance'
-      const type = restarts ? 'RestartInstanceInput' : `${field[0]?.toUpperCase()}${field.slice(1)}Input`
+      const type = `${field[0]?.toUpperCase()}${field.slice(1)}Input`
       const query = `mutation ($input: ${type}!) { ${field}(input: $input) { ${mutations[field]} } }`
       const { data, errors } = await app.graphql(key, query, { input })
       return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data[field]

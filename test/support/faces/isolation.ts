@@ -65,7 +65,7 @@ const template = (operation: Operation) => ({ operation, parameter: 'id', of: 't
 const sshKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'sshKey' }) as const
 const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
 const webhook = (operation: Operation) => ({ operation, parameter: 'id', of: 'webhook' }) as const
-const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
+const items = '{ items { outcome instance { id } error { code message } } }'
 
 export const fieldCases: Record<string, IsolationCase> = {
   instance: { ...instance('instances.get'), ask: graphql(id => `{ instance(id: "${id}") { id label } }`) },
@@ -117,7 +117,8 @@ export const fieldCases: Record<string, IsolationCase> = {
   updateInstances: {
     ...instance('instances.update'),
     ask: graphql(
-      id => `mutation { updateInstances(input: { ids: ["${id}"], targetState: STOPPED }) { ${refused} ${update} } }`,
+      id =>
+        `mutation { updateInstances(input: { ids: ["${id}"], targetState: STOPPED }) { ${refused} ... on UpdateInstancesSuccess ${items} } }`,
     ),
   },
   rebootInstance: {
@@ -142,7 +143,10 @@ export const fieldCases: Record<string, IsolationCase> = {
   },
   destroyInstances: {
     ...instance('instances.destroy'),
-    ask: graphql(id => `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ${update} } }`),
+    ask: graphql(
+      id =>
+        `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ... on DestroyInstancesSuccess ${items} } }`,
+    ),
   },
   createVolume: {
     operation: 'volumes.create',

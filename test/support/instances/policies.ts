@@ -60,7 +60,7 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
       'updateInstancePolicy',
       'UpdateInstancePolicyInput',
       { instanceId: String(id), ...policy },
-      `... on InstanceSuccess { instance { ${policyFields} } }`,
+      `... on UpdateInstancePolicySuccess { instance { ${policyFields} } }`,
     )
 
   const setTargetState = (id: number, targetState: string) =>
@@ -68,7 +68,7 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
       'updateInstance',
       'UpdateInstanceInput',
       { id: String(id), targetState },
-      `... on InstanceSuccess { instance { ${policyFields} } }`,
+      `... on UpdateInstanceSuccess { instance { ${policyFields} } }`,
     )
 
   async function read(id: number) {

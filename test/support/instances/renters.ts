@@ -42,10 +42,11 @@ const rent = `mutation ($input: RentInstanceInput!) { answer: rentInstance(input
   __typename ... on RentInstanceSuccess { instance { id } } ... on Error { code message } } }`
 const bid = `mutation ($input: UpdateInstanceBidInput!) { answer: updateInstanceBid(input: $input) {
   __typename ... on Error { code message } } }`
-const bulk = `__typename ... on Error { code message }
-  ... on BulkInstancesPayload { items { id outcome error { code } } }`
-const update = `mutation ($input: UpdateInstancesInput!) { answer: updateInstances(input: $input) { ${bulk} } }`
-const destroy = `mutation ($input: DestroyInstancesInput!) { answer: destroyInstances(input: $input) { ${bulk} } }`
+const items = '{ items { id outcome error { code } } }'
+const update = `mutation ($input: UpdateInstancesInput!) { answer: updateInstances(input: $input) {
+  __typename ... on Error { code message } ... on UpdateInstancesSuccess ${items} } }`
+const destroy = `mutation ($input: DestroyInstancesInput!) { answer: destroyInstances(input: $input) {
+  __typename ... on Error { code message } ... on DestroyInstancesSuccess ${items} } }`
 const register = `mutation ($input: CreateSshKeyInput!) { answer: createSshKey(input: $input) { __typename } }`
 
 export function createRenters({ renters, pick, sql }: RentersOptions) {
@@ -121,7 +122,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     const nanos = BigInt(random.between(200, 4_000)) * 1_000_000n + BigInt(marks)
     const input = { instanceId: String(instance.id), bidPerHour: usd(nanos) }
     const { answer, again } = await ask(random, renter, bid, input)
-    const done = expected(answer, 'InstanceSuccess', ['BID_TOO_LOW', 'INVALID_STATE'])
+    const done = expected(answer, 'UpdateInstanceBidSuccess', ['BID_TOO_LOW', 'INVALID_STATE'])
     const about = { accountId: renter.accountId, instanceId: instance.id }
     record({ ...about, type: 'INSTANCE_BID_CHANGED', mark: String(nanos) }, { done, again })
   }
@@ -135,7 +136,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     const label = nextMark()
     const ids = instances.map(({ id }) => String(id))
     const { answer, again } = await ask(random, renter, update, { ids, targetState, label })
-    expected(answer, 'BulkInstancesPayload', [])
+    expected(answer, 'UpdateInstancesSuccess', [])
     for (const { id, outcome, error } of answer.items as Item[]) {
       if (error && error.code !== 'INVALID_STATE') throw new Error(`${id} was refused: ${error.code}`)
       const about = { accountId: renter.accountId, instanceId: toId(id) }
@@ -146,7 +147,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
   async function destroyOwned(random: SeededRandom, renter: Renter, instances: OwnedInstance[]): Promise<void> {
     const { accountId } = renter
     const { answer } = await ask(random, renter, destroy, { ids: instances.map(({ id }) => String(id)) })
-    expected(answer, 'BulkInstancesPayload', [])
+    expected(answer, 'DestroyInstancesSuccess', [])
     for (const { id, outcome } of answer.items as Item[]) {
       if (outcome === 'FAILED') throw new Error(`${id} could not be destroyed.`)
       const about = { accountId, instanceId: toId(id) }

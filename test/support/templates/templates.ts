@@ -12,7 +12,7 @@ const refusal = `__typename ... on Error { code message retryable } ... on Inval
 const saveMutation = `mutation ($input: SaveTemplateInput!) { saveTemplate(input: $input) {
   ${refusal} ... on ConflictError { conflictId: id } ... on SaveTemplateSuccess { replayed template { ${templateSelection} } } } }`
 const deleteMutation = `mutation ($input: DeleteTemplateInput!) { deleteTemplate(input: $input) {
-  ${refusal} ... on DeleteSuccess { deletedId } } }`
+  ${refusal} ... on DeleteTemplateSuccess { deletedId } } }`
 
 /** Saves, reads and deletes templates over GraphQL. */
 export function templatesOf(app: TestApp) {

@@ -8,7 +8,7 @@ type Answer = any
 const createSelection = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path } }
   ... on PriceChangedError { currentPricePerHour }
   ... on CreateVolumeSuccess { replayed volume { id name sizeGb pricePerHour createdAt machine { id } attachment { mountPath } } }`
-const deleteSelection = `__typename ... on Error { code message retryable } ... on DeleteSuccess { deletedId }
+const deleteSelection = `__typename ... on Error { code message retryable } ... on DeleteVolumeSuccess { deletedId }
   ... on VolumeUnavailableError { volume { id } attachedTo { id } }`
 
 /** Creates and deletes volumes over GraphQL. */

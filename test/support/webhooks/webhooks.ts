@@ -25,7 +25,7 @@ const mutations = {
   test: `mutation ($input: TestWebhookInput!) { answer: testWebhook(input: $input) {
     ${errorFields} ... on TestWebhookSuccess { delivery { ${deliveryFields} } } } }`,
   delete: `mutation ($input: DeleteWebhookInput!) { answer: deleteWebhook(input: $input) {
-    ${errorFields} ... on DeleteSuccess { deletedId } } }`,
+    ${errorFields} ... on DeleteWebhookSuccess { deletedId } } }`,
 }
 
 /** Manages webhooks over GraphQL. */

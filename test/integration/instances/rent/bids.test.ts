@@ -43,7 +43,7 @@ async function changeBid(key: string, id: number, bidPerHour: string) {
   const { data, errors } = await app.graphql(
     key,
     `mutation ($input: UpdateInstanceBidInput!) { updateInstanceBid(input: $input) {
-      ... on InstanceSuccess { instance { ${seen} } }
+      ... on UpdateInstanceBidSuccess { instance { ${seen} } }
       ... on Error { code message retryable }
       ... on BidTooLowError { minimumBidPerHour }
       ... on NotFoundError { id }
@@ -220,7 +220,7 @@ describe('a changed bid', () => {
     const { body } = await rentBeside(machineId, { price: 0.3 })
     const change = (alias: string, bid: string) =>
       `${alias}: updateInstanceBid(input: { instanceId: "${body.new_contract}", bidPerHour: "${bid}" }) { __typename }`
-    const items = `{ ... on BulkInstancesPayload { items { instance { minimumBidPerHour } } } }`
+    const items = `{ ... on UpdateInstancesSuccess { items { instance { minimumBidPerHour } } } }`
     const stop = `updateInstances(input: { ids: ["${body.new_contract}"], label: "x" }) ${items}`
     const { data } = await app.graphql(rival, `mutation { ${change('a', '0.4')} stop: ${stop} ${change('b', '0.2')} }`)
     expect(data).toMatchObject({ stop: { items: [{ instance: { minimumBidPerHour: '0.251' } }] } })
@@ -303,7 +303,7 @@ describe('a bid', () => {
     const { data, errors } = await app.graphql(
       await app.newScopedKey(renter, { api: { instance_write: {} } }),
       `mutation { updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "0.31" }) {
-        ... on InstanceSuccess { instance { bidPerHour minimumBidPerHour } } } }`,
+        ... on UpdateInstanceBidSuccess { instance { bidPerHour minimumBidPerHour } } } }`,
     )
     expect(data.updateInstanceBid).toEqual({ instance: { bidPerHour: '0.31', minimumBidPerHour: null } })
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])

@@ -156,7 +156,7 @@ describe('a rental with everything', () => {
     await rentals.converge()
     expect(await machineOf(offer)).toMatchObject({ free_disk_mb: before - 30_000, free_ports })
     expect(await volumes.remove(key, instance.volumes[0].volume.id.slice('vol_'.length))).toMatchObject({
-      __typename: 'DeleteSuccess',
+      __typename: 'DeleteVolumeSuccess',
     })
     expect((await machineOf(offer)).free_disk_mb).toBe(before)
   })

@@ -39,14 +39,16 @@ const rent = (offerId: number, input: object = {}) =>
     { input: { offerId: String(offerId), spec: { source: { image: 'ubuntu' } }, ...input } },
   ).then(({ rentInstance }) => rentInstance)
 
-const bulk = (field: 'updateInstances' | 'destroyInstances', input: object) =>
-  ask(
-    `mutation ($input: ${field === 'updateInstances' ? 'Update' : 'Destroy'}InstancesInput!) { ${field}(input: $input) {
-      ... on BulkInstancesPayload { succeededCount failedCount items {
+const bulk = (field: 'updateInstances' | 'destroyInstances', input: object) => {
+  const typeName = field === 'updateInstances' ? 'UpdateInstances' : 'DestroyInstances'
+  return ask(
+    `mutation ($input: ${typeName}Input!) { ${field}(input: $input) {
+      ... on ${typeName}Success { succeededCount failedCount items {
         index id outcome instance { ${instance} } error { code ... on InvalidStateError { current { id terminal } } }
       } } } }`,
     { input },
   ).then(data => data[field])
+}
 
 const read = (id: string) => ask(`{ instance(id: "${id}") { ${instance} } }`).then(data => data.instance)
 const outcomesOf = (items: { outcome: string }[]) => items.map(({ outcome }) => outcome)
