@@ -1,5 +1,6 @@
 // Inputs that filter and sort lists.
 
+import type { InstantFilter } from '../domain/instants.ts'
 import { builder } from './builder.ts'
 
 /** An input that compares values of one scalar. All conditions must hold. */
@@ -57,6 +58,22 @@ export const VersionFilter = builder.inputType('VersionFilter', {
     lte: t.string({ description: 'This version or older.' }),
   }),
 })
+
+export const DateTimeFilter = builder.inputType('DateTimeFilter', {
+  description: 'Conditions on a time. All given conditions must hold; absent or null sets no condition.',
+  fields: t => ({
+    gt: t.field({ type: 'DateTime', description: 'Later than this time.' }),
+    gte: t.field({ type: 'DateTime', description: 'At this time or later.' }),
+    lt: t.field({ type: 'DateTime', description: 'Earlier than this time.' }),
+    lte: t.field({ type: 'DateTime', description: 'At this time or earlier.' }),
+  }),
+})
+
+/** The conditions of a `DateTimeFilter`. Null sets none. */
+export function parseDateTimeFilter(filter: typeof DateTimeFilter.$inferInput | null | undefined): InstantFilter {
+  const { gt, gte, lt, lte } = filter ?? {}
+  return { gt: gt ?? undefined, gte: gte ?? undefined, lt: lt ?? undefined, lte: lte ?? undefined }
+}
 
 export const OrderDirection = builder.enumType('OrderDirection', {
   description: 'Direction of a sort.',

@@ -7,8 +7,8 @@ import type { ChargeKind } from './balance.ts'
 export const chargedResources = ['instance', 'volume'] as const
 type ChargedResource = (typeof chargedResources)[number]
 
-/** Includes `from` and excludes `to`. */
-export type Period = { from: Date; to: Date }
+/** Includes `startsAt` and excludes `endsAt`. */
+export type Period = { startsAt: Date; endsAt: Date }
 
 export type ChargesQuery = Period & {
   resources: readonly ChargedResource[]
@@ -35,8 +35,8 @@ export const maxChargedDays = 744
 
 const dayMs = 86_400_000
 
-export function checkChargesPeriod({ from, to }: Period): void {
-  const days = Math.ceil((to.getTime() - from.getTime()) / dayMs)
+export function checkChargesPeriod({ startsAt, endsAt }: Period): void {
+  const days = Math.ceil((endsAt.getTime() - startsAt.getTime()) / dayMs)
   if (days > maxChargedDays) {
     throw new DomainError(
       'INVALID_INPUT',
@@ -47,10 +47,10 @@ export function checkChargesPeriod({ from, to }: Period): void {
 }
 
 /** Extends a period to whole UTC days. */
-export function extendToWholeDays({ from, to }: Period): Period {
-  const first = Math.floor(from.getTime() / dayMs)
-  const last = Math.ceil(to.getTime() / dayMs)
-  return { from: new Date(first * dayMs), to: new Date(last * dayMs) }
+export function extendToWholeDays({ startsAt, endsAt }: Period): Period {
+  const first = Math.floor(startsAt.getTime() / dayMs)
+  const last = Math.ceil(endsAt.getTime() / dayMs)
+  return { startsAt: new Date(first * dayMs), endsAt: new Date(last * dayMs) }
 }
 
 /** Adds up the costs of items. The result spans from their first start to their last end. */

@@ -1,4 +1,5 @@
 import { invalidInput } from '../errors.ts'
+import { type InstantFilter, instantFilterIssues } from '../instants.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 
 const ledgerKinds = ['gpu', 'disk', 'top_up', 'refund', 'adjustment'] as const
@@ -11,13 +12,15 @@ export type LedgerEntry = {
   /** Negative for a charge. */
   amountNanos: bigint
   balanceAfterNanos: bigint
-  periodStart: Date | null
-  periodEnd: Date | null
+  /** The charged or refunded period, without its end. */
+  startsAt: Date | null
+  endsAt: Date | null
   /** Per hour. */
   rateNanos: bigint | null
   /** Parts of a nano-dollar that the previous charge left over; 3,600,000 parts make one nano-dollar. */
   carried: number | null
-  reason: string | null
+  /** The operator's words on the entry. */
+  note: string | null
   postedAt: Date
   instanceId: bigint | null
   volumeId: bigint | null
@@ -27,22 +30,26 @@ export type LedgerEntry = {
 
 export type LedgerFilter = {
   kinds?: readonly LedgerKind[] | undefined
-  instanceIds?: readonly bigint[] | undefined
-  /** Posted at this instant or later. */
-  from?: Date | undefined
-  /** Posted before this instant. */
-  to?: Date | undefined
+  subjects?: readonly LedgerSubject[] | undefined
+  postedAt?: InstantFilter | undefined
 }
 
-export const maxInstancesPerLedger = 100
+/** What an entry is for: an instance, a volume, or the account itself, as with a top-up. */
+export type LedgerSubject = { type: 'Instance' | 'Volume' | 'Account'; id: bigint }
 
-export function checkLedgerFilter({ instanceIds = [], from, to }: LedgerFilter): void {
-  const issues = []
-  if (instanceIds.length > maxInstancesPerLedger) {
-    const message = `takes at most ${maxInstancesPerLedger} ids, not ${instanceIds.length}.`
-    issues.push({ path: 'filter.instanceIds', message })
+export const maxLedgerSubjects = 100
+
+export function subjectOf({ instanceId, volumeId }: LedgerEntry, accountId: number): LedgerSubject {
+  if (instanceId !== null) return { type: 'Instance', id: instanceId }
+  return volumeId === null ? { type: 'Account', id: BigInt(accountId) } : { type: 'Volume', id: volumeId }
+}
+
+export function checkLedgerFilter({ subjects = [], postedAt = {} }: LedgerFilter): void {
+  const issues = instantFilterIssues(postedAt, 'filter.postedAt')
+  if (subjects.length > maxLedgerSubjects) {
+    const message = `takes at most ${maxLedgerSubjects} ids, not ${subjects.length}.`
+    issues.unshift({ path: 'filter.subjectIds', message })
   }
-  if (from && to && from >= to) issues.push({ path: 'filter.to', message: 'must be later than "from".' })
   if (issues.length > 0) throw invalidInput(issues)
 }
 

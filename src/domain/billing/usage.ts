@@ -1,14 +1,12 @@
 import { invalidInput } from '../errors.ts'
 import type { ChargeKind } from './balance.ts'
+import type { Period } from './charges.ts'
 
 export type UsageBucketSize = 'hour' | 'day' | 'month'
 export type UsageDimension = 'kind' | 'instance' | 'apiKey'
 
-type BucketedPeriod = { from: Date; to: Date; bucket: UsageBucketSize }
+type BucketedPeriod = Period & { bucket: UsageBucketSize }
 export type UsageQuery = BucketedPeriod & { groupBy: readonly UsageDimension[] }
-
-/** A part of the requested period. Excludes `end`. */
-export type BucketBounds = { start: Date; end: Date }
 
 /** The cost of one group in one bucket. A dimension is null if the query does not group by it. */
 export type UsageGroup = {
@@ -18,8 +16,8 @@ export type UsageGroup = {
   apiKeyId: number | null
   costNanos: bigint
 }
-export type UsageBucket = BucketBounds & { costNanos: bigint; groups: UsageGroup[] }
-export type Usage = { from: Date; to: Date; costNanos: bigint; buckets: UsageBucket[] }
+export type UsageBucket = Period & { costNanos: bigint; groups: UsageGroup[] }
+export type Usage = Period & { costNanos: bigint; buckets: UsageBucket[] }
 
 /** Enough for the hours of 31 days. */
 export const maxBuckets = 744
@@ -27,27 +25,28 @@ export const maxBuckets = 744
 export const maxGroups = 10_000
 
 /** Splits a period at UTC hours, days or months. Only the first and the last bucket can be shorter. */
-export function splitIntoBuckets({ from, to, bucket }: BucketedPeriod): BucketBounds[] {
-  const count = countBuckets({ from, to, bucket })
-  if (from >= to) throw invalidInput([{ path: 'to', message: 'must be later than "from".' }])
+export function splitIntoBuckets({ startsAt, endsAt, bucket }: BucketedPeriod): Period[] {
+  const count = countBuckets({ startsAt, endsAt, bucket })
+  if (startsAt >= endsAt) throw invalidInput([{ path: 'endsAt', message: 'must be later than "startsAt".' }])
   if (count > maxBuckets) {
     const message = `splits the period into ${count} ${bucket}s; at most ${maxBuckets} are allowed.`
     throw invalidInput([{ path: 'bucket', message }])
   }
-  const first = bucketIndexOf(from, bucket)
+  const first = bucketIndexOf(startsAt, bucket)
   const borders = Array.from({ length: count - 1 }, (_, index) => bucketStart(first + index + 1, bucket))
-  return [from, ...borders].map((start, index) => ({ start, end: borders[index] ?? to }))
+  return [startsAt, ...borders].map((start, index) => ({ startsAt: start, endsAt: borders[index] ?? endsAt }))
 }
 
 /** The number of buckets; 0 if the period ends before it begins. */
-export function countBuckets({ from, to, bucket }: BucketedPeriod): number {
-  return from < to ? bucketIndexOf(new Date(to.getTime() - 1), bucket) - bucketIndexOf(from, bucket) + 1 : 0
+export function countBuckets({ startsAt, endsAt, bucket }: BucketedPeriod): number {
+  if (startsAt >= endsAt) return 0
+  return bucketIndexOf(new Date(endsAt.getTime() - 1), bucket) - bucketIndexOf(startsAt, bucket) + 1
 }
 
 /** The UTC month that contains an instant. */
-export function monthOf(instant: Date): BucketBounds {
+export function monthOf(instant: Date): Period {
   const place = bucketIndexOf(instant, 'month')
-  return { start: bucketStart(place, 'month'), end: bucketStart(place + 1, 'month') }
+  return { startsAt: bucketStart(place, 'month'), endsAt: bucketStart(place + 1, 'month') }
 }
 
 export function tooManyGroups() {

@@ -2,10 +2,15 @@ import {
   type LedgerEntry as EntryShape,
   type LedgerFilter as Filter,
   type LedgerKind as Kind,
-  maxInstancesPerLedger,
+  type LedgerSubject,
+  maxLedgerSubjects,
 } from '../../domain/billing/ledger.ts'
+import { invalidInput } from '../../domain/errors.ts'
+import { idPrefixes } from '../../domain/ids.ts'
+import { quoteValue } from '../../domain/values.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
+import { DateTimeFilter, parseDateTimeFilter } from '../filters.ts'
 import { parseId, printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
 import { createLoader } from '../loader.ts'
@@ -17,7 +22,7 @@ const LedgerKind = enumOf<Kind>('LedgerKind', 'Kind of a ledger entry: what it c
   disk: 'Charge for the disk of an instance, or for a volume.',
   top_up: 'Credit that was added.',
   refund: 'Refund of charges for the time after the machine of an instance was last seen.',
-  adjustment: 'Correction by the operator. The `reason` of the entry explains it.',
+  adjustment: 'Correction by the operator. The `note` of the entry explains it.',
 })
 
 export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implement({
@@ -39,20 +44,21 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
       description:
         'Sum of the ledger up to and including this entry, in US dollars. Costs not yet charged at that time are not included.',
     }),
-    periodStart: t.expose('periodStart', {
+    startsAt: t.expose('startsAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Start of the charged or refunded period. Null if the entry is not for a period.',
+      description: 'Start of the charged or refunded period (inclusive). Null if the entry is not for a period.',
     }),
-    periodEnd: t.expose('periodEnd', {
+    endsAt: t.expose('endsAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'End of the charged or refunded period. Null if the entry is not for a period.',
+      description: 'End of the charged or refunded period (exclusive). Null if the entry is not for a period.',
     }),
     costPerHour: t.expose('rateNanos', {
       type: 'Usd',
       nullable: true,
-      description: 'Rate of the charge, in US dollars per hour. Null unless the entry is a charge.',
+      description:
+        'What the item cost per hour in the charged period, in US dollars: the rate of the charge. Null unless the entry is a charge.',
     }),
     carried: t.exposeInt('carried', {
       nullable: true,
@@ -82,32 +88,42 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
         'ID of the API key that rented the instance or created the volume; the entry counts toward its limits. Null if there is none.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
-    reason: t.exposeString('reason', {
+    note: t.exposeString('note', {
       nullable: true,
-      description: 'Explanation of the entry for people. Null if there is none.',
+      description: 'Explanation of the entry for people, such as why charges were refunded. Null if there is none.',
     }),
     postedAt: t.expose('postedAt', { type: 'DateTime', description: 'When the entry was posted.' }),
   }),
 })
 
 export const LedgerFilter = builder.inputType('LedgerFilter', {
-  description: 'Conditions on a ledger entry. All given conditions must hold.',
+  description: 'Conditions on a ledger entry. All given conditions must hold; absent or null sets no condition.',
   fields: t => ({
     kinds: t.field({ type: [LedgerKind], description: 'Only entries of these kinds.' }),
-    instanceIds: t.idList({ description: `Only entries for these instances, at most ${maxInstancesPerLedger} IDs.` }),
-    from: t.field({ type: 'DateTime', description: 'Only entries posted at this time or later.' }),
-    to: t.field({ type: 'DateTime', description: 'Only entries posted before this time.' }),
+    subjectIds: t.idList({
+      description: `Only entries for these instances and volumes, or for the account itself, such as \`ins_42\`, \`vol_42\` and \`acc_42\`; at most ${maxLedgerSubjects} IDs.`,
+    }),
+    postedAt: t.field({ type: DateTimeFilter, description: 'Only entries that were posted at a matching time.' }),
   }),
 })
 
 export function parseLedgerFilter(filter: typeof LedgerFilter.$inferInput | null | undefined): Filter {
-  const { kinds, instanceIds, from, to } = filter ?? {}
+  const { kinds, subjectIds, postedAt } = filter ?? {}
   return {
     kinds: kinds ?? undefined,
-    instanceIds: instanceIds?.map((id, index) => parseId('Instance', String(id), `filter.instanceIds.${index}`)),
-    from: from ?? undefined,
-    to: to ?? undefined,
+    subjects: subjectIds?.map((id, index) => parseSubjectId(String(id), `filter.subjectIds.${index}`)),
+    postedAt: parseDateTimeFilter(postedAt),
   }
+}
+
+const subjectTypes = ['Instance', 'Volume', 'Account'] as const
+
+function parseSubjectId(id: string, path: string): LedgerSubject {
+  const type = subjectTypes.find(name => id.startsWith(`${idPrefixes[name]}_`))
+  if (type) return { type, id: parseId(type, id, path) }
+  const examples = subjectTypes.map(name => printId(name, 42)).join(', ')
+  const message = `${quoteValue(id)} is not the ID of an instance, a volume or an account; send one like ${examples}.`
+  throw invalidInput([{ path, message }])
 }
 
 export const ledgerEntryById = createLoader(({ services, actor }, ids: readonly bigint[]) =>

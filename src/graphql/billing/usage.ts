@@ -66,8 +66,8 @@ const UsageGroup = builder.objectRef<GroupShape>('UsageGroup').implement({
 const UsageBucket = builder.objectRef<BucketShape>('UsageBucket').implement({
   description: 'One hour, day or month of a period, with its cost.',
   fields: t => ({
-    start: t.expose('start', { type: 'DateTime', description: 'Start of the bucket (inclusive).' }),
-    end: t.expose('end', {
+    startsAt: t.expose('startsAt', { type: 'DateTime', description: 'Start of the bucket (inclusive).' }),
+    endsAt: t.expose('endsAt', {
       type: 'DateTime',
       description: 'End of the bucket (exclusive), where the next bucket starts.',
     }),
@@ -85,8 +85,8 @@ const Usage = builder.objectRef<UsageShape>('Usage').implement({
   description:
     'Cost of a period: charges minus refunds, plus costs not charged yet. A refund counts in the period that was charged.',
   fields: t => ({
-    from: t.expose('from', { type: 'DateTime', description: 'Start of the period (inclusive).' }),
-    to: t.expose('to', { type: 'DateTime', description: 'End of the period (exclusive).' }),
+    startsAt: t.expose('startsAt', { type: 'DateTime', description: 'Start of the period (inclusive).' }),
+    endsAt: t.expose('endsAt', { type: 'DateTime', description: 'End of the period (exclusive).' }),
     cost: t.expose('costNanos', {
       type: 'Usd',
       description: 'Total cost of the period, in US dollars: exactly the sum of its buckets.',
@@ -106,11 +106,11 @@ builder.prismaObjectField('Account', 'usage', t =>
     type: Usage,
     description: `Cost of the account in a period, by bucket and group. ${permissionSentence('billing.usage')}`,
     args: {
-      from: t.arg({
+      startsAt: t.arg({
         type: 'DateTime',
         description: 'Start of the period (inclusive). Defaults to the start of this month in UTC.',
       }),
-      to: t.arg({
+      endsAt: t.arg({
         type: 'DateTime',
         description:
           'End of the period (exclusive). Defaults to the end of this month in UTC. A period that has not ended has its cost up to now.',
@@ -133,10 +133,10 @@ builder.prismaObjectField('Account', 'usage', t =>
   }),
 )
 
-type UsageArgs = { from?: Date | null | undefined; to?: Date | null | undefined; bucket: 'hour' | 'day' | 'month' }
+type UsageArgs = { startsAt?: Date | null | undefined; endsAt?: Date | null | undefined; bucket: BucketSize }
 
 /** The largest number of buckets that the arguments can mean, in a month of any length. */
-function maxBucketCount({ from, to, bucket }: UsageArgs): number {
-  if (from && to) return countBuckets({ from, to, bucket })
-  return from || to ? maxBuckets : { hour: maxBuckets, day: 31, month: 1 }[bucket]
+function maxBucketCount({ startsAt, endsAt, bucket }: UsageArgs): number {
+  if (startsAt && endsAt) return countBuckets({ startsAt, endsAt, bucket })
+  return startsAt || endsAt ? maxBuckets : { hour: maxBuckets, day: 31, month: 1 }[bucket]
 }

@@ -126,8 +126,8 @@ query Costs {
         amount
         balanceAfter
         instanceId
-        periodStart
-        periodEnd
+        startsAt
+        endsAt
         costPerHour
       }
     }

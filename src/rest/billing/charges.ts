@@ -121,7 +121,7 @@ function parseChargesQuery(given: z.output<typeof chargesQuerySchema>): ChargesQ
     }
   })
   if (!from || !to) throw new DomainError('INVALID_INPUT', missingDaysMessage, { issues: [] })
-  return { ...rest, ...extendToWholeDays({ from, to }) }
+  return { ...rest, ...extendToWholeDays({ startsAt: from, endsAt: to }) }
 }
 
 function chargeRow({ instanceId, volumeId, items }: ResourceCharges): z.input<typeof chargeSchema> {

@@ -20,7 +20,7 @@ export const limitParameter = (most: number) =>
     })
 
 /** Includes `from` and excludes `to`. An undefined end is open. */
-type OpenPeriod = { from?: Date | undefined; to?: Date | undefined }
+export type OpenPeriod = { from?: Date | undefined; to?: Date | undefined }
 
 /** How a filter compares a column of bills. */
 export type BillColumnKind = 'instant' | 'word'

@@ -14,6 +14,7 @@ import {
   intersectPeriods,
   latestFirstParameter,
   limitParameter,
+  type OpenPeriod,
   parseBillFilter,
   parseFlag,
   parsePeriod,
@@ -78,7 +79,10 @@ export function parseListQuery(query: z.output<typeof invoiceListQuerySchema>): 
         : paymentKinds,
       filters.words,
     )
-    return { filter: { kinds, ...period }, columns: parseColumns(query.select_cols, statementLineSchema, complain) }
+    return {
+      filter: { kinds, ...postedIn(period) },
+      columns: parseColumns(query.select_cols, statementLineSchema, complain),
+    }
   })
 }
 
@@ -91,8 +95,12 @@ export function parsePageQuery(query: z.output<typeof invoicePageQuerySchema>) {
     const token = isGiven(query.after_token) ? query.after_token : undefined
     // The ledger lists the newest entry first, so its last entries are the oldest.
     const page: PageArguments = isLatestFirst ? { first: limit, after: token } : { last: limit, before: token }
-    return { filter: { kinds: selectKinds(paymentKinds, words), ...period }, page, isLatestFirst }
+    return { filter: { kinds: selectKinds(paymentKinds, words), ...postedIn(period) }, page, isLatestFirst }
   })
+}
+
+function postedIn({ from, to }: OpenPeriod): Pick<LedgerFilter, 'postedAt'> {
+  return { postedAt: { gte: from, lt: to } }
 }
 
 /** All these columns contain the instant of posting, so they sort alike. */

@@ -105,13 +105,13 @@ function resourceNameOf({ instanceId, volumeId }: LedgerEntry): string {
 }
 
 function descriptionOf(entry: LedgerEntry): string {
-  const { kind, reason } = entry
+  const { kind, note } = entry
   if (kind === 'gpu') return `GPUs of ${resourceNameOf(entry)}`
   if (kind === 'disk') return `Disk of ${resourceNameOf(entry)}`
   const name = { top_up: 'Credit', refund: `Refund for ${resourceNameOf(entry)}`, adjustment: 'Adjustment' }[kind]
-  return reason ? `${name}: ${reason}` : name
+  return note ? `${name}: ${note}` : name
 }
 
-function hoursOf({ periodStart, periodEnd }: LedgerEntry): number {
-  return ((periodEnd?.getTime() ?? 0) - (periodStart?.getTime() ?? 0)) / 3_600_000
+function hoursOf({ startsAt, endsAt }: LedgerEntry): number {
+  return ((endsAt?.getTime() ?? 0) - (startsAt?.getTime() ?? 0)) / 3_600_000
 }

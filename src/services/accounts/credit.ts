@@ -64,7 +64,7 @@ export async function postCredit(
     throw invalidInput([{ path: 'amount', message: 'would give the account more than $999999999.' }])
   if (sum < -maxCreditNanos)
     throw invalidInput([{ path: 'amount', message: 'would leave the account less than -$999999999.' }])
-  const entry = { accountId, kind, amountNanos, reason, idempotencyKey, postedAt }
+  const entry = { accountId, kind, amountNanos, note: reason, idempotencyKey, postedAt }
   const [row] = await tx.rows(sql`${insertSql('ledger_entries', entryColumns, [entry])} RETURNING balance_after_nanos`)
   const afterNanos = row?.[0] as bigint
   await recordCreditEvent(tx, balance, grant)

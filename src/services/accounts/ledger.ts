@@ -29,7 +29,7 @@ export function accountLedgerOperations({ database }: DataDeps) {
     async ledgerPage(accountId: number, after: number, limit: number): Promise<LedgerLine[]> {
       const rows = await database.rows(sql`
         SELECT l.id, l.kind, l.amount_nanos, l.balance_after_nanos, m.instance_id, m.volume_id, l.period_start, l.period_end,
-          l.rate_nanos, l.carried, l.reason, l.idempotency_key, l.posted_at
+          l.rate_nanos, l.carried, l.note, l.idempotency_key, l.posted_at
         FROM ledger_entries l LEFT JOIN meters m ON m.id = l.meter_id
         WHERE l.account_id = ${accountId} AND l.id > ${after} ORDER BY l.id LIMIT ${limit}`)
       return rows.map(row => {

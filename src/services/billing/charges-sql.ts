@@ -15,21 +15,24 @@ type ChargesPageQuery = Omit<ChargesQuery, 'after'> & { after: bigint | undefine
  */
 export function chargesStatement(
   account: ChargedAccount,
-  { from, to, resources, latestFirst, limit, after }: ChargesPageQuery,
+  { startsAt, endsAt, resources, latestFirst, limit, after }: ChargesPageQuery,
 ): Prisma.Sql {
   const { accountId } = account
   const columns = { instance: sql`m.instance_id`, volume: sql`m.volume_id` }
   const wanted =
     resources.length > 0 ? sql`num_nonnulls(${join(resources.map(resource => columns[resource]))}) > 0` : sql`false`
-  const [start, end] = [sql`greatest(period_start, ${from}::timestamptz)`, sql`least(period_end, ${to}::timestamptz)`]
+  const [start, end] = [
+    sql`greatest(period_start, ${startsAt}::timestamptz)`,
+    sql`least(period_end, ${endsAt}::timestamptz)`,
+  ]
   const [beyond, order] = latestFirst ? [sql`<`, sql`DESC`] : [sql`>`, sql`ASC`]
   const isBeyond = after === undefined ? sql`true` : sql`disk_id ${beyond} ${String(after)}::bigint`
   return sql`
     WITH periods AS (
-      SELECT coalesce(i.id, v.id) AS disk_id, p.* FROM (${chargedPeriodsSql(account, { from, to }, wanted)}) AS p
+      SELECT coalesce(i.id, v.id) AS disk_id, p.* FROM (${chargedPeriodsSql(account, { startsAt, endsAt }, wanted)}) AS p
       LEFT JOIN meters i ON i.account_id = ${accountId} AND i.kind = 'disk' AND i.instance_id = p.instance_id
       LEFT JOIN meters v ON v.account_id = ${accountId} AND v.kind = 'disk' AND v.volume_id = p.volume_id
-      WHERE period_start < period_end AND period_start < ${to}::timestamptz AND period_end > ${from}::timestamptz
+      WHERE period_start < period_end AND period_start < ${endsAt}::timestamptz AND period_end > ${startsAt}::timestamptz
     ), page AS (
       SELECT DISTINCT disk_id FROM periods WHERE ${isBeyond} ORDER BY disk_id ${order} LIMIT ${limit}
     ), items AS (

@@ -6,18 +6,29 @@ import {
   checkLedgerFilter,
   type LedgerEntry,
   type LedgerFilter,
+  type LedgerSubject,
   parseLedgerCursor,
   printLedgerCursor,
 } from '../../domain/billing/ledger.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { instantFilterSql } from '../instant-filter.ts'
 
 const { sql, join } = Prisma
 const { accountId: _, meterId: __, idempotencyKey: ___, ...readableFields } = Prisma.LedgerEntryScalarFieldEnum
 const entryColumns = modelColumnsOf(readableFields)
 const meterColumns = modelColumnsOf({ instanceId: 'instanceId', volumeId: 'volumeId', apiKeyId: 'apiKeyId' })
 const ledgerSourceSql = sql`ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id`
+
+function subjectConditions(subjects: readonly LedgerSubject[]): Prisma.Sql[] {
+  const idsOf = (type: LedgerSubject['type']) => subjects.filter(one => one.type === type).map(({ id }) => String(id))
+  return [
+    sql`m.instance_id = ANY(${idsOf('Instance')}::bigint[])`,
+    sql`m.volume_id = ANY(${idsOf('Volume')}::bigint[])`,
+    sql`e.meter_id IS NULL AND e.account_id = ANY(${idsOf('Account')}::bigint[])`,
+  ]
+}
 
 type CountedLedger = PageResult<LedgerEntry> & { total: number }
 
@@ -91,17 +102,17 @@ export async function findEntries(
   const rows = await database.rows(withoutStatementName(statement))
   return rows.map(row => {
     const [entry, meter] = recordsOf(row, entryColumns, meterColumns)
-    return { ...entry, ...meter } as LedgerEntry
+    const { periodStart: startsAt, periodEnd: endsAt, ...rest } = entry as Record<string, unknown>
+    return { ...rest, ...meter, startsAt, endsAt } as LedgerEntry
   })
 }
 
 /** Conditions on entries `e` and their meters `m`: the account's entries that match the filter. */
-export function ledgerFilterSql({ accountId }: Actor, { kinds, instanceIds, from, to }: LedgerFilter): Prisma.Sql[] {
+export function ledgerFilterSql({ accountId }: Actor, { kinds, subjects, postedAt = {} }: LedgerFilter): Prisma.Sql[] {
   return [
     sql`e.account_id = ${accountId}`,
     ...(kinds ? [sql`e.kind = ANY(${[...kinds]}::ledger_kind[])`] : []),
-    ...(instanceIds ? [sql`m.instance_id = ANY(${instanceIds.map(String)}::bigint[])`] : []),
-    ...(from ? [sql`e.posted_at >= ${from}`] : []),
-    ...(to ? [sql`e.posted_at < ${to}`] : []),
+    ...(subjects ? [sql`(${join(subjectConditions(subjects), ' OR ')})`] : []),
+    ...instantFilterSql(sql`e.posted_at`, postedAt),
   ]
 }

@@ -17,7 +17,7 @@ type ChargedAccount = { accountId: number; at: Date; endsAt: Date | null }
  */
 export function chargedPeriodsSql(
   { accountId, at, endsAt }: ChargedAccount,
-  { from, to }: Period,
+  { startsAt, endsAt: until }: Period,
   which: Prisma.Sql = sql`true`,
 ): Prisma.Sql {
   // A meter is charged up to `since`. Meters whose charges all precede the period are skipped without reading those
@@ -28,8 +28,8 @@ export function chargedPeriodsSql(
       FROM meters m JOIN ledger_entries e ON e.meter_id = m.id AND e.kind IN ('gpu', 'disk')
       LEFT JOIN ledger_entries r ON r.meter_id = m.id AND r.kind = 'refund'
         AND e.period_end > r.period_start AND e.period_end <= r.period_end
-      WHERE m.account_id = ${accountId} AND ${which} AND m.since > ${from}::timestamptz
-        AND e.period_end > ${from}::timestamptz AND e.period_start < ${to}::timestamptz
+      WHERE m.account_id = ${accountId} AND ${which} AND m.since > ${startsAt}::timestamptz
+        AND e.period_end > ${startsAt}::timestamptz AND e.period_start < ${until}::timestamptz
       UNION ALL
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, m.rate_nanos, m.carried, m.since,
         least(${at}::timestamptz, ${meterEndSql},

@@ -13,7 +13,7 @@ export async function refundAfter(
   { accountId, at: postedAt }: AccountBalance,
   which: Prisma.Sql,
   instant: Date,
-  reason: string,
+  note: string,
 ): Promise<void> {
   const rows = await tx.rows(sql`
     SELECT e.meter_id, e.period_start, e.period_end, e.rate_nanos, e.carried, -e.amount_nanos
@@ -36,7 +36,7 @@ export async function refundAfter(
   const entries = [...refunds]
     .filter(([, { amountNanos }]) => amountNanos > 0n)
     .map(([meterId, refund]) => {
-      return { accountId, meterId, kind: 'refund', postedAt, reason, ...refund }
+      return { accountId, meterId, kind: 'refund', postedAt, note, ...refund }
     })
   if (entries.length > 0) await tx.rows(insertSql('ledger_entries', entryColumns, entries))
 }

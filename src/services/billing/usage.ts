@@ -3,8 +3,8 @@ import { withoutStatementName } from '../../database/rows.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'
+import type { Period } from '../../domain/billing/charges.ts'
 import {
-  type BucketBounds,
   maxGroups,
   monthOf,
   splitIntoBuckets,
@@ -21,20 +21,20 @@ import { chargedPeriodsSql, costUntilSql } from './periods.ts'
 
 const { sql } = Prisma
 
-/** A missing `from` or `to` is the start or end of the current UTC month. */
-type OpenUsageQuery = Partial<Record<'from' | 'to', Date | null | undefined>> & Omit<UsageQuery, 'from' | 'to'>
+/** A missing `startsAt` or `endsAt` is the start or end of the current UTC month. */
+type OpenUsageQuery = Partial<Record<keyof Period, Date | null | undefined>> & Omit<UsageQuery, keyof Period>
 
 export function usageServices({ database }: DataDeps) {
   return {
     /** Costs in a period, split into buckets. A refund reduces the cost in the bucket of its charge. */
     async usage(actor: Actor, { bucket, groupBy, ...given }: OpenUsageQuery): Promise<Usage> {
       authorize(actor, 'billing.usage')
-      const { from, to, spans, rows } = await snapshot(database, async tx => {
+      const { startsAt, endsAt, spans, rows } = await snapshot(database, async tx => {
         const month = monthOf(tx.at)
-        const [from, to] = [given.from ?? month.start, given.to ?? month.end]
-        const spans = splitIntoBuckets({ from, to, bucket })
+        const [startsAt, endsAt] = [given.startsAt ?? month.startsAt, given.endsAt ?? month.endsAt]
+        const spans = splitIntoBuckets({ startsAt, endsAt, bucket })
         const balance = await readBalance(tx, actor.accountId, tx.at)
-        return { from, to, spans, rows: await tx.rows(withoutStatementName(usageSql(balance, spans, groupBy))) }
+        return { startsAt, endsAt, spans, rows: await tx.rows(withoutStatementName(usageSql(balance, spans, groupBy))) }
       })
       if (rows.length > maxGroups) throw tooManyGroups()
       const places = Map.groupBy(rows, ([place]) => place as number)
@@ -42,7 +42,7 @@ export function usageServices({ database }: DataDeps) {
         const groups = (places.get(index + 1) ?? []).map(toGroup)
         return { ...span, costNanos: sumCosts(groups), groups }
       })
-      return { from, to, costNanos: sumCosts(buckets), buckets }
+      return { startsAt, endsAt, costNanos: sumCosts(buckets), buckets }
     },
   }
 }
@@ -51,14 +51,14 @@ function sumCosts(parts: { costNanos: bigint }[]): bigint {
   return parts.reduce((total, { costNanos }) => total + costNanos, 0n)
 }
 
-function usageSql(balance: AccountBalance, spans: BucketBounds[], groupBy: readonly UsageDimension[]): Prisma.Sql {
+function usageSql(balance: AccountBalance, spans: Period[], groupBy: readonly UsageDimension[]): Prisma.Sql {
   const { accountId, at } = balance
   const { endsAt } = creditStatusOf(balance)
-  const borders = [...spans.map(({ start }) => start), (spans.at(-1) as BucketBounds).end]
-  const [from, to] = [borders[0], borders.at(-1)] as [Date, Date]
+  const borders = [...spans.map(({ startsAt }) => startsAt), (spans.at(-1) as Period).endsAt]
+  const [first, last] = [borders[0], borders.at(-1)] as [Date, Date]
   const of = (dimension: UsageDimension, column: Prisma.Sql) => (groupBy.includes(dimension) ? column : sql`NULL`)
   return sql`
-    WITH periods AS (${chargedPeriodsSql({ accountId, at, endsAt }, { from, to })}
+    WITH periods AS (${chargedPeriodsSql({ accountId, at, endsAt }, { startsAt: first, endsAt: last })}
     ), borders AS (SELECT ${borders}::timestamptz[] AS all), parts AS (
       SELECT place, ${of('kind', sql`kind`)} AS kind, ${of('instance', sql`instance_id`)} AS instance_id,
         ${of('instance', sql`volume_id`)} AS volume_id, ${of('apiKey', sql`api_key_id`)} AS api_key_id,

@@ -90,18 +90,17 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
   const { data } = await app.graphql(
     key,
     `{ viewer { credit costPerHour runwaySeconds
-      ledger(first: 100) { nodes { kind amount balanceAfter instanceId volumeId periodStart periodEnd costPerHour } }
-      usage(from: "2026-12-01T00:00:00Z", to: "2027-01-01T00:00:00Z", bucket: DAY) { cost buckets { start cost } } } }`,
+      ledger(first: 100) { nodes { kind amount balanceAfter instanceId volumeId startsAt endsAt costPerHour } }
+      usage(startsAt: "2026-12-01T00:00:00Z", endsAt: "2027-01-01T00:00:00Z", bucket: DAY) { cost buckets { startsAt cost } } } }`,
   )
   type Line = Record<'kind' | 'amount' | 'balanceAfter', string> &
-    Record<'instanceId' | 'volumeId' | 'periodStart' | 'periodEnd' | 'costPerHour', string | null>
+    Record<'instanceId' | 'volumeId' | 'startsAt' | 'endsAt' | 'costPerHour', string | null>
   const names = { [`ins_${trained}`]: 'trained', [`ins_${bidding}`]: 'bidding', [`ins_${lost}`]: 'lost' }
   const lines = (data.viewer.ledger.nodes as Line[]).map(line => {
     const { kind, amount, balanceAfter, instanceId, volumeId, costPerHour } = line
-    const seconds =
-      line.periodStart && line.periodEnd ? (Date.parse(line.periodEnd) - Date.parse(line.periodStart)) / 1000 : null
+    const seconds = line.startsAt && line.endsAt ? (Date.parse(line.endsAt) - Date.parse(line.startsAt)) / 1000 : null
     const what = volumeId ? 'volume' : instanceId && names[instanceId]
-    return [kind, what, line.periodStart?.slice(8, 19) ?? null, seconds, costPerHour, amount, balanceAfter]
+    return [kind, what, line.startsAt?.slice(8, 19) ?? null, seconds, costPerHour, amount, balanceAfter]
   })
   expect(lines.reverse()).toEqual([
     ['TOP_UP', null, null, null, null, '100', '100'],

@@ -64,7 +64,7 @@ it.each([
 ])('reads each meter only a few times, and few charges of earlier days: %s', async (_where, from, to, fewCharges) => {
   const account = { accountId, at: app.clock.now(), endsAt: null }
   const query = { resources: ['instance', 'volume'], latestFirst: false, limit: 51, after: undefined } as const
-  const { text, values } = chargesStatement(account, { ...query, from: new Date(from), to: new Date(to) })
+  const { text, values } = chargesStatement(account, { ...query, startsAt: new Date(from), endsAt: new Date(to) })
   const client = new pg.Client({ connectionString: app.database.url })
   await client.connect()
   const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)

@@ -38,7 +38,7 @@ async function costs(id: number) {
 /** Sets the credit of the account. */
 async function setCredit(nanos: bigint): Promise<void> {
   const { data } = await app.graphql(key, '{ viewer { id credit } }')
-  await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
+  await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, note, posted_at)
     VALUES (${data.viewer.id.slice('acc_'.length)}, 'adjustment', ${nanos - nanosOf(data.viewer.credit)}, 'a test', now())`)
 }
 

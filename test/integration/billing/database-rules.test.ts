@@ -167,7 +167,7 @@ describe('a ledger entry', () => {
   })
 
   it('cannot be changed, deleted or truncated', async () => {
-    await refused('UPDATE ledger_entries SET reason = NULL', 'update of ledger_entries is not possible')
+    await refused('UPDATE ledger_entries SET note = NULL', 'update of ledger_entries is not possible')
     await refused(
       'UPDATE ledger_entries SET amount_nanos = amount_nanos + 1',
       'update of ledger_entries is not possible',

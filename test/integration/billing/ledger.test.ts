@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { volumesOf } from '../../support/volumes/volumes.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -22,8 +23,8 @@ beforeEach(async () => {
 
 afterAll(() => app.close())
 
-const lines = `id kind amount balanceAfter periodStart periodEnd costPerHour carried instanceId instance { id label } volumeId
-  apiKeyId reason postedAt`
+const lines = `id kind amount balanceAfter startsAt endsAt costPerHour carried instanceId instance { id label } volumeId
+  apiKeyId note postedAt`
 
 async function ledger(
   of: string,
@@ -52,12 +53,12 @@ describe('the ledger', () => {
     const id = await charged(1)
     const { data } = await app.graphql(key, '{ viewer { apiKeys { id } } }')
     const { totalCount, nodes } = await ledger(key)
-    const nothing = { periodStart: null, periodEnd: null, costPerHour: null, carried: null }
-    const ofNone = { instanceId: null, instance: null, volumeId: null, apiKeyId: null, reason: null }
+    const nothing = { startsAt: null, endsAt: null, costPerHour: null, carried: null }
+    const ofNone = { instanceId: null, instance: null, volumeId: null, apiKeyId: null, note: null }
     const [charge, grant] = nodes
     expect([totalCount, nodes.length]).toEqual([2, 2])
     expect(grant).toMatchObject({ kind: 'TOP_UP', amount: '100', balanceAfter: '100', ...nothing, ...ofNone })
-    const seconds = (Date.parse(charge.periodEnd) - Date.parse(charge.periodStart)) / 1000
+    const seconds = (Date.parse(charge.endsAt) - Date.parse(charge.startsAt)) / 1000
     // 400,000,000 nano-dollars per 3,600 seconds.
     const nanos = Math.floor((400_000_000 * seconds) / 3600)
     expect(charge).toEqual({
@@ -65,15 +66,15 @@ describe('the ledger', () => {
       kind: 'GPU',
       amount: `-0.${String(nanos).padStart(9, '0').replace(/0+$/, '')}`,
       balanceAfter: `99.${String(1_000_000_000 - nanos).replace(/0+$/, '')}`,
-      periodStart: expect.any(String),
-      periodEnd: charge.postedAt,
+      startsAt: expect.any(String),
+      endsAt: charge.postedAt,
       costPerHour: '0.4',
       carried: 0,
       instanceId: `ins_${id}`,
       instance: { id: `ins_${id}`, label: 'mine' },
       volumeId: null,
       apiKeyId: data.viewer.apiKeys[0].id,
-      reason: null,
+      note: null,
       postedAt: expect.any(String),
     })
   })
@@ -109,27 +110,54 @@ describe('the ledger', () => {
     expect(before.nodes.map(({ id }: { id: string }) => id)).toEqual(all.slice(-4, -2))
   })
 
-  it('is filtered by kinds, instances and time', async () => {
+  it('is filtered by kinds, subjects and time', async () => {
     const [one, other] = [await charged(1), await charged(2)]
     const count = async (filter: string) => (await ledger(key, `(filter: { ${filter} })`)).nodes.length
     expect(await count('kinds: [TOP_UP]')).toBe(1)
     expect(await count('kinds: [GPU]')).toBe(3)
     expect(await count('kinds: []')).toBe(0)
-    expect([await count(`instanceIds: ["ins_${one}"]`), await count(`instanceIds: ["${other}"]`)]).toEqual([1, 2])
+    expect([await count(`subjectIds: ["ins_${one}"]`), await count(`subjectIds: ["ins_${other}"]`)]).toEqual([1, 2])
     const [newest] = (await ledger(key)).nodes
-    expect(await count(`from: "${newest.postedAt}"`)).toBe(1)
-    expect(await count(`to: "${newest.postedAt}"`)).toBe(3)
+    expect(await count(`postedAt: { gte: "${newest.postedAt}" }`)).toBe(1)
+    expect(await count(`postedAt: { lt: "${newest.postedAt}" }`)).toBe(3)
+    const [at, others] = [`"${newest.postedAt}"`, `postedAt: null, kinds: null, subjectIds: null`]
+    expect(await count(`postedAt: { gt: ${at} }`)).toBe(0)
+    expect([await count(`postedAt: { gte: ${at}, lte: ${at} }`), await count(others)]).toEqual([1, 4])
+  })
+
+  it('is filtered by volumes, and by the account for entries that are for neither', async () => {
+    const id = await charged(1)
+    const { machine_id } = await rentals.read(key, id)
+    const volume = await volumesOf(app).make(key, machine_id, 20)
+    app.clock.advance(3_600_000)
+    await app.rest(key, 'DELETE', `/volumes/?id=${volume}`)
+    const kinds = async (...ids: string[]) => {
+      const { nodes } = await ledger(key, `(filter: { subjectIds: ${JSON.stringify(ids)} })`, 'nodes { kind }')
+      return nodes.map(({ kind }: { kind: string }) => kind)
+    }
+    const { data } = await app.graphql(key, '{ viewer { id } }')
+    expect(await kinds(`vol_${volume}`)).toEqual(['DISK'])
+    expect(await kinds(data.viewer.id)).toEqual(['TOP_UP'])
+    expect(await kinds(data.viewer.id, `vol_${volume}`, `ins_${id}`)).toEqual(['DISK', 'GPU', 'TOP_UP'])
+    expect(await kinds()).toEqual([])
+    const { data: other } = await app.graphql(stranger, '{ viewer { id } }')
+    expect(await kinds(other.viewer.id)).toEqual([])
+  })
+
+  it.each(['42', 'key_1', 'ins_', 'ins_x', ''])('refuses %j as the ID of a subject', async id => {
+    const { errors } = await ledger(key, `(filter: { subjectIds: ["${id}"] })`)
+    expect(errors[0].extensions).toMatchObject({ code: 'BAD_USER_INPUT', issues: [{ path: 'filter.subjectIds.0' }] })
   })
 
   it('refuses an invalid filter with all issues', async () => {
-    const ids = Array.from({ length: 101 }, (_, index) => `"${index + 1}"`).join(' ')
-    const wrong = `(filter: { instanceIds: [${ids}], from: "2026-11-21T00:00:00Z", to: "2026-11-21T00:00:00Z" })`
+    const ids = Array.from({ length: 101 }, (_, index) => `"ins_${index + 1}"`).join(' ')
+    const wrong = `(filter: { subjectIds: [${ids}], postedAt: { gte: "2026-11-21T00:00:00Z", lt: "2026-11-21T00:00:00Z" } })`
     const { errors } = await ledger(key, wrong)
     expect(errors[0].extensions).toMatchObject({
       code: 'BAD_USER_INPUT',
       issues: [
-        { path: 'filter.instanceIds', message: 'takes at most 100 ids, not 101.' },
-        { path: 'filter.to', message: 'must be later than "from".' },
+        { path: 'filter.subjectIds', message: 'takes at most 100 ids, not 101.' },
+        { path: 'filter.postedAt', message: 'matches no time: it must end later than it starts.' },
       ],
     })
     const cursor = (await app.graphql(key, '{ events(first: 1) { pageInfo { endCursor } } }')).data.events.pageInfo
@@ -142,7 +170,7 @@ describe('the ledger', () => {
     const [entry] = (await ledger(key)).nodes
     const ask = async (of: string, entryId: string, instanceId: number | string) => {
       const found = await app.graphql(of, `{ node(id: "${entryId}") { id ... on LedgerEntry { amount instanceId } } }`)
-      return [found.data.node, (await ledger(of, `(filter: { instanceIds: ["${instanceId}"] })`)).totalCount]
+      return [found.data.node, (await ledger(of, `(filter: { subjectIds: ["ins_${instanceId}"] })`)).totalCount]
     }
     expect(await ask(key, entry.id, id)).toEqual([{ id: entry.id, amount: entry.amount, instanceId: `ins_${id}` }, 1])
     expect(await ask(stranger, entry.id, id)).toEqual([null, 0])
@@ -164,7 +192,7 @@ describe('the ledger', () => {
   })
 })
 
-const period = 'from: "2026-11-01T00:00:00Z", to: "2026-12-01T00:00:00Z"'
+const period = 'startsAt: "2026-11-01T00:00:00Z", endsAt: "2026-12-01T00:00:00Z"'
 
 it.each([
   ['ledger', `{ viewer { ledger { totalCount nodes { id } } } }`],

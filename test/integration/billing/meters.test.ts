@@ -345,7 +345,7 @@ describe('a posted charge', () => {
 describe('when the credit ends', () => {
   const setCredit = (nanos: bigint) =>
     gateway.sql(
-      `INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
+      `INSERT INTO ledger_entries (account_id, kind, amount_nanos, note, posted_at)
        SELECT id, 'adjustment', $2::bigint - posted_nanos, 'a test', $3 FROM accounts WHERE id = $1`,
       [actor.accountId, nanos, clock.now()],
     )

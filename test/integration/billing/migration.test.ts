@@ -49,7 +49,7 @@ const [renter, outbidder, poor] = ['renter-1@example.com', 'renter-2@example.com
 
 it('keeps the credit of every account and explains it in the ledger', async () => {
   const rows = await gateway.sql(`
-    SELECT email, kind, amount_nanos, balance_after_nanos, reason, idempotency_key, posted_at, created_at
+    SELECT email, kind, amount_nanos, balance_after_nanos, note, idempotency_key, posted_at, created_at
     FROM accounts a LEFT JOIN ledger_entries l ON l.account_id = a.id WHERE email <> 'host@example.com' ORDER BY a.id, l.id`)
   const lines = rows.map(({ posted_at, created_at, ...row }) => Object.values(row))
   expect(lines).toEqual([

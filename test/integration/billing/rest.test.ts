@@ -262,7 +262,7 @@ describe('invoices', () => {
     await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, meter_id, period_start, period_end, rate_nanos,
       carried, posted_at) SELECT account_id, kind::text::ledger_kind, -div(rate_nanos * 1000000, 3600000), id, since,
       since + interval '1000 s', rate_nanos, 0, now() FROM meters WHERE instance_id = ${id} AND carried = 0`)
-    await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, meter_id, period_start, period_end, reason,
+    await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, meter_id, period_start, period_end, note,
       posted_at) SELECT account_id, 'refund', 1000, meter_id, period_start, period_end, 'Because.', now()
       FROM ledger_entries WHERE kind = 'gpu' AND meter_id IN (SELECT id FROM meters WHERE instance_id = ${id}) LIMIT 1`)
     expect((await invoices({ select_filters: { type: { in: ['refund'] } } })).results).toMatchObject([
@@ -381,7 +381,7 @@ describe('a statement', () => {
   })
 
   it('is refused with more than 5000 lines', async () => {
-    await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
+    await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, note, posted_at)
       SELECT (SELECT id FROM accounts WHERE email = '${email}'), 'adjustment', 1, 'a test', now() FROM generate_series(1, 4999)`)
     expect((await statement()).invoices).toHaveLength(5000)
     await grant(1n)

@@ -21,7 +21,7 @@ afterAll(() => app.close())
 const hour = 3_600_000
 const iso = (hours: number, from = app.clock.now()) => new Date(from.getTime() + hours * hour).toISOString()
 
-async function usage(args: string, fields = 'cost buckets { start end cost groups { kind cost } }') {
+async function usage(args: string, fields = 'cost buckets { startsAt endsAt cost groups { kind cost } }') {
   const { data, errors } = await app.graphql(key, `{ viewer { usage(${args}) { ${fields} } } }`)
   return errors ? { errors } : data.viewer.usage
 }
@@ -33,7 +33,7 @@ describe('usage', () => {
     const begin = app.clock.now()
     await rentals.rent(key, { target_state: 'stopped' })
     app.clock.advance(2 * hour)
-    const args = `from: "${begin.toISOString()}", to: "${iso(5, begin)}", bucket: HOUR`
+    const args = `startsAt: "${begin.toISOString()}", endsAt: "${iso(5, begin)}", bucket: HOUR`
     const half = { cost: '0.002', groups: [{ kind: 'DISK', cost: '0.002' }] }
     const whole = { cost: '0.004', groups: [{ kind: 'DISK', cost: '0.004' }] }
     const none = { cost: '0', groups: [] }
@@ -41,20 +41,22 @@ describe('usage', () => {
     expect(await usage(args)).toEqual({
       cost: '0.008',
       buckets: [
-        { start: begin.toISOString(), end: border(1), ...half },
-        { start: border(1), end: border(2), ...whole },
-        { start: border(2), end: border(3), ...half },
-        { start: border(3), end: border(4), ...none },
-        { start: border(4), end: border(5), ...none },
-        { start: border(5), end: iso(5, begin), ...none },
+        { startsAt: begin.toISOString(), endsAt: border(1), ...half },
+        { startsAt: border(1), endsAt: border(2), ...whole },
+        { startsAt: border(2), endsAt: border(3), ...half },
+        { startsAt: border(3), endsAt: border(4), ...none },
+        { startsAt: border(4), endsAt: border(5), ...none },
+        { startsAt: border(5), endsAt: iso(5, begin), ...none },
       ],
     })
   })
 
   it('is split at the borders of UTC days and months', async () => {
     const spans = async (bucket: string, from: string, to: string) => {
-      const { buckets } = await usage(`from: "${from}", to: "${to}", bucket: ${bucket}`)
-      return buckets.map(({ start, end }: { start: string; end: string }) => [start, end].map(one => one.slice(0, 16)))
+      const { buckets } = await usage(`startsAt: "${from}", endsAt: "${to}", bucket: ${bucket}`)
+      return buckets.map(({ startsAt, endsAt }: { startsAt: string; endsAt: string }) =>
+        [startsAt, endsAt].map(one => one.slice(0, 16)),
+      )
     }
     expect(await spans('MONTH', '2027-12-31T23:30:00+01:00', '2028-03-01T00:00:00Z')).toEqual([
       ['2027-12-31T22:30', '2028-01-01T00:00'],
@@ -78,7 +80,7 @@ describe('usage', () => {
     await rentals.converge()
     const groups = async (by: string, fields: string) => {
       const { buckets } = await usage(
-        `from: "${iso(-24)}", to: "${iso(1)}", bucket: MONTH, groupBy: [${by}]`,
+        `startsAt: "${iso(-24)}", endsAt: "${iso(1)}", bucket: MONTH, groupBy: [${by}]`,
         `buckets { groups { ${fields} } }`,
       )
       return buckets[0].groups
@@ -100,7 +102,7 @@ describe('usage', () => {
     const id = await rentals.rent(await app.newKey(null, someCredit))
     await rentals.converge()
     const all = await usage(
-      `from: "${iso(-24)}", to: "${iso(1)}", groupBy: [INSTANCE]`,
+      `startsAt: "${iso(-24)}", endsAt: "${iso(1)}", groupBy: [INSTANCE]`,
       'cost buckets { groups { instanceId } }',
     )
     expect(JSON.stringify(all)).not.toContain(`ins_${id}"`)
@@ -108,10 +110,10 @@ describe('usage', () => {
   })
 
   it.each([
-    ['from: "2026-11-01T00:00:00Z", to: "2026-11-01T00:00:00Z"', 'to', 'must be later than "from".'],
-    ['from: "2026-11-02T00:00:00Z", to: "2026-11-01T00:00:00Z"', 'to', 'must be later than "from".'],
+    ['startsAt: "2026-11-01T00:00:00Z", endsAt: "2026-11-01T00:00:00Z"', 'endsAt', 'must be later than "startsAt".'],
+    ['startsAt: "2026-11-02T00:00:00Z", endsAt: "2026-11-01T00:00:00Z"', 'endsAt', 'must be later than "startsAt".'],
     [
-      'from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00.001Z", bucket: HOUR',
+      'startsAt: "2026-10-01T00:00:00Z", endsAt: "2026-11-01T00:00:00.001Z", bucket: HOUR',
       'bucket',
       'splits the period into 745 hours; at most 744 are allowed.',
     ],
@@ -124,17 +126,17 @@ describe('usage', () => {
 
   it('covers the current month by default', async () => {
     const month = '2026-11-01T00:00:00.000Z'
-    const [day, last] = [await usage('bucket: MONTH'), await usage('from: "2026-10-31T00:00:00Z", bucket: MONTH')]
-    expect(day.buckets).toMatchObject([{ start: month, end: '2026-12-01T00:00:00.000Z' }])
-    expect(last.buckets).toMatchObject([{ end: month }, { start: month, end: '2026-12-01T00:00:00.000Z' }])
-    const { data } = await app.graphql(key, '{ viewer { usage { buckets { start } } } }')
+    const [day, last] = [await usage('bucket: MONTH'), await usage('startsAt: "2026-10-31T00:00:00Z", bucket: MONTH')]
+    expect(day.buckets).toMatchObject([{ startsAt: month, endsAt: '2026-12-01T00:00:00.000Z' }])
+    expect(last.buckets).toMatchObject([{ endsAt: month }, { startsAt: month, endsAt: '2026-12-01T00:00:00.000Z' }])
+    const { data } = await app.graphql(key, '{ viewer { usage { buckets { startsAt } } } }')
     expect(data.viewer.usage.buckets).toHaveLength(30)
   })
 
   it('returns a month of hourly buckets with all groupings', async () => {
     const args =
-      'from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00Z", bucket: HOUR, groupBy: [INSTANCE KIND API_KEY]'
-    const fields = 'cost buckets { start cost groups { kind instanceId volumeId apiKeyId cost } }'
+      'startsAt: "2026-10-01T00:00:00Z", endsAt: "2026-11-01T00:00:00Z", bucket: HOUR, groupBy: [INSTANCE KIND API_KEY]'
+    const fields = 'cost buckets { startsAt cost groups { kind instanceId volumeId apiKeyId cost } }'
     expect((await usage(args, fields)).buckets).toHaveLength(744)
   })
 })

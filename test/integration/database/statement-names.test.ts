@@ -60,7 +60,11 @@ const queries = [
   },
   {
     text: 'query ($filter: LedgerFilter) { viewer { ledger(filter: $filter) { totalCount nodes { id } } } }',
-    filter: { kinds: ['TOP_UP'], instanceIds: ['1'], from: '2026-01-01T00:00:00Z', to: '2027-01-01T00:00:00Z' },
+    filter: {
+      kinds: ['TOP_UP'],
+      subjectIds: ['ins_1'],
+      postedAt: { gte: '2026-01-01T00:00:00Z', lt: '2027-01-01T00:00:00Z' },
+    },
   },
 ]
 

@@ -95,7 +95,7 @@ describe('REST charges', () => {
     const select_filters = { day: { gte: from / 1000, lte: to / 1000 - 1 } }
     const { results, total } = await getRest('/charges/', { select_filters, limit: 100 })
     const { usage } =
-      await queryViewer(`usage(from: "${new Date(from).toISOString()}", to: "${new Date(to).toISOString()}",
+      await queryViewer(`usage(startsAt: "${new Date(from).toISOString()}", endsAt: "${new Date(to).toISOString()}",
       bucket: MONTH, groupBy: [INSTANCE, KIND]) { cost buckets { groups { instanceId volumeId kind cost } } }`)
     const used = new Map<string, bigint>()
     for (const { instanceId, volumeId, kind, cost } of usage.buckets.flatMap(
@@ -117,11 +117,10 @@ describe('REST charges', () => {
   it('end where the refunded period starts', async () => {
     const select_filters = { day: { gte: begin / 1000, lte: begin / 1000 + 3 * 86_400 } }
     const { results } = await getRest('/charges/', { select_filters })
-    const { nodes } = (await queryViewer(`ledger(filter: {kinds: [REFUND]}) { nodes { instanceId periodStart } }`))
-      .ledger
+    const { nodes } = (await queryViewer(`ledger(filter: {kinds: [REFUND]}) { nodes { instanceId startsAt } }`)).ledger
     expect(nodes.map(({ instanceId }: Group) => instanceId)).toEqual([`ins_${offline}`, `ins_${offline}`])
     const { items, end } = results.find(({ source }: Charge) => source === `instance-${offline}`)
-    const seen = Date.parse(nodes[0].periodStart) / 1000
+    const seen = Date.parse(nodes[0].startsAt) / 1000
     expect([end, ...items.map((item: { end: number }) => item.end)]).toEqual([seen, seen, seen])
   })
 

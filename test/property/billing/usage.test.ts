@@ -194,10 +194,10 @@ it(
         const at = (await accounts.creditStatus(actor)).at.getTime()
 
         for (const { from, length, bucket } of queries) {
-          const period = { from: new Date(start + from), to: new Date(start + from + length) }
+          const period = { startsAt: new Date(start + from), endsAt: new Date(start + from + length) }
           const usage = await billing.usage(actor, { ...period, bucket, groupBy: ['kind', 'instance'] })
-          const between = (costing: ModelMeter, { start, end }: { start: Date; end: Date }) =>
-            costBetween(costing, start.getTime(), end.getTime(), at)
+          const between = (costing: ModelMeter, { startsAt, endsAt }: { startsAt: Date; endsAt: Date }) =>
+            costBetween(costing, startsAt.getTime(), endsAt.getTime(), at)
           for (const span of usage.buckets) {
             const named = ids.flatMap((instanceId, index) => [
               {
@@ -222,7 +222,7 @@ it(
           expect([usage.costNanos, sum]).toEqual([whole.costNanos, whole.costNanos])
         }
 
-        const ever = { from: new Date(start - day), to: new Date(at + 1), bucket: 'month' as const }
+        const ever = { startsAt: new Date(start - day), endsAt: new Date(at + 1), bucket: 'month' as const }
         const [{ costNanos }, perInstance] = [
           await billing.usage(actor, { ...ever, groupBy: [] }),
           (await billing.usage(actor, { ...ever, groupBy: ['instance'] })).buckets.flatMap(({ groups }) => groups),

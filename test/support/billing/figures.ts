@@ -8,7 +8,7 @@ import type { TestApp } from '../app.ts'
 const query = `query ($from: DateTime!, $to: DateTime!) {
   viewer {
     credit costPerHour
-    usage(from: $from, to: $to, bucket: MONTH, groupBy: [INSTANCE]) { cost buckets { groups { instanceId cost } } }
+    usage(startsAt: $from, endsAt: $to, bucket: MONTH, groupBy: [INSTANCE]) { cost buckets { groups { instanceId cost } } }
   }
   instances(first: 100) { totalCount nodes { id accruedCost costPerHour } }
   volumes(first: 100) { nodes { pricePerHour } }

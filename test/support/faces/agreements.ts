@@ -141,7 +141,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     },
     graphql: ({ id = 0 }) => {
       const [from, to] = [0, 86_400_000].map(ms => new Date(Number(id) + ms).toISOString())
-      return `{ viewer { usage(from: "${from}", to: "${to}", groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } }`
+      return `{ viewer { usage(startsAt: "${from}", endsAt: "${to}", groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } }`
     },
     normalizeRest: ({ results }) => results.map((row: Answer) => [row.source, row.amount]),
     normalizeGraphql: ({ viewer }) =>

@@ -77,12 +77,12 @@ export const fieldCases: Record<string, IsolationCase> = {
   events: {
     operation: 'events.list',
     of: 'instance',
-    ask: graphql(id => `{ events(filter: { instanceIds: ["${id}"] }) { nodes { id instance { label } } } }`),
+    ask: graphql(id => `{ events(filter: { subjectIds: ["ins_${id}"] }) { nodes { id instance { label } } } }`),
   },
   'Account.ledger': {
     operation: 'billing.ledger',
     of: 'instance',
-    ask: graphql(id => `{ viewer { ledger(filter: { instanceIds: ["${id}"] }) { totalCount nodes { amount } } } }`),
+    ask: graphql(id => `{ viewer { ledger(filter: { subjectIds: ["ins_${id}"] }) { totalCount nodes { amount } } } }`),
   },
   node: {
     ...instance('instances.get'),
@@ -255,7 +255,7 @@ export const fieldCases: Record<string, IsolationCase> = {
   'subscription events': {
     operation: 'events.watch',
     of: 'instance',
-    ask: stream(id => `subscription { events(filter: { instanceIds: ["${id}"] }) { cursor } }`, { quiet: true }),
+    ask: stream(id => `subscription { events(filter: { subjectIds: ["ins_${id}"] }) { cursor } }`, { quiet: true }),
   },
   testWebhook: {
     ...webhook('webhooks.test'),
