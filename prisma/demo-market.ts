@@ -150,9 +150,9 @@ function pickGpuFields(
   { datacenter }: Host,
   random: SeededRandom,
 ) {
-  const { name, architecture, computeCapability } = gpuModel
+  const { name, vendor, computeCapability } = gpuModel
   const [driver, cudaVersion] = random.weighted(drivers, ([, , weight]) => weight)
-  const isModern = computeCapability >= 800 || architecture === 'amd'
+  const isModern = computeCapability >= 800 || vendor === 'amd'
   return {
     gpuModel: name,
     numGpus,
@@ -163,8 +163,8 @@ function pickGpuFields(
     nvlinkGigabytesPerSecond: /SXM|NVL|H200|B200/.test(name) ? 450 : 0,
     pciGeneration: computeCapability >= 1000 ? 5 : isModern ? 4 : 3,
     pcieGigabytesPerSecond: random.rounded(6, isModern ? 26 : 13, 1),
-    cudaVersion: architecture === 'nvidia' ? cudaVersion : 0,
-    driverVersion: parseDriverVersion(architecture === 'nvidia' ? driver : '6.3.1') ?? 0,
+    cudaVersion: vendor === 'nvidia' ? cudaVersion : 0,
+    driverVersion: parseDriverVersion(vendor === 'nvidia' ? driver : '6.3.1') ?? 0,
   }
 }
 

@@ -2,6 +2,7 @@
 // are the vendors' figures. Performance and price are typical of such a market, not quotes.
 
 import type { NewGpuModel } from '../src/domain/machines/import-rows.ts'
+import type { GpuVendor } from '../src/domain/machines/machines.ts'
 
 type Row = [
   name: string,
@@ -87,7 +88,7 @@ export type DemoModel = {
   rack: boolean
 }
 
-function toDemoModels(rows: Row[], architecture: string, rack: boolean): DemoModel[] {
+function toDemoModels(rows: Row[], vendor: GpuVendor, rack: boolean): DemoModel[] {
   return rows.map(
     ([
       name,
@@ -102,7 +103,7 @@ function toDemoModels(rows: Row[], architecture: string, rack: boolean): DemoMod
     ]) => ({
       gpuModel: {
         name,
-        architecture,
+        vendor,
         ramMb,
         memoryBandwidthGigabytesPerSecond,
         tflops,

@@ -120,6 +120,10 @@ export type FloatFilter = {
   nin?: Array<number> | null | undefined;
 };
 
+export type GpuVendor =
+  | 'AMD'
+  | 'NVIDIA';
+
 export type InstanceAction =
   | 'DESTROY'
   | 'REBOOT'
@@ -212,7 +216,13 @@ export type NewVolumeInput = {
   sizeGb: number;
 };
 
+export type OfferAvailability =
+  | 'ANY'
+  | 'AVAILABLE'
+  | 'UNAVAILABLE';
+
 export type OfferFilter = {
+  availability?: OfferAvailability | null | undefined;
   availableSeconds?: FloatFilter | null | undefined;
   computeCapability?: IntFilter | null | undefined;
   country?: StringFilter | null | undefined;
@@ -223,14 +233,15 @@ export type OfferFilter = {
   cpuRamMb?: IntFilter | null | undefined;
   cudaVersion?: FloatFilter | null | undefined;
   datacenter?: boolean | null | undefined;
-  diskGb?: FloatFilter | null | undefined;
   diskPricePerGbMonth?: UsdFilter | null | undefined;
+  diskPricePerHour?: UsdFilter | null | undefined;
   diskReadMegabytesPerSecond?: FloatFilter | null | undefined;
   dlperf?: FloatFilter | null | undefined;
   dlperfPerDollar?: FloatFilter | null | undefined;
   downloadMbps?: FloatFilter | null | undefined;
   downloadPricePerGb?: UsdFilter | null | undefined;
   driverVersion?: VersionFilter | null | undefined;
+  freeDiskGb?: FloatFilter | null | undefined;
   freePorts?: IntFilter | null | undefined;
   gpuDisplayActive?: boolean | null | undefined;
   gpuFraction?: FloatFilter | null | undefined;
@@ -241,7 +252,7 @@ export type OfferFilter = {
   gpuPricePerHour?: UsdFilter | null | undefined;
   gpuRamMb?: IntFilter | null | undefined;
   gpuTotalRamMb?: IntFilter | null | undefined;
-  gpuVendor?: StringFilter | null | undefined;
+  gpuVendor?: Array<GpuVendor> | null | undefined;
   hasAvx?: boolean | null | undefined;
   hostId?: number | null | undefined;
   machineId?: string | null | undefined;
@@ -256,7 +267,6 @@ export type OfferFilter = {
   pricePerGpuHour?: UsdFilter | null | undefined;
   pricePerHour?: UsdFilter | null | undefined;
   reliability?: FloatFilter | null | undefined;
-  rentable?: boolean | null | undefined;
   score?: FloatFilter | null | undefined;
   staticIp?: boolean | null | undefined;
   tflops?: FloatFilter | null | undefined;
@@ -276,7 +286,7 @@ export type OfferOrder = {
 export type OfferOrderField =
   | 'DLPERF'
   | 'DLPERF_PER_DOLLAR'
-  | 'DOWNLOAD'
+  | 'DOWNLOAD_MBPS'
   | 'GPU_RAM_MB'
   | 'GPU_TOTAL_RAM_MB'
   | 'LISTED_AT'
@@ -290,7 +300,7 @@ export type OfferOrderField =
 
 export type OfferPricingInput = {
   diskGb?: number;
-  type?: RentalKind;
+  rentalKind?: RentalKind;
 };
 
 export type OnDemandTermsInput = {
@@ -598,7 +608,7 @@ export type RefusalFragment =
 
 export type InvalidInputFragment = { issues: Array<{ path: string, message: string }> };
 
-export type OfferUnavailableFragment = { yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> };
+export type OfferUnavailableFragment = { yourInstance: { id: string } | null, alternatives: Array<{ id: string, price: { pricePerHour: string } }> };
 
 export type FindOffersQueryVariables = Exact<{
   filter: OfferFilter;
@@ -606,7 +616,7 @@ export type FindOffersQueryVariables = Exact<{
 }>;
 
 
-export type FindOffersQuery = { offers: { nodes: Array<{ id: string, gpuName: string, numGpus: number, pricePerHour: string, minimumBidPerHour: string, machine: { id: string, numGpus: number } }> } };
+export type FindOffersQuery = { offers: { nodes: Array<{ id: string, gpuName: string, numGpus: number, minimumBidPerHour: string, price: { pricePerHour: string }, machine: { id: string, numGpus: number } }> } };
 
 export type QuoteQueryVariables = Exact<{
   input: RentInstanceInput;
@@ -642,7 +652,7 @@ export type RentMutation = { rentInstance:
     | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> }
+    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, price: { pricePerHour: string } }> }
     | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'RentInstanceSuccess', replayed: boolean, warnings: Array<string>, instance: { id: string, status: InstanceStatus, pricePerHour: string } }
@@ -749,7 +759,7 @@ export type FindVolumeOffersQueryVariables = Exact<{
 }>;
 
 
-export type FindVolumeOffersQuery = { volumeOffers: { nodes: Array<{ id: string, maxSizeGb: number, pricePerHour: string, machine: { id: string } }> } };
+export type FindVolumeOffersQuery = { volumeOffers: { nodes: Array<{ id: string, maxSizeGb: number, price: { pricePerHour: string }, machine: { id: string } }> } };
 
 export type CreateVolumeMutationVariables = Exact<{
   input: CreateVolumeInput;
@@ -761,7 +771,7 @@ export type CreateVolumeMutation = { createVolume:
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
-    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> }
+    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, price: { pricePerHour: string } }> }
     | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
@@ -819,7 +829,9 @@ export const OfferUnavailableFragmentDoc = new TypedDocumentString(`
   }
   alternatives {
     id
-    pricePerHour
+    price {
+      pricePerHour
+    }
   }
 }
     `, {"fragmentName":"OfferUnavailable"}) as unknown as TypedDocumentString<OfferUnavailableFragment, unknown>;
@@ -952,7 +964,9 @@ export const FindOffersDocument = new TypedDocumentString(`
       id
       gpuName
       numGpus
-      pricePerHour
+      price(pricing: $pricing) {
+        pricePerHour
+      }
       minimumBidPerHour
       machine {
         id
@@ -1053,7 +1067,9 @@ fragment OfferUnavailable on OfferUnavailableError {
   }
   alternatives {
     id
-    pricePerHour
+    price {
+      pricePerHour
+    }
   }
 }`) as unknown as TypedDocumentString<RentMutation, RentMutationVariables>;
 export const RentBestOfferDocument = new TypedDocumentString(`
@@ -1259,7 +1275,9 @@ export const FindVolumeOffersDocument = new TypedDocumentString(`
     nodes {
       id
       maxSizeGb
-      pricePerHour
+      price(sizeGb: $sizeGb) {
+        pricePerHour
+      }
       machine {
         id
       }
@@ -1305,7 +1323,9 @@ fragment OfferUnavailable on OfferUnavailableError {
   }
   alternatives {
     id
-    pricePerHour
+    price {
+      pricePerHour
+    }
   }
 }`) as unknown as TypedDocumentString<CreateVolumeMutation, CreateVolumeMutationVariables>;
 export const DeleteVolumeDocument = new TypedDocumentString(`

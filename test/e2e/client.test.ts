@@ -33,7 +33,7 @@ async function findWholeMachine(ask: AskGateway, filter: client.OfferFilter) {
   const whole = { ...filter, numGpus: { eq: 1 }, gpuFraction: { eq: 1 } }
   const { offers } = await ask(client.FindOffersDocument, {
     filter: whole,
-    pricing: { type: 'INTERRUPTIBLE', diskGb: 16 },
+    pricing: { rentalKind: 'INTERRUPTIBLE', diskGb: 16 },
   })
   return offers.nodes[0] ?? expect.fail('No machine matches.')
 }
@@ -100,7 +100,7 @@ describe('a typed client', () => {
   })
 
   it('makes a volume on a machine with an offer', async () => {
-    const offer = await findWholeMachine(ask, { freePorts: { gte: 10 }, diskGb: { gte: 200 } })
+    const offer = await findWholeMachine(ask, { freePorts: { gte: 10 }, freeDiskGb: { gte: 200 } })
     machineId = offer.machine.id
     const { volumeOffers } = await ask(client.FindVolumeOffersDocument, { machine: machineId, sizeGb: 50 })
     const volumeOffer = volumeOffers.nodes[0] ?? expect.fail('There is no room.')
@@ -112,7 +112,7 @@ describe('a typed client', () => {
       id: volume.id,
       name: 'runs',
       sizeGb: 50,
-      pricePerHour: volumeOffer.pricePerHour,
+      pricePerHour: volumeOffer.price.pricePerHour,
       attachment: null,
     })
     volumeId = volume.id

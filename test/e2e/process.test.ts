@@ -56,7 +56,8 @@ describe('a gateway on a new data folder', () => {
   it('prints its URL and a demo key that works on a large demo market', async () => {
     expect(gateway.output()).toContain(`GraphQL   ${gateway.url}/graphql  (GraphiQL in a browser)`)
     const { body } = await ask(gateway, '/graphql', key, {
-      query: '{ viewer { email credit } gpuModels { name } offers(filter: { rentable: true }) { totalCount } }',
+      query:
+        '{ viewer { email credit } gpuModels { name } offers(filter: { availability: AVAILABLE }) { totalCount } }',
     })
     expect(body.data.viewer).toEqual({ email: 'demo@example.com', credit: '100' })
     expect(body.data.gpuModels.length).toBeGreaterThanOrEqual(40)

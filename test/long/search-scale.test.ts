@@ -47,7 +47,7 @@ async function runStatements(test: TestDatabase, ...statements: string[]): Promi
 }
 
 const now = new Date()
-const onDemand: Pricing = { type: 'onDemand', diskMb: 8_000 }
+const onDemand: Pricing = { rentalKind: 'onDemand', diskMb: 8_000 }
 const rentable: ConditionTuple = ['rentable', 'eq', true]
 const verified: ConditionTuple = ['verified', 'eq', true]
 const twoModels: ConditionTuple = ['gpuName', 'in', ['RTX 4090', 'H100 SXM']]
@@ -68,7 +68,7 @@ const cases: SearchCase[] = [
     cheapest,
     onDemand,
   ],
-  ['bids', [rentable, verified], cheapest, { type: 'interruptible', diskMb: 8_000 }],
+  ['bids', [rentable, verified], cheapest, { rentalKind: 'interruptible', diskMb: 8_000 }],
   ['the best score', [rentable, verified], [{ field: 'score', direction: 'desc' }], onDemand],
   ['the cheapest GPU', [rentable, verified], [{ field: 'pricePerGpuHour', direction: 'asc' }], onDemand],
   ['the most GPUs', [rentable, verified], [{ field: 'numGpus', direction: 'desc' }], onDemand],
@@ -122,7 +122,7 @@ async function comparePlans(
     SELECT o.id FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
     JOIN offer_kinds k ON k.gpu_model_id = o.gpu_model_id AND k.num_gpus = o.num_gpus
     WHERE o.withdrawn_at IS NULL AND ${andSql(filterSql(search.filter, search))}
-    AND ${Prisma.raw(pricing.type === 'onDemand' ? 'o.leads' : 'o.leads_bids')} ORDER BY ${Prisma.join(plainOrder)} LIMIT 20`
+    AND ${Prisma.raw(pricing.rentalKind === 'onDemand' ? 'o.leads' : 'o.leads_bids')} ORDER BY ${Prisma.join(plainOrder)} LIMIT 20`
   const pages: number[] = []
   for (const [index, { database }] of markets.entries()) {
     const optimized = await measure(

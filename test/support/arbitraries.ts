@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { fieldTypeOf, fieldValueOf, type OfferField, offerFields } from '../../src/domain/offers/fields.ts'
 import { type Condition, type OfferFilter, operatorsByType, parseCondition } from '../../src/domain/offers/filter.ts'
 import type { Offer, Pricing } from '../../src/domain/offers/offers.ts'
-import { rentalTypes } from '../../src/domain/offers/offers.ts'
+import { rentalKinds } from '../../src/domain/offers/offers.ts'
 import type { OrderKey } from '../../src/domain/offers/order.ts'
 import type { MachineListing } from './factories.ts'
 
 const gpuModels = [
   { name: 'RTX 4090', ramMb: 24_564, tflops: 82.6 },
   { name: 'H100 SXM', ramMb: 81_559, tflops: 66.9, computeCapability: 900 },
-  { name: 'RX 7900 XTX', ramMb: 24_560, tflops: 61.4, computeCapability: 0, architecture: 'amd' },
+  { name: 'RX 7900 XTX', ramMb: 24_560, tflops: 61.4, computeCapability: 0, vendor: 'amd' as const },
 ]
 
 /** Machines that often have equal values, so that ties, bundles and boundaries come up. */
@@ -36,7 +36,7 @@ export const listingArbitrary: fc.Arbitrary<MachineListing> = fc.record({
 })
 
 export const pricingArbitrary: fc.Arbitrary<Pricing> = fc.record({
-  type: fc.constantFrom(...rentalTypes),
+  rentalKind: fc.constantFrom(...rentalKinds),
   diskMb: fc.constantFrom(8_000, 8_000, 0, 1, 5_000, 8_001, 100_000, 100_000_000),
 })
 

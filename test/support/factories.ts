@@ -6,7 +6,7 @@ import type { Operations } from '../../src/services/operations.ts'
 export function aGpuModel(overrides: Partial<NewGpuModel> = {}): NewGpuModel {
   return {
     name: 'RTX 4090',
-    architecture: 'nvidia',
+    vendor: 'nvidia',
     ramMb: 24_564,
     memoryBandwidthGigabytesPerSecond: 1_008,
     tflops: 82.6,

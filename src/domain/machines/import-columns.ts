@@ -2,7 +2,7 @@
 // A column that a host may not know has a default. In a column of measurements, 0 means not measured.
 
 import { type ColumnType, decimal, instant, integer, matching, oneOf, text, usd, yesNo } from './import-column-types.ts'
-import { parseDriverVersion, verifications } from './machines.ts'
+import { gpuVendors, parseDriverVersion, verifications } from './machines.ts'
 
 type Column<Value = unknown> = {
   type: ColumnType<Value>
@@ -90,7 +90,7 @@ export const importMachineColumns = {
 } as const satisfies Record<string, Column<never> | Column>
 
 const importGpuModelColumns = {
-  gpuVendor: { type: oneOf('nvidia', 'amd'), meaning: 'GPU vendor', absentNote: unknownModelNote },
+  gpuVendor: { type: oneOf(...gpuVendors), meaning: 'GPU vendor', absentNote: unknownModelNote },
   gpuRamMb: { type: integer(1, 100_000_000), meaning: 'memory of one GPU', absentNote: unknownModelNote },
   gpuMemoryBandwidthGigabytesPerSecond: {
     type: decimal(0, 1_000_000),

@@ -121,11 +121,11 @@ function resolveModel(
   models: ModelsByName,
   catalog: ModelsByName,
 ): { model: NewGpuModel | undefined; issues: Issue[] } {
-  const { gpuModel: name, gpuVendor: architecture, gpuRamMb: ramMb, gpuTflops: tflops } = values
+  const { gpuModel: name, gpuVendor: vendor, gpuRamMb: ramMb, gpuTflops: tflops } = values
   const { gpuMemoryBandwidthGigabytesPerSecond: memoryBandwidthGigabytesPerSecond, gpuMaxPowerWatts: maxPowerWatts } =
     values
   const computeCapability = values.gpuComputeCapability
-  const facts = { architecture, ramMb, memoryBandwidthGigabytesPerSecond, tflops, maxPowerWatts, computeCapability }
+  const facts = { vendor, ramMb, memoryBandwidthGigabytesPerSecond, tflops, maxPowerWatts, computeCapability }
   if (name === undefined) return { model: undefined, issues: [] }
   const model = models.get(name)
   const given = Object.entries(facts) as [keyof typeof facts, string | number | undefined][]

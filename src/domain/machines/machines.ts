@@ -1,11 +1,14 @@
 export const verifications = ['verified', 'unverified', 'deverified'] as const
 export type Verification = (typeof verifications)[number]
 
+export const gpuVendors = ['nvidia', 'amd'] as const
+export type GpuVendor = (typeof gpuVendors)[number]
+
 /** A GPU model by its trade name, with the facts that all its cards share. */
 export type GpuModel = {
   id: number
   name: string
-  architecture: string
+  vendor: GpuVendor
   ramMb: number
   /** GB/s: bytes, not bits. */
   memoryBandwidthGigabytesPerSecond: number
@@ -97,7 +100,7 @@ export function parseDriverVersion(text: string): number | undefined {
  * Prints a version in the form of its vendor: NVIDIA pads the last part to two digits, AMD does not. The number does
  * not store whether a last part of zero was written, so it is always printed: "565.77" becomes "565.77.00".
  */
-export function printDriverVersion(version: number, architecture: string): string {
+export function printDriverVersion(version: number, vendor: GpuVendor): string {
   const [major, minor, patch] = [Math.floor(version / 1_000_000), Math.floor(version / 1_000) % 1_000, version % 1_000]
-  return `${major}.${minor}.${String(patch).padStart(architecture === 'nvidia' ? 2 : 1, '0')}`
+  return `${major}.${minor}.${String(patch).padStart(vendor === 'nvidia' ? 2 : 1, '0')}`
 }

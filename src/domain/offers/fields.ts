@@ -1,7 +1,10 @@
 import { usdToNumber } from '../money.ts'
 import { isRentable, type Offer } from './offers.ts'
 
-/** How a field compares: `usd` exactly, `text` without case, `number` as floats. */
+/**
+ * How a filter compares a field: `usd` exactly, `text` without case, `number` as floats. An order compares texts by code
+ * points, with case.
+ */
 export type FieldType = 'number' | 'usd' | 'text' | 'boolean'
 export type FieldValue = number | bigint | string | boolean
 
@@ -22,7 +25,7 @@ export const offerFields = {
   hostId: number(offer => offer.machine.hostId),
 
   gpuName: text(offer => offer.machine.gpuModel.name),
-  gpuVendor: text(offer => offer.machine.gpuModel.architecture),
+  gpuVendor: text(offer => offer.machine.gpuModel.vendor),
   gpuRamMb: number(offer => offer.machine.gpuModel.ramMb),
   gpuTotalRamMb: number(offer => offer.machine.gpuModel.ramMb * offer.numGpus),
   gpuMemoryBandwidthGigabytesPerSecond: number(offer => offer.machine.gpuModel.memoryBandwidthGigabytesPerSecond),
@@ -53,12 +56,10 @@ export const offerFields = {
   motherboard: text(offer => offer.machine.motherboard),
   osVersion: number(offer => offer.machine.osVersion),
 
-  // The free disk of the machine.
-  diskGb: number(offer => offer.machine.freeDiskMb / 1000),
+  freeDiskGb: number(offer => offer.machine.freeDiskMb / 1000),
   diskReadMegabytesPerSecond: number(offer => offer.machine.diskReadMegabytesPerSecond),
   downloadMbps: number(offer => offer.machine.downloadMbps),
   uploadMbps: number(offer => offer.machine.uploadMbps),
-  // The free ports of the machine.
   freePorts: number(offer => offer.machine.freePorts),
   staticIp: boolean(offer => offer.machine.staticIp),
 
@@ -79,6 +80,7 @@ export const offerFields = {
   pricePerHour: usd(offer => offer.price.totalNanos),
   gpuPricePerHour: usd(offer => offer.price.gpuPriceNanos),
   pricePerGpuHour: usd(offer => offer.price.perGpuNanos),
+  diskPricePerHour: usd(offer => offer.price.diskNanos),
   minimumBidPerHour: usd(offer => offer.minBidNanos),
   diskPricePerGbMonth: usd(offer => offer.machine.diskPricePerGbMonthNanos),
   downloadPricePerGb: usd(offer => offer.machine.downloadPricePerGbNanos),

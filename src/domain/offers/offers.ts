@@ -3,12 +3,12 @@ import { diskPricePerHour, divideRounded, usdToNumber } from '../money.ts'
 
 export const defaultDiskMb = 8_000
 
-export const rentalTypes = ['onDemand', 'interruptible'] as const
-export type RentalKind = (typeof rentalTypes)[number]
+export const rentalKinds = ['onDemand', 'interruptible'] as const
+export type RentalKind = (typeof rentalKinds)[number]
 
 /** What the price of an offer depends on. */
-export type Pricing = { type: RentalKind; diskMb: number }
-export const defaultPricing: Pricing = { type: 'onDemand', diskMb: defaultDiskMb }
+export type Pricing = { rentalKind: RentalKind; diskMb: number }
+export const defaultPricing: Pricing = { rentalKind: 'onDemand', diskMb: defaultDiskMb }
 
 export const maxDiskGb = 100_000
 
@@ -59,10 +59,15 @@ export function priceOf(
   diskPricePerGbMonthNanos: bigint,
   pricing: Pricing,
 ): Price {
-  const gpuPriceNanos = pricing.type === 'onDemand' ? offer.gpuPriceNanos : offer.minBidNanos
+  const gpuPriceNanos = pricing.rentalKind === 'onDemand' ? offer.gpuPriceNanos : offer.minBidNanos
   const diskNanos = diskPricePerHour(diskPricePerGbMonthNanos, pricing.diskMb)
   const totalNanos = gpuPriceNanos + diskNanos
   return { gpuPriceNanos, diskNanos, totalNanos, perGpuNanos: divideRounded(totalNanos, BigInt(offer.numGpus)) }
+}
+
+/** The same offer, priced for other terms. */
+export function reprice(offer: Offer, pricing: Pricing): Offer {
+  return { ...offer, pricing, price: priceOf(offer, offer.machine.diskPricePerGbMonthNanos, pricing) }
 }
 
 /** A block to list, priced as if no GPU of the machine were rented. `planOffers` replaces the prices of bids. */

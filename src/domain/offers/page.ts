@@ -5,7 +5,7 @@ import type { OrderKey } from './order.ts'
 
 /** Positions contain prices, so a cursor is valid only for the order and pricing that it was made with. */
 function scopeOf(keys: OrderKey[], pricing: Pricing): string {
-  return `${keys.map(({ field, direction }) => `${field} ${direction}`).join(', ')} at ${pricing.type} ${pricing.diskMb}`
+  return `${keys.map(({ field, direction }) => `${field} ${direction}`).join(', ')} at ${pricing.rentalKind} ${pricing.diskMb}`
 }
 
 export function printOfferCursor(position: FieldValue[], keys: OrderKey[], pricing: Pricing): string {

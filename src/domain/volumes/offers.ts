@@ -1,17 +1,36 @@
+import { invalidInput } from '../errors.ts'
 import type { GpuModel, Machine } from '../machines/machines.ts'
+import { diskPricePerHour } from '../money.ts'
 import type { OfferField } from '../offers/fields.ts'
 import type { Condition } from '../offers/filter.ts'
+import { diskMbOf } from '../offers/offers.ts'
 import type { Direction } from '../offers/order.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
+import { newVolumeIssues } from './volumes.ts'
 
-/** The free disk of a machine, priced for a volume of `sizeMb`. It is not stored: its id is that of the machine. */
+/** The free disk of a machine. It is not stored: its id is that of the machine. */
 export type VolumeOffer = {
   id: number
   machine: Machine & { gpuModel: GpuModel }
+  asOf: Date
+}
+
+/** What a volume of an offer costs. */
+export type VolumeOfferPrice = {
   sizeMb: number
   /** Per hour. */
   priceNanos: bigint
-  asOf: Date
+}
+
+export function priceVolume({ machine }: VolumeOffer, sizeMb: number): VolumeOfferPrice {
+  return { sizeMb, priceNanos: diskPricePerHour(machine.diskPricePerGbMonthNanos, sizeMb) }
+}
+
+/** The size in MB. Throws if no volume can have it. */
+export function requireVolumeSizeMb(sizeGb: number): number {
+  const issues = newVolumeIssues({ sizeGb })
+  if (issues.length > 0) throw invalidInput(issues)
+  return diskMbOf(sizeGb) as number
 }
 
 /**
@@ -28,7 +47,7 @@ const volumeOfferFields = [
   'verified',
   'reliability',
   'diskPricePerGbMonth',
-  'diskGb',
+  'freeDiskGb',
   'diskReadMegabytesPerSecond',
   'downloadMbps',
   'uploadMbps',

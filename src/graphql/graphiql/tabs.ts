@@ -27,8 +27,7 @@ query Find {
       id
       gpuName
       numGpus
-      pricePerHour
-      priceBreakdown { gpu disk }
+      price(pricing: { diskGb: 16 }) { pricePerHour gpuPricePerHour diskPricePerHour }
       # A bid costs less, but can be outbid.
       minimumBidPerHour
       machine { country reliability downloadMbps }
@@ -124,7 +123,7 @@ mutation Rent($offer: ID!) {
     ... on Error { code message }
     ... on InvalidInputError { issues { path message } }
     ... on OfferUnavailableError {
-      alternatives { id pricePerHour }
+      alternatives { id price { pricePerHour } }
       yourInstance { id }
     }
   }

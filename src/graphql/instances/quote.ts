@@ -1,16 +1,15 @@
 import { renameIssuePaths } from '../../domain/errors.ts'
 import { launchWarningsOf } from '../../domain/launch/launch.ts'
-import { defaultDiskMb, type RentalKind } from '../../domain/offers/offers.ts'
 import type { RentalQuote } from '../../services/instances/rent/quote.ts'
 import { builder } from '../builder.ts'
 import { Refusal } from '../errors/refusal.ts'
 import { toRefusalValue } from '../errors/refusal-value.ts'
 import { LaunchConfig } from '../launch/launch.ts'
-import { Offer } from '../offers/offers.ts'
+import { Offer, offerById } from '../offers/offers.ts'
 import { permissionSentence } from '../permission.ts'
 import { parseRentInput, RentInstanceInput, rentIssuePaths } from './rent.ts'
 
-type RentQuoteShape = RentalQuote & { offerId: bigint; type: RentalKind }
+type RentQuoteShape = RentalQuote & { offerId: bigint }
 
 const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
   description:
@@ -19,11 +18,8 @@ const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
     offer: t.field({
       type: Offer,
       nullable: true,
-      description: `The offer, priced for the requested terms and disk. Null when it is not on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
-      resolve: async ({ offerId, type, launch }, _args, { services, actor }) => {
-        const pricing = { type, diskMb: launch?.diskMb ?? defaultDiskMb }
-        return (await services.offers.byIds(actor, [offerId], pricing))[0] ?? null
-      },
+      description: `The offer to rent. Null when it is not on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
+      resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
     }),
     rentable: t.boolean({
       description: 'Whether the same request to `rentInstance` would succeed now.',
@@ -98,8 +94,7 @@ builder.queryField('rentQuote', t =>
     },
     resolve: async (_root, { input }, { services, actor }) => {
       const rentInput = parseRentInput(input)
-      const type: RentalKind = rentInput.terms.interruptible ? 'interruptible' : 'onDemand'
-      return { ...(await services.instances.quote(actor, rentInput)), offerId: rentInput.offerId, type }
+      return { ...(await services.instances.quote(actor, rentInput)), offerId: rentInput.offerId }
     },
   }),
 )

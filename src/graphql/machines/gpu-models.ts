@@ -1,9 +1,20 @@
+import type { GpuVendor as GpuVendorShape } from '../../domain/machines/machines.ts'
 import { maxPageSize } from '../../domain/pages.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
+
+export const GpuVendor = enumOf<GpuVendorShape>(
+  'GpuVendor',
+  'Company that makes a GPU model. New values may be added.',
+  {
+    nvidia: 'NVIDIA, whose GPUs run CUDA.',
+    amd: 'AMD, whose GPUs run ROCm.',
+  },
+)
 
 export const GpuModel = builder.prismaObject('GpuModel', {
   description: 'A GPU model under its market name, with the specifications that all its cards share.',
@@ -14,7 +25,12 @@ export const GpuModel = builder.prismaObject('GpuModel', {
       resolve: ({ id }) => printId('GpuModel', id),
     }),
     name: t.exposeString('name', { description: 'Name of the model, such as "RTX 4090" or "H100 SXM".' }),
-    architecture: t.exposeString('architecture', { description: 'Vendor: `nvidia` or `amd`.' }),
+    vendor: t.field({
+      type: GpuVendor,
+      description: 'Company that makes the GPUs.',
+      // A constraint of the column admits only these.
+      resolve: ({ vendor }) => vendor as GpuVendorShape,
+    }),
     gpuRamMb: t.exposeInt('ramMb', { description: 'Memory of one GPU in MB.' }),
     memoryBandwidthGigabytesPerSecond: t.exposeFloat('memoryBandwidthGigabytesPerSecond', {
       description: 'Memory bandwidth of one GPU in GB/s (gigabytes).',

@@ -1,4 +1,4 @@
-import { printDriverVersion, type Verification } from '../../domain/machines/machines.ts'
+import { type GpuVendor, printDriverVersion, type Verification } from '../../domain/machines/machines.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
@@ -60,7 +60,7 @@ export const Machine = builder.prismaObject('Machine', {
 
     driverVersion: t.string({
       description: 'Version of the GPU driver, such as "580.105.08".',
-      resolve: ({ driverVersion, gpuModel }) => printDriverVersion(driverVersion, gpuModel.architecture),
+      resolve: ({ driverVersion, gpuModel }) => printDriverVersion(driverVersion, gpuModel.vendor as GpuVendor),
     }),
     cudaVersion: t.exposeFloat('cudaVersion', {
       description: 'Newest CUDA version that the driver supports; 0 without CUDA.',
@@ -82,7 +82,10 @@ export const Machine = builder.prismaObject('Machine', {
     diskReadMegabytesPerSecond: t.exposeFloat('diskReadMegabytesPerSecond', {
       description: 'Measured read bandwidth of the disk in MB/s (megabytes).',
     }),
-    diskGb: t.float({ description: 'Disk size of the whole machine in GB.', resolve: ({ diskMb }) => diskMb / 1000 }),
+    totalDiskGb: t.float({
+      description: 'Disk size of the whole machine in GB.',
+      resolve: ({ diskMb }) => diskMb / 1000,
+    }),
     freeDiskGb: t.float({
       description: 'Disk space that is not rented, in GB.',
       resolve: ({ freeDiskMb }) => freeDiskMb / 1000,

@@ -11,22 +11,38 @@ import {
 } from '../../domain/offers/filter.ts'
 import { quoteValue } from '../../domain/values.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { FloatFilter, IntFilter, StringFilter, UsdFilter, VersionFilter } from '../filters.ts'
 import { tryParseId } from '../ids.ts'
+import { GpuVendor } from '../machines/gpu-models.ts'
 import { VerificationStatus } from '../machines/machines.ts'
 
-type FilterInput = { or?: FilterInput[] | null | undefined } & { [Field in OfferField]?: unknown }
+const OfferAvailability = enumOf<Availability>('OfferAvailability', 'Whether offers can be rented now.', {
+  available: 'Offers that can be rented now.',
+  unavailable: 'Offers that cannot be rented now, because their GPUs are taken or their host does not list them.',
+  any: 'All offers, whether they can be rented now or not.',
+})
+type Availability = 'available' | 'unavailable' | 'any'
+
+type FilterInput = {
+  or?: FilterInput[] | null | undefined
+  availability?: Availability | null | undefined
+} & { [Field in OfferField]?: unknown }
 
 export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implement({
   description:
-    'Conditions for offers. All given fields must match. Null and absent fields match every offer, except that an absent `rentable` means true.',
+    'Conditions for offers. All given fields must match. A field that is null or absent says nothing, except that `availability` then means `AVAILABLE`.',
   fields: t => ({
     or: t.field({
       type: [OfferFilter],
       description:
         'Alternatives. At least one of them must match in addition to the other fields. They nest at most three levels deep.',
     }),
-    rentable: t.boolean({ description: 'Whether the offer can be rented now. Defaults to true; null matches both.' }),
+    availability: t.field({
+      type: OfferAvailability,
+      description:
+        'Whether the offer can be rented now. Null and absent mean `AVAILABLE`; inside `or`, they say nothing.',
+    }),
     verified: t.boolean({ description: 'Whether the machine is verified.' }),
     verification: t.field({
       type: [VerificationStatus],
@@ -36,7 +52,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     hostId: t.int({ description: 'Number of the host: `Machine.hostId`.' }),
 
     gpuName: t.field({ type: StringFilter, description: 'Name of the GPU model, such as "RTX 4090".' }),
-    gpuVendor: t.field({ type: StringFilter, description: 'GPU vendor: `nvidia` or `amd`.' }),
+    gpuVendor: t.field({ type: [GpuVendor], description: 'Vendor of the GPU model: one of these.' }),
     numGpus: t.field({ type: IntFilter, description: 'Number of GPUs in the offer.' }),
     gpuFraction: t.field({
       type: FloatFilter,
@@ -98,7 +114,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).',
     }),
 
-    diskGb: t.field({ type: FloatFilter, description: 'Unrented disk space of the machine, in GB.' }),
+    freeDiskGb: t.field({ type: FloatFilter, description: 'Disk space of the machine that is not rented, in GB.' }),
     diskReadMegabytesPerSecond: t.field({
       type: FloatFilter,
       description: 'Measured read bandwidth of the disk in MB/s (megabytes).',
@@ -122,11 +138,15 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
 
     pricePerHour: t.field({
       type: UsdFilter,
-      description: 'Price per hour of the GPUs and the requested disk, in US dollars.',
+      description: 'Price per hour of the GPUs and the disk for the `pricing` of the search, in US dollars.',
     }),
     gpuPricePerHour: t.field({
       type: UsdFilter,
-      description: 'Price per hour of the GPUs without a disk, in US dollars.',
+      description: 'Price per hour of the GPUs without a disk for the `pricing` of the search, in US dollars.',
+    }),
+    diskPricePerHour: t.field({
+      type: UsdFilter,
+      description: 'Price per hour of the disk alone for the `pricing` of the search, in US dollars.',
     }),
     pricePerGpuHour: t.field({
       type: UsdFilter,
@@ -151,8 +171,8 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
  */
 export function parseOfferFilter(input: FilterInput, { refuseEmptyFields = false } = {}): Filter {
   const issues: Issue[] = []
-  const filter = parseFilterLevel(input, 'filter', issues, refuseEmptyFields)
-  if (input.rentable === undefined) filter.conditions.push({ field: 'rentable', operator: 'eq', value: true })
+  const availability = input.availability ?? 'available'
+  const filter = parseFilterLevel({ ...input, availability }, 'filter', issues, refuseEmptyFields)
   return checkFilter(filter, issues)
 }
 
@@ -163,12 +183,15 @@ export function parseConditions(input: object): Condition[] {
 }
 
 function parseFilterLevel(
-  { or, ...fields }: FilterInput,
+  { or, availability, ...fields }: FilterInput,
   path: string,
   issues: Issue[],
   refuseEmptyFields = false,
 ): Filter {
-  const conditions: Condition[] = []
+  const conditions: Condition[] =
+    !availability || availability === 'any'
+      ? []
+      : [{ field: 'rentable', operator: 'eq', value: availability === 'available' }]
   // The schema admits only fields of FilterInput, and each has its name in the domain.
   for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
     const comparisons = comparisonsOf(input, `${path}.${field}`)

@@ -1,53 +1,13 @@
 import { cpuCoresEffectiveOf, offerFields, tflopsOf } from '../../domain/offers/fields.ts'
-import { isRentable, type Offer as OfferShape, type RentalKind as RentalTypeShape } from '../../domain/offers/offers.ts'
+import { isRentable, type Offer as OfferShape, reprice } from '../../domain/offers/offers.ts'
 import { builder } from '../builder.ts'
-import { enumOf } from '../enum.ts'
 import { parseId, printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { GpuModel } from '../machines/gpu-models.ts'
 import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
-
-export const RentalKind = enumOf<RentalTypeShape>('RentalKind', 'Terms of a rental, which decide its price.', {
-  onDemand: "The host's price applies. No other renter can take the GPUs away.",
-  interruptible: 'The bid is the price. A higher bid or an on-demand rental stops the instance.',
-})
-
-const PriceBreakdown = builder.objectRef<OfferShape>('PriceBreakdown').implement({
-  description: 'Components of the price of an offer.',
-  fields: t => ({
-    gpu: t.field({
-      type: 'Usd',
-      description: 'Price per hour of the GPUs while the instance runs, in US dollars.',
-      resolve: ({ price }) => price.gpuPriceNanos,
-    }),
-    disk: t.field({
-      type: 'Usd',
-      description: 'Price per hour of the disk, running or stopped, in US dollars.',
-      resolve: ({ price }) => price.diskNanos,
-    }),
-    diskGb: t.float({
-      description: 'Disk size that `disk` is the price of, in GB.',
-      resolve: ({ pricing }) => pricing.diskMb / 1000,
-    }),
-    diskPricePerGbMonth: t.field({
-      type: 'Usd',
-      description: 'Price of one GB of disk for 720 hours, in US dollars.',
-      resolve: ({ machine }) => machine.diskPricePerGbMonthNanos,
-    }),
-    downloadPricePerGb: t.field({
-      type: 'Usd',
-      description: 'Price of one GB downloaded, in US dollars.',
-      resolve: ({ machine }) => machine.downloadPricePerGbNanos,
-    }),
-    uploadPricePerGb: t.field({
-      type: 'Usd',
-      description: 'Price of one GB uploaded, in US dollars.',
-      resolve: ({ machine }) => machine.uploadPricePerGbNanos,
-    }),
-  }),
-})
+import { OfferPrice, OfferPricingInput, parsePricing } from './price.ts'
 
 export const Offer = builder.objectRef<OfferShape>('Offer').implement({
   description:
@@ -84,44 +44,44 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
       resolve: cpuCoresEffectiveOf,
     }),
 
-    rentalKind: t.field({
-      type: RentalKind,
-      description: 'Rental terms that the prices are for.',
-      resolve: ({ pricing }) => pricing.type,
-    }),
-    pricePerHour: t.field({
-      type: 'Usd',
-      description: 'Price per hour of GPUs and disk while the instance runs, in US dollars.',
-      resolve: ({ price }) => price.totalNanos,
-    }),
-    pricePerGpuHour: t.field({
-      type: 'Usd',
-      description: '`pricePerHour` divided by the number of GPUs, in US dollars.',
-      resolve: ({ price }) => price.perGpuNanos,
-    }),
-    priceBreakdown: t.field({
-      type: PriceBreakdown,
-      description: 'Components of the price.',
-      resolve: offer => offer,
+    price: t.field({
+      type: OfferPrice,
+      description:
+        'What a rental costs. Depends on the `pricing` of this field alone, not on the `pricing` that a search compares by: give the same to both.',
+      args: {
+        pricing: t.arg({
+          type: OfferPricingInput,
+          description: 'Rental terms and disk size to price the offer for. Defaults to on demand with 8 GB.',
+        }),
+      },
+      resolve: (offer, { pricing }) => reprice(offer, parsePricing(pricing)),
     }),
     minimumBidPerHour: t.expose('minBidNanos', {
       type: 'Usd',
       description: 'Lowest bid per hour that would win the GPUs now, in US dollars.',
     }),
 
+    diskPricePerGbMonth: t.field({
+      type: 'Usd',
+      description: 'Price of one GB of disk for 720 hours, in US dollars.',
+      resolve: ({ machine }) => machine.diskPricePerGbMonthNanos,
+    }),
+    downloadPricePerGb: t.field({
+      type: 'Usd',
+      description: 'Price of one GB downloaded, in US dollars.',
+      resolve: ({ machine }) => machine.downloadPricePerGbNanos,
+    }),
+    uploadPricePerGb: t.field({
+      type: 'Usd',
+      description: 'Price of one GB uploaded, in US dollars.',
+      resolve: ({ machine }) => machine.uploadPricePerGbNanos,
+    }),
+
     tflops: t.float({ description: 'Single-precision TFLOPS of all GPUs in the offer.', resolve: tflopsOf }),
-    tflopsPerDollar: t.float({
-      description: 'TFLOPS per US dollar of the hourly price.',
-      resolve: offerFields.tflopsPerDollar.read,
-    }),
     dlperf: t.exposeFloat('dlperf', { description: 'Deep learning performance score of all GPUs in the offer.' }),
-    dlperfPerDollar: t.float({
-      description: 'Deep learning performance per US dollar of the hourly price.',
-      resolve: offerFields.dlperfPerDollar.read,
-    }),
     score: t.exposeFloat('score', {
       description:
-        'Performance per dollar, on demand with a disk of 8 GB, multiplied by reliability. Independent of `pricing`. Higher is better.',
+        'Performance per dollar, on demand with a disk of 8 GB, multiplied by reliability. Higher is better.',
     }),
 
     rentable: t.boolean({ description: 'Whether the offer could be rented at the time `asOf`.', resolve: isRentable }),
@@ -150,7 +110,7 @@ builder.queryField('offer', t =>
   t.field({
     type: Offer,
     nullable: true,
-    description: `An offer by ID, priced on demand with a disk of 8 GB. Null when it is no longer on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
+    description: `An offer by ID. Null when it is no longer on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
     args: { id: t.arg.id({ required: true, description: 'ID of the offer, such as `off_42` or `42`.' }) },
     resolve: (_root, { id }, context) => offerById(context).load(parseId('Offer', id)),
   }),

@@ -1,31 +1,14 @@
-import { invalidInput, renameIssuePaths } from '../../domain/errors.ts'
+import { renameIssuePaths } from '../../domain/errors.ts'
 import type { OfferField } from '../../domain/offers/fields.ts'
-import { defaultDiskMb, diskMbOf, maxDiskGb, type Pricing } from '../../domain/offers/offers.ts'
 import { maxOrderKeys } from '../../domain/offers/order.ts'
+import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
 import { permissionSentence } from '../permission.ts'
 import { OfferFilter, parseOfferFilter } from './filter.ts'
-import { Offer, RentalKind } from './offers.ts'
-
-export const OfferPricingInput = builder.inputType('OfferPricingInput', {
-  description:
-    'Rental terms and disk size to price offers for. A rental with the same terms and disk costs the price shown.',
-  fields: t => ({
-    type: t.field({
-      type: RentalKind,
-      required: true,
-      defaultValue: 'onDemand',
-      description: 'Rental terms. Defaults to `ON_DEMAND`.',
-    }),
-    diskGb: t.float({
-      required: true,
-      defaultValue: defaultDiskMb / 1000,
-      description: 'Disk size in GB. Defaults to 8.',
-    }),
-  }),
-})
+import { Offer } from './offers.ts'
+import { OfferPricingInput, parsePricing } from './price.ts'
 
 const orderFields = {
   PRICE_PER_HOUR: { value: 'pricePerHour', description: 'Price per hour of GPUs and disk.' },
@@ -49,7 +32,7 @@ const orderFields = {
   GPU_RAM_MB: { value: 'gpuRamMb', description: 'Memory of one GPU.' },
   GPU_TOTAL_RAM_MB: { value: 'gpuTotalRamMb', description: 'Memory of all GPUs in the offer.' },
   NUM_GPUS: { value: 'numGpus', description: 'Number of GPUs.' },
-  DOWNLOAD: { value: 'downloadMbps', description: 'Download bandwidth.' },
+  DOWNLOAD_MBPS: { value: 'downloadMbps', description: 'Download bandwidth.' },
   // Ids ascend in the order in which offers are inserted. `listedAt` is the time of the transaction, so the two orders
   // differ only between transactions that ran at the same time. No index has `listedAt`.
   LISTED_AT: { value: 'id', description: 'Time when the offer was listed.' },
@@ -88,7 +71,8 @@ builder.queryField('offers', t =>
         }),
         pricing: t.arg({
           type: OfferPricingInput,
-          description: 'Rental terms and disk size to price offers for. Defaults to on demand with 8 GB.',
+          description:
+            'Rental terms and disk size of the prices that `filter` and `orderBy` compare. Defaults to on demand with 8 GB. `Offer.price` has a `pricing` of its own.',
         }),
         orderBy: t.arg({
           type: [OfferOrder],
@@ -98,6 +82,7 @@ builder.queryField('offers', t =>
         }),
       },
       resolve: async (_root, { filter, pricing, orderBy, ...page }, { services, actor }) => {
+        authorizeOperation(actor, 'offers.search')
         const search = {
           filter: parseOfferFilter(filter ?? {}),
           pricing: parsePricing(pricing),
@@ -123,11 +108,3 @@ builder.queryField('offers', t =>
     { name: 'OfferEdge', description: 'An offer with its cursor.' },
   ),
 )
-
-export function parsePricing(pricing: { type: Pricing['type']; diskGb: number } | null | undefined): Pricing {
-  const { type, diskGb } = pricing ?? { type: 'onDemand', diskGb: defaultDiskMb / 1000 }
-  const diskMb = diskMbOf(diskGb)
-  if (diskMb !== undefined) return { type, diskMb }
-  const message = `must be from 0 to ${maxDiskGb}, not ${diskGb}.`
-  throw invalidInput([{ path: 'pricing.diskGb', message }])
-}

@@ -1,12 +1,13 @@
 import type { OfferChange as OfferChangeShape } from '../../domain/offers/watch.ts'
 import { maxRememberedPerAccount, maxWatched } from '../../domain/offers/watch.ts'
+import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 import { OfferFilter, parseOfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
-import { OfferPricingInput, parsePricing } from './search.ts'
+import { OfferPricingInput, parsePricing } from './price.ts'
 
 const OfferChangeKind = enumOf<OfferChangeShape['kind']>(
   'OfferChangeKind',
@@ -39,15 +40,18 @@ builder.subscriptionField('offerChanges', t =>
       filter: t.arg({
         type: OfferFilter,
         required: true,
-        description: 'Offers to watch. Only those that can be rented now, unless `rentable` is given.',
+        description: 'Offers to watch. Only those that can be rented now, unless `availability` says otherwise.',
       }),
       pricing: t.arg({
         type: OfferPricingInput,
-        description: 'Rental terms and disk size to price offers for. Defaults to on demand with 8 GB.',
+        description:
+          'Rental terms and disk size of the prices that `filter` compares. Defaults to on demand with 8 GB. `Offer.price` has a `pricing` of its own.',
       }),
     },
-    subscribe: (_root, { filter, pricing }, { services, actor }) =>
-      services.offers.watch(actor, parseOfferFilter(filter), parsePricing(pricing)),
+    subscribe: (_root, { filter, pricing }, { services, actor }) => {
+      authorizeOperation(actor, 'offers.watch')
+      return services.offers.watch(actor, parseOfferFilter(filter), parsePricing(pricing))
+    },
     resolve: change => change,
   }),
 )

@@ -1,9 +1,14 @@
-import type {
-  VolumeOfferCondition,
-  VolumeOfferField,
-  VolumeOffer as VolumeOfferShape,
+import { maxDiskGb } from '../../domain/offers/offers.ts'
+import {
+  priceVolume,
+  requireVolumeSizeMb,
+  type VolumeOfferCondition,
+  type VolumeOfferField,
+  type VolumeOfferPrice as VolumeOfferPriceShape,
+  type VolumeOffer as VolumeOfferShape,
 } from '../../domain/volumes/offers.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
+import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { FloatFilter, OrderDirection, StringFilter, UsdFilter } from '../filters.ts'
@@ -13,6 +18,20 @@ import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { parseConditions } from '../offers/filter.ts'
 import { permissionSentence } from '../permission.ts'
+
+const VolumeOfferPrice = builder.objectRef<VolumeOfferPriceShape>('VolumeOfferPrice').implement({
+  description: 'What a volume of one size costs on a machine.',
+  fields: t => ({
+    sizeGb: t.float({
+      description: 'Volume size that the price is for, in GB.',
+      resolve: ({ sizeMb }) => sizeMb / 1000,
+    }),
+    pricePerHour: t.expose('priceNanos', {
+      type: 'Usd',
+      description: 'Price per hour of the volume until it is deleted, in US dollars.',
+    }),
+  }),
+})
 
 export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').implement({
   description: 'Free disk space of a machine on the market. Its ID has the number of the machine and never changes.',
@@ -27,13 +46,17 @@ export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').im
       description: 'The machine that offers the disk space.',
       resolve: ({ machine }) => machine,
     }),
-    sizeGb: t.float({
-      description: 'Volume size that `pricePerHour` is for, in GB.',
-      resolve: ({ sizeMb }) => sizeMb / 1000,
-    }),
-    pricePerHour: t.expose('priceNanos', {
-      type: 'Usd',
-      description: 'Price per hour of a volume of this size, in US dollars.',
+    price: t.field({
+      type: VolumeOfferPrice,
+      description: 'What a volume costs. Depends on the `sizeGb` of this field alone, not on the `sizeGb` of a search.',
+      args: {
+        sizeGb: t.arg.float({
+          required: true,
+          defaultValue: volumeSizeGb.least,
+          description: `Size of the volume in GB, ${volumeSizeGb.least} to ${maxDiskGb}. Defaults to ${volumeSizeGb.least}.`,
+        }),
+      },
+      resolve: (offer, { sizeGb }) => priceVolume(offer, requireVolumeSizeMb(sizeGb)),
     }),
     diskPricePerGbMonth: t.field({
       type: 'Usd',
@@ -80,9 +103,9 @@ const VolumeOfferFilter = builder.inputRef<Filter>('VolumeOfferFilter').implemen
 const VolumeOfferOrderField = builder.enumType('VolumeOfferOrderField', {
   description: 'Fields that volume offers can be sorted by.',
   values: {
-    PRICE_PER_HOUR: { value: 'price', description: 'Price per hour of a volume.' },
+    PRICE_PER_HOUR: { value: 'price', description: 'Price per hour of a volume, whatever its size.' },
     RELIABILITY: { value: 'reliability', description: 'Reliability of the machine.' },
-    MAX_SIZE: { value: 'freeDisk', description: 'Largest volume that fits.' },
+    MAX_SIZE_GB: { value: 'freeDisk', description: 'Largest volume that fits.' },
   } as const,
 })
 
@@ -115,7 +138,7 @@ builder.queryField('volumeOffers', t =>
         sizeGb: t.arg.float({
           required: true,
           defaultValue: volumeSizeGb.least,
-          description: `Size of the volume in GB: it must fit, and the prices are for it. Defaults to ${volumeSizeGb.least}.`,
+          description: `Size of the volume in GB: it must fit on the machine. Defaults to ${volumeSizeGb.least}.`,
         }),
         orderBy: t.arg({
           type: VolumeOfferOrder,
@@ -125,6 +148,7 @@ builder.queryField('volumeOffers', t =>
         }),
       },
       resolve: async (_root, { filter, sizeGb, orderBy, ...page }, { services, actor }) => {
+        authorizeOperation(actor, 'volumes.search')
         // Every field of VolumeOfferFilter is a VolumeOfferField.
         const conditions = parseConditions(filter ?? {}) as VolumeOfferCondition[]
         const search = { conditions, sizeGb, order: orderBy }

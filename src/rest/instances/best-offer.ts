@@ -49,7 +49,7 @@ function parseRentBestOfferBody({ q, ...body }: z.output<typeof rentBestOfferBod
   const { terms, launch, templateHash } = parseRentBody(body)
   const { filter, order, pricing } = search
   const attempts = Math.min(limit, maxAttempts)
-  return { filter, order, type: pricing.type, terms, launch, templateHash, maxAttempts: attempts }
+  return { filter, order, type: pricing.rentalKind, terms, launch, templateHash, maxAttempts: attempts }
 }
 
 /** A search ignores unknown and empty filters. Renting with one could pay for an offer that the caller did not mean. */

@@ -16,7 +16,7 @@ export function blockRow(
     hostname: null,
     cluster_id: null,
     gpu_name: gpuModel.name,
-    gpu_arch: gpuModel.architecture,
+    gpu_arch: gpuModel.vendor,
     num_gpus: numGpus,
     gpu_ids: Array.from({ length: numGpus }, (_, index) => firstGpu + index),
     gpu_frac: numGpus / machine.numGpus,
@@ -32,7 +32,7 @@ export function blockRow(
     pci_gen: machine.pciGeneration,
     pcie_bw: machine.pcieGigabytesPerSecond,
     cuda_max_good: machine.cudaVersion,
-    driver_version: printDriverVersion(machine.driverVersion, gpuModel.architecture),
+    driver_version: printDriverVersion(machine.driverVersion, gpuModel.vendor),
     driver_vers: machine.driverVersion,
 
     cpu_name: machine.cpuName,

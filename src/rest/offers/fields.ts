@@ -42,7 +42,7 @@ export const restFields: Record<string, OfferField> = {
   mobo_name: 'motherboard',
   os_version: 'osVersion',
   ubuntu_version: 'osVersion',
-  disk_space: 'diskGb',
+  disk_space: 'freeDiskGb',
   disk_bw: 'diskReadMegabytesPerSecond',
   inet_down: 'downloadMbps',
   inet_up: 'uploadMbps',

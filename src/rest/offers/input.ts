@@ -47,7 +47,7 @@ export function parseSearch(request: Record<string, unknown>): ParsedSearch {
       ? parseOrder(given.get('order'), { fields: orderFields, path: 'order' }, complain)
       : bestFirst,
     pricing: {
-      type: parseRentalType(given.get('type'), complain),
+      rentalKind: parseRentalKind(given.get('type'), complain),
       diskMb: parseDiskMb(given.get('allocated_storage'), complain),
     },
     // A search for an id wants that offer, not the one that heads its bundle.
@@ -113,7 +113,7 @@ const orderFields = Object.fromEntries(
 )
 const bestFirst: OrderKey[] = [{ field: 'score', direction: 'desc' }]
 
-const rentalTypesByWord = new Map<unknown, RentalKind>([
+const rentalKindsByWord = new Map<unknown, RentalKind>([
   [undefined, 'onDemand'],
   ['ondemand', 'onDemand'],
   ['on-demand', 'onDemand'],
@@ -123,8 +123,8 @@ const rentalTypesByWord = new Map<unknown, RentalKind>([
   ['interruptible', 'interruptible'],
 ])
 
-function parseRentalType(type: unknown, complain: Complain): RentalKind {
-  const known = rentalTypesByWord.get(type)
+function parseRentalKind(type: unknown, complain: Complain): RentalKind {
+  const known = rentalKindsByWord.get(type)
   if (!known) complain('type', `${quoteValue(type)} is not one of ondemand, bid, reserved`)
   return known ?? 'onDemand'
 }

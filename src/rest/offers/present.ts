@@ -30,7 +30,7 @@ export function offerRow(offer: Offer): OfferRow {
 
     rentable: isRentable(offer),
     rented: offerFields.rented.read(offer),
-    is_bid: pricing.type === 'interruptible',
+    is_bid: pricing.rentalKind === 'interruptible',
     start_date: offer.listedAt.getTime() / 1000,
     end_date: machine.listedUntil.getTime() / 1000,
     duration: availableSecondsOf(offer),

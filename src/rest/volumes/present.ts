@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import { usdToNumber } from '../../domain/money.ts'
-import type { VolumeOffer } from '../../domain/volumes/offers.ts'
+import { priceVolume, type VolumeOffer } from '../../domain/volumes/offers.ts'
 import type { Volume } from '../../domain/volumes/volumes.ts'
 import { blockRow } from '../machines/present.ts'
 import type { volumeOfferRowSchema, volumeRowSchema } from './row.ts'
@@ -42,9 +42,10 @@ export function volumeRow(volume: Volume): z.output<typeof volumeRowSchema> {
   }
 }
 
-export function volumeOfferRow({ id, machine, sizeMb, priceNanos, asOf }: VolumeOffer) {
+export function volumeOfferRow(offer: VolumeOffer, sizeMb: number) {
+  const { id, machine, asOf } = offer
   const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
-  const price = usdToNumber(priceNanos)
+  const price = usdToNumber(priceVolume(offer, sizeMb).priceNanos)
   return {
     id,
     ask_contract_id: id,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { renameIssuePaths } from '../../domain/errors.ts'
+import { requireVolumeSizeMb } from '../../domain/volumes/offers.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { idempotencyFailures } from '../documented-failures.ts'
 import { documentedFailureOf } from '../error-codes.ts'
@@ -78,7 +79,8 @@ export const volumeRoutes: Route[] = [
       const offers = await searching.catch((error: unknown) =>
         Promise.reject(renameIssuePaths(error, { sizeGb: 'allocated_storage' })),
       )
-      return { offers: offers.map(volumeOfferRow) }
+      const sizeMb = requireVolumeSizeMb(search.sizeGb)
+      return { offers: offers.map(offer => volumeOfferRow(offer, sizeMb)) }
     },
   }),
   route({

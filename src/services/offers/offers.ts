@@ -57,7 +57,7 @@ export function offerReadServices(deps: DataDeps) {
         { field: 'gpuName', operator: 'eq', value: wanted.gpuName.toLowerCase() },
         { field: 'numGpus', operator: 'eq', value: wanted.numGpus },
         { field: 'id', operator: 'neq', value: Number(wanted.offerId) },
-        { field: 'diskGb', operator: 'gte', value: wanted.pricing.diskMb / 1000 },
+        { field: 'freeDiskGb', operator: 'gte', value: wanted.pricing.diskMb / 1000 },
         { field: 'rentable', operator: 'eq', value: true },
       ]
       const { pricing } = wanted

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { matchesFilter, type OfferFilter } from '../../domain/offers/filter.ts'
-import { type Offer, type Pricing, priceOf } from '../../domain/offers/offers.ts'
+import { type Offer, type Pricing, reprice } from '../../domain/offers/offers.ts'
 import { changeableFactsOf } from '../../domain/offers/watch.ts'
 
 /** Enough of an offer to detect a change. Streams that remember the same offer share its snapshot. */
@@ -73,8 +73,7 @@ function createFindOnMachine(offers: Offer[]): FindOnMachine {
     const known = byView.get(key)
     if (known) return known
     const priced = offers.map((offer, index) => {
-      const price = priceOf(offer, offer.machine.diskPricePerGbMonthNanos, pricing)
-      return { offer: { ...offer, pricing, price }, snapshot: snapshots[index] as OfferSnapshot }
+      return { offer: reprice(offer, pricing), snapshot: snapshots[index] as OfferSnapshot }
     })
     const found = priced.filter(({ offer }) => matchesFilter(offer, filter))
     byView.set(key, found)

@@ -26,8 +26,8 @@ export async function explainUnavailableOffer(
       AND i.created_at > ${deps.database.nowSql} - interval '24 hours'
     ) FROM offers o JOIN gpu_models g ON g.id = o.gpu_model_id WHERE o.id = ${offerId}`)
   const [gpuName, numGpus = 0, yours] = (row ?? []) as [string?, number?, (bigint | null)?]
-  const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)
-  const wanted = { offerId, numGpus, pricing: { type, diskMb: diskMb ?? defaultDiskMb } }
+  const rentalKind = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)
+  const wanted = { offerId, numGpus, pricing: { rentalKind, diskMb: diskMb ?? defaultDiskMb } }
   const alternatives =
     gpuName !== undefined && isAllowed(actor.permissions, 'offers.search')
       ? await offerReadServices(deps).alternatives(actor, { ...wanted, gpuName }, alternativeCount)

@@ -1,20 +1,19 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { invalidInput } from '../../domain/errors.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
-import { diskPricePerHour } from '../../domain/money.ts'
-import { defaultPricing, diskMbOf } from '../../domain/offers/offers.ts'
+import { defaultPricing } from '../../domain/offers/offers.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import {
   parseVolumeOfferCursor,
   positionOf,
   printVolumeOfferCursor,
+  requireVolumeSizeMb,
   type VolumeOffer,
   type VolumeOfferCondition,
   type VolumeOfferOrder,
 } from '../../domain/volumes/offers.ts'
-import { newVolumeIssues, volumeSizeGb } from '../../domain/volumes/volumes.ts'
+import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { conditionSql } from '../offers/sql/filter.ts'
@@ -39,7 +38,7 @@ const orderColumns = {
 } satisfies Record<VolumeOfferOrder['field'], unknown>
 
 export function volumeOfferServices({ database }: DataDeps) {
-  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number, sizeMb: number) {
+  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) {
     const statement = sql`
       SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, ${database.nowSql} FROM ${fromSql}
       WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
@@ -47,20 +46,13 @@ export function volumeOfferServices({ database }: DataDeps) {
     return rows.map((row): VolumeOffer => {
       const [facts, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
       const machine = { ...(facts as Machine), gpuModel: gpuModel as GpuModel }
-      return {
-        id: machine.id,
-        machine,
-        sizeMb,
-        priceNanos: diskPricePerHour(machine.diskPricePerGbMonthNanos, sizeMb),
-        asOf: row.at(-1) as Date,
-      }
+      return { id: machine.id, machine, asOf: row.at(-1) as Date }
     })
   }
 
   async function page(actor: Actor, search: VolumeOfferSearch, page: PageArguments): Promise<PageResult<VolumeOffer>> {
     authorize(actor, 'volumes.search')
-    const { order, sizeGb } = search
-    const sizeMb = requireSizeMb(sizeGb)
+    const { order } = search
     const { limit, backward, cursor } = parsePage(page)
     const ascending = (order.direction === 'asc') !== backward
     const conditions = filterSql(search, database.nowSql)
@@ -70,7 +62,7 @@ export function volumeOfferServices({ database }: DataDeps) {
       conditions.push(sql`(${column}, m.id) ${raw(ascending ? '>' : '<')} (${value}::${type}, ${id}::int)`)
     }
     const direction = raw(ascending ? 'ASC' : 'DESC')
-    const found = await find(conditions, sql`${column} ${direction}, m.id ${direction}`, limit + 1, sizeMb)
+    const found = await find(conditions, sql`${column} ${direction}, m.id ${direction}`, limit + 1)
     const cursorOf = (offer: VolumeOffer) => printVolumeOfferCursor(positionOf(offer, order), order)
     return pageOf(found, { limit, backward, cursor }, cursorOf)
   }
@@ -82,10 +74,10 @@ export function volumeOfferServices({ database }: DataDeps) {
     /** The first `limit` volume offers. */
     async searchOffers(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
       authorize(actor, 'volumes.search')
-      const { order, sizeGb } = search
-      const [sizeMb, direction] = [requireSizeMb(sizeGb), raw(order.direction === 'asc' ? 'ASC' : 'DESC')]
+      const { order } = search
+      const direction = raw(order.direction === 'asc' ? 'ASC' : 'DESC')
       const by = sql`${orderColumns[order.field].column} ${direction}, m.id ${direction}`
-      return await find(filterSql(search, database.nowSql), by, limit, sizeMb)
+      return await find(filterSql(search, database.nowSql), by, limit)
     },
 
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
@@ -96,28 +88,22 @@ export function volumeOfferServices({ database }: DataDeps) {
       return row?.[0] as number
     },
 
-    /** Volume offers by id, priced for the smallest volume. Offers that are off the market are not found. */
+    /** Volume offers by id. Offers that are off the market are not found. */
     async offersByIds(actor: Actor, ids: readonly number[]): Promise<VolumeOffer[]> {
       authorize(actor, 'volumes.search')
       const conditions = [
         ...onMarketSql(volumeSizeGb.least * 1_000, database.nowSql),
         sql`m.id = ANY(${[...ids]}::int[])`,
       ]
-      return await find(conditions, sql`m.id`, ids.length, volumeSizeGb.least * 1_000)
+      return await find(conditions, sql`m.id`, ids.length)
     },
   }
-}
-
-function requireSizeMb(sizeGb: number): number {
-  const issues = newVolumeIssues({ sizeGb })
-  if (issues.length > 0) throw invalidInput(issues)
-  return diskMbOf(sizeGb) as number
 }
 
 function filterSql({ conditions, sizeGb }: VolumeOfferSearch, nowSql: Prisma.Sql): Prisma.Sql[] {
   const context = { pricing: defaultPricing, nowSql }
   return [
-    ...onMarketSql(requireSizeMb(sizeGb), nowSql),
+    ...onMarketSql(requireVolumeSizeMb(sizeGb), nowSql),
     ...conditions.map(condition => conditionSql(condition, context)),
   ]
 }

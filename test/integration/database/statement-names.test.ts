@@ -80,7 +80,7 @@ it('names no statement of a search and, after 500 forms of filters, every statem
       for (const { text, filter } of queries)
         expect((await app.graphql(key, text, { filter: pickFilterParts(number, filter) })).errors).toBeUndefined()
     }
-    for (const fields of ['name', 'name architecture', 'name gpuRamMb', 'name architecture gpuRamMb'])
+    for (const fields of ['name', 'name vendor', 'name gpuRamMb', 'name vendor gpuRamMb'])
       expect((await app.graphql(key, `{ gpuModels { ${fields} } }`)).errors).toBeUndefined()
   })
   expect(new Set(searched.map(({ text }) => text)).size).toBeGreaterThan(500)

@@ -27,7 +27,7 @@ const constraint = (number: string) => `{ parameter: "id", operator: LTE, value:
 it.each(numbers)('refuses %s wherever GraphQL takes a number', async (_, number) => {
   const operations = [
     `{ offers(filter: { gpuFraction: { lte: ${number} } }) { nodes { id } } }`,
-    `{ offers(filter: { or: [{ diskGb: { in: [1, ${number}] } }] }) { nodes { id } } }`,
+    `{ offers(filter: { or: [{ freeDiskGb: { in: [1, ${number}] } }] }) { nodes { id } } }`,
     `query ($x: Float = ${number}) { offers(filter: { availableSeconds: { gte: $x } }) { nodes { id } } }`,
     `{ offers(pricing: { diskGb: ${number} }) { nodes { id } } }`,
     `{ volumeOffers(sizeGb: ${number}) { nodes { id } } }`,

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const fields = `id status minimumBidPerHour offer { id pricePerHour machine { id country } gpu { id } } machine { id country }
+const fields = `id status minimumBidPerHour offer { id price { pricePerHour } machine { id country } gpu { id } } machine { id country }
   gpu { id } actions { action } connection { ports { hostPort } } launch { image }`
 
 describe('a list of instances', () => {

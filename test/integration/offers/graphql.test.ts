@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const search = (variables: object, fields = 'nodes { id gpuName numGpus pricePerHour }') =>
+const search = (variables: object, fields = 'nodes { id gpuName numGpus }') =>
   app.graphql(
     key,
     `query ($filter: OfferFilter, $pricing: OfferPricingInput, $orderBy: [OfferOrder!]! = [{ field: PRICE_PER_HOUR }],
@@ -68,13 +68,23 @@ describe('a search', () => {
       ['2 RTX 4090', '8 H100 SXM'],
     ],
     ['fields that are not null', { gpuName: null, numGpus: { eq: null, gte: 8 } }, ['8 H100 SXM']],
-    ['offers that are not rentable', { rentable: false }, ['1 RTX 3090']],
+    ['offers that are unavailable', { availability: 'UNAVAILABLE' }, ['1 RTX 3090']],
+    ['alternatives that are available by default', { or: [{ availability: 'UNAVAILABLE' }] }, []],
+    [
+      'the availability of one alternative',
+      { availability: 'ANY', or: [{ availability: 'UNAVAILABLE' }, { numGpus: { eq: 8 } }] },
+      ['1 RTX 3090', '8 H100 SXM'],
+    ],
+    ['a vendor', { gpuVendor: ['AMD'] }, []],
+    ['vendors', { gpuVendor: ['NVIDIA', 'AMD'], numGpus: { gte: 8 } }, ['8 H100 SXM']],
+    ['the price of the disk', { diskPricePerHour: { lt: '0.004' } }, []],
   ])('filters by %s', async (_what, filter, expected) => {
     expect(await found({ filter })).toEqual(expected)
   })
 
-  it('shows rentable and other offers when rentable is null', async () => {
-    expect(await found({ filter: { rentable: null } })).toHaveLength(8)
+  it('shows available and other offers on request, and available offers when availability is null', async () => {
+    expect(await found({ filter: { availability: 'ANY' } })).toHaveLength(8)
+    expect(await found({ filter: { availability: null } })).toHaveLength(7)
   })
 
   it.each([
@@ -92,22 +102,38 @@ describe('a search', () => {
     expect((await found({ orderBy })).slice(0, front.length)).toEqual(front)
   })
 
-  it('prices the requested disk and rental type', async () => {
+  it('prices offers for the pricing of each field, whatever the search compares', async () => {
     const filter = { gpuName: { eq: 'RTX 4090' }, numGpus: { eq: 2 } }
-    const fields =
-      'nodes { rentalKind pricePerHour pricePerGpuHour minimumBidPerHour priceBreakdown { gpu disk diskGb } }'
-    const onDemand = await search({ filter, pricing: { diskGb: 32 } }, fields)
-    expect(onDemand.data.offers.nodes).toEqual([
-      {
-        rentalKind: 'ON_DEMAND',
-        pricePerHour: '0.816',
-        pricePerGpuHour: '0.408',
-        minimumBidPerHour: '0.4',
-        priceBreakdown: { gpu: '0.8', disk: '0.016', diskGb: 32 },
+    const price = 'rentalKind diskGb pricePerHour pricePerGpuHour gpuPricePerHour diskPricePerHour'
+    const fields = `nodes { minimumBidPerHour diskPricePerGbMonth price { ${price} }
+      large: price(pricing: { diskGb: 32 }) { ${price} tflopsPerDollar dlperfPerDollar }
+      bid: price(pricing: { rentalKind: INTERRUPTIBLE }) { ${price} } none: price(pricing: null) { pricePerHour } }`
+    const expected = {
+      minimumBidPerHour: '0.4',
+      diskPricePerGbMonth: '0.36',
+      price: {
+        ...{ rentalKind: 'ON_DEMAND', diskGb: 8, pricePerHour: '0.804', pricePerGpuHour: '0.402' },
+        ...{ gpuPricePerHour: '0.8', diskPricePerHour: '0.004' },
       },
-    ])
-    const bid = await search({ filter, pricing: { type: 'INTERRUPTIBLE' } }, fields)
-    expect(bid.data.offers.nodes[0]).toMatchObject({ rentalKind: 'INTERRUPTIBLE', pricePerHour: '0.404' })
+      large: {
+        ...{ rentalKind: 'ON_DEMAND', diskGb: 32, pricePerHour: '0.816', pricePerGpuHour: '0.408' },
+        ...{ gpuPricePerHour: '0.8', diskPricePerHour: '0.016' },
+        ...{ tflopsPerDollar: expect.closeTo((2 * 82.6) / 0.816), dlperfPerDollar: expect.closeTo(200 / 0.816) },
+      },
+      bid: {
+        ...{ rentalKind: 'INTERRUPTIBLE', diskGb: 8, pricePerHour: '0.404', pricePerGpuHour: '0.202' },
+        ...{ gpuPricePerHour: '0.4', diskPricePerHour: '0.004' },
+      },
+      none: { pricePerHour: '0.804' },
+    }
+    for (const pricing of [undefined, { diskGb: 100 }, { rentalKind: 'INTERRUPTIBLE' }])
+      expect((await search({ filter, pricing }, fields)).data.offers.nodes).toEqual([expected])
+  })
+
+  it('compares prices for the pricing of the search', async () => {
+    const filter = { pricePerHour: { lte: '0.404' }, numGpus: { eq: 2 } }
+    expect(await found({ filter })).toEqual([])
+    expect(await found({ filter, pricing: { rentalKind: 'INTERRUPTIBLE' } })).toEqual(['2 RTX 4090'])
   })
 
   it('counts all pages only if totalCount is selected', async () => {
@@ -354,12 +380,12 @@ describe('a node', () => {
 })
 
 it('lists GPU models by name', async () => {
-  const { data } = await app.graphql(key, '{ gpuModels { name gpuRamMb architecture computeCapability } }')
+  const { data } = await app.graphql(key, '{ gpuModels { name gpuRamMb vendor computeCapability } }')
   expect(data.gpuModels.map(({ name }: { name: string }) => name)).toEqual(['H100 SXM', 'RTX 3090', 'RTX 4090'])
   expect(data.gpuModels[0]).toEqual({
     name: 'H100 SXM',
     gpuRamMb: 81_559,
-    architecture: 'nvidia',
+    vendor: 'NVIDIA',
     computeCapability: 890,
   })
 })

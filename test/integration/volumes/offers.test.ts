@@ -67,15 +67,15 @@ describe('volume offers', () => {
     await expect(found('sizeGb: 0.9')).rejects.toThrow('sizeGb: must be a number of GB from 1 to 100000, not 0.9.')
   })
 
-  it('are priced for the requested size', async () => {
-    const query = `{ volumeOffers(sizeGb: 7.2, filter: { country: { eq: "se" } }) { nodes {
-      id sizeGb maxSizeGb pricePerHour diskPricePerGbMonth asOf machine { id } } } }`
+  it('are priced for the size of each field, whatever the size that the search fits', async () => {
+    const query = `{ volumeOffers(sizeGb: 20, filter: { country: { eq: "se" } }) { nodes {
+      id maxSizeGb price { sizeGb pricePerHour } large: price(sizeGb: 7.2) { sizeGb pricePerHour } diskPricePerGbMonth asOf machine { id } } } }`
     const [machine] = (await app.sql(`SELECT id FROM machines WHERE country = 'SE'`)) as { id: number }[]
     const offer = {
       id: `vof_${machine?.id}`,
-      sizeGb: 7.2,
       maxSizeGb: 50,
-      pricePerHour: '0.001',
+      price: { sizeGb: 1, pricePerHour: '0.000138889' },
+      large: { sizeGb: 7.2, pricePerHour: '0.001' },
       diskPricePerGbMonth: '0.1',
       asOf: app.clock.now().toISOString(),
       machine: { id: `mch_${machine?.id}` },
@@ -96,7 +96,7 @@ describe('volume offers', () => {
     ['filter: { verified: null }', 'FR SE KR US'],
     ['orderBy: { direction: DESC }', 'US KR SE FR'],
     ['orderBy: { field: RELIABILITY, direction: DESC }', 'KR US SE FR'],
-    ['orderBy: { field: MAX_SIZE }', 'KR SE US FR'],
+    ['orderBy: { field: MAX_SIZE_GB }', 'KR SE US FR'],
   ])('are found by %s: %s', async (args, countries) => {
     expect(await page(args)).toMatchObject({ countries, totalCount: countries.split(' ').filter(Boolean).length })
   })
@@ -114,14 +114,15 @@ describe('volume offers', () => {
   it('are nodes while they are on the market', async () => {
     const rows = (await app.sql('SELECT id, country FROM machines ORDER BY id')) as { id: number; country: string }[]
     const ids = [...rows.map(({ id }) => `vof_${id}`), 'vof_0', 'vof_99999999999']
-    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on VolumeOffer { sizeGb machine { country } } } }'
+    const query =
+      'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on VolumeOffer { price { sizeGb } machine { country } } } }'
     const { data } = await app.graphql(key, query, { ids })
     const shown = data.nodes.map((node: { machine: { country: string } } | null) => node?.machine.country)
     // DE has less free disk than the smallest volume.
     expect(shown).toEqual(['SE', 'US', 'KR', undefined, 'FR', ...Array(5).fill(undefined)])
   })
 
-  it.each(['PRICE_PER_HOUR', 'RELIABILITY', 'MAX_SIZE'])(
+  it.each(['PRICE_PER_HOUR', 'RELIABILITY', 'MAX_SIZE_GB'])(
     'are split into pages without gaps or overlaps by %s',
     async field => {
       for (const direction of ['ASC', 'DESC']) {

@@ -42,15 +42,15 @@ describe('a search for storage', () => {
     const { data } = await app.graphql(
       key,
       `{ volumeOffers(sizeGb: 100, filter: { machineId: "${ids[0]}" }) { nodes {
-      pricePerHour diskPricePerGbMonth maxSizeGb } } }`,
+      price(sizeGb: 100) { pricePerHour } diskPricePerGbMonth maxSizeGb } } }`,
     )
     const [node] = data.volumeOffers.nodes
     expect(offer).toMatchObject({
       ask_contract_id: offer.id,
       machine_id: offer.id,
       allocated_storage: 100,
-      storage_total_cost: Number(node.pricePerHour),
-      dph_total: Number(node.pricePerHour),
+      storage_total_cost: Number(node.price.pricePerHour),
+      dph_total: Number(node.price.pricePerHour),
       storage_cost: Number(node.diskPricePerGbMonth),
       disk_space: node.maxSizeGb,
       external: null,

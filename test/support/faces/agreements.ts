@@ -255,10 +255,10 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     rest: () => ['POST', '/bundles/', { num_gpus: { gte: 2 }, order: [['dph_total', 'desc']], limit: 5 }],
     graphql:
       () => `{ offers(filter: { numGpus: { gte: 2 } }, orderBy: [{ field: PRICE_PER_HOUR, direction: DESC }], first: 5) {
-      nodes { id numGpus pricePerHour } } }`,
+      nodes { id numGpus price { pricePerHour } } } }`,
     normalizeRest: ({ offers }) => offers.map(({ id, num_gpus, dph_total }: Answer) => [id, num_gpus, dph_total]),
     normalizeGraphql: ({ offers }) =>
-      offers.nodes.map(({ id, numGpus, pricePerHour }: Answer) => [plainId(id), numGpus, Number(pricePerHour)]),
+      offers.nodes.map(({ id, numGpus, price }: Answer) => [plainId(id), numGpus, Number(price.pricePerHour)]),
   },
   'secretVariables.list': {
     reads: true,
@@ -353,12 +353,12 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     prepare: aMachine,
     rest: ({ id }) => ['POST', '/volumes/search/', { machine_id: { eq: id }, allocated_storage: 20 }],
     graphql: ({ id }) =>
-      `{ volumeOffers(filter: { machineId: "${id}" }, sizeGb: 20) { nodes { id sizeGb maxSizeGb pricePerHour } } }`,
+      `{ volumeOffers(filter: { machineId: "${id}" }, sizeGb: 20) { nodes { id maxSizeGb price(sizeGb: 20) { sizeGb pricePerHour } } } }`,
     normalizeRest: ({ offers }) =>
       offers.map((row: Answer) => [row.id, row.allocated_storage, row.disk_space, row.storage_total_cost]),
     normalizeGraphql: ({ volumeOffers }) =>
       volumeOffers.nodes.map((node: Answer) => [
-        ...[plainId(node.id), node.sizeGb, node.maxSizeGb, Number(node.pricePerHour)],
+        ...[plainId(node.id), node.price.sizeGb, node.maxSizeGb, Number(node.price.pricePerHour)],
       ]),
   },
   'volumes.create': {

@@ -28,6 +28,8 @@ export async function makeMarket(database: Database, clock: ManualClock, seed: n
   const rows = await database.prisma.offer.findMany({ include: { machine: { include: { gpuModel: true } } } })
   return rows.map(row => ({
     ...row,
+    // A constraint of the column admits only known vendors.
+    machine: row.machine as Offer['machine'],
     pricing: defaultPricing,
     price: priceOf(row, row.diskPricePerGbMonthNanos, defaultPricing),
     asOf: clock.now(),

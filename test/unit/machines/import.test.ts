@@ -134,7 +134,7 @@ describe('a new GPU model', () => {
   it('needs all of its facts in one row only', () => {
     const { machines, newModels, issues } = read(newModelColumns, { gpuModel: 'RTX 9090', publicIp: '203.0.113.8' })
     expect(issues).toEqual([])
-    const facts = { architecture: 'nvidia', ramMb: 65_536, memoryBandwidthGigabytesPerSecond: 2_500, tflops: 150 }
+    const facts = { vendor: 'nvidia', ramMb: 65_536, memoryBandwidthGigabytesPerSecond: 2_500, tflops: 150 }
     expect(newModels).toEqual([{ name: 'RTX 9090', ...facts, maxPowerWatts: 700, computeCapability: 1310 }])
     expect(machines.map(({ gpuModel, dlperfPerGpu }) => [gpuModel, dlperfPerGpu])).toEqual([
       ['RTX 9090', 150],

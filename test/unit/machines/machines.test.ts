@@ -32,16 +32,16 @@ describe('a driver version', () => {
     ['6.3.1', 'amd', 6_003_001],
     ['6.10.0', 'amd', 6_010_000],
     ['6.3.42', 'amd', 6_003_042],
-  ])('of %s for %s is stored as a number, and printed in the form of its vendor', (text, architecture, version) => {
+  ] as const)('of %s for %s is stored as a number, and printed in the form of its vendor', (text, vendor, version) => {
     expect(parseDriverVersion(text)).toBe(version)
-    expect(printDriverVersion(version, architecture)).toBe(text)
+    expect(printDriverVersion(version, vendor)).toBe(text)
   })
 
   it('is the same after it is printed and parsed', () => {
     const version = fc.integer({ min: 0, max: 2 ** 31 - 1 })
     fc.assert(
-      fc.property(version, fc.constantFrom('nvidia', 'amd'), (number, architecture) => {
-        expect(parseDriverVersion(printDriverVersion(number, architecture))).toBe(number)
+      fc.property(version, fc.constantFrom('nvidia', 'amd'), (number, vendor) => {
+        expect(parseDriverVersion(printDriverVersion(number, vendor))).toBe(number)
       }),
     )
   })

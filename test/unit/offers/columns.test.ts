@@ -6,7 +6,7 @@ import { fieldColumnOf } from '../../../src/services/offers/sql/columns.ts'
 
 const nowSql = Prisma.sql`now()`
 const fields = Object.keys(offerFields) as OfferField[]
-const pricings: Pricing[] = [defaultPricing, { type: 'interruptible', diskMb: 50_000 }]
+const pricings: Pricing[] = [defaultPricing, { rentalKind: 'interruptible', diskMb: 50_000 }]
 
 it.each(fields)('the scope of %s names exactly the tables that its column reads', field => {
   for (const pricing of pricings) {

@@ -7,7 +7,7 @@ const offer = { gpuPriceNanos: 400_000_000n, minBidNanos: 200_000_000n, numGpus:
 
 describe('a price', () => {
   it('is the sum of the GPUs and the requested disk', () => {
-    expect(priceOf(offer, 360_000_000n, { type: 'onDemand', diskMb: 32_000 })).toEqual({
+    expect(priceOf(offer, 360_000_000n, { rentalKind: 'onDemand', diskMb: 32_000 })).toEqual({
       gpuPriceNanos: 400_000_000n,
       diskNanos: 16_000_000n,
       totalNanos: 416_000_000n,
@@ -16,7 +16,7 @@ describe('a price', () => {
   })
 
   it('of an interruptible rental includes the minimum bid for the GPUs', () => {
-    expect(priceOf(offer, 360_000_000n, { type: 'interruptible', diskMb: 8_000 }).totalNanos).toBe(204_000_000n)
+    expect(priceOf(offer, 360_000_000n, { rentalKind: 'interruptible', diskMb: 8_000 }).totalNanos).toBe(204_000_000n)
   })
 })
 

@@ -30,7 +30,7 @@ describe('the offers of changed machines', () => {
       ask(1, 2),
       ask(2),
       ask(3),
-      readings([3], createView(all, { type: 'interruptible', diskMb: 0 })),
+      readings([3], createView(all, { rentalKind: 'interruptible', diskMb: 0 })),
     ]
     await expect.poll(() => asked).toEqual([[1, 2, 3]])
     answers[0]?.resolve()

@@ -41,7 +41,7 @@ beforeEach(() => {
   }
   const deps = { feed: { subscribe }, database: { clock: { now: () => new Date(0) } } }
   const { watch } = offerWatchServices(deps as unknown as Parameters<typeof offerWatchServices>[0])
-  another = (by = actor) => watch(by, { conditions: [], anyOf: [] }, { type: 'onDemand', diskMb: 0 })
+  another = (by = actor) => watch(by, { conditions: [], anyOf: [] }, { rentalKind: 'onDemand', diskMb: 0 })
 })
 
 it('refuses another stream while the streams of the account together remember too many offers', async () => {

@@ -72,7 +72,9 @@ describe('a cursor', () => {
     const message = 'This cursor belongs to another list, order or pricing: start again without it.'
     expect(() => parseOfferCursor(cursor, [...keys].reverse(), defaultPricing)).toThrow(message)
     expect(() => parseOfferCursor(cursor, [...keys], { ...defaultPricing, diskMb: 9_000 })).toThrow(message)
-    expect(() => parseOfferCursor(cursor, [...keys], { ...defaultPricing, type: 'interruptible' })).toThrow(message)
+    expect(() => parseOfferCursor(cursor, [...keys], { ...defaultPricing, rentalKind: 'interruptible' })).toThrow(
+      message,
+    )
   })
 
   it.each([

@@ -65,16 +65,16 @@ export function bestOfferSearch(
   const conditions: Condition[] = [
     ...filter.conditions,
     { field: 'rentable', operator: 'eq', value: true },
-    { field: 'diskGb', operator: 'gte', value: diskMb / 1000 },
+    { field: 'freeDiskGb', operator: 'gte', value: diskMb / 1000 },
     ...(maxPriceNanos === undefined ? [] : [{ field: price, operator: 'lte', value: maxPriceNanos } as const]),
     // A volume is on one machine for life.
     ...volumes.map(({ machineId }): Condition => ({ field: 'machineId', operator: 'eq', value: machineId })),
     ...(ports.length > 0 ? [{ field: 'freePorts', operator: 'gte', value: ports.length } as const] : []),
     ...(launch.vm ? [{ field: 'vmsEnabled', operator: 'eq', value: true } as const] : []),
   ]
-  const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)
+  const rentalKind = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)
   // The price includes new volumes, so that the price limit covers them.
-  const pricing = { type, diskMb }
+  const pricing = { rentalKind, diskMb }
   return { filter: { ...filter, conditions }, order, pricing, bundled: true }
 }
 

@@ -31,6 +31,8 @@ export function fieldColumnOf(field: OfferField, { pricing, nowSql }: ColumnCont
       return { scope: 'offer', sql: totalPriceSql(pricing) }
     case 'gpuPricePerHour':
       return { scope: 'offer', sql: gpuPriceSql(pricing) }
+    case 'diskPricePerHour':
+      return { scope: 'offer', sql: diskPriceSql(pricing) }
     case 'pricePerGpuHour':
       return { scope: 'offer', sql: sql`((${totalPriceSql(pricing)} + k.num_gpus / 2) / k.num_gpus)` }
     case 'tflopsPerDollar':
@@ -43,18 +45,22 @@ export function fieldColumnOf(field: OfferField, { pricing, nowSql }: ColumnCont
 }
 
 /** Prices with the default disk are stored, so that an index can order by them. */
-export function storedPriceSql({ type }: Pricing): Prisma.Sql {
+export function storedPriceSql({ rentalKind: type }: Pricing): Prisma.Sql {
   return raw(type === 'onDemand' ? 'o.price_nanos' : 'o.bid_price_nanos')
 }
 
-function gpuPriceSql({ type }: Pricing): Prisma.Sql {
+function gpuPriceSql({ rentalKind: type }: Pricing): Prisma.Sql {
   return raw(type === 'onDemand' ? 'o.gpu_price_nanos' : 'o.min_bid_nanos')
 }
 
 function totalPriceSql(pricing: Pricing): Prisma.Sql {
   if (pricing.diskMb === defaultDiskMb) return storedPriceSql(pricing)
+  return sql`(${gpuPriceSql(pricing)} + ${diskPriceSql(pricing)})`
+}
+
+function diskPriceSql({ diskMb }: Pricing): Prisma.Sql {
   const [divisor, half] = [raw(String(mbHoursPerGbMonth)), raw(String(mbHoursPerGbMonth / 2n))]
-  return sql`(${gpuPriceSql(pricing)} + (o.disk_price_per_gb_month_nanos * ${pricing.diskMb}::bigint + ${half}) / ${divisor})`
+  return sql`((o.disk_price_per_gb_month_nanos * ${diskMb}::bigint + ${half}) / ${divisor})`
 }
 
 type ContextualField =
@@ -62,6 +68,7 @@ type ContextualField =
   | 'availableSeconds'
   | 'pricePerHour'
   | 'gpuPricePerHour'
+  | 'diskPricePerHour'
   | 'pricePerGpuHour'
   | 'tflopsPerDollar'
   | 'dlperfPerDollar'
@@ -78,7 +85,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   hostId: ofMachine('m.host_id'),
 
   gpuName: ofKind('g.name'),
-  gpuVendor: ofKind('g.architecture'),
+  gpuVendor: ofKind('g.vendor'),
   gpuRamMb: ofKind('g.ram_mb'),
   gpuTotalRamMb: ofKind('(g.ram_mb * k.num_gpus)'),
   gpuMemoryBandwidthGigabytesPerSecond: ofKind('g.memory_bandwidth_gigabytes_per_second'),
@@ -107,7 +114,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   motherboard: ofMachine('m.motherboard'),
   osVersion: ofMachine('m.os_version'),
 
-  diskGb: ofMachine('(m.free_disk_mb::float8 / 1000)'),
+  freeDiskGb: ofMachine('(m.free_disk_mb::float8 / 1000)'),
   diskReadMegabytesPerSecond: ofMachine('m.disk_read_megabytes_per_second'),
   downloadMbps: ofMachine('m.download_mbps'),
   uploadMbps: ofMachine('m.upload_mbps'),

@@ -124,7 +124,7 @@ function offerConditionsSql(selection: TimedSelection): Prisma.Sql[] {
   const { bundled, pricing, filter } = selection
   const conditions = filter.conditions.filter(({ field }) => !isKindField(field, selection))
   // The offer that stands for its bundle. Bids have prices of their own, and so bundles of their own.
-  const leadsBundle = raw(pricing.type === 'onDemand' ? 'o.leads' : 'o.leads_bids')
+  const leadsBundle = raw(pricing.rentalKind === 'onDemand' ? 'o.leads' : 'o.leads_bids')
   return [...(bundled ? [leadsBundle] : []), ...filterSql({ ...filter, conditions }, selection)]
 }
 

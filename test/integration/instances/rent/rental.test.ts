@@ -31,7 +31,7 @@ const rent = (offerId: number, input: object = {}) =>
     `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
       ... on RentInstanceSuccess { instance { ${instance} } }
       ... on Error { code message retryable }
-      ... on OfferUnavailableError { alternatives { id pricePerHour } yourInstance { id } }
+      ... on OfferUnavailableError { alternatives { id price { pricePerHour } } yourInstance { id } }
       ... on InvalidInputError { issues { path message } }
       ... on PriceChangedError { currentPricePerHour }
       ... on BidTooLowError { minimumBidPerHour }
