@@ -45,7 +45,7 @@ async function ask(query: string) {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ query }),
   })
-  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the query
+  // biome-ignore lint/suspicious/noExplicitAny: the kind depends on the query
   return ((await response.json()) as any).data
 }
 
@@ -81,7 +81,7 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
     const { events: before } = await ask('{ events(last: 1) { pageInfo { endCursor } } }')
     const after = before.pageInfo.endCursor
     const events = await subscribe(
-      `subscription { events(after: "${after}") { cursor node { type instanceId status } } }`,
+      `subscription { events(after: "${after}") { cursor node { kind instanceId status } } }`,
     )
     const { offers } = await ask('{ offers(first: 1) { nodes { id } } }')
     const { rentInstance } = await ask(
@@ -103,7 +103,7 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
     while (eventStatuses.at(-1) !== 'INSTANCE_REMOVED') {
       const { node } = (await events.next())?.data.events ?? {}
       expect(node.instanceId).toBe(id)
-      eventStatuses.push(node.type === 'INSTANCE_STATUS_CHANGED' ? node.status : node.type)
+      eventStatuses.push(node.kind === 'INSTANCE_STATUS_CHANGED' ? node.status : node.kind)
     }
     const steps = eventStatuses.filter((step, index) => step !== eventStatuses[index - 1])
     expect(steps.slice(0, 4)).toEqual(['INSTANCE_CREATED', 'INSTANCE_GRANTED', 'LOADING', 'RUNNING'])

@@ -71,9 +71,9 @@ function nextDailyCharge({ accountId, chargedUntil }: AccountFacts): Date | null
 export type NoticeState = Pick<AccountFacts, 'creditEndedAt' | 'lowCreditHours' | 'debtSince' | 'debtWarnedAt'>
 
 export type Notice =
-  | { type: 'ACCOUNT_LOW_CREDIT'; endsAt: Date }
-  | { type: 'ACCOUNT_CREDIT_ENDED'; endedAt: Date }
-  | { type: 'ACCOUNT_DEBT'; since: Date; destroysAt: Date }
+  | { kind: 'ACCOUNT_LOW_CREDIT'; endsAt: Date }
+  | { kind: 'ACCOUNT_CREDIT_ENDED'; endedAt: Date }
+  | { kind: 'ACCOUNT_DEBT'; since: Date; destroysAt: Date }
 
 /** Decides which notices an account gets now, and the state to store with them. */
 export function decideNotices(facts: AccountFacts, rules: DebtRules): { notes: NoticeState; notices: Notice[] } {
@@ -96,11 +96,11 @@ function decideCreditNotices({
   // The remainder that was too small for GPUs pays for disks a moment longer. That is not a second end of credit.
   const hours = reached === 1 && (warnedHours === 0 || creditEndedAt !== null) ? 0 : reached
   if (creditEndedAt !== null)
-    return withCreditState(null, hours, { type: 'ACCOUNT_CREDIT_ENDED', endedAt: creditEndedAt })
+    return withCreditState(null, hours, { kind: 'ACCOUNT_CREDIT_ENDED', endedAt: creditEndedAt })
   if (hours === null || endsAt === null || (warnedHours !== null && warnedHours <= hours))
     return withCreditState(null, hours)
-  if (hours === 0) return withCreditState(null, 0, { type: 'ACCOUNT_CREDIT_ENDED', endedAt: endsAt })
-  return withCreditState(null, hours, { type: 'ACCOUNT_LOW_CREDIT', endsAt })
+  if (hours === 0) return withCreditState(null, 0, { kind: 'ACCOUNT_CREDIT_ENDED', endedAt: endsAt })
+  return withCreditState(null, hours, { kind: 'ACCOUNT_LOW_CREDIT', endsAt })
 }
 
 function withCreditState(creditEndedAt: Date | null, lowCreditHours: number | null, ...notices: Notice[]) {
@@ -124,7 +124,7 @@ function decideDebtNotices(facts: AccountFacts, rules: DebtRules) {
   const warnsAt = debtWarningAt({ ...facts, debtSince: since }, rules)
   if (warnsAt === null || warnsAt > at) return { notes: { debtSince: since, debtWarnedAt }, notices: [] }
   const warned = { ...facts, debtSince: since, debtWarnedAt: at }
-  const notice: Notice = { type: 'ACCOUNT_DEBT', since, destroysAt: debtDestructionAt(warned, rules) ?? at }
+  const notice: Notice = { kind: 'ACCOUNT_DEBT', since, destroysAt: debtDestructionAt(warned, rules) ?? at }
   return { notes: { debtSince: since, debtWarnedAt: at }, notices: [notice] }
 }
 

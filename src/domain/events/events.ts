@@ -4,7 +4,7 @@ import { isAllowed, type Operation } from '../accounts/permissions/permissions.t
 import type { Actor } from '../actor.ts'
 import { invalidInput } from '../errors.ts'
 
-/** Every event type, and the operation that a key needs to read it. */
+/** Every event kind, and the operation that a key needs to read it. */
 export const eventReadOperations = {
   INSTANCE_CREATED: 'instances.get',
   INSTANCE_TARGET_CHANGED: 'instances.get',
@@ -49,14 +49,14 @@ export type EventKind = keyof typeof eventReadOperations
 
 /** One change. `apiKeyId` is null when Berth itself or an operator made it. */
 export type Event = Position & {
-  type: EventKind
+  kind: EventKind
   accountId: number
   instanceId: bigint | null
   apiKeyId: number | null
   before: Record<string, unknown> | null
   after: Record<string, unknown> | null
   reason: string | null
-  at: Date
+  createdAt: Date
 }
 
 /**
@@ -71,7 +71,7 @@ export function isAfter(one: Position, other: Position): boolean {
 }
 
 /** An absent part matches every event. */
-export type EventFilter = { types?: readonly EventKind[] | undefined; instanceIds?: readonly bigint[] | undefined }
+export type EventFilter = { kinds?: readonly EventKind[] | undefined; instanceIds?: readonly bigint[] | undefined }
 
 export const maxInstancesPerFilter = 100
 
@@ -81,8 +81,8 @@ export function checkEventFilter({ instanceIds = [] }: EventFilter): void {
   throw invalidInput([{ path: 'filter.instanceIds', message }])
 }
 
-export function matchesEventFilter(event: Event, { types, instanceIds }: EventFilter): boolean {
-  if (types && !types.includes(event.type)) return false
+export function matchesEventFilter(event: Event, { kinds, instanceIds }: EventFilter): boolean {
+  if (kinds && !kinds.includes(event.kind)) return false
   return !instanceIds || (event.instanceId !== null && instanceIds.includes(event.instanceId))
 }
 
@@ -91,26 +91,26 @@ export function canReadEvent(
   { accountId, permissions }: Pick<Actor, 'accountId' | 'permissions'>,
   event: Event,
 ): boolean {
-  const { type } = event
-  // A gateway of a newer version may write types that this one does not know.
-  if (event.accountId !== accountId || !isEventKind(type)) return false
-  return isAllowed(permissions, eventReadOperations[type], subjectOf(event))
+  const { kind } = event
+  // A gateway of a newer version may write kinds that this one does not know.
+  if (event.accountId !== accountId || !isEventKind(kind)) return false
+  return isAllowed(permissions, eventReadOperations[kind], subjectOf(event))
 }
 
-export function isEventKind(type: string): type is EventKind {
-  return Object.hasOwn(eventReadOperations, type)
+export function isEventKind(kind: string): kind is EventKind {
+  return Object.hasOwn(eventReadOperations, kind)
 }
 
 /** The id of the event's subject, for the constraints of a key. */
-function subjectOf({ type, instanceId, before, after }: Event): { id: number | undefined } {
+function subjectOf({ kind, instanceId, before, after }: Event): { id: number | undefined } {
   if (instanceId !== null) return { id: Number(instanceId) }
-  const name = subjectField(type)
+  const name = subjectField(kind)
   const facts = { ...before, ...after }
   return { id: name === undefined || facts[name] === undefined ? undefined : Number(facts[name]) }
 }
 
 /** The fact with the id of a subject that is not an instance and that a constraint can bound. */
-export function subjectField(type: EventKind): 'templateId' | 'volumeId' | undefined {
-  if (type.startsWith('TEMPLATE_')) return 'templateId'
-  return type.startsWith('VOLUME_') ? 'volumeId' : undefined
+export function subjectField(kind: EventKind): 'templateId' | 'volumeId' | undefined {
+  if (kind.startsWith('TEMPLATE_')) return 'templateId'
+  return kind.startsWith('VOLUME_') ? 'volumeId' : undefined
 }

@@ -29,25 +29,25 @@ const enumNames = ['mode', 'status', 'targetState', 'window', 'action']
 const hiddenNames = ['idempotencyKey']
 
 /** Prints `before` or `after`: money as decimal strings, sizes in GB, ids and enums as in GraphQL. */
-export function printFacts(type: EventKind, facts: Record<string, unknown>): Record<string, unknown> {
+export function printFacts(kind: EventKind, facts: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(facts)
       .filter(([name]) => !hiddenNames.includes(name))
       .map(([name, value]) => {
-        const [shown, print] = presentationOf(type, name)
+        const [shown, print] = presentationOf(kind, name)
         return [shown, value === null ? null : print(value)]
       }),
   )
 }
 
-function presentationOf(type: EventKind, name: string): [string, (value: unknown) => unknown] {
+function presentationOf(kind: EventKind, name: string): [string, (value: unknown) => unknown] {
   const idType = idTypes[name]
   if (idType) {
     const printOne = (value: unknown) => printId(idType, String(value))
     return [name, value => (Array.isArray(value) ? value.map(printOne) : printOne(value))]
   }
   if (name.endsWith('Nanos')) {
-    const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'gpuPriceNanos'
+    const isBid = kind === 'INSTANCE_BID_CHANGED' && name === 'gpuPriceNanos'
     return [
       isBid ? 'bidPerHour' : (amountNames[name] ?? name.slice(0, -'Nanos'.length)),
       value => printUsd(BigInt(String(value))),

@@ -1,8 +1,8 @@
 import type { Event, EventKind } from './events.ts'
 
 /** Describes an event in a sentence or two, for people. */
-export function messageOf({ type, before, after, reason }: Event): string {
-  const sentence = sentences[type]
+export function messageOf({ kind, before, after, reason }: Event): string {
+  const sentence = sentences[kind]
   return `${typeof sentence === 'string' ? sentence : sentence({ ...before, ...after }, before ?? {})}${reasonSentence(reason)}`
 }
 

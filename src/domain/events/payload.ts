@@ -8,7 +8,7 @@ import { printFacts } from './facts.ts'
 /** Parts that the event lacks are omitted. */
 type EventPayload = {
   id: string
-  type: EventKind
+  kind: EventKind
   createdAt: string
   accountId: string
   instanceId?: string
@@ -21,8 +21,8 @@ type EventPayload = {
 
 export function payloadOf({
   id,
-  type,
-  at,
+  kind,
+  createdAt,
   accountId,
   instanceId,
   apiKeyId,
@@ -32,13 +32,13 @@ export function payloadOf({
 }: Event): EventPayload {
   return {
     id: printId('Event', id),
-    type,
-    createdAt: at.toISOString(),
+    kind,
+    createdAt: createdAt.toISOString(),
     accountId: printId('Account', accountId),
     ...(instanceId !== null && { instanceId: printId('Instance', instanceId) }),
     ...(apiKeyId !== null && { apiKeyId: printId('ApiKey', apiKeyId) }),
     ...(reason !== null && { reason }),
-    ...(before && { before: printFacts(type, before) }),
-    ...(after && { after: printFacts(type, after) }),
+    ...(before && { before: printFacts(kind, before) }),
+    ...(after && { after: printFacts(kind, after) }),
   }
 }

@@ -10,7 +10,7 @@ import { textProblem } from '../texts.ts'
 export type Webhook = {
   id: number
   url: string
-  types: EventKind[]
+  kinds: EventKind[]
   createdAt: Date
   /** Until then, deliveries are also signed with the previous secret. Null when there is none. */
   oldSecretUntil: Date | null
@@ -82,21 +82,21 @@ function jitter(deliveryId: bigint, attempts: number): number {
   return Number(mixed >> 16n) / 2 ** 16 / 5
 }
 
-export type WebhookInput = { url: string; types: readonly EventKind[] }
+export type WebhookInput = { url: string; kinds: readonly EventKind[] }
 
 /** Normalizes the input, or throws every issue at once. */
 export function parseWebhookInput(
-  { url, types }: WebhookInput,
+  { url, kinds }: WebhookInput,
   allowsHttp: boolean,
-): { url: string; types: EventKind[] } {
+): { url: string; kinds: EventKind[] } {
   const parsed = parseWebhookUrl(url, allowsHttp)
   const issues = [
     ...(typeof parsed === 'string' ? [{ path: 'url', message: parsed }] : []),
-    ...(types.length === 0 ? [{ path: 'types', message: 'must have at least one event type.' }] : []),
+    ...(kinds.length === 0 ? [{ path: 'kinds', message: 'must have at least one event kind.' }] : []),
   ]
   if (issues.length > 0 || typeof parsed === 'string') throw invalidInput(issues)
   const all = Object.keys(eventReadOperations) as EventKind[]
-  return { url: parsed.href, types: all.filter(type => types.includes(type)) }
+  return { url: parsed.href, kinds: all.filter(kind => kinds.includes(kind)) }
 }
 
 /** The URL, or why it is refused. No message repeats the URL: it may contain a password. */
@@ -114,9 +114,9 @@ function parseWebhookUrl(text: string, allowsHttp: boolean): URL | string {
   return url
 }
 
-/** A webhook receives only event types that the key configuring it may read. */
-export function checkCanReadTypes({ permissions }: Pick<Actor, 'permissions'>, types: readonly EventKind[]): void {
-  const operations = [...new Set(types.map(type => eventReadOperations[type]))]
+/** A webhook receives only event kinds that the key configuring it may read. */
+export function checkCanReadKinds({ permissions }: Pick<Actor, 'permissions'>, kinds: readonly EventKind[]): void {
+  const operations = [...new Set(kinds.map(kind => eventReadOperations[kind]))]
   const missing = operations.flatMap(read =>
     missingPermissions(permissions, { api: { [operationCategories[read]]: { [read]: {} } } }),
   )

@@ -25,8 +25,8 @@ export const EventChange = builder.objectRef<Change>('EventChange').implement({
 /** Facts that are not changes. `Event.message` shows them. */
 const hiddenFields = ['message']
 
-export function changesOf({ type, before, after }: Event): Change[] {
-  const [was, is] = [before, after].map(facts => printFacts(type, facts ?? {})) as [Facts, Facts]
+export function changesOf({ kind, before, after }: Event): Change[] {
+  const [was, is] = [before, after].map(facts => printFacts(kind, facts ?? {})) as [Facts, Facts]
   return [...new Set([...Object.keys(was), ...Object.keys(is)])]
     .filter(field => !hiddenFields.includes(field))
     .map(field => ({ field, before: printValue(was[field]), after: printValue(is[field]) }))

@@ -13,20 +13,20 @@ import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 import { changesOf, EventChange } from './changes.ts'
-import { EventKindEnum } from './types.ts'
+import { EventKindEnum } from './kinds.ts'
 
 export const Event = builder.objectRef<EventShape>('Event').implement({
   description: 'Something that happened in the account. It is recorded in the same transaction as the change.',
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the event, such as `evt_42`.', resolve: ({ id }) => printId('Event', id) }),
-    type: t.expose('type', { type: EventKindEnum, description: 'Type of the event.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When the event happened.' }),
+    kind: t.expose('kind', { type: EventKindEnum, description: 'What happened.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the event happened.' }),
     message: t.string({ description: 'The event in one sentence, for people.', resolve: messageOf }),
     reason: t.exposeString('reason', {
       nullable: true,
       description:
-        'Reason for the event, such as `USER_REQUEST` or `OUTBID`. New reasons may be added. Null if the type says enough.',
+        'Reason for the event, such as `USER_REQUEST` or `OUTBID`. New reasons may be added. Null if the kind says enough.',
     }),
     apiKeyId: t.id({
       nullable: true,
@@ -87,7 +87,10 @@ export const EventConnection = builder.connectionObject(
 export const EventFilter = builder.inputType('EventFilter', {
   description: 'Conditions on an event. All given conditions must hold.',
   fields: t => ({
-    types: t.field({ type: [EventKindEnum], description: 'Only events of these types.' }),
+    kinds: t.field({
+      type: [EventKindEnum],
+      description: 'Only events of these kinds. Events of every kind if absent or null.',
+    }),
     instanceIds: t.idList({
       description: `Only events about these instances, at most ${maxInstancesPerFilter} IDs.`,
     }),
@@ -95,9 +98,9 @@ export const EventFilter = builder.inputType('EventFilter', {
 })
 
 export function parseEventFilter(filter: typeof EventFilter.$inferInput | null | undefined): Filter {
-  const { types, instanceIds } = filter ?? {}
+  const { kinds, instanceIds } = filter ?? {}
   return {
-    types: types ?? undefined,
+    kinds: kinds ?? undefined,
     instanceIds: instanceIds?.map((id, index) => parseId('Instance', String(id), `filter.instanceIds[${index}]`)),
   }
 }

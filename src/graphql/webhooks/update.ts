@@ -8,7 +8,7 @@ import type { WebhookWithSecret } from '../../services/webhooks/update.ts'
 import { builder } from '../builder.ts'
 import type { RefusalCode } from '../errors/codes.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
-import { EventKindEnum } from '../events/types.ts'
+import { EventKindEnum } from '../events/kinds.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
@@ -17,17 +17,17 @@ import { Webhook, WebhookDelivery } from './webhooks.ts'
 const idField = { required: true, description: 'ID of the webhook, such as `whk_42` or `42`.' } as const
 
 const CreateWebhookInput = builder.inputType('CreateWebhookInput', {
-  description: 'A new webhook: its URL and the types of events to send.',
+  description: 'A new webhook: its URL and the kinds of events to send.',
   fields: t => ({
     url: t.string({
       required: true,
       description: 'URL to post events to: `https://…` on a public host, without user name, password or fragment.',
     }),
-    types: t.field({
+    kinds: t.field({
       type: [EventKindEnum],
       required: true,
       description:
-        'Types of the events to send, at least one. The API key must be allowed to read all events of these types.',
+        'Kinds of the events to send, at least one. The API key must be allowed to read all events of these kinds.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
@@ -109,7 +109,7 @@ builder.mutationFields(t => ({
   }),
   testWebhook: t.field({
     type: testResult.union,
-    description: `Sends an event \`WEBHOOK_TESTED\` to one webhook, even if its \`types\` do not include it. ${permissionSentence('webhooks.test')}`,
+    description: `Sends an event \`WEBHOOK_TESTED\` to one webhook, even if its \`kinds\` do not include it. ${permissionSentence('webhooks.test')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: TestWebhookInput, required: true, description: 'The webhook to test.' }) },
     resolve: (_root, { input }, { services, actor }) =>

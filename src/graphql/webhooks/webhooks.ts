@@ -8,7 +8,7 @@ import {
 } from '../../domain/webhooks/webhooks.ts'
 import { builder } from '../builder.ts'
 import { Event } from '../events/events.ts'
-import { EventKindEnum } from '../events/types.ts'
+import { EventKindEnum } from '../events/kinds.ts'
 import { printId } from '../ids.ts'
 import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
@@ -67,7 +67,7 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
   fields: t => ({
     id: t.id({ description: 'ID of the webhook, such as `whk_42`.', resolve: ({ id }) => printId('Webhook', id) }),
     url: t.exposeString('url', { description: 'URL that events are posted to.' }),
-    types: t.expose('types', { type: [EventKindEnum], description: 'Types of the events that are sent.' }),
+    kinds: t.expose('kinds', { type: [EventKindEnum], description: 'Kinds of the events that are sent.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the webhook was created.' }),
     oldSecretUntil: t.expose('oldSecretUntil', {
       type: 'DateTime',

@@ -47,13 +47,13 @@ export const eventRoutes: Route[] = [
 ]
 
 function auditRowOf(event: Event): AuditRow {
-  const { apiKeyId, at, type, instanceId, reason } = event
+  const { apiKeyId, createdAt, kind, instanceId, reason } = event
   const about = instanceId === null ? null : Number(instanceId)
   return {
     ip_address: null,
     api_key_id: apiKeyId,
-    created_at: at.getTime() / 1000,
+    created_at: createdAt.getTime() / 1000,
     api_route: null,
-    args: { event: type, instance_id: about, message: messageOf(event), reason },
+    args: { event: kind, instance_id: about, message: messageOf(event), reason },
   }
 }

@@ -64,6 +64,6 @@ async function insertApiKey(tx: Transaction, accountId: number, newKey: NewApiKe
       ${expiresAt}, ${at}) RETURNING id`)
   const id = inserted?.[0] as number
   const after = apiKeyFactsOf({ id, name, permissions, expiresAt })
-  await recordEvents(tx, [{ type: 'API_KEY_CREATED', accountId, after }], at)
+  await recordEvents(tx, [{ kind: 'API_KEY_CREATED', accountId, after }], at)
   return { id, key }
 }

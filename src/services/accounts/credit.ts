@@ -122,6 +122,6 @@ async function recordCreditEvent(tx: Transaction, balance: AccountBalance, grant
     creditNanos: String(creditNanos + amountNanos),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   }
-  const event = { type: 'CREDIT_GRANTED' as const, accountId, before, after }
+  const event = { kind: 'CREDIT_GRANTED' as const, accountId, before, after }
   await recordEvents(tx, [{ ...event, ...(reason && { reason }) }], at)
 }

@@ -34,7 +34,7 @@ export function quotaOperations({ database }: DataDeps) {
           UPDATE accounts SET max_instances = ${quotas.instances}::int, max_loading = ${quotas.loading}::int,
             max_disk_gb = ${quotas.diskGb}::int, max_volumes = ${quotas.volumes}::int WHERE id = ${account.id}`)
         const values = { before: pickQuotas(before, changed), after: pickQuotas(quotas, changed) }
-        await recordEvents(tx, [{ type: 'ACCOUNT_QUOTAS_CHANGED', accountId: account.id, ...values }], balance.at)
+        await recordEvents(tx, [{ kind: 'ACCOUNT_QUOTAS_CHANGED', accountId: account.id, ...values }], balance.at)
         return { email: account.email, quotas }
       })
     },

@@ -11,7 +11,7 @@ type Facts = Record<string, unknown> & { id?: never }
  * named in `after`, or in `before` when it was deleted.
  */
 export type NewEvent = {
-  type: EventKind
+  kind: EventKind
   accountId: number
   instanceId?: bigint
   apiKeyId?: number
@@ -27,14 +27,14 @@ const eventColumns = modelColumnsOf(Prisma.EventScalarFieldEnum)
  * none. A test event is sent only to the webhook under test. The commit wakes streams and the loops, which also find
  * the work that the transaction made due.
  */
-export async function recordEvents(tx: Transaction, events: NewEvent[], at: Date): Promise<void> {
+export async function recordEvents(tx: Transaction, events: NewEvent[], createdAt: Date): Promise<void> {
   if (events.length === 0) return
-  const rows = events.map(event => ({ ...event, at }))
+  const rows = events.map(event => ({ ...event, createdAt }))
   await tx.rows(Prisma.sql`
-    WITH recorded AS (${insertSql('events', eventColumns, rows)} RETURNING id, account_id, type, after)
+    WITH recorded AS (${insertSql('events', eventColumns, rows)} RETURNING id, account_id, kind, after)
     INSERT INTO webhook_deliveries (webhook_id, event_id, due_at)
-    SELECT w.id, e.id, ${at}::timestamptz FROM recorded e JOIN webhooks w ON w.account_id = e.account_id
-    WHERE w.deleted_at IS NULL AND CASE e.type WHEN 'WEBHOOK_TESTED' THEN w.id = (e.after->>'webhookId')::int
-      ELSE e.type = ANY(w.types) END`)
+    SELECT w.id, e.id, ${createdAt}::timestamptz FROM recorded e JOIN webhooks w ON w.account_id = e.account_id
+    WHERE w.deleted_at IS NULL AND CASE e.kind WHEN 'WEBHOOK_TESTED' THEN w.id = (e.after->>'webhookId')::int
+      ELSE e.kind = ANY(w.kinds) END`)
   tx.notifyAfterCommit()
 }

@@ -20,8 +20,8 @@ export function retentionServices({ database }: DataDeps, retentionDays: number)
         if (!free) return 0
         const [row] = await tx.rows(sql`
           WITH front AS MATERIALIZED (
-            SELECT xid, id, bool_and(at < ${oldest}::timestamptz) OVER (ORDER BY xid, id) AS goes FROM (
-              SELECT xid, id, at FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
+            SELECT xid, id, bool_and(created_at < ${oldest}::timestamptz) OVER (ORDER BY xid, id) AS goes FROM (
+              SELECT xid, id, created_at FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
               ORDER BY xid, id LIMIT ${limit}
             ) first
           ), gone AS (

@@ -17,11 +17,22 @@ import {
 
 const { sql, join } = Prisma
 
-export const eventColumns = sql`e.xid::text, e.id, e.type, e.account_id, e.instance_id, e.api_key_id, e.before, e.after, e.reason, e.at`
+export const eventColumns = sql`e.xid::text, e.id, e.kind, e.account_id, e.instance_id, e.api_key_id, e.before, e.after, e.reason, e.created_at`
 
 export function toEvent(row: unknown[]): Event {
-  const [xid, id, type, accountId, instanceId, apiKeyId, before, after, reason, at] = row
-  return { xid: BigInt(xid as string), id, type, accountId, instanceId, apiKeyId, before, after, reason, at } as Event
+  const [xid, id, kind, accountId, instanceId, apiKeyId, before, after, reason, createdAt] = row
+  return {
+    xid: BigInt(xid as string),
+    id,
+    kind,
+    accountId,
+    instanceId,
+    apiKeyId,
+    before,
+    after,
+    reason,
+    createdAt,
+  } as Event
 }
 
 /**
@@ -40,33 +51,33 @@ export function positionSql({ xid, id }: Position): Prisma.Sql {
 }
 
 /** `matchesEventFilter` in SQL. */
-export function filterSql({ types, instanceIds }: EventFilter): Prisma.Sql[] {
+export function filterSql({ kinds, instanceIds }: EventFilter): Prisma.Sql[] {
   return [
-    ...(types ? [sql`e.type = ANY(${types}::text[])`] : []),
+    ...(kinds ? [sql`e.kind = ANY(${kinds}::text[])`] : []),
     ...(instanceIds ? [sql`e.instance_id = ANY(${instanceIds.map(String)}::bigint[])`] : []),
   ]
 }
 
-export const isKnownTypeSql = sql`e.type = ANY(${Object.keys(eventReadOperations)}::text[])`
+export const isKnownKindSql = sql`e.kind = ANY(${Object.keys(eventReadOperations)}::text[])`
 
 /** `canReadEvent` in SQL, so that pages are not cut short by events filtered out later. */
 export function readableSql(permissions: Permissions | null): Prisma.Sql {
-  if (permissions === null) return isKnownTypeSql
+  if (permissions === null) return isKnownKindSql
   const byOperation = Map.groupBy(
     Object.entries(eventReadOperations) as [EventKind, Operation][],
     ([, operation]) => operation,
   )
   const conditions = [...byOperation].map(([operation, entries]) => {
-    const types = entries.map(([type]) => type)
-    return sql`(e.type = ANY(${types}::text[]) AND ${constraintSql(permissions, operation, types)})`
+    const kinds = entries.map(([kind]) => kind)
+    return sql`(e.kind = ANY(${kinds}::text[]) AND ${constraintSql(permissions, operation, kinds)})`
   })
   return sql`(${join(conditions, ' OR ')})`
 }
 
-function constraintSql(permissions: Permissions, operation: Operation, [type]: EventKind[]): Prisma.Sql {
+function constraintSql(permissions: Permissions, operation: Operation, [kind]: EventKind[]): Prisma.Sql {
   const constraints = constraintsOf(permissions, operation)
   if (constraints === undefined) return sql`false`
-  const name = type && subjectField(type)
+  const name = kind && subjectField(kind)
   const named = name ? sql`coalesce(e.after->>${name}, e.before->>${name})` : sql`NULL`
   const subject = sql`coalesce(e.instance_id::float8, ${named}::float8)`
   const bounds = Object.entries(constraints).flatMap(([parameter, constraint]) =>

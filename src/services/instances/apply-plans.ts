@@ -124,13 +124,13 @@ function changeEvents(
   const [oldState, newState] = [{ targetState: subject.targetState }, { targetState }]
   const [oldLabel, newLabel] = [{ label: subject.label }, { label }]
   return [
-    ...(destroy ? [{ ...event, type: 'INSTANCE_DESTROYED' as const }] : []),
+    ...(destroy ? [{ ...event, kind: 'INSTANCE_DESTROYED' as const }] : []),
     ...(targetState !== subject.targetState
-      ? [{ ...event, type: 'INSTANCE_TARGET_CHANGED' as const, before: oldState, after: newState }]
+      ? [{ ...event, kind: 'INSTANCE_TARGET_CHANGED' as const, before: oldState, after: newState }]
       : []),
     ...(lapses ? [stopAtClearedEvent({ accountId, instanceId: subject.id, stopAt: subject.stopAt })] : []),
     ...(label !== subject.label
-      ? [{ ...event, type: 'INSTANCE_LABEL_CHANGED' as const, before: oldLabel, after: newLabel }]
+      ? [{ ...event, kind: 'INSTANCE_LABEL_CHANGED' as const, before: oldLabel, after: newLabel }]
       : []),
   ]
 }
@@ -145,7 +145,7 @@ export function stopAtClearedEvent({
   stopAt: Date | null
 }): NewEvent {
   const before = { stopAt: stopAt?.toISOString() ?? null }
-  return { ...about, type: 'INSTANCE_POLICY_CHANGED', before, after: { stopAt: null }, reason: 'SCHEDULE' }
+  return { ...about, kind: 'INSTANCE_POLICY_CHANGED', before, after: { stopAt: null }, reason: 'SCHEDULE' }
 }
 
 /**

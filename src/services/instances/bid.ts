@@ -85,7 +85,7 @@ export function bidServices(deps: Deps) {
       WHERE id = ${id} AND account_id = ${accountId} AND interruptible AND destroyed_at IS NULL RETURNING id`)
     if (written.length !== 1) throw new Error(`Instance ${id} was changed without its lock.`)
     const [before, after] = [{ gpuPriceNanos: String(bidder.gpuPriceNanos) }, { gpuPriceNanos: String(bidNanos) }]
-    const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
+    const event = { kind: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
     const granted = await updateMarket(tx, machine, at)
     const account = await lockAccount(tx, accountId, at)

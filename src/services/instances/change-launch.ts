@@ -61,8 +61,8 @@ export function changeLaunchServices(deps: Deps) {
         const before = { image: current.launch.image, templateHash }
         const after = { image: launch.image, templateHash: template?.hash ?? templateHash }
         const about = { accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' as const }
-        const changed = { type: 'INSTANCE_LAUNCH_CHANGED' as const, ...about, before, after }
-        const recycled = input.recycle ? [{ type: 'INSTANCE_RECYCLED' as const, ...about }] : []
+        const changed = { kind: 'INSTANCE_LAUNCH_CHANGED' as const, ...about, before, after }
+        const recycled = input.recycle ? [{ kind: 'INSTANCE_RECYCLED' as const, ...about }] : []
         await recordEvents(tx, [changed, ...recycled], at)
       })
     },

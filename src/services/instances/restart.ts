@@ -72,7 +72,7 @@ async function requestRestart(
     UPDATE instances SET restart = ${decided}::restart, generation = generation + 1, due_at = ${at} WHERE id = ${id}`)
   await recordEvents(
     tx,
-    [{ type: restartEvents[kind], accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' }],
+    [{ kind: restartEvents[kind], accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' }],
     at,
   )
 }

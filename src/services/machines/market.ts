@@ -148,9 +148,9 @@ async function saveGrants(
   const events = changed.map((claim): NewEvent => {
     const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }
     const [before, after] = [{ granted: claim.holdsGpus }, { granted: !claim.holdsGpus }]
-    if (!claim.holdsGpus) return { ...about, type: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
+    if (!claim.holdsGpus) return { ...about, kind: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
     const minimum = calculateMinimumBid(claim, machine, claims)
-    const outbid = { ...about, type: 'INSTANCE_OUTBID' as const, before }
+    const outbid = { ...about, kind: 'INSTANCE_OUTBID' as const, before }
     if (minimum === undefined) return { ...outbid, after, reason: 'ON_DEMAND' }
     return { ...outbid, after: { ...after, minimumBidNanos: String(minimum) }, reason: 'OUTBID' }
   })

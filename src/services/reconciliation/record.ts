@@ -121,7 +121,7 @@ async function releaseResources(
   const freed = { diskMb: removed[0]?.[0] as number, ports: ports.length }
   const machineAfter = await changeFreeCapacity(tx, machine, freed)
   await updateOffers(tx, machineAfter, at)
-  const event = { type: 'INSTANCE_REMOVED' as const, accountId, instanceId, reason: 'CONTAINER_GONE' }
+  const event = { kind: 'INSTANCE_REMOVED' as const, accountId, instanceId, reason: 'CONTAINER_GONE' }
   await recordEvents(tx, [{ ...event, before: freed, after: { diskMb: 0, ports: 0 } }], at)
   return machineAfter
 }
@@ -142,7 +142,7 @@ async function writeStatus(
     WHERE id = ${instanceId} AND (status <> ${status}::instance_status OR reason_code IS DISTINCT FROM ${reason?.code ?? null})
     AND destroyed_at IS NULL RETURNING id`)
   if (written.length === 0) return
-  const event = { type: 'INSTANCE_STATUS_CHANGED' as const, accountId, instanceId }
+  const event = { kind: 'INSTANCE_STATUS_CHANGED' as const, accountId, instanceId }
   const [before, after] = [{ status: lease.status }, { status, message: reason?.message }]
   await recordEvents(tx, [{ ...event, before, after, ...(reason && { reason: reason.code }) }], at)
 }

@@ -80,7 +80,7 @@ export function templateUpdateServices(deps: Deps) {
           WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
         if (!row) throw notFound('Template', id)
         const before = { templateId: id, name: row[0], hashId: row[1] }
-        await recordEvents(tx, [{ ...eventActor(actor), type: 'TEMPLATE_DELETED', before }], at)
+        await recordEvents(tx, [{ ...eventActor(actor), kind: 'TEMPLATE_DELETED', before }], at)
       })
     },
   }
@@ -90,7 +90,7 @@ export function templateUpdateServices(deps: Deps) {
     const record = { ...row, accountId: actor.accountId, createdAt: at, updatedAt: at }
     const [inserted] = await tx.rows(sql`${insertSql('templates', columns, [record])} RETURNING id`)
     const id = inserted?.[0] as number
-    await recordEvents(tx, [{ ...eventActor(actor), type: 'TEMPLATE_SAVED', after: eventSnapshot(id, row) }], at)
+    await recordEvents(tx, [{ ...eventActor(actor), kind: 'TEMPLATE_SAVED', after: eventSnapshot(id, row) }], at)
     return id
   }
 }
@@ -120,7 +120,7 @@ export async function replaceTemplate(
     WHERE t.id = old.id RETURNING old.name, old.hash_id`)
   if (!old) throw notFound('Template', id)
   const before = { templateId: id, name: old[0], hashId: old[1] }
-  await recordEvents(tx, [{ ...eventActor(actor), type: 'TEMPLATE_SAVED', before, after: eventSnapshot(id, row) }], at)
+  await recordEvents(tx, [{ ...eventActor(actor), kind: 'TEMPLATE_SAVED', before, after: eventSnapshot(id, row) }], at)
   return id
 }
 

@@ -22,7 +22,7 @@ export async function deleteVolume(
   const [sizeMb, name] = deleted as [number, string]
   await updateOffers(tx, await changeFreeCapacity(tx, machine, { diskMb: sizeMb }), at)
   const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
-  const event = { type: 'VOLUME_DELETED' as const, accountId, before, reason }
+  const event = { kind: 'VOLUME_DELETED' as const, accountId, before, reason }
   await recordEvents(tx, [{ ...event, ...(apiKeyId !== undefined && { apiKeyId }) }], at)
   await stopMeters(tx, await lockAccount(tx, accountId, at), sql`m.volume_id = ${id}`)
 }

@@ -89,7 +89,7 @@ export async function insertVolumes(
   const ids = inserted.map(([id]) => id as bigint)
   const events = rows.map(({ name, sizeMb, diskNanos }, index) => {
     const after = { volumeId: String(ids[index]), name, sizeMb, machineId, diskNanos: String(diskNanos) }
-    return { type: 'VOLUME_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
+    return { kind: 'VOLUME_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
   })
   await recordEvents(tx, events, at)
   return ids

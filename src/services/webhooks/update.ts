@@ -5,7 +5,7 @@ import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/events/events.ts'
 import {
-  checkCanReadTypes,
+  checkCanReadKinds,
   maxWebhooks,
   oldSecretHours,
   parseWebhookInput,
@@ -36,18 +36,18 @@ export function webhookUpdateServices(deps: Deps) {
       { idempotencyKey, ...input }: WebhookInput & WithIdempotencyKey,
     ): Promise<WebhookWithSecret> {
       authorize(actor, 'webhooks.create')
-      const { url, types } = parseWebhookInput(input, privateWebhooks)
+      const { url, kinds } = parseWebhookInput(input, privateWebhooks)
       checkHost(url)
-      checkCanReadTypes(actor, types)
-      const request = { operation: 'webhooks.create' as const, input: { url, types }, idempotencyKey }
+      checkCanReadKinds(actor, kinds)
+      const request = { operation: 'webhooks.create' as const, input: { url, kinds }, idempotencyKey }
       const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
         const { at } = tx
         const { accountId } = actor
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
         const secret = generateSecret()
         const [row] = await tx.rows(sql`
-          INSERT INTO webhooks AS w (account_id, url, types, secret, created_at)
-          SELECT ${accountId}, ${url}, ${types}, ${secrets.seal(secret)}, ${at}
+          INSERT INTO webhooks AS w (account_id, url, kinds, secret, created_at)
+          SELECT ${accountId}, ${url}, ${kinds}, ${secrets.seal(secret)}, ${at}
           WHERE (SELECT count(*) FROM webhooks WHERE account_id = ${accountId} AND deleted_at IS NULL) < ${maxWebhooks}
           RETURNING ${webhookColumns}`)
         if (!row)
@@ -57,7 +57,7 @@ export function webhookUpdateServices(deps: Deps) {
         const webhook = toWebhook(row, at)
         await recordEvents(
           tx,
-          [{ ...eventActorOf(actor), type: 'WEBHOOK_CREATED', after: webhookFactsOf(webhook) }],
+          [{ ...eventActorOf(actor), kind: 'WEBHOOK_CREATED', after: webhookFactsOf(webhook) }],
           at,
         )
         return toStored(webhook, secret)
@@ -75,10 +75,10 @@ export function webhookUpdateServices(deps: Deps) {
           sql`SELECT w.id FROM webhooks w WHERE ${ownWebhookSql(actor, id)} FOR NO KEY UPDATE`,
         )
         if (!row) throw notFound('Webhook', id)
-        await recordEvents(tx, [{ ...eventActorOf(actor), type: 'WEBHOOK_TESTED', after: { webhookId: id } }], at)
+        await recordEvents(tx, [{ ...eventActorOf(actor), kind: 'WEBHOOK_TESTED', after: { webhookId: id } }], at)
         const [made] = await tx.rows(sql`
           SELECT ${deliveryColumns} FROM events e JOIN webhook_deliveries d ON d.event_id = e.id
-          WHERE e.xid = pg_current_xact_id() AND e.type = 'WEBHOOK_TESTED'`)
+          WHERE e.xid = pg_current_xact_id() AND e.kind = 'WEBHOOK_TESTED'`)
         if (!made) throw new Error(`The test of webhook ${id} has no delivery.`)
         return toDelivery(made)
       })
@@ -87,10 +87,10 @@ export function webhookUpdateServices(deps: Deps) {
     /** Gives a webhook a new secret. The old secret also signs for `oldSecretHours`, so that receivers can switch. */
     async rotate(actor: Actor, id: number, idempotencyKey?: string | null): Promise<WebhookWithSecret> {
       authorize(actor, 'webhooks.rotate', { id })
-      const [existing] = await database.rows(sql`SELECT w.types FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
+      const [existing] = await database.rows(sql`SELECT w.kinds FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
       if (!existing) throw notFound('Webhook', id)
       // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook.
-      checkCanReadTypes(actor, existing[0] as EventKind[])
+      checkCanReadKinds(actor, existing[0] as EventKind[])
       const request = { operation: 'webhooks.rotate' as const, input: { id }, idempotencyKey }
       const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
         const { at } = tx
@@ -102,7 +102,7 @@ export function webhookUpdateServices(deps: Deps) {
         const webhook = toWebhook(row, at)
         await recordEvents(
           tx,
-          [{ ...eventActorOf(actor), type: 'WEBHOOK_SECRET_ROTATED', after: webhookFactsOf(webhook) }],
+          [{ ...eventActorOf(actor), kind: 'WEBHOOK_SECRET_ROTATED', after: webhookFactsOf(webhook) }],
           at,
         )
         return toStored(webhook, secret)
@@ -122,7 +122,7 @@ export function webhookUpdateServices(deps: Deps) {
         await giveUpDeliveries(tx, id)
         await recordEvents(
           tx,
-          [{ ...eventActorOf(actor), type: 'WEBHOOK_DELETED', before: webhookFactsOf(toWebhook(row, at)) }],
+          [{ ...eventActorOf(actor), kind: 'WEBHOOK_DELETED', before: webhookFactsOf(toWebhook(row, at)) }],
           at,
         )
       })
@@ -157,8 +157,8 @@ function eventActorOf({ accountId, apiKeyId }: Actor) {
 }
 
 /** What an event records about a webhook: only the host of its URL, since the rest may contain a secret. */
-function webhookFactsOf({ id, url, types }: Webhook) {
-  return { webhookId: id, host: new URL(url).host, types }
+function webhookFactsOf({ id, url, kinds }: Webhook) {
+  return { webhookId: id, host: new URL(url).host, kinds }
 }
 
 /** A webhook and its secret as stored under an idempotency key. */

@@ -454,14 +454,14 @@ it('every change of a key is recorded as an event with its author and the permis
   const { id } = await createKey(owner, { name: 'changed', permissions: [{ category: 'MISC' }] })
   await mutate(owner, 'rotateApiKeySecret', { id })
   await mutate(owner, 'deleteApiKey', { id })
-  const rows = await app.sql(`SELECT type, before, after, 'key_' || api_key_id AS by FROM events
-    WHERE coalesce(before, after)->>'apiKeyId' = '${id.slice(4)}' AND type LIKE 'API_KEY_%' ORDER BY id`)
+  const rows = await app.sql(`SELECT kind, before, after, 'key_' || api_key_id AS by FROM events
+    WHERE coalesce(before, after)->>'apiKeyId' = '${id.slice(4)}' AND kind LIKE 'API_KEY_%' ORDER BY id`)
   const facts = { apiKeyId: Number(id.slice(4)), name: 'changed', permissions: { api: { misc: {} } }, expiresAt: null }
   const by = await idOf(owner)
   expect(rows).toEqual([
-    { type: 'API_KEY_CREATED', before: null, after: facts, by },
-    { type: 'API_KEY_SECRET_ROTATED', before: null, after: facts, by },
-    { type: 'API_KEY_DELETED', before: facts, after: null, by },
+    { kind: 'API_KEY_CREATED', before: null, after: facts, by },
+    { kind: 'API_KEY_SECRET_ROTATED', before: null, after: facts, by },
+    { kind: 'API_KEY_DELETED', before: facts, after: null, by },
   ])
 })
 

@@ -156,7 +156,7 @@ describe("an instance's own key", () => {
     const id = await rentals.rent(owner)
     await app.rest(keyOf(id), 'PUT', `/instances/${id}/`, { state: 'stopped' })
     const rows = await app.sql(`SELECT DISTINCT api_key_id = (SELECT api_key_id FROM instances WHERE id = ${id}) AS same
-      FROM events WHERE instance_id = ${id} AND type IN ('INSTANCE_CREATED', 'INSTANCE_TARGET_CHANGED')`)
+      FROM events WHERE instance_id = ${id} AND kind IN ('INSTANCE_CREATED', 'INSTANCE_TARGET_CHANGED')`)
     expect(rows).toEqual([{ same: true }])
   })
 

@@ -24,11 +24,11 @@ const newAccount = async () => {
   return await app.operations.accounts.create({ email, creditNanos: 1_000_000_000n })
 }
 const eventsOf = (accountId: number) =>
-  app.sql(`SELECT type, before, after, reason, api_key_id FROM events WHERE account_id = ${accountId} ORDER BY id`)
-type GrantEvent = { type: string; before: { creditNanos: string }; after: { creditNanos: string } }
+  app.sql(`SELECT kind, before, after, reason, api_key_id FROM events WHERE account_id = ${accountId} ORDER BY id`)
+type GrantEvent = { kind: string; before: { creditNanos: string }; after: { creditNanos: string } }
 /** Events of grants and adjustments after the account's creation. */
 const grantsOf = async (accountId: number) =>
-  ((await eventsOf(accountId)) as GrantEvent[]).slice(2).filter(({ type }) => type === 'CREDIT_GRANTED')
+  ((await eventsOf(accountId)) as GrantEvent[]).slice(2).filter(({ kind }) => kind === 'CREDIT_GRANTED')
 const creditOf = async (key: string) => (await app.rest(key, 'GET', '/users/current/')).body.credit
 const grant = (amountNanos: bigint, more: { idempotencyKey?: string; reason?: string } = {}) =>
   app.operations.accounts.grantCredit(email, { amountNanos, ...more })
@@ -40,8 +40,8 @@ describe('an account', () => {
     const facts = { apiKeyId: key?.id, name: 'default', permissions: null, expiresAt: null }
     const [before, after] = [{ creditNanos: '0' }, { creditNanos: '1000000000' }]
     expect(await eventsOf(account.id)).toEqual([
-      { type: 'CREDIT_GRANTED', before, after, reason: null, api_key_id: null },
-      { type: 'API_KEY_CREATED', before: null, after: facts, reason: null, api_key_id: null },
+      { kind: 'CREDIT_GRANTED', before, after, reason: null, api_key_id: null },
+      { kind: 'API_KEY_CREATED', before: null, after: facts, reason: null, api_key_id: null },
     ])
     expect(await creditOf(apiKey)).toBe(1)
   })
@@ -53,7 +53,7 @@ describe('an account', () => {
     await expect(again).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(await eventsOf(account.id)).toEqual(before)
     const { account: poor } = await app.operations.accounts.create({ email: 'poor@example.com' })
-    expect(await eventsOf(poor.id)).toMatchObject([{ type: 'API_KEY_CREATED' }])
+    expect(await eventsOf(poor.id)).toMatchObject([{ kind: 'API_KEY_CREATED' }])
   })
 
   it('cannot start with negative credit or with more than the maximum', async () => {
@@ -77,7 +77,7 @@ describe('credit that is granted', () => {
     expect(await creditOf(apiKey)).toBe(3.500000001)
     const [before, after] = [{ creditNanos: '1000000000' }, { creditNanos: '3500000001' }]
     expect(await grantsOf(account.id)).toEqual([
-      { type: 'CREDIT_GRANTED', before, after, reason: 'welcome', api_key_id: null },
+      { kind: 'CREDIT_GRANTED', before, after, reason: 'welcome', api_key_id: null },
     ])
   })
 
@@ -231,10 +231,10 @@ describe('the keys of an account', () => {
     expect(await statuses()).toEqual([401, 401, 200])
     expect(await apiKeys.revoke(email, { id: third.id })).toEqual([third.id])
     expect(await statuses()).toEqual([401, 401, 401])
-    const made = (await eventsOf(account.id)).filter(event => (event as { type: string }).type === 'API_KEY_CREATED')
+    const made = (await eventsOf(account.id)).filter(event => (event as { kind: string }).kind === 'API_KEY_CREATED')
     const after = { apiKeyId: second.id, name: 'laptop', permissions, expiresAt: null }
     expect([made.length, made[2]]).toMatchObject([4, { after, api_key_id: null }])
-    const revoked = (await eventsOf(account.id)).filter(event => (event as { type: string }).type === 'API_KEY_DELETED')
+    const revoked = (await eventsOf(account.id)).filter(event => (event as { kind: string }).kind === 'API_KEY_DELETED')
     expect(revoked).toMatchObject([
       { before: { apiKeyId: first.id, name: 'laptop' } },
       { before: { apiKeyId: second.id, name: 'laptop' } },

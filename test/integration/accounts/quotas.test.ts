@@ -144,7 +144,7 @@ describe('an operator', () => {
     for await (const row of rows) if (row['email'] === email) listed.push(row)
     expect(listed).toMatchObject([{ quotas: { instances: null, loading: null, diskGb: null, volumes: 6 } }])
     const query =
-      '{ events(first: 2, filter: { types: [ACCOUNT_QUOTAS_CHANGED] }) { nodes { changes { field before after } } } }'
+      '{ events(first: 2, filter: { kinds: [ACCOUNT_QUOTAS_CHANGED] }) { nodes { changes { field before after } } } }'
     const { data, errors } = await app.graphql(key, query)
     expect(errors).toBeUndefined()
     const changes = data.events.nodes.map((event: { changes: object[] }) => event.changes[0])

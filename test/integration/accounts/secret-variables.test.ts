@@ -139,12 +139,12 @@ describe('secret variables over GraphQL', () => {
     const key = await newKey()
     await set(key, [{ name: 'TOKEN', value: 'hush' }])
     await remove(key, 'TOKEN')
-    const { data } = await app.graphql(key, '{ events { nodes { type message changes { field before after } } } }')
+    const { data } = await app.graphql(key, '{ events { nodes { kind message changes { field before after } } } }')
     const [name, field] = ['TOKEN', 'name']
     const [wasSet, deleted] = data.events.nodes.slice(-2)
     expect([wasSet, deleted]).toMatchObject([
-      { type: 'SECRET_VARIABLE_UPDATED', message: `Secret variable "${name}" set.` },
-      { type: 'SECRET_VARIABLE_DELETED', message: `Secret variable "${name}" deleted.` },
+      { kind: 'SECRET_VARIABLE_UPDATED', message: `Secret variable "${name}" set.` },
+      { kind: 'SECRET_VARIABLE_DELETED', message: `Secret variable "${name}" deleted.` },
     ])
     expect([wasSet.changes, deleted.changes]).toEqual([
       [{ field, before: null, after: name }],

@@ -102,7 +102,7 @@ describe('a key that is replaced', () => {
     const inside = await keysInContainer(instance)
     expect([inside.includes(aPublicKey('old')), inside.includes(aPublicKey('new'))]).toEqual([false, true])
     expect(await listedKeys(instance)).toContain(id)
-    const { data } = await app.graphql(key, '{ events(filter: { types: [SSH_KEY_UPDATED] }) { nodes { message } } }')
+    const { data } = await app.graphql(key, '{ events(filter: { kinds: [SSH_KEY_UPDATED] }) { nodes { message } } }')
     expect(data.events.nodes).toEqual([{ message: 'SSH key replaced.' }])
   })
 

@@ -69,9 +69,9 @@ async function keysIn(id: number): Promise<string[]> {
 }
 
 /** SSH key events of an instance, or of all accounts, newest last. */
-async function eventsOf(id?: number): Promise<{ type: string; before: unknown; after: unknown }[]> {
-  const where = id === undefined ? "type LIKE 'SSH_KEY%'" : `instance_id = ${id} AND type LIKE '%SSH_KEY%'`
-  return (await app.sql(`SELECT type, before, after FROM events WHERE ${where} ORDER BY id`)) as never
+async function eventsOf(id?: number): Promise<{ kind: string; before: unknown; after: unknown }[]> {
+  const where = id === undefined ? "kind LIKE 'SSH_KEY%'" : `instance_id = ${id} AND kind LIKE '%SSH_KEY%'`
+  return (await app.sql(`SELECT kind, before, after FROM events WHERE ${where} ORDER BY id`)) as never
 }
 
 /** Rents a virtual machine, which gets the keys of its account. */
@@ -96,7 +96,7 @@ describe('registering an SSH key', () => {
       false,
     ])
     expect((await eventsOf()).at(-1)).toEqual({
-      type: 'SSH_KEY_CREATED',
+      kind: 'SSH_KEY_CREATED',
       before: null,
       after: { sshKeyId: idOf(sshKey.id), name: 'anna@laptop', fingerprint: sshKey.fingerprint },
     })
@@ -250,11 +250,11 @@ describe('a container', () => {
     await app.runUntilIdle()
     expect(await keysIn(id)).toEqual([first])
     expect((await rentals.read(key, id)).actual_status).toBe('running')
-    const type = 'INSTANCE_SSH_KEYS_CHANGED'
+    const kind = 'INSTANCE_SSH_KEYS_CHANGED'
     expect(await eventsOf(id)).toEqual([
-      { type, before: null, after: { sshKeyId: idOf(two) } },
-      { type, before: null, after: { sshKeyId: idOf(one) } },
-      { type, before: { sshKeyId: idOf(two) }, after: null },
+      { kind, before: null, after: { sshKeyId: idOf(two) } },
+      { kind, before: null, after: { sshKeyId: idOf(one) } },
+      { kind, before: { sshKeyId: idOf(two) }, after: null },
     ])
   })
 
@@ -395,7 +395,7 @@ describe('deleting an SSH key', () => {
       expect(await keysIn(id)).toEqual([second])
       expect((await eventsOf(id)).at(-1)).toMatchObject({ before: { sshKeyId: idOf(one) } })
     }
-    expect((await eventsOf()).at(-1)).toMatchObject({ type: 'SSH_KEY_DELETED', before: { sshKeyId: idOf(one) } })
+    expect((await eventsOf()).at(-1)).toMatchObject({ kind: 'SSH_KEY_DELETED', before: { sshKeyId: idOf(one) } })
     expect((await app.graphql(key, `{ node(id: "${one}") { id } }`)).data.node).toBeNull()
   })
 

@@ -59,10 +59,10 @@ describe('when credit ends', () => {
     await advanceTimeTo(end)
     expect(await account.instance(instance.id)).toMatchObject({ target_state: 'stopped', target_reason: 'NO_CREDIT' })
     expect(await account.eventsLike('INSTANCE_TARGET_CHANGED')).toMatchObject([
-      { reason: 'NO_CREDIT', instance_id: String(instance.id), after: { targetState: 'stopped' }, at: end },
+      { reason: 'NO_CREDIT', instance_id: String(instance.id), after: { targetState: 'stopped' }, created_at: end },
     ])
     expect(await account.eventsLike('ACCOUNT_CREDIT_ENDED')).toMatchObject([
-      { after: { endedAt: end.toISOString() }, at: end },
+      { after: { endedAt: end.toISOString() }, created_at: end },
     ])
     await rentals.converge()
     const { data } = await app.graphql(
@@ -149,7 +149,8 @@ describe('when credit ends', () => {
     const instance = await account.rentRunning()
     const end = await endOf(account, instance)
     const ahead = (hours: number) => new Date(end.getTime() - hours * hourMs)
-    const notices = async () => (await account.eventsLike('ACCOUNT_%')).map(({ type, at }) => [type, at])
+    const notices = async () =>
+      (await account.eventsLike('ACCOUNT_%')).map(({ kind, created_at }) => [kind, created_at])
     await advanceTimeTo(new Date(ahead(24).getTime() - 1))
     expect(await notices()).toEqual([])
     await advanceTimeTo(ahead(24))
@@ -202,7 +203,7 @@ describe('debt', () => {
       volumeIds: [String(free), String(held)],
     }
     const after = { since: later(0).toISOString(), destroysAt: later(48).toISOString(), ...destroyed }
-    expect(await account.eventsLike('ACCOUNT_DEBT')).toMatchObject([{ at: later(24), after }])
+    expect(await account.eventsLike('ACCOUNT_DEBT')).toMatchObject([{ created_at: later(24), after }])
     await advanceTimeTo(new Date(later(48).getTime() - 1))
     expect(await account.instance(instance.id)).toMatchObject({ destroyed_at: null })
     await advanceTimeTo(later(48))

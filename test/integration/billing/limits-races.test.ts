@@ -192,11 +192,11 @@ describe('a limit that stops instances', () => {
     // A pass skips an account that another transaction has locked, so even the last pass above may have skipped it.
     await enforce(first)
     const events = await first.sql(
-      `SELECT type, reason, count(*)::int FROM events WHERE account_id = $1
-      AND (type = 'ACCOUNT_SPEND_LIMIT' OR reason = 'SPEND_LIMIT') GROUP BY 1, 2 ORDER BY 1`,
+      `SELECT kind, reason, count(*)::int FROM events WHERE account_id = $1
+      AND (kind = 'ACCOUNT_SPEND_LIMIT' OR reason = 'SPEND_LIMIT') GROUP BY 1, 2 ORDER BY 1`,
       [owner.accountId],
     )
-    expect(events[0]).toEqual({ type: 'ACCOUNT_SPEND_LIMIT', reason: null, count: 1 })
+    expect(events[0]).toEqual({ kind: 'ACCOUNT_SPEND_LIMIT', reason: null, count: 1 })
     const running = await first.sql(
       `SELECT id FROM instances WHERE account_id = $1 AND target_state = 'running' AND destroyed_at IS NULL`,
       [owner.accountId],

@@ -62,9 +62,9 @@ async function charged(id: number) {
   return { nanos: BigInt(nanos), since, until }
 }
 
-const eventsOf = async (type: string) =>
-  (await app.sql(`SELECT after, reason, instance_id, at FROM events WHERE account_id = ${accountId} AND type = '${type}'
-    ORDER BY id`)) as { after: Record<string, unknown>; reason: string; instance_id: string; at: Date }[]
+const eventsOf = async (kind: string) =>
+  (await app.sql(`SELECT after, reason, instance_id, created_at FROM events WHERE account_id = ${accountId} AND kind = '${kind}'
+    ORDER BY id`)) as { after: Record<string, unknown>; reason: string; instance_id: string; created_at: Date }[]
 
 /** The last millisecond at which meters with these rates and starts cost at most the amount. */
 function instantOf(amountNanos: bigint, meters: [bigint, Date][]): Date {
@@ -103,7 +103,7 @@ describe('a day limit that stops instances', () => {
     expect(nanos).toBe(calculateCharge(gpu, reached.getTime() - since.getTime(), 0).amountNanos)
     expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toMatchObject([
       {
-        at,
+        created_at: at,
         after: { window: 'day', amountNanos: '1000000000', action: 'stop_running', reachedAt: reached.toISOString() },
       },
     ])

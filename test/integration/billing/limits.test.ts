@@ -44,10 +44,10 @@ async function readAccountState() {
     FROM accounts a WHERE id = ${accountId}`)
 }
 
-const eventsOf = async (type: string) => {
+const eventsOf = async (kind: string) => {
   const { accountId } = await limits.accountOf(owner)
   return (await app.sql(`SELECT before, after, api_key_id FROM events
-    WHERE account_id = ${accountId} AND type = '${type}' ORDER BY id`)) as Record<string, unknown>[]
+    WHERE account_id = ${accountId} AND kind = '${kind}' ORDER BY id`)) as Record<string, unknown>[]
 }
 
 const hourly = { window: 'HOUR', amount: '1' }
@@ -95,7 +95,7 @@ describe('a spend limit', () => {
     ])
     const recorded = await app.graphql(
       owner,
-      `{ events(first: 50, filter: { types: [SPEND_LIMIT_CHANGED] }) { nodes { message changes { field before after } } } }`,
+      `{ events(first: 50, filter: { kinds: [SPEND_LIMIT_CHANGED] }) { nodes { message changes { field before after } } } }`,
     )
     expect(recorded.data.events.nodes[1]).toMatchObject({
       message: 'Spend limit changed or removed.',

@@ -60,8 +60,8 @@ it('keeps the credit of every account and explains it in the ledger', async () =
     [outbidder, 'top_up', '100000000000', '40000000000', null, null],
     [poor, null, null, null, null, null],
   ])
-  const [, granted] = await gateway.sql("SELECT at FROM events WHERE type = 'CREDIT_GRANTED' ORDER BY id")
-  expect(rows[1]?.['posted_at']).toEqual(granted?.['at'])
+  const [, granted] = await gateway.sql("SELECT created_at FROM events WHERE kind = 'CREDIT_GRANTED' ORDER BY id")
+  expect(rows[1]?.['posted_at']).toEqual(granted?.['created_at'])
   expect(rows[3]?.['posted_at']).toEqual(rows[3]?.['created_at'])
   expect(await brokenLaws(gateway.sql)).toEqual([])
 })

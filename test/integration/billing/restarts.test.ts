@@ -27,10 +27,10 @@ async function entriesOf(id: number, kind: 'gpu' | 'disk'): Promise<Entry[]> {
 
 /** The first time after an instant at which the gateway saw an instance in a status. */
 async function instantOf(id: number, status: string, after = new Date(0)): Promise<Date> {
-  const [row] = await app.sql(`SELECT min(at) AS at FROM events
-    WHERE instance_id = ${id} AND type = 'INSTANCE_STATUS_CHANGED' AND after->>'status' = '${status}'
-    AND at >= '${after.toISOString()}'`)
-  return (row as { at: Date }).at
+  const [row] = await app.sql(`SELECT min(created_at) AS created_at FROM events
+    WHERE instance_id = ${id} AND kind = 'INSTANCE_STATUS_CHANGED' AND after->>'status' = '${status}'
+    AND created_at >= '${after.toISOString()}'`)
+  return (row as { created_at: Date }).created_at
 }
 
 async function advanceTime(seconds: number): Promise<void> {

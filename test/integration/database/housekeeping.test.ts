@@ -72,7 +72,7 @@ describe('idempotency keys', () => {
 
 it('deletes events that are older than the retention time', async () => {
   const readEventIds = async () => (await app.sql('SELECT id FROM events')).map(row => (row as { id: string }).id)
-  await app.sql(`UPDATE events SET at = at - interval '91 days'`)
+  await app.sql(`UPDATE events SET created_at = created_at - interval '91 days'`)
   const old = await readEventIds()
   await app.newKey(null, someCredit)
   const young = (await readEventIds()).filter(id => !old.includes(id))

@@ -63,7 +63,7 @@ describe('the answer of', () => {
     async (...given) => {
       const { first, again } = await sendFirst(given)
       const countEvents = () =>
-        app.sql("SELECT count(*) FROM events WHERE reason = 'USER_REQUEST' OR type LIKE 'API_KEY%'")
+        app.sql("SELECT count(*) FROM events WHERE reason = 'USER_REQUEST' OR kind LIKE 'API_KEY%'")
       const before = await countEvents()
       const refused = await again(otherKey)
       expect([refused.code, await countEvents()]).toEqual(['IDEMPOTENCY_KEY_REUSED', before])

@@ -56,7 +56,7 @@ const queries = [
   },
   {
     text: 'query ($filter: EventFilter) { events(filter: $filter) { nodes { id } } }',
-    filter: { types: ['INSTANCE_CREATED'], instanceIds: ['1'] },
+    filter: { kinds: ['INSTANCE_CREATED'], instanceIds: ['1'] },
   },
   {
     text: 'query ($filter: LedgerFilter) { viewer { ledger(filter: $filter) { totalCount nodes { id } } } }',

@@ -74,11 +74,11 @@ it('the audit logs agree with the events of GraphQL', async () => {
   const key = await app.newKey(null, someCredit)
   await rentals.rent(key)
   const rows = await logsOf(key)
-  const { data } = await app.graphql(key, '{ events(last: 100) { nodes { type at message instanceId } } }')
-  type Node = { type: string; at: string; message: string; instanceId: string | null }
-  const ofGraphql = data.events.nodes.map(({ type, at, message, instanceId }: Node) => [
-    type,
-    Date.parse(at) / 1000,
+  const { data } = await app.graphql(key, '{ events(last: 100) { nodes { kind createdAt message instanceId } } }')
+  type Node = { kind: string; createdAt: string; message: string; instanceId: string | null }
+  const ofGraphql = data.events.nodes.map(({ kind, createdAt, message, instanceId }: Node) => [
+    kind,
+    Date.parse(createdAt) / 1000,
     message,
     instanceId && Number(instanceId.replace('ins_', '')),
   ])

@@ -55,16 +55,16 @@ async function idle(): Promise<void> {
 }
 
 const eventsOf = (id: bigint) =>
-  gateway.sql('SELECT type, reason, api_key_id, before, after FROM events WHERE instance_id = $1 ORDER BY id', [id])
+  gateway.sql('SELECT kind, reason, api_key_id, before, after FROM events WHERE instance_id = $1 ORDER BY id', [id])
 
 type Facts = { reason?: string; before?: object; after?: object }
 
-const event = (type: string, api_key_id: number | null, { reason, before, after }: Facts = {}) => ({
-  ...{ type, api_key_id, reason: reason ?? null, before: before ?? null, after: after ?? null },
+const event = (kind: string, api_key_id: number | null, { reason, before, after }: Facts = {}) => ({
+  ...{ kind, api_key_id, reason: reason ?? null, before: before ?? null, after: after ?? null },
 })
 /** An event of a request by the renter. */
-const requestedEvent = (type: string, facts: Facts = {}) =>
-  event(type, renter.apiKeyId, { reason: 'USER_REQUEST', ...facts })
+const requestedEvent = (kind: string, facts: Facts = {}) =>
+  event(kind, renter.apiKeyId, { reason: 'USER_REQUEST', ...facts })
 /** An event of a change that Berth made itself. */
 const statusEvent = (from: string, to: string, reason?: string) =>
   event('INSTANCE_STATUS_CHANGED', null, {
@@ -72,8 +72,8 @@ const statusEvent = (from: string, to: string, reason?: string) =>
     after: reason ? { status: to, message: expect.any(String) } : { status: to },
     ...(reason && { reason }),
   })
-const marketEvent = (type: string, reason: string, granted: boolean, after: object = {}) =>
-  event(type, null, { reason, before: { granted: !granted }, after: { granted, ...after } })
+const marketEvent = (kind: string, reason: string, granted: boolean, after: object = {}) =>
+  event(kind, null, { reason, before: { granted: !granted }, after: { granted, ...after } })
 const grantedEvent = () => marketEvent('INSTANCE_GRANTED', 'GPUS_FREE', true)
 const runningEvent = () => statusEvent('loading', 'running', 'STARTED')
 const createdEvent = () => requestedEvent('INSTANCE_CREATED', { after: expect.any(Object) })

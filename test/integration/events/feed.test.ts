@@ -43,10 +43,10 @@ afterEach(async () => {
 })
 
 const write = (actor = renter, sql: Parameters<typeof writeEvent>[0] = gateway.sql) =>
-  writeEvent(sql, { accountId: actor.accountId, at: clock.now() })
+  writeEvent(sql, { accountId: actor.accountId, createdAt: clock.now() })
 const writeMany = (count: number) =>
   gateway.sql(
-    `INSERT INTO events (type, account_id, at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, ${count})`,
+    `INSERT INTO events (kind, account_id, created_at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, ${count})`,
   )
 const watch = (cursor?: string) => gateway.services.events.watch(renter, {}, cursor)
 /** Makes the feed read once: a new follower is admitted at the end of a read. */
@@ -229,13 +229,13 @@ describe('a stream', () => {
   })
 
   it('does not end for a reader that is only woken, however much happens', async () => {
-    const subscription = await gateway.feed.subscribe(renter, { wakesOn: ({ type }) => type === 'CREDIT_GRANTED' })
+    const subscription = await gateway.feed.subscribe(renter, { wakesOn: ({ kind }) => kind === 'CREDIT_GRANTED' })
     for (const _ of [1, 2, 3]) {
       await writeMany(400)
       await readOnce()
     }
     expect(await subscription.next()).toEqual({ events: [], machineIds: [] })
-    await writeEvent(gateway.sql, { accountId: renter.accountId, type: 'SSH_KEY_DELETED' })
+    await writeEvent(gateway.sql, { accountId: renter.accountId, kind: 'SSH_KEY_DELETED' })
     await readOnce()
     const waiting = subscription.next()
     subscription.close()
@@ -427,7 +427,7 @@ describe('two gateways', () => {
       await listening.promise
       const stream = await watch()
       await happen(other)
-      expect((await stream.next()).value.node).toMatchObject({ type: 'CREDIT_GRANTED' })
+      expect((await stream.next()).value.node).toMatchObject({ kind: 'CREDIT_GRANTED' })
       await stream.return?.()
       for (const one of both) await one.stop()
     }, tellOthers)
@@ -439,7 +439,7 @@ describe('two gateways', () => {
       await happen(other)
       const received = stream.next()
       vi.advanceTimersByTime(1_000)
-      expect((await received).value.node).toMatchObject({ type: 'CREDIT_GRANTED' })
+      expect((await received).value.node).toMatchObject({ kind: 'CREDIT_GRANTED' })
       await stream.return?.()
     }))
 })

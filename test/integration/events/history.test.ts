@@ -30,11 +30,11 @@ async function ask(key: string, query: string): Promise<any> {
   return data
 }
 type Page = {
-  nodes: { id: string; type: EventKind }[]
+  nodes: { id: string; kind: EventKind }[]
   edges: { cursor: string }[]
   pageInfo: Record<'hasNextPage' | 'hasPreviousPage', boolean> & Record<'startCursor' | 'endCursor', string | null>
 }
-const pageFields = 'nodes { id type } edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
+const pageFields = 'nodes { id kind } edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
 const page = async (key: string, args = ''): Promise<Page> =>
   (await ask(key, `{ events${args} { ${pageFields} } }`)).events
 const idsOf = ({ nodes }: Page) => nodes.map(({ id }) => id)
@@ -46,7 +46,7 @@ async function newKey(account = {}): Promise<string> {
   return key
 }
 const write = async (key: string, count = 1) =>
-  await app.sql(`INSERT INTO events (type, account_id, at)
+  await app.sql(`INSERT INTO events (kind, account_id, created_at)
     SELECT 'CREDIT_GRANTED', ${await idOf(key)}, now() FROM generate_series(1, ${count})`)
 const refusal = (code: string) => [{ extensions: { code } }]
 
@@ -57,15 +57,15 @@ describe('an event', () => {
     await rentals.converge()
     await app.rest(owner, 'PUT', `/instances/${id}/`, { label: 'second' })
     await app.rest(owner, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-    const fields = `id type at message reason apiKeyId apiKey { id } instanceId instance { label }
+    const fields = `id kind createdAt message reason apiKeyId apiKey { id } instanceId instance { label }
       previousStatus status changes { field before after }`
     const { instance } = await ask(owner, `{ instance(id: ${id}) { events { nodes { ${fields} } } } }`)
     const by = (await ask(owner, '{ viewer { apiKeys { id current } } }')).viewer.apiKeys[0].id
     const common = { id: expect.stringMatching(/^evt_\d+$/), instanceId: `ins_${id}`, instance: { label: 'second' } }
-    const at = expect.any(String)
+    const createdAt = expect.any(String)
     const byOwner = {
       ...common,
-      at,
+      createdAt,
       reason: 'USER_REQUEST',
       apiKeyId: by,
       apiKey: { id: by },
@@ -75,8 +75,8 @@ describe('an event', () => {
     const became = (previousStatus: string, status: string, message: string) => ({
       ...{
         ...common,
-        at,
-        type: 'INSTANCE_STATUS_CHANGED',
+        createdAt,
+        kind: 'INSTANCE_STATUS_CHANGED',
         apiKeyId: null,
         apiKey: null,
         previousStatus,
@@ -89,7 +89,7 @@ describe('an event', () => {
     const added = (field: string, after: string) => ({ field, before: null, after })
     expect(instance.events.nodes).toEqual([
       {
-        ...{ ...byOwner, type: 'INSTANCE_CREATED', message: 'Instance rented.' },
+        ...{ ...byOwner, kind: 'INSTANCE_CREATED', message: 'Instance rented.' },
         changes: expect.arrayContaining([
           added('image', 'ubuntu'),
           added('mode', 'SSH_DIRECT'),
@@ -106,7 +106,7 @@ describe('an event', () => {
         reason: 'GPUS_FREE',
         apiKeyId: null,
         apiKey: null,
-        type: 'INSTANCE_GRANTED',
+        kind: 'INSTANCE_GRANTED',
         message: 'Instance received its GPUs.',
         changes: [{ field: 'granted', before: 'false', after: 'true' }],
       },
@@ -114,11 +114,11 @@ describe('an event', () => {
       became('LOADING', 'LOADING', 'The container is starting.'),
       became('LOADING', 'RUNNING', 'Instance is now running. The container is up.'),
       {
-        ...{ ...byOwner, type: 'INSTANCE_LABEL_CHANGED', message: 'Instance label changed to "second".' },
+        ...{ ...byOwner, kind: 'INSTANCE_LABEL_CHANGED', message: 'Instance label changed to "second".' },
         changes: [{ field: 'label', before: 'first', after: 'second' }],
       },
       {
-        ...{ ...byOwner, type: 'INSTANCE_TARGET_CHANGED', message: 'Instance stop requested.' },
+        ...{ ...byOwner, kind: 'INSTANCE_TARGET_CHANGED', message: 'Instance stop requested.' },
         changes: [{ field: 'targetState', before: 'RUNNING', after: 'STOPPED' }],
       },
     ])
@@ -131,18 +131,18 @@ describe('an event', () => {
       VOLUME_CREATED: [null, { volumeId: '7', name: 'data', sizeMb: 10_500, machineId: 3, diskNanos: '42' }],
       API_KEY_CREATED: [null, { apiKeyId: 9, name: '', permissions: { api: { misc: {} } }, expiresAt: null }],
     }
-    const types = Object.keys(eventReadOperations) as EventKind[]
-    const rows = types.map(type => ({ type, before: facts[type]?.[0] ?? null, after: facts[type]?.[1] ?? null }))
-    await app.sql(`INSERT INTO events (type, account_id, before, after, at) SELECT type, ${await idOf(key)}, before, after, now()
-      FROM json_to_recordset('${JSON.stringify(rows)}') AS r(type text, before jsonb, after jsonb)`)
+    const kinds = Object.keys(eventReadOperations) as EventKind[]
+    const rows = kinds.map(kind => ({ kind, before: facts[kind]?.[0] ?? null, after: facts[kind]?.[1] ?? null }))
+    await app.sql(`INSERT INTO events (kind, account_id, before, after, created_at) SELECT kind, ${await idOf(key)}, before, after, now()
+      FROM json_to_recordset('${JSON.stringify(rows)}') AS r(kind text, before jsonb, after jsonb)`)
     const { events } = await ask(
       key,
-      '{ events(first: 100) { nodes { type message changes { field before after } } } }',
+      '{ events(first: 100) { nodes { kind message changes { field before after } } } }',
     )
-    type EventNode = { type: string; message: string; changes: object[] }
-    expect(events.nodes.map(({ type }: EventNode) => type)).toEqual(types)
+    type EventNode = { kind: string; message: string; changes: object[] }
+    expect(events.nodes.map(({ kind }: EventNode) => kind)).toEqual(kinds)
     expect(events.nodes.every(({ message }: EventNode) => /^[A-Z].*\.$/.test(message))).toBe(true)
-    const of = (type: EventKind) => events.nodes.find((node: EventNode) => node.type === type)
+    const of = (kind: EventKind) => events.nodes.find((node: EventNode) => node.kind === kind)
     expect(of('CREDIT_GRANTED').changes).toEqual([{ field: 'credit', before: '0', after: '12.5' }])
     const shown = Object.entries({
       volumeId: 'vol_7',
@@ -207,15 +207,15 @@ describe('the history of an account', () => {
     expect((await page(key, `(before: "${first.pageInfo.endCursor}")`)).pageInfo.endCursor).toBeNull()
   })
 
-  it('is filtered by type and by instance', async () => {
+  it('is filtered by kind and by instance', async () => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const read = async (filter: string) =>
-      (await ask(owner, `{ events(first: 100, filter: { ${filter} }) { nodes { type instanceId } } }`)).events.nodes
-    const created = (id: number) => ({ type: 'INSTANCE_CREATED', instanceId: `ins_${id}` })
+      (await ask(owner, `{ events(first: 100, filter: { ${filter} }) { nodes { kind instanceId } } }`)).events.nodes
+    const created = (id: number) => ({ kind: 'INSTANCE_CREATED', instanceId: `ins_${id}` })
     const both = `instanceIds: ["${one}", "ins_${other}"]`
-    expect(await read(`${both}, types: [INSTANCE_CREATED]`)).toEqual([created(one), created(other)])
+    expect(await read(`${both}, kinds: [INSTANCE_CREATED]`)).toEqual([created(one), created(other)])
     expect(await read(`instanceIds: ["${one}"]`)).toHaveLength(2)
-    expect(await read(`${both}, types: []`)).toEqual([])
+    expect(await read(`${both}, kinds: []`)).toEqual([])
   })
 
   it.each([
@@ -239,21 +239,21 @@ describe('the history of an account', () => {
     const [one, other] = [await rentals.rent(key), await rentals.rent(key)]
     const read = async (permissions: Permissions['api']) => {
       const scoped = await app.newScopedKey(key, { api: { user_read: { 'events.list': {} }, ...permissions } })
-      return (await ask(scoped, '{ events(first: 2) { nodes { type instanceId } } }')).events.nodes
+      return (await ask(scoped, '{ events(first: 2) { nodes { kind instanceId } } }')).events.nodes
     }
     await write(key, 2)
-    const of = (id: number) => ['CREATED', 'GRANTED'].map(end => ({ type: `INSTANCE_${end}`, instanceId: `ins_${id}` }))
+    const of = (id: number) => ['CREATED', 'GRANTED'].map(end => ({ kind: `INSTANCE_${end}`, instanceId: `ins_${id}` }))
     expect(await read({})).toEqual([])
     expect(await read({ instance_read: {} })).toEqual(of(one))
     const only = { constraints: { id: { eq: other } } }
     expect(await read({ instance_read: { 'instances.get': only } })).toEqual(of(other))
     const viewer = { 'events.list': {}, 'accounts.viewer': {} }
-    expect(await read({ user_read: viewer })).toEqual(Array(2).fill({ type: 'CREDIT_GRANTED', instanceId: null }))
+    expect(await read({ user_read: viewer })).toEqual(Array(2).fill({ kind: 'CREDIT_GRANTED', instanceId: null }))
   })
 })
 
 describe('the history of an instance', () => {
-  const fields = 'id events { nodes { id type instance { id } } pageInfo { endCursor } }'
+  const fields = 'id events { nodes { id kind instance { id } } pageInfo { endCursor } }'
 
   it('takes as many statements for 20 instances as for one', async () => {
     const count = async (rentedBefore: number, rows: number) => {
@@ -265,8 +265,8 @@ describe('the history of an instance', () => {
         expect(instances.nodes).toHaveLength(rows)
         for (const { id, events } of instances.nodes)
           expect(events.nodes).toMatchObject([
-            { type: 'INSTANCE_CREATED', instance: { id } },
-            { type: 'INSTANCE_GRANTED' },
+            { kind: 'INSTANCE_CREATED', instance: { id } },
+            { kind: 'INSTANCE_GRANTED' },
           ])
       })
       return statements.length
@@ -278,14 +278,14 @@ describe('the history of an instance', () => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const { a, b } = await ask(
       owner,
-      `{ a: instance(id: ${one}) { oldest: events(first: 1) { nodes { type } } newest: events(last: 1) { nodes { type } } }
-        b: instance(id: ${other}) { oldest: events(first: 1) { nodes { type instanceId } } } }`,
+      `{ a: instance(id: ${one}) { oldest: events(first: 1) { nodes { kind } } newest: events(last: 1) { nodes { kind } } }
+        b: instance(id: ${other}) { oldest: events(first: 1) { nodes { kind instanceId } } } }`,
     )
     expect(a).toEqual({
-      oldest: { nodes: [{ type: 'INSTANCE_CREATED' }] },
-      newest: { nodes: [{ type: 'INSTANCE_GRANTED' }] },
+      oldest: { nodes: [{ kind: 'INSTANCE_CREATED' }] },
+      newest: { nodes: [{ kind: 'INSTANCE_GRANTED' }] },
     })
-    expect(b.oldest.nodes).toEqual([{ type: 'INSTANCE_CREATED', instanceId: `ins_${other}` }])
+    expect(b.oldest.nodes).toEqual([{ kind: 'INSTANCE_CREATED', instanceId: `ins_${other}` }])
   })
 
   it('needs the permission for this instance', async () => {
@@ -294,11 +294,11 @@ describe('the history of an instance', () => {
       const key = await app.newScopedKey(owner, { api: { instance_read } })
       const { data, errors } = await app.graphql(
         key,
-        `{ a: instance(id: ${one}) { events { nodes { type } } } b: instance(id: ${other}) { events { nodes { type } } } }`,
+        `{ a: instance(id: ${one}) { events { nodes { kind } } } b: instance(id: ${other}) { events { nodes { kind } } } }`,
       )
       return [data.a, data.b, errors?.map(({ extensions }) => extensions['code'])]
     }
-    const found = { events: { nodes: [{ type: 'INSTANCE_CREATED' }, { type: 'INSTANCE_GRANTED' }] } }
+    const found = { events: { nodes: [{ kind: 'INSTANCE_CREATED' }, { kind: 'INSTANCE_GRANTED' }] } }
     expect(await read({ 'instances.get': {} })).toEqual([null, null, ['FORBIDDEN', 'FORBIDDEN']])
     const bound = { constraints: { id: { eq: one } } }
     expect(await read({ 'instances.get': {}, 'instances.events': bound })).toEqual([found, null, ['FORBIDDEN']])

@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 const write = (after: object = {}, at = clock.now()) =>
-  writeEvent(gateway.sql, { accountId: renter.accountId, after, at })
+  writeEvent(gateway.sql, { accountId: renter.accountId, after, createdAt: at })
 const all = () => gateway.services.events.page(renter, {}, { first: 100 })
 const readFrom = (after: string) => gateway.services.events.page(renter, {}, { first: 100, after })
 const idsOf = (edges: { node: { id: bigint } }[]) => edges.map(({ node }) => node.id)
@@ -66,7 +66,7 @@ describe('old events', () => {
     const old = new Date(0)
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
-      await writeEvent((text, values) => session.query(text, values), { accountId: renter.accountId, at: old })
+      await writeEvent((text, values) => session.query(text, values), { accountId: renter.accountId, createdAt: old })
       await write({}, old)
       expect(await purge(100)).toBe(0)
       await session.query('COMMIT')
@@ -76,7 +76,7 @@ describe('old events', () => {
 
   it('are deleted with their webhook deliveries', async () => {
     await write()
-    await gateway.sql(`INSERT INTO webhooks (account_id, url, types, secret, created_at)
+    await gateway.sql(`INSERT INTO webhooks (account_id, url, kinds, secret, created_at)
       VALUES (${renter.accountId}, 'https://example.com', '{}', '', now())`)
     await gateway.sql(
       'INSERT INTO webhook_deliveries (webhook_id, event_id) SELECT w.id, e.id FROM webhooks w, events e',
@@ -96,7 +96,7 @@ describe('old events', () => {
     clock.advance(1_000 * day)
     while ((await purge(100)) > 0);
     expect(await accounts.grantCredit(email, once)).toEqual({ email, beforeNanos: 0n, afterNanos: 5n, replayed: true })
-    expect(await gateway.sql('SELECT type, after FROM events')).toEqual([])
+    expect(await gateway.sql('SELECT kind, after FROM events')).toEqual([])
   })
 
   it('are left to another gateway that is deleting them', async () => {
@@ -182,7 +182,7 @@ describe('a database', () => {
     await listMachines(gateway.operations, [{}])
     for (const _ of [1, 2, 3]) await write()
     // As if a cluster with many more transactions had written them, out of the order of ids.
-    await gateway.sql("UPDATE events SET xid = (9000000000 - id)::text::xid8 WHERE type = 'CREDIT_GRANTED'")
+    await gateway.sql("UPDATE events SET xid = (9000000000 - id)::text::xid8 WHERE kind = 'CREDIT_GRANTED'")
     await gateway.sql("UPDATE outbox SET purged_xid = '8000000000'")
     await withSession(testDatabase.url, async session => {
       await session.query('SET session_replication_role = replica')

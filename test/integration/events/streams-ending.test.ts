@@ -169,7 +169,7 @@ describe('a client that stops reading its stream', () => {
 
   /** Writes more events than a reader may be behind. */
   async function flood(): Promise<void> {
-    await first.app.sql(`INSERT INTO events (type, account_id, instance_id, at)
+    await first.app.sql(`INSERT INTO events (kind, account_id, instance_id, created_at)
       SELECT 'INSTANCE_LABEL_CHANGED', account_id, id, created_at FROM instances, generate_series(1, ${maxBufferedEvents + 1})
       WHERE id = ${id}`)
   }
@@ -201,7 +201,7 @@ describe('a client that stops reading its stream', () => {
     say({
       type: 'subscribe',
       id: '2',
-      payload: { query: `subscription { events { node { id ${'type '.repeat(300)} } } }` },
+      payload: { query: `subscription { events { node { id ${'kind '.repeat(300)} } } }` },
     })
     await expect.poll(() => first.app.countStreams(), { timeout: 5_000 }).toBe(2)
     expect(await change()).toBeLessThan(40_000_000)

@@ -49,7 +49,7 @@ describe('a stream of events', () => {
     await rent(rival)
     const id = await rent(renter)
     const received = await takeEvents(stream, 2)
-    expect(received.map(({ node }) => [node.type, node.instanceId])).toEqual([
+    expect(received.map(({ node }) => [node.kind, node.instanceId])).toEqual([
       ['INSTANCE_CREATED', id],
       ['INSTANCE_GRANTED', id],
     ])
@@ -65,7 +65,7 @@ describe('a stream of events', () => {
     const resumed = await gateway.services.events.watch(renter, {}, first?.cursor)
     const later = await rent(renter)
     const received = await takeEvents(resumed, 5)
-    expect(received.map(({ node }) => node.type)).toEqual([
+    expect(received.map(({ node }) => node.kind)).toEqual([
       'INSTANCE_GRANTED',
       ...['INSTANCE_CREATED', 'INSTANCE_GRANTED'],
       ...['INSTANCE_CREATED', 'INSTANCE_GRANTED'],
@@ -86,7 +86,7 @@ describe('a stream of events', () => {
     const label = async (name: string) => {
       for (const instanceId of [other, mine])
         await writeEvent(gateway.sql, {
-          type: 'INSTANCE_LABEL_CHANGED',
+          kind: 'INSTANCE_LABEL_CHANGED',
           accountId: renter.accountId,
           instanceId,
           after: { label: name },
@@ -111,12 +111,12 @@ describe('a stream of events', () => {
   it('continues after a cursor without reading events outside the filter', async () => {
     const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
     await gateway.sql(
-      `INSERT INTO events (type, account_id, at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, 1000)`,
+      `INSERT INTO events (kind, account_id, created_at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, 1000)`,
     )
     await rent(renter)
     const rows = vi.spyOn(gateway.database, 'rows')
-    const stream = await gateway.services.events.watch(renter, { types: ['INSTANCE_CREATED'] }, endCursor)
-    expect((await takeEvents(stream, 1)).map(({ node }) => node.type)).toEqual(['INSTANCE_CREATED'])
+    const stream = await gateway.services.events.watch(renter, { kinds: ['INSTANCE_CREATED'] }, endCursor)
+    expect((await takeEvents(stream, 1)).map(({ node }) => node.kind)).toEqual(['INSTANCE_CREATED'])
     const read = (await Promise.all(rows.mock.results.map(({ value }) => value as Promise<unknown[]>))).flat()
     rows.mockRestore()
     expect(read.length).toBeLessThan(50)

@@ -43,7 +43,7 @@ async function readAccountState({ key }: AgreementSite, account: number): Promis
       FROM templates WHERE account_id = ${account}) AS templates,
     (SELECT json_agg(json_build_array(name, size_mb, disk_price_per_gb_month_nanos, disk_nanos, deleted_at) ORDER BY id)
       FROM volumes WHERE account_id = ${account}) AS volumes,
-    (SELECT json_agg(json_build_array(type, reason) ORDER BY id) FROM events WHERE account_id = ${account}) AS events`)
+    (SELECT json_agg(json_build_array(kind, reason) ORDER BY id) FROM events WHERE account_id = ${account}) AS events`)
   // The second account is created later, so all instants are replaced.
   const text = JSON.stringify(row).replace(/"\d{4}-\d\d-\d\dT[^"]*"/g, '"then"')
   const { status } = await app.rest(key, 'GET', '/users/current')

@@ -53,7 +53,7 @@ async function expectAgreement(
       const answer = await app.rest(key, method, path, sent)
       code = answer.status === 200 ? undefined : (refusalCodes[answer.body.error] ?? answer.body.error)
     } else code = (await mutate(key, ...graphql)).code
-    const events = await app.sql(`SELECT type FROM events WHERE account_id = ${own.account} ORDER BY id`)
+    const events = await app.sql(`SELECT kind FROM events WHERE account_id = ${own.account} ORDER BY id`)
     const rows = await app.sql(stateSql.replaceAll('$account', String(own.account)))
     outcomes.push({ code, rows: [rows, events] })
   }

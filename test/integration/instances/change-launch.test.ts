@@ -69,10 +69,10 @@ async function changingWithin(verb: 'ensure' | 'observe', happen: () => Promise<
 
 const lastEvents = async (id: number, count: number) =>
   (await app.sql(
-    `SELECT type, before, after FROM events WHERE instance_id = ${id} ORDER BY id DESC LIMIT ${count}`,
+    `SELECT kind, before, after FROM events WHERE instance_id = ${id} ORDER BY id DESC LIMIT ${count}`,
   )) as {
-    type: string
-  }[] as { type: string; before: object; after: object }[]
+    kind: string
+  }[] as { kind: string; before: object; after: object }[]
 
 describe('a launch change', () => {
   it.each(['', '/'])('takes effect only when the container is made anew (path ending in "%s")', async slash => {
@@ -258,7 +258,7 @@ describe('a launch change', () => {
     await changeLaunch(id, { image: 'alpine:3' })
     const [event] = await lastEvents(id, 1)
     expect(event).toMatchObject({
-      ...{ type: 'INSTANCE_LAUNCH_CHANGED', before: { image: 'ubuntu' }, after: { image: 'alpine:3' } },
+      ...{ kind: 'INSTANCE_LAUNCH_CHANGED', before: { image: 'ubuntu' }, after: { image: 'alpine:3' } },
     })
   })
 })

@@ -62,8 +62,8 @@ const statusOf = (id: bigint) =>
   gateway.sql('SELECT status, reason_code, reason_message, exit_code, status_changed_at FROM instances WHERE id = $1', [
     id,
   ])
-const typesOf = async (id: bigint) =>
-  (await gateway.sql('SELECT type FROM events WHERE instance_id = $1 ORDER BY id', [id])).map(({ type }) => type)
+const kindsOf = async (id: bigint) =>
+  (await gateway.sql('SELECT kind FROM events WHERE instance_id = $1 ORDER BY id', [id])).map(({ kind }) => kind)
 const roomOf = async (machineId: number) =>
   (await gateway.sql('SELECT free_disk_mb, free_ports FROM machines WHERE id = $1', [machineId]))[0]
 
@@ -102,22 +102,22 @@ describe('a pass over a destroyed instance', () => {
     await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
     await idle()
     await gateway.services.instances.destroy(actor, [id])
-    const [before, types] = [await statusOf(id), await typesOf(id)]
+    const [before, kinds] = [await statusOf(id), await kindsOf(id)]
     expect(before).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
     await idle()
     expect(await statusOf(id)).toEqual(before)
-    expect(await typesOf(id)).toEqual([...types, 'INSTANCE_REMOVED'])
+    expect(await kindsOf(id)).toEqual([...kinds, 'INSTANCE_REMOVED'])
   })
 
   it('keeps the status of the instance when another status is observed', async () => {
     const id = await rentWithPorts(0)
     await idle()
     await gateway.services.instances.destroy(actor, [id])
-    const [before, types] = [await statusOf(id), await typesOf(id)]
+    const [before, kinds] = [await statusOf(id), await kindsOf(id)]
     const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
     await gateway.reconciliation.record(await leaseOf(id), { ...goneFinding, status: 'exited', reason, gone: false })
     expect(await statusOf(id)).toEqual(before)
-    expect(await typesOf(id)).toEqual(types)
+    expect(await kindsOf(id)).toEqual(kinds)
   })
 
   it('frees the disk and ports of the instance once, however often its container is found gone', async () => {
@@ -133,7 +133,7 @@ describe('a pass over a destroyed instance', () => {
       await gateway.reconciliation.record(await leaseOf(id), goneFinding)
       expect(await roomOf(machines)).toEqual({ free_disk_mb: 800_000, free_ports: 99 })
     }
-    expect((await typesOf(id)).filter(type => type === 'INSTANCE_REMOVED')).toHaveLength(1)
+    expect((await kindsOf(id)).filter(kind => kind === 'INSTANCE_REMOVED')).toHaveLength(1)
   })
 
   it('keeps the secrets of the instance until its container is gone', async () => {
@@ -163,7 +163,7 @@ describe('a finding from before a command', () => {
     clock.advance(1_000)
     await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
     const dueAt = async () => (await gateway.sql('SELECT due_at, leased_until FROM instances WHERE id = $1', [id]))[0]
-    const [before, types] = [await statusOf(id), await typesOf(id)]
+    const [before, kinds] = [await statusOf(id), await kindsOf(id)]
     expect(before).toMatchObject([{ status: 'running', reason_code: 'STARTED' }])
     const commandedAt = clock.now()
     clock.advance(1_000)
@@ -177,7 +177,7 @@ describe('a finding from before a command', () => {
       dueAt: inAnHour,
     })
     expect(await statusOf(id)).toEqual(before)
-    expect(await typesOf(id)).toEqual(types)
+    expect(await kindsOf(id)).toEqual(kinds)
     expect(await dueAt()).toEqual({ due_at: commandedAt, leased_until: null })
     await idle()
     expect(await statusOf(id)).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])

@@ -63,9 +63,9 @@ describe('stopAt', () => {
       policy: { stopAt: null },
     })
     expect(await policies.events(id, 'INSTANCE_TARGET_CHANGED', 'INSTANCE_POLICY_CHANGED')).toMatchObject([
-      { type: 'INSTANCE_TARGET_CHANGED', reason: 'SCHEDULE', by_berth: true, after: { targetState: 'stopped' } },
+      { kind: 'INSTANCE_TARGET_CHANGED', reason: 'SCHEDULE', by_berth: true, after: { targetState: 'stopped' } },
       {
-        type: 'INSTANCE_POLICY_CHANGED',
+        kind: 'INSTANCE_POLICY_CHANGED',
         reason: 'SCHEDULE',
         by_berth: true,
         before: { stopAt },
@@ -438,7 +438,7 @@ describe('setting a policy', () => {
     expect(await policies.read(id)).toMatchObject({ policy: { ...all, stopAt: null, stopAtCost: null } })
     const answer = await app.graphql(
       key,
-      `{ events(filter: { instanceIds: ["${id}"], types: [INSTANCE_POLICY_CHANGED] }) { nodes {
+      `{ events(filter: { instanceIds: ["${id}"], kinds: [INSTANCE_POLICY_CHANGED] }) { nodes {
         message reason changes { field before after } } } }`,
     )
     const changed = { message: 'Instance policy changed.', reason: 'USER_REQUEST' }

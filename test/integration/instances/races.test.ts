@@ -327,7 +327,7 @@ describe('a new bid', () => {
     await gateway.sql('DROP FUNCTION fail CASCADE')
     expect(await read(low)).toEqual(before)
     expect(gateway.wakeCount()).toBe(wakes)
-    const events = "SELECT FROM events WHERE type = 'INSTANCE_BID_CHANGED' AND instance_id = $1"
+    const events = "SELECT FROM events WHERE kind = 'INSTANCE_BID_CHANGED' AND instance_id = $1"
     expect(await gateway.sql(events, [low])).toEqual([])
     await changeBid(low, 300_000_000n)
     expect(await gateway.sql(events, [low])).toHaveLength(1)

@@ -27,11 +27,11 @@ async function passHours(hours: number): Promise<void> {
   await app.runUntilIdle()
 }
 
-type EndEvent = { type: string; reason: string | null; api_key_id: number | null; after: unknown; at: Date }
+type EndEvent = { kind: string; reason: string | null; api_key_id: number | null; after: unknown; created_at: Date }
 async function endEventsOf(id: number): Promise<EndEvent[]> {
-  const types = "('INSTANCE_ENDING', 'INSTANCE_DESTROYED', 'INSTANCE_REMOVED')"
+  const kinds = "('INSTANCE_ENDING', 'INSTANCE_DESTROYED', 'INSTANCE_REMOVED')"
   return (await app.sql(`
-    SELECT type, reason, api_key_id, after, at FROM events WHERE instance_id = ${id} AND type IN ${types} ORDER BY id`)) as EndEvent[]
+    SELECT kind, reason, api_key_id, after, created_at FROM events WHERE instance_id = ${id} AND kind IN ${kinds} ORDER BY id`)) as EndEvent[]
 }
 
 async function rentFor(hours: number, body: object = {}): Promise<number> {
@@ -56,9 +56,9 @@ describe('a rental whose machine leaves the market', () => {
     await passHours(0.1)
     const warnedAt = app.clock.now()
     const announcement = {
-      type: 'INSTANCE_ENDING',
+      kind: 'INSTANCE_ENDING',
       api_key_id: null,
-      at: warnedAt,
+      created_at: warnedAt,
       after: { endsAt: endsAt.toISOString() },
     }
     expect(await endEventsOf(id)).toMatchObject([announcement])
@@ -71,8 +71,8 @@ describe('a rental whose machine leaves the market', () => {
       statusReason: { code: 'RENTAL_ENDED', message: expect.stringContaining('left the market') },
       destroyedAt: endsAt.toISOString(),
     })
-    const destroyed = { type: 'INSTANCE_DESTROYED', reason: 'RENTAL_ENDED', api_key_id: null, at: endsAt }
-    expect(await endEventsOf(id)).toMatchObject([announcement, destroyed, { type: 'INSTANCE_REMOVED' }])
+    const destroyed = { kind: 'INSTANCE_DESTROYED', reason: 'RENTAL_ENDED', api_key_id: null, created_at: endsAt }
+    expect(await endEventsOf(id)).toMatchObject([announcement, destroyed, { kind: 'INSTANCE_REMOVED' }])
     expect(
       await app.sql(`SELECT holder_id, occupant_id FROM gpus JOIN instances USING (machine_id) WHERE id = ${id}`),
     ).toEqual([{ holder_id: null, occupant_id: null }])
@@ -82,7 +82,7 @@ describe('a rental whose machine leaves the market', () => {
 
   it('gets the warning at once when it ends in less than 24 hours', async () => {
     const id = await rentFor(3)
-    expect(await endEventsOf(id)).toMatchObject([{ type: 'INSTANCE_ENDING', at: app.clock.now() }])
+    expect(await endEventsOf(id)).toMatchObject([{ kind: 'INSTANCE_ENDING', created_at: app.clock.now() }])
   })
 
   it.each(['stopped', 'exited'])('ends even if its instance is %s', async status => {
@@ -95,7 +95,7 @@ describe('a rental whose machine leaves the market', () => {
     await passHours(30)
     await passHours(30)
     expect(await read(id)).toMatchObject({ status: 'DESTROYED', statusReason: { code: 'RENTAL_ENDED' } })
-    expect((await endEventsOf(id)).map(({ type }) => type)).toEqual([
+    expect((await endEventsOf(id)).map(({ kind }) => kind)).toEqual([
       'INSTANCE_ENDING',
       'INSTANCE_DESTROYED',
       'INSTANCE_REMOVED',
@@ -107,8 +107,8 @@ describe('a rental whose machine leaves the market', () => {
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     await passHours(60)
     expect(await endEventsOf(id)).toMatchObject([
-      { type: 'INSTANCE_DESTROYED', reason: 'USER_REQUEST' },
-      { type: 'INSTANCE_REMOVED' },
+      { kind: 'INSTANCE_DESTROYED', reason: 'USER_REQUEST' },
+      { kind: 'INSTANCE_REMOVED' },
     ])
     expect(await app.sql(`SELECT policy_due_at FROM instances WHERE id = ${id}`)).toEqual([{ policy_due_at: null }])
   })
@@ -116,7 +116,7 @@ describe('a rental whose machine leaves the market', () => {
   it('ends without a warning when no gateway ran in time', async () => {
     const id = await rentFor(50)
     await passHours(60)
-    expect((await endEventsOf(id)).map(({ type }) => type)).toEqual(['INSTANCE_DESTROYED', 'INSTANCE_REMOVED'])
+    expect((await endEventsOf(id)).map(({ kind }) => kind)).toEqual(['INSTANCE_DESTROYED', 'INSTANCE_REMOVED'])
   })
 })
 
@@ -159,7 +159,7 @@ describe('two gateways', () => {
       await Promise.all(loops.map(loop => loop.idle()))
     }
     for (const id of ids) {
-      expect((await endEventsOf(Number(id))).map(({ type }) => type)).toEqual(['INSTANCE_ENDING', 'INSTANCE_DESTROYED'])
+      expect((await endEventsOf(Number(id))).map(({ kind }) => kind)).toEqual(['INSTANCE_ENDING', 'INSTANCE_DESTROYED'])
     }
   })
 
@@ -192,6 +192,6 @@ describe('two gateways', () => {
     expect(await endEventsOf(Number(id))).toEqual([])
     await living?.perform(second)
     await living?.perform(second)
-    expect((await endEventsOf(Number(id))).map(({ type }) => type)).toEqual(['INSTANCE_ENDING'])
+    expect((await endEventsOf(Number(id))).map(({ kind }) => kind)).toEqual(['INSTANCE_ENDING'])
   })
 })

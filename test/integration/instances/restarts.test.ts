@@ -52,10 +52,10 @@ const containerOf = async (id: number) => {
   return row as { prepared_at: Date; up_at: Date | null } | undefined
 }
 const eventsOf = async (id: number, after: number) => {
-  const rows = await app.sql(`SELECT type, reason, before->>'status' AS was, after->>'status' AS is FROM events
+  const rows = await app.sql(`SELECT kind, reason, before->>'status' AS was, after->>'status' AS is FROM events
     WHERE instance_id = ${id} ORDER BY id OFFSET ${after}`)
-  return (rows as { type: string; reason: string; is: string | null }[]).map(({ type, reason, is }) =>
-    [type.replace('INSTANCE_', ''), reason, is].filter(part => part !== null).join(' '),
+  return (rows as { kind: string; reason: string; is: string | null }[]).map(({ kind, reason, is }) =>
+    [kind.replace('INSTANCE_', ''), reason, is].filter(part => part !== null).join(' '),
   )
 }
 const countEvents = async (id: number) =>

@@ -127,7 +127,7 @@ describe('a rental with a template', () => {
     const { hashId } = await templates.mustSave(owner, { name: 'named' })
     const ids = [(await rent(await rentals.newOffer(), hashId)).instance.id.slice(4), await rentals.rent(owner)]
     const events = await app.sql(`SELECT after->'templateHash' AS hash FROM events
-      WHERE type = 'INSTANCE_CREATED' AND instance_id IN (${ids}) ORDER BY instance_id`)
+      WHERE kind = 'INSTANCE_CREATED' AND instance_id IN (${ids}) ORDER BY instance_id`)
     expect(events).toEqual([{ hash: hashId }, { hash: null }])
   })
 

@@ -19,8 +19,8 @@ afterAll(() => app.close())
 
 const plainId = (id: string) => Number(id.slice('tpl_'.length))
 const eventsOf = async (id: string) =>
-  await app.sql(`SELECT type, before, after FROM events
-    WHERE coalesce(after, before)->>'templateId' = '${plainId(id)}' AND type LIKE 'TEMPLATE%' ORDER BY id`)
+  await app.sql(`SELECT kind, before, after FROM events
+    WHERE coalesce(after, before)->>'templateId' = '${plainId(id)}' AND kind LIKE 'TEMPLATE%' ORDER BY id`)
 
 const fullTemplate = {
   name: 'everything',
@@ -101,8 +101,8 @@ describe('a saved template', () => {
     expect(row).toEqual({ registry_login: null })
     const [a, b] = [first, second].map(({ hashId }) => ({ templateId: plainId(first.id), name: 'changing', hashId }))
     expect(await eventsOf(first.id)).toEqual([
-      { type: 'TEMPLATE_SAVED', before: null, after: a },
-      { type: 'TEMPLATE_SAVED', before: a, after: b },
+      { kind: 'TEMPLATE_SAVED', before: null, after: a },
+      { kind: 'TEMPLATE_SAVED', before: a, after: b },
     ])
   })
 
@@ -144,7 +144,7 @@ describe('a saved template', () => {
     expect(await templates.find(owner, saved)).toEqual([null, null, null, null])
     expect(await secrets()).toEqual([{ registry_login: null, secret_env: null }])
     const shown = { templateId: plainId(saved.id), name: 'going', hashId: saved.hashId }
-    expect(await eventsOf(saved.id)).toMatchObject([{}, { type: 'TEMPLATE_DELETED', before: shown, after: null }])
+    expect(await eventsOf(saved.id)).toMatchObject([{}, { kind: 'TEMPLATE_DELETED', before: shown, after: null }])
     const missing = { code: 'NOT_FOUND', id: saved.id, message: `Template ${plainId(saved.id)} not found.` }
     expect(await templates.remove(owner, saved.id)).toMatchObject(missing)
     expect(await templates.save(owner, { id: saved.id })).toMatchObject(missing)

@@ -105,7 +105,7 @@ describe('new volumes of a rental', () => {
     ])
     const [machine] = await gateway.sql('SELECT free_disk_mb FROM machines WHERE id = $1', [machineId])
     expect(machine).toEqual({ free_disk_mb: 900_000 })
-    const events = await gateway.sql(`SELECT after FROM events WHERE type = 'VOLUME_CREATED' ORDER BY id DESC LIMIT 2`)
+    const events = await gateway.sql(`SELECT after FROM events WHERE kind = 'VOLUME_CREATED' ORDER BY id DESC LIMIT 2`)
     const named = events.map(({ after }) => (after as { volumeId: string }).volumeId).toReversed()
     expect(named).toEqual(mounts.map(({ volumeId }) => String(volumeId)))
   })

@@ -33,8 +33,8 @@ async function rentWithVolume(): Promise<{ volumeId: number; instanceId: number;
   return { volumeId, instanceId, machineId }
 }
 
-async function eventsOf(type: string) {
-  return await app.sql(`SELECT before, after, reason FROM events WHERE type = '${type}' ORDER BY id DESC LIMIT 1`)
+async function eventsOf(kind: string) {
+  return await app.sql(`SELECT before, after, reason FROM events WHERE kind = '${kind}' ORDER BY id DESC LIMIT 1`)
 }
 
 describe('a new volume', () => {

@@ -65,7 +65,7 @@ describe('a webhook', () => {
     'https://[fd00::1]/',
     'https://[fe80::1]/',
   ])('is refused with the URL %s', async url => {
-    const answer = await webhooks.mutate(key, 'create', { url, types: ['CREDIT_GRANTED'] })
+    const answer = await webhooks.mutate(key, 'create', { url, kinds: ['CREDIT_GRANTED'] })
     expect(answer).toMatchObject({ __typename: 'InvalidInputError', issues: [{ path: 'url' }] })
     expect(await app.sql(`SELECT id FROM webhooks WHERE url = '${url}'`)).toEqual([])
   })

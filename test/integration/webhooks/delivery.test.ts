@@ -59,7 +59,7 @@ describe('an event', () => {
       },
       event: {
         id: delivery?.event.id,
-        type: 'SSH_KEY_CREATED',
+        kind: 'SSH_KEY_CREATED',
         createdAt: now.toISOString(),
         accountId: expect.stringMatching(/^acc_\d+$/),
         apiKeyId: expect.stringMatching(/^key_\d+$/),
@@ -69,7 +69,7 @@ describe('an event', () => {
     expect(one?.headers['berth-signature']).toMatch(new RegExp(`^t=${now.getTime() / 1_000},v1=[0-9a-f]{64}$`))
     expect(signersOf(one as never, [secret, 'whsec_another'])).toEqual([secret])
     expect(delivery).toMatchObject({
-      ...{ event: { type: 'SSH_KEY_CREATED' }, status: 'DELIVERED', attempts: 1, responseStatus: 204, error: null },
+      ...{ event: { kind: 'SSH_KEY_CREATED' }, status: 'DELIVERED', attempts: 1, responseStatus: 204, error: null },
       ...{ attemptedAt: now.toISOString(), deliveredAt: now.toISOString(), nextAttemptAt: null },
     })
   })
@@ -106,7 +106,7 @@ describe('an event', () => {
     await webhooks.create(key, `${receiver.url}/other`, ['WEBHOOK_TESTED'])
     const made = await webhooks.test(key, tested.id)
     expect(made).toMatchObject({
-      event: { type: 'WEBHOOK_TESTED' },
+      event: { kind: 'WEBHOOK_TESTED' },
       status: 'PENDING',
       attempts: 0,
       responseStatus: null,

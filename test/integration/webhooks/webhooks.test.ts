@@ -25,12 +25,12 @@ afterAll(async () => {
 })
 
 const url = 'https://hooks.example.com/berth'
-const types = ['INSTANCE_CREATED']
+const kinds = ['INSTANCE_CREATED']
 
 describe('a webhook', () => {
   it('is created, shown and deleted', async () => {
     const key = await app.newKey()
-    const made = await webhooks.mutate(key, 'create', { url, types: ['SSH_KEY_DELETED', 'INSTANCE_CREATED', ...types] })
+    const made = await webhooks.mutate(key, 'create', { url, kinds: ['SSH_KEY_DELETED', 'INSTANCE_CREATED', ...kinds] })
     expect(made).toEqual({
       __typename: 'CreateWebhookSuccess',
       secret: expect.stringMatching(/^whsec_[\w-]{43}$/),
@@ -38,7 +38,7 @@ describe('a webhook', () => {
       webhook: {
         id: expect.stringMatching(/^whk_\d+$/),
         url,
-        types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'],
+        kinds: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'],
         createdAt: app.clock.now().toISOString(),
         oldSecretUntil: null,
       },
@@ -56,15 +56,15 @@ describe('a webhook', () => {
   it('has events that name their author, and of its URL only the host', async () => {
     const key = await app.newKey()
     const hidden = `${url}/T0KEN-in-the-path`
-    const { id } = await webhooks.create(key, hidden, types)
+    const { id } = await webhooks.create(key, hidden, kinds)
     await webhooks.mutate(key, 'rotate', { id })
     await webhooks.mutate(key, 'delete', { id })
     const number = Number(id.slice(4))
-    const facts = { webhookId: number, host: 'hooks.example.com', types }
-    const events = await app.sql(`SELECT type, before, after, reason, api_key_id IS NOT NULL AS by FROM events
+    const facts = { webhookId: number, host: 'hooks.example.com', kinds }
+    const events = await app.sql(`SELECT kind, before, after, reason, api_key_id IS NOT NULL AS by FROM events
       WHERE coalesce(after, before)->>'webhookId' = '${number}' ORDER BY id`)
-    const event = (type: string, before: object | null, after: object | null) => ({
-      ...{ type, before, after, reason: 'USER_REQUEST', by: true },
+    const event = (kind: string, before: object | null, after: object | null) => ({
+      ...{ kind, before, after, reason: 'USER_REQUEST', by: true },
     })
     expect(events).toEqual([
       event('WEBHOOK_CREATED', null, facts),
@@ -75,17 +75,17 @@ describe('a webhook', () => {
 
   it('is refused with every issue at once', async () => {
     const key = await app.newKey()
-    const answer = await webhooks.mutate(key, 'create', { url: 'https://me:hush@example.com/', types: [] })
+    const answer = await webhooks.mutate(key, 'create', { url: 'https://me:hush@example.com/', kinds: [] })
     expect(answer.issues).toEqual([
       { path: 'url', message: 'must not contain a user name or password.' },
-      { path: 'types', message: 'must have at least one event type.' },
+      { path: 'kinds', message: 'must have at least one event kind.' },
     ])
     expect(JSON.stringify(answer)).not.toContain('hush')
   })
 
   it('is created once per idempotency key, and the key is refused for another input', async () => {
     const key = await app.newKey()
-    const input = { url, types, idempotencyKey: 'one' }
+    const input = { url, kinds, idempotencyKey: 'one' }
     const [first, second] = [await webhooks.mutate(key, 'create', input), await webhooks.mutate(key, 'create', input)]
     expect(second).toEqual({ ...first, replayed: true })
     expect(await webhooks.list(key)).toHaveLength(1)
@@ -100,7 +100,7 @@ describe('a webhook', () => {
   it('is one of at most eight, even when several are created at once', async () => {
     const key = await app.newKey()
     const answers = await Promise.all(
-      Array.from({ length: 11 }, (_, index) => webhooks.mutate(key, 'create', { url: `${url}/${index}`, types })),
+      Array.from({ length: 11 }, (_, index) => webhooks.mutate(key, 'create', { url: `${url}/${index}`, kinds })),
     )
     const outcomes = answers.map(answer => answer.code ?? 'MADE').toSorted()
     expect(outcomes).toEqual([...Array(3).fill('CONFLICT'), ...Array(8).fill('MADE')])
@@ -126,23 +126,23 @@ describe('a key', () => {
     ],
   ])('%s cannot create a webhook for events of instances', async (_who, permissions, lack) => {
     const { owner, narrow } = await scoped(permissions)
-    const create = (types: string[]) => webhooks.mutate(narrow, 'create', { url, types })
-    for (const types of [['INSTANCE_CREATED'], ['INSTANCE_OUTBID', 'INSTANCE_CREATED']]) {
-      const { errors } = await create(types)
+    const create = (kinds: string[]) => webhooks.mutate(narrow, 'create', { url, kinds })
+    for (const kinds of [['INSTANCE_CREATED'], ['INSTANCE_OUTBID', 'INSTANCE_CREATED']]) {
+      const { errors } = await create(kinds)
       expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
       expect(errors[0].message.endsWith(`it lacks ${lack}.`)).toBe(true)
     }
     expect(await webhooks.list(owner)).toEqual([])
     // The key cannot get the secret of such a webhook, either.
-    const { id } = await webhooks.create(owner, url, types)
+    const { id } = await webhooks.create(owner, url, kinds)
     const { errors } = await webhooks.mutate(narrow, 'rotate', { id })
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
   })
 
-  it('that may read all events of a type can create a webhook for the type', async () => {
+  it('that may read all events of a kind can create a webhook for the kind', async () => {
     const { narrow } = await scoped({ instance_read: { 'instances.get': {} }, user_read: { 'sshKeys.list': {} } })
-    const answer = await webhooks.mutate(narrow, 'create', { url, types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] })
-    expect(answer).toMatchObject({ webhook: { types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] } })
+    const answer = await webhooks.mutate(narrow, 'create', { url, kinds: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] })
+    expect(answer).toMatchObject({ webhook: { kinds: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] } })
   })
 
   it('sees only deliveries of events that it may read', async () => {
@@ -151,9 +151,9 @@ describe('a key', () => {
     await webhooks.create(owner, url)
     const mutation = 'mutation { createApiKey(input: { name: "seen", fullAccess: true }) { __typename } }'
     expect((await app.graphql(owner, mutation)).data.createApiKey.__typename).toBe('CreateApiKeySuccess')
-    const typesOf = async (key: string) => (await webhooks.deliveries(key, id)).map(({ event }) => event.type)
-    expect(await typesOf(owner)).toEqual(['API_KEY_CREATED', 'WEBHOOK_CREATED', 'WEBHOOK_CREATED'])
-    expect(await typesOf(narrow)).toEqual(['WEBHOOK_CREATED', 'WEBHOOK_CREATED'])
+    const kindsOf = async (key: string) => (await webhooks.deliveries(key, id)).map(({ event }) => event.kind)
+    expect(await kindsOf(owner)).toEqual(['API_KEY_CREATED', 'WEBHOOK_CREATED', 'WEBHOOK_CREATED'])
+    expect(await kindsOf(narrow)).toEqual(['WEBHOOK_CREATED', 'WEBHOOK_CREATED'])
   })
 
   it('of another account sees none of the webhooks', async () => {
@@ -166,7 +166,7 @@ describe('a key', () => {
 
 it('the secret of a webhook is in one answer, and in no other answer, table, log or event', async () => {
   const key = await app.newKey()
-  const input = { url: receiver.url, types: Object.keys(eventReadOperations), idempotencyKey: 'secret' }
+  const input = { url: receiver.url, kinds: Object.keys(eventReadOperations), idempotencyKey: 'secret' }
   const { secret, webhook } = await webhooks.mutate(key, 'create', input)
   const rotated = await webhooks.mutate(key, 'rotate', { id: webhook.id, idempotencyKey: 'again' })
   const answers = [await webhooks.test(key, webhook.id), await webhooks.list(key)]
@@ -190,7 +190,7 @@ describe('a page of webhooks', () => {
       const { id } = await webhooks.create(many, url)
       for (let tests = 1; tests <= 3; tests += 1) await webhooks.test(many, id)
     }
-    const query = '{ viewer { webhooks { id recentDeliveries(first: 50) { id status event { id type } } } } }'
+    const query = '{ viewer { webhooks { id recentDeliveries(first: 50) { id status event { id kind } } } } }'
     const count = async (key: string, expected: number) => {
       await app.graphql(key, '{ viewer { id } }')
       const statements = await captureQueries(async () => {

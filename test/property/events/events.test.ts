@@ -150,14 +150,14 @@ it(
       // Allows events of instances that do not exist.
       await session.query('SET session_replication_role = replica')
       const sql = (text: string, values?: unknown[]) => session.query(text, values)
-      for (const type of Object.keys(eventReadOperations) as EventKind[])
+      for (const kind of Object.keys(eventReadOperations) as EventKind[])
         for (const id of [1, 2])
           for (const { accountId } of [mine, theirs]) {
             const after = { id, templateId: id, volumeId: String(id), apiKeyId: id, sshKeyId: id, webhookId: id }
-            const instanceId = type.startsWith('INSTANCE_') ? { instanceId: BigInt(id) } : {}
-            await writeEvent(sql, { type, accountId, after, ...instanceId })
+            const instanceId = kind.startsWith('INSTANCE_') ? { instanceId: BigInt(id) } : {}
+            await writeEvent(sql, { kind, accountId, after, ...instanceId })
           }
-      const newer = "INSERT INTO events (type, account_id, at) VALUES ('OF_A_NEWER_VERSION', $1, now())"
+      const newer = "INSERT INTO events (kind, account_id, created_at) VALUES ('OF_A_NEWER_VERSION', $1, now())"
       await session.query(newer, [mine.accountId])
     })
     const all = (

@@ -13,11 +13,11 @@ export type TestLedgerEntry = {
   rate: bigint | null
 }
 export type TestEvent = {
-  type: string
+  kind: string
   reason: string | null
   instance_id: string | null
   after: Record<string, unknown>
-  at: Date
+  created_at: Date
 }
 
 /** An account for one test, with readers of its rows. */
@@ -66,7 +66,7 @@ export async function newAccount(app: TestApp, creditNanos: bigint) {
     },
     eventsLike: async (like: string) =>
       (await app.sql(`
-        SELECT type, reason, instance_id, after, at FROM events WHERE account_id = ${id} AND type LIKE '${like}' ORDER BY id`)) as TestEvent[],
+        SELECT kind, reason, instance_id, after, created_at FROM events WHERE account_id = ${id} AND kind LIKE '${like}' ORDER BY id`)) as TestEvent[],
     credit: async (): Promise<string> => (await app.graphql(key, '{ viewer { credit } }')).data.viewer.credit,
     async grant(amountNanos: bigint) {
       await app.operations.accounts.grantCredit(email, { amountNanos })

@@ -52,7 +52,7 @@ export async function expectMachinesMatchDesired(sql: RunSql): Promise<void> {
 export async function expectOneRentalPerKey(sql: RunSql, commands: CommandRecord[]): Promise<void> {
   const rows = await sql('SELECT account_id, idempotency_key, id FROM instances')
   const created = rows.map(row => `${row['account_id']}/${row['idempotency_key']}: ${row['id']}`)
-  const confirmed = commands.filter(({ type, done }) => type === 'INSTANCE_CREATED' && done === 'yes')
+  const confirmed = commands.filter(({ kind, done }) => kind === 'INSTANCE_CREATED' && done === 'yes')
   expect(created.sort(), 'instances, compared with the answers to renters').toEqual(
     confirmed.map(({ accountId, mark, instanceId }) => `${accountId}/${mark}: ${instanceId}`).sort(),
   )
@@ -62,13 +62,13 @@ export async function expectOneRentalPerKey(sql: RunSql, commands: CommandRecord
 export async function expectCommandsOnce(sql: RunSql, commands: CommandRecord[]): Promise<void> {
   const rows = await sql(
     `
-    SELECT e.instance_id, e.type, CASE e.type WHEN 'INSTANCE_CREATED' THEN i.idempotency_key
+    SELECT e.instance_id, e.kind, CASE e.kind WHEN 'INSTANCE_CREATED' THEN i.idempotency_key
       WHEN 'INSTANCE_DESTROYED' THEN '' ELSE coalesce(e.after->>'label', e.after->>'gpuPriceNanos') END AS mark
-    FROM events e JOIN instances i ON i.id = e.instance_id WHERE e.type = ANY($1) ORDER BY e.id`,
+    FROM events e JOIN instances i ON i.id = e.instance_id WHERE e.kind = ANY($1) ORDER BY e.id`,
     [['INSTANCE_CREATED', 'INSTANCE_LABEL_CHANGED', 'INSTANCE_BID_CHANGED', 'INSTANCE_DESTROYED']],
   )
-  const happened = rows.map(({ instance_id, type, mark }) => `${instance_id} ${type} ${mark}`)
-  const nameOf = ({ instanceId, type, mark }: CommandRecord) => `${instanceId} ${type} ${mark}`
+  const happened = rows.map(({ instance_id, kind, mark }) => `${instance_id} ${kind} ${mark}`)
+  const nameOf = ({ instanceId, kind, mark }: CommandRecord) => `${instanceId} ${kind} ${mark}`
   const uncertain = new Set(commands.filter(({ done }) => done === 'perhaps').map(nameOf))
   // A command with an uncertain outcome took effect at most once.
   const seen = new Set<string>()

@@ -4,16 +4,22 @@ import type { EventEdge } from '../../../src/services/events/history.ts'
 
 type Sql = (text: string, values?: unknown[]) => Promise<unknown>
 
-export type WrittenEvent = { type?: EventKind; accountId: number; instanceId?: bigint; after?: object; at?: Date }
+export type WrittenEvent = {
+  kind?: EventKind
+  accountId: number
+  instanceId?: bigint
+  after?: object
+  createdAt?: Date
+}
 
 /** Writes an event as the services do, in its own transaction or in the session's. */
-export async function writeEvent(sql: Sql, { type = 'CREDIT_GRANTED', accountId, ...rest }: WrittenEvent) {
-  await sql('INSERT INTO events (type, account_id, instance_id, after, at) VALUES ($1, $2, $3, $4, $5)', [
-    type,
+export async function writeEvent(sql: Sql, { kind = 'CREDIT_GRANTED', accountId, ...rest }: WrittenEvent) {
+  await sql('INSERT INTO events (kind, account_id, instance_id, after, created_at) VALUES ($1, $2, $3, $4, $5)', [
+    kind,
     accountId,
     rest.instanceId ?? null,
     JSON.stringify(rest.after ?? {}),
-    rest.at ?? new Date(),
+    rest.createdAt ?? new Date(),
   ])
 }
 

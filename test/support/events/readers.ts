@@ -18,8 +18,8 @@ export type Reader = {
   ids: bigint[]
   /** How often the reader resumed. */
   resumed: number
-  /** Resolves when the reader received an event of this type. */
-  waitForEvent: (type: string) => Promise<void>
+  /** Resolves when the reader received an event of this kind. */
+  waitForEvent: (kind: string) => Promise<void>
   /** Stops the reader. Throws the first unexpected error that it received. */
   close: () => Promise<void>
 }
@@ -40,14 +40,14 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
   const { id: after } = start
   let { cursor } = start
   const ids: bigint[] = []
-  const types = new Set<string>()
+  const kinds = new Set<string>()
   let over = false
   let current: Open | undefined
   let fault: Error | undefined
   let wakeWaiter = () => {}
 
   async function follow(): Promise<void> {
-    const query = `subscription { events(after: "${cursor}") { cursor node { id type } } }`
+    const query = `subscription { events(after: "${cursor}") { cursor node { id kind } } }`
     const stream = await open[transport](await pick(chance), apiKey, query)
     current = stream
     // The reader also leaves gateways that still run.
@@ -67,7 +67,7 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
     const { node, cursor: place } = data.events
     cursor = place
     ids.push(toId(node.id))
-    types.add(node.type)
+    kinds.add(node.kind)
     wakeWaiter()
   }
 
@@ -83,8 +83,8 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
 
   const reader: Reader = {
     ...{ accountId, transport, after, ids, resumed: 0 },
-    async waitForEvent(type) {
-      while (!types.has(type)) await new Promise<void>(resolve => (wakeWaiter = resolve))
+    async waitForEvent(kind) {
+      while (!kinds.has(kind)) await new Promise<void>(resolve => (wakeWaiter = resolve))
     },
     async close() {
       over = true

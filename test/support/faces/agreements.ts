@@ -154,15 +154,22 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     reads: true,
     prepare: anInstance,
     rest: () => ['GET', '/audit_logs/'],
-    graphql: () => '{ events(last: 25) { nodes { type instanceId apiKeyId at message reason } } }',
+    graphql: () => '{ events(last: 25) { nodes { kind instanceId apiKeyId createdAt message reason } } }',
     normalizeRest: body =>
       body.map(({ args, api_key_id, created_at }: Answer) => [
         ...[args.event, args.instance_id, args.message, args.reason, api_key_id, created_at],
       ]),
     normalizeGraphql: ({ events }) =>
       events.nodes
-        .map(({ type, instanceId, message, reason, apiKeyId, at }: Answer) => [
-          ...[type, instanceId && plainId(instanceId), message, reason, apiKeyId && plainId(apiKeyId), toSeconds(at)],
+        .map(({ kind, instanceId, message, reason, apiKeyId, createdAt }: Answer) => [
+          ...[
+            kind,
+            instanceId && plainId(instanceId),
+            message,
+            reason,
+            apiKeyId && plainId(apiKeyId),
+            toSeconds(createdAt),
+          ],
         ])
         .toReversed(),
   },

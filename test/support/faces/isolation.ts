@@ -415,7 +415,7 @@ export function makersOf(
     await app.sql('UPDATE webhooks SET deleted_at = created_at WHERE id < (SELECT max(id) FROM webhooks)')
     const { data } = await app.graphql(
       key,
-      `mutation { createWebhook(input: { url: "https://hooks.invalid/", types: [INSTANCE_ENDING] }) {
+      `mutation { createWebhook(input: { url: "https://hooks.invalid/", kinds: [INSTANCE_ENDING] }) {
       ... on CreateWebhookSuccess { webhook { id } } } }`,
     )
     return Number(data.createWebhook.webhook.id.slice('whk_'.length))

@@ -48,7 +48,7 @@ const anApiKey: Prepare = async ({ app, owner }) => {
 const aWebhook: Prepare = async ({ app, owner }) => {
   const { data } = await app.graphql(
     owner,
-    `mutation { createWebhook(input: { url: "${url}", types: [INSTANCE_ENDING] }) { ... on CreateWebhookSuccess { webhook { id } } } }`,
+    `mutation { createWebhook(input: { url: "${url}", kinds: [INSTANCE_ENDING] }) { ... on CreateWebhookSuccess { webhook { id } } } }`,
   )
   return Number(data.createWebhook.webhook.id.slice('whk_'.length))
 }
@@ -58,7 +58,7 @@ export const repeatableCases: Record<string, RepeatableCase> = {
   createApiKey: { graphql: () => 'fullAccess: true', hasSecret: true, refusesLimited: true },
   rotateApiKeySecret: { prepare: anApiKey, graphql: id => `id: "${id}"`, hasSecret: true, refusesLimited: true },
   createVolume: { prepare: aMachine, graphql: id => `offerId: "${id}", sizeGb: 10` },
-  createWebhook: { graphql: () => `url: "${url}", types: [INSTANCE_ENDING]`, hasSecret: true },
+  createWebhook: { graphql: () => `url: "${url}", kinds: [INSTANCE_ENDING]`, hasSecret: true },
   rotateWebhookSecret: { prepare: aWebhook, graphql: id => `id: "${id}"`, hasSecret: true },
   createSshKey: { graphql: () => `publicKey: "${aPublicKey('repeated')}"` },
   rebootInstance: { prepare: anInstance, graphql: id => `id: "${id}"` },

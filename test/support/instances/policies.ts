@@ -84,9 +84,9 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
     return { nanos: BigInt(nanos), until, since }
   }
 
-  async function events(id: number, ...types: string[]) {
-    return await app.sql(`SELECT type, reason, api_key_id IS NULL AS by_berth, before, after, at FROM events
-      WHERE instance_id = ${id} AND type IN (${types.map(type => `'${type}'`).join(', ')}) ORDER BY id`)
+  async function events(id: number, ...kinds: string[]) {
+    return await app.sql(`SELECT kind, reason, api_key_id IS NULL AS by_berth, before, after, created_at FROM events
+      WHERE instance_id = ${id} AND kind IN (${kinds.map(kind => `'${kind}'`).join(', ')}) ORDER BY id`)
   }
 
   return { tryRent, rent, run: rentRunning, set: setPolicy, setTargetState, read, charged, events }

@@ -111,7 +111,7 @@ async function expectEvents(gateway: Queryable, machineId: number): Promise<void
       SELECT i.id, i.status, e.after->>'status' AS after, e.before->>'status' AS before,
         lag(e.after->>'status', 1, 'created') OVER (PARTITION BY i.id ORDER BY e.id) AS last,
         row_number() OVER (PARTITION BY i.id ORDER BY e.id DESC) AS age
-      FROM instances i LEFT JOIN events e ON e.instance_id = i.id AND e.type = 'INSTANCE_STATUS_CHANGED'
+      FROM instances i LEFT JOIN events e ON e.instance_id = i.id AND e.kind = 'INSTANCE_STATUS_CHANGED'
       WHERE i.machine_id = $1
     ) SELECT * FROM changes WHERE before <> last OR (age = 1 AND status::text <> coalesce(after, 'created'))`,
     [machineId],

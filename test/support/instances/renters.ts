@@ -8,7 +8,7 @@ export type CommandRecord = {
   accountId: number
   instanceId: bigint | undefined
   /** The event that the command causes, and a mark that the event contains. */
-  type: 'INSTANCE_CREATED' | 'INSTANCE_LABEL_CHANGED' | 'INSTANCE_BID_CHANGED' | 'INSTANCE_DESTROYED'
+  kind: 'INSTANCE_CREATED' | 'INSTANCE_LABEL_CHANGED' | 'INSTANCE_BID_CHANGED' | 'INSTANCE_DESTROYED'
   mark: string
   /** `perhaps`: refused, but an earlier attempt whose answer was lost may have succeeded. */
   done: 'yes' | 'no' | 'perhaps'
@@ -109,7 +109,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     const done = expected(answer, 'RentInstanceSuccess', ['OFFER_UNAVAILABLE', 'BID_TOO_LOW'])
     const id = done ? toId(answer.instance.id) : undefined
     // With an idempotency key, a repetition gets the first answer, so this is never "perhaps".
-    record({ accountId, instanceId: id, type: 'INSTANCE_CREATED', mark }, { done, again: false })
+    record({ accountId, instanceId: id, kind: 'INSTANCE_CREATED', mark }, { done, again: false })
     if (id === undefined) return
     counts.rentals += 1
     owned.get(accountId)?.set(id, { id, interruptible, busy: false })
@@ -124,7 +124,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     const { answer, again } = await ask(random, renter, bid, input)
     const done = expected(answer, 'UpdateInstanceBidSuccess', ['BID_TOO_LOW', 'INVALID_STATE'])
     const about = { accountId: renter.accountId, instanceId: instance.id }
-    record({ ...about, type: 'INSTANCE_BID_CHANGED', mark: String(nanos) }, { done, again })
+    record({ ...about, kind: 'INSTANCE_BID_CHANGED', mark: String(nanos) }, { done, again })
   }
 
   async function setTargetState(
@@ -140,7 +140,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     for (const { id, outcome, error } of answer.items as Item[]) {
       if (error && error.code !== 'INVALID_STATE') throw new Error(`${id} was refused: ${error.code}`)
       const about = { accountId: renter.accountId, instanceId: toId(id) }
-      record({ ...about, type: 'INSTANCE_LABEL_CHANGED', mark: label }, { done: outcome !== 'FAILED', again })
+      record({ ...about, kind: 'INSTANCE_LABEL_CHANGED', mark: label }, { done: outcome !== 'FAILED', again })
     }
   }
 
@@ -151,7 +151,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     for (const { id, outcome } of answer.items as Item[]) {
       if (outcome === 'FAILED') throw new Error(`${id} could not be destroyed.`)
       const about = { accountId, instanceId: toId(id) }
-      record({ ...about, type: 'INSTANCE_DESTROYED', mark: '' }, { done: true, again: false })
+      record({ ...about, kind: 'INSTANCE_DESTROYED', mark: '' }, { done: true, again: false })
       owned.get(accountId)?.delete(about.instanceId)
     }
   }

@@ -65,7 +65,7 @@ export async function runOutbidding({ rounds, checkEvery }: { rounds: number; ch
   }
   await first.idle()
   for (const machineId of machineIds) await expectConverged(first, machineId)
-  const [row] = await first.sql("SELECT count(*)::int AS count FROM events WHERE type = 'INSTANCE_OUTBID'")
+  const [row] = await first.sql("SELECT count(*)::int AS count FROM events WHERE kind = 'INSTANCE_OUTBID'")
   expect(row?.['count'], 'number of outbid events').toBeGreaterThan(rounds)
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
   for (const gateway of gateways) await gateway.close()

@@ -3,7 +3,7 @@ import type { TestApp } from '../app.ts'
 
 export type Delivery = {
   id: string
-  event: { id: string; type: string }
+  event: { id: string; kind: string }
   status: string
   attempts: number
   attemptedAt: string | null
@@ -14,8 +14,8 @@ export type Delivery = {
 }
 
 const errorFields = '__typename ... on Error { code message } ... on InvalidInputError { issues { path message } }'
-const deliveryFields = 'id event { id type } status attempts attemptedAt nextAttemptAt deliveredAt responseStatus error'
-const secretFields = 'secret replayed webhook { id url types createdAt oldSecretUntil }'
+const deliveryFields = 'id event { id kind } status attempts attemptedAt nextAttemptAt deliveredAt responseStatus error'
+const secretFields = 'secret replayed webhook { id url kinds createdAt oldSecretUntil }'
 
 const mutations = {
   create: `mutation ($input: CreateWebhookInput!) { answer: createWebhook(input: $input) {
@@ -37,8 +37,8 @@ export function webhooksOf(app: TestApp) {
 
   return {
     mutate,
-    async create(key: string, url: string, types: string[] = ['SSH_KEY_CREATED']) {
-      const answer = await mutate(key, 'create', { url, types })
+    async create(key: string, url: string, kinds: string[] = ['SSH_KEY_CREATED']) {
+      const answer = await mutate(key, 'create', { url, kinds })
       expect(answer).toMatchObject({ __typename: 'CreateWebhookSuccess', errors: undefined })
       return { id: answer.webhook.id as string, secret: answer.secret as string }
     },
@@ -54,7 +54,7 @@ export function webhooksOf(app: TestApp) {
       return data.node.recentDeliveries
     },
     async list(key: string) {
-      const query = '{ viewer { webhooks { id url types createdAt oldSecretUntil recentDeliveries { id } } } }'
+      const query = '{ viewer { webhooks { id url kinds createdAt oldSecretUntil recentDeliveries { id } } } }'
       const { data, errors } = await app.graphql(key, query)
       expect(errors).toBeUndefined()
       return data.viewer.webhooks

@@ -28,7 +28,7 @@ const facts = (some: Partial<AccountFacts> = {}): AccountFacts => ({
   ...some,
 })
 const decide = (some: Partial<AccountFacts>) => decideNotices(facts(some), rules)
-const types = (some: Partial<AccountFacts>) => decide(some).notices.map(({ type }) => type)
+const kinds = (some: Partial<AccountFacts>) => decide(some).notices.map(({ kind }) => kind)
 
 describe('the next action for an account', () => {
   it('is none when nothing costs anything', () => {
@@ -100,19 +100,19 @@ describe('the end of credit', () => {
   })
 
   it('is announced 24 hours ahead, 1 hour ahead, and when it comes', () => {
-    expect(types({ creditStatus: endsIn(24.001) })).toEqual([])
-    expect(types({ creditStatus: endsIn(24) })).toEqual(['ACCOUNT_LOW_CREDIT'])
-    expect(types({ creditStatus: endsIn(2), lowCreditHours: 24 })).toEqual([])
+    expect(kinds({ creditStatus: endsIn(24.001) })).toEqual([])
+    expect(kinds({ creditStatus: endsIn(24) })).toEqual(['ACCOUNT_LOW_CREDIT'])
+    expect(kinds({ creditStatus: endsIn(2), lowCreditHours: 24 })).toEqual([])
     expect(decide({ creditStatus: endsIn(1), lowCreditHours: 24 })).toMatchObject({
       notes: { lowCreditHours: 1 },
-      notices: [{ type: 'ACCOUNT_LOW_CREDIT', endsAt: later(1) }],
+      notices: [{ kind: 'ACCOUNT_LOW_CREDIT', endsAt: later(1) }],
     })
     const over = { ...indebted, costPerHourNanos: 0n, creditNanos: 0n }
     expect(decide({ creditStatus: over, lowCreditHours: 1 })).toMatchObject({
       notes: { lowCreditHours: 0 },
-      notices: [{ type: 'ACCOUNT_CREDIT_ENDED', endedAt: later(-1) }],
+      notices: [{ kind: 'ACCOUNT_CREDIT_ENDED', endedAt: later(-1) }],
     })
-    expect(types({ creditStatus: over, lowCreditHours: 0 })).toEqual([])
+    expect(kinds({ creditStatus: over, lowCreditHours: 0 })).toEqual([])
   })
 
   it('is announced once when the gateway is late', () => {
@@ -143,7 +143,7 @@ describe('the end of credit', () => {
     })
     expect(decide(ended)).toMatchObject({
       notes: { creditEndedAt: null, lowCreditHours: 0 },
-      notices: [{ type: 'ACCOUNT_CREDIT_ENDED', endedAt: later(-2) }],
+      notices: [{ kind: 'ACCOUNT_CREDIT_ENDED', endedAt: later(-2) }],
     })
     expect(decide({ ...ended, creditStatus: endsIn(100) })).toMatchObject({
       notes: { creditEndedAt: null, lowCreditHours: null },
@@ -165,20 +165,20 @@ describe('debt', () => {
 
   it('is announced a day before it destroys anything', () => {
     expect(nextDueAt(inDebt(), rules)).toEqual(later(23))
-    expect(types(inDebt({ debtSince: later(-24) }))).toEqual(['ACCOUNT_DEBT'])
-    expect(types(inDebt({ debtSince: later(-23.999) }))).toEqual([])
-    expect(types(inDebt({ debtSince: later(-24), debtTargets: noTargets }))).toEqual([])
+    expect(kinds(inDebt({ debtSince: later(-24) }))).toEqual(['ACCOUNT_DEBT'])
+    expect(kinds(inDebt({ debtSince: later(-23.999) }))).toEqual([])
+    expect(kinds(inDebt({ debtSince: later(-24), debtTargets: noTargets }))).toEqual([])
     const late = decide(inDebt({ debtSince: later(-100) }))
-    expect(late.notices).toEqual([{ type: 'ACCOUNT_DEBT', since: later(-100), destroysAt: later(24) }])
+    expect(late.notices).toEqual([{ kind: 'ACCOUNT_DEBT', since: later(-100), destroysAt: later(24) }])
     const warned = inDebt({ debtSince: later(-24), debtWarnedAt: at })
-    expect(types(warned)).toEqual([])
+    expect(kinds(warned)).toEqual([])
     expect(nextDueAt(warned, rules)).toEqual(later(24))
   })
 
   it('is announced at once when the grace period is shorter than a day', () => {
     const short = { debtGraceMs: 2 * hour }
     const { notices } = decideNotices(facts({ creditStatus: indebted, debtTargets, lowCreditHours: 0 }), short)
-    expect(notices).toEqual([{ type: 'ACCOUNT_DEBT', since: later(-1), destroysAt: later(2) }])
+    expect(notices).toEqual([{ kind: 'ACCOUNT_DEBT', since: later(-1), destroysAt: later(2) }])
   })
 
   it('destroys instances, then volumes, and waits for volumes that a container holds', () => {

@@ -16,9 +16,9 @@ const readers: [RegExp, Operation][] = [
   [/^(CREDIT_|ACCOUNT_(?!SPEND_LIMIT))/, 'accounts.viewer'],
 ]
 
-const event = (type: EventKind): Event => ({
-  ...{ id: 7n, xid: 9n, type, accountId: 3, instanceId: null, apiKeyId: null, before: null, after: null, reason: null },
-  at: new Date('2026-11-21T12:00:00.000Z'),
+const event = (kind: EventKind): Event => ({
+  ...{ id: 7n, xid: 9n, kind, accountId: 3, instanceId: null, apiKeyId: null, before: null, after: null, reason: null },
+  createdAt: new Date('2026-11-21T12:00:00.000Z'),
 })
 const actorWith = (operation: Operation) => ({
   accountId: 3,
@@ -27,10 +27,10 @@ const actorWith = (operation: Operation) => ({
 
 it.each(Object.keys(eventReadOperations) as EventKind[])(
   '%s events are readable only with the operation that reads their subject',
-  type => {
-    const expected = readers.filter(([types]) => types.test(type)).map(([, operation]) => operation)
+  kind => {
+    const expected = readers.filter(([kinds]) => kinds.test(kind)).map(([, operation]) => operation)
     expect(expected).toHaveLength(1)
     const all = Object.keys(operationCategories) as Operation[]
-    expect(all.filter(operation => canReadEvent(actorWith(operation), event(type)))).toEqual(expected)
+    expect(all.filter(operation => canReadEvent(actorWith(operation), event(kind)))).toEqual(expected)
   },
 )

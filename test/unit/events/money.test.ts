@@ -3,9 +3,9 @@ import type { Event } from '../../../src/domain/events/events.ts'
 import { messageOf } from '../../../src/domain/events/message.ts'
 import { payloadOf } from '../../../src/domain/events/payload.ts'
 
-const at = new Date('2026-11-21T12:00:00.000Z')
-const event = (type: Event['type'], after: object, reason: string | null = null): Event => ({
-  ...{ id: 7n, xid: 9n, type, accountId: 3, instanceId: null, apiKeyId: null, before: null, reason, at },
+const createdAt = new Date('2026-11-21T12:00:00.000Z')
+const event = (kind: Event['kind'], after: object, reason: string | null = null): Event => ({
+  ...{ id: 7n, xid: 9n, kind, accountId: 3, instanceId: null, apiKeyId: null, before: null, reason, createdAt },
   after: { creditNanos: '-1500000000', costPerHourNanos: '4000000', ...after },
 })
 const credit = { credit: '-1.5', costPerHour: '0.004' }
@@ -32,17 +32,17 @@ describe('an event about money', () => {
   })
 
   it('says that credit ran out', () => {
-    const ended = event('ACCOUNT_CREDIT_ENDED', { endedAt: at.toISOString() })
-    expect(payloadOf(ended).after).toEqual({ ...credit, endedAt: at.toISOString() })
+    const ended = event('ACCOUNT_CREDIT_ENDED', { endedAt: createdAt.toISOString() })
+    expect(payloadOf(ended).after).toEqual({ ...credit, endedAt: createdAt.toISOString() })
     expect(messageOf(ended)).toBe('Credit ran out: running instances were stopped.')
   })
 
   it('says what debt destroys and when', () => {
     const destroysAt = '2026-11-23T12:00:00.000Z'
     const ids = { instanceIds: ['5', '6'], volumeIds: ['8'], instances: 2, volumes: 1 }
-    const debt = event('ACCOUNT_DEBT', { since: at.toISOString(), destroysAt, ...ids })
+    const debt = event('ACCOUNT_DEBT', { since: createdAt.toISOString(), destroysAt, ...ids })
     const printed = { ...ids, instanceIds: ['ins_5', 'ins_6'], volumeIds: ['vol_8'] }
-    expect(payloadOf(debt).after).toEqual({ ...credit, since: at.toISOString(), destroysAt, ...printed })
+    expect(payloadOf(debt).after).toEqual({ ...credit, since: createdAt.toISOString(), destroysAt, ...printed })
     expect(messageOf(debt)).toContain(destroysAt)
   })
 

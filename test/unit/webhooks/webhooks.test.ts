@@ -65,8 +65,8 @@ describe('a failed delivery', () => {
 })
 
 describe('the URL of a webhook', () => {
-  const types = ['CREDIT_GRANTED'] as const
-  const read = (url: string, allowsHttp = false) => parseWebhookInput({ url, types }, allowsHttp).url
+  const kinds = ['CREDIT_GRANTED'] as const
+  const read = (url: string, allowsHttp = false) => parseWebhookInput({ url, kinds }, allowsHttp).url
 
   it.each([
     ['https://example.com', 'https://example.com/'],
@@ -101,14 +101,14 @@ describe('the URL of a webhook', () => {
 
 describe('the payload of an event', () => {
   const event: Event = {
-    ...{ xid: 1n, id: 7n, type: 'INSTANCE_BID_CHANGED', accountId: 2, instanceId: 3n, apiKeyId: 4 },
+    ...{ xid: 1n, id: 7n, kind: 'INSTANCE_BID_CHANGED', accountId: 2, instanceId: 3n, apiKeyId: 4 },
     ...{ before: { gpuPriceNanos: '200000000' }, after: { gpuPriceNanos: '250000001' }, reason: 'USER_REQUEST' },
-    at: new Date('2026-11-21T12:00:00.000Z'),
+    createdAt: new Date('2026-11-21T12:00:00.000Z'),
   }
 
   it('has the names of the GraphQL face', () => {
     expect(payloadOf(event)).toEqual({
-      ...{ id: 'evt_7', type: 'INSTANCE_BID_CHANGED', createdAt: '2026-11-21T12:00:00.000Z', accountId: 'acc_2' },
+      ...{ id: 'evt_7', kind: 'INSTANCE_BID_CHANGED', createdAt: '2026-11-21T12:00:00.000Z', accountId: 'acc_2' },
       ...{ instanceId: 'ins_3', apiKeyId: 'key_4', reason: 'USER_REQUEST' },
       ...{ before: { bidPerHour: '0.2' }, after: { bidPerHour: '0.250000001' } },
     })
@@ -129,18 +129,18 @@ describe('the payload of an event', () => {
     ['CREDIT_GRANTED', { creditNanos: '-1' }, { credit: '-0.000000001' }],
     ['API_KEY_SECRET_ROTATED', { apiKeyId: 5, permissions: null }, { apiKeyId: 'key_5', permissions: null }],
     ['WEBHOOK_TESTED', { webhookId: 6 }, { webhookId: 'whk_6' }],
-  ] as const)('of %s has its facts in GraphQL names and units', (type, after, shown) => {
-    expect(payloadOf({ ...event, type, before: null, after }).after).toEqual(shown)
+  ] as const)('of %s has its facts in GraphQL names and units', (kind, after, shown) => {
+    expect(payloadOf({ ...event, kind, before: null, after }).after).toEqual(shown)
   })
 
   it('omits parts that the event lacks', () => {
     const bare = { ...event, instanceId: null, apiKeyId: null, before: null, after: null, reason: null }
-    expect(Object.keys(payloadOf(bare))).toEqual(['id', 'type', 'createdAt', 'accountId'])
+    expect(Object.keys(payloadOf(bare))).toEqual(['id', 'kind', 'createdAt', 'accountId'])
   })
 
-  it('of any type has no amount in nano-dollars', () => {
-    for (const type of Object.keys(eventReadOperations) as (keyof typeof eventReadOperations)[]) {
-      const { after } = payloadOf({ ...event, type, after: { gpuPriceNanos: '1', otherNanos: '1', diskMb: 1 } })
+  it('of any kind has no amount in nano-dollars', () => {
+    for (const kind of Object.keys(eventReadOperations) as (keyof typeof eventReadOperations)[]) {
+      const { after } = payloadOf({ ...event, kind, after: { gpuPriceNanos: '1', otherNanos: '1', diskMb: 1 } })
       expect(Object.values(after as object)).toEqual(['0.000000001', '0.000000001', 0.001])
       expect(JSON.stringify(after)).not.toMatch(/Nanos|Mb/)
     }

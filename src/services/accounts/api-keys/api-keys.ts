@@ -107,7 +107,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
           UPDATE api_keys SET revoked_at = ${at}, keep_instance_keys = ${keepInstanceKeys}
           WHERE id = ${String(id)}::bigint AND ${activeKeySql(actor, sql`${at}::timestamptz`)} RETURNING ${columns}`)
         if (!row) throw notFound('ApiKey', id)
-        const event = { type: 'API_KEY_DELETED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
+        const event = { kind: 'API_KEY_DELETED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
         await recordEvents(tx, [{ ...event, before: apiKeyFactsOf(toApiKey(row)) }], at)
       })
     },
@@ -155,12 +155,12 @@ type StoredApiKey = Omit<ApiKey, 'createdAt' | 'expiresAt' | 'lastUsedAt'> & {
 async function recordKeyChange(
   tx: Transaction,
   { accountId, apiKeyId }: Actor,
-  type: 'API_KEY_CREATED' | 'API_KEY_SECRET_ROTATED',
+  kind: 'API_KEY_CREATED' | 'API_KEY_SECRET_ROTATED',
   apiKey: ApiKey,
   secret: string,
   at: Date,
 ): Promise<StoredApiKey> {
-  await recordEvents(tx, [{ type, accountId, apiKeyId, after: apiKeyFactsOf(apiKey) }], at)
+  await recordEvents(tx, [{ kind, accountId, apiKeyId, after: apiKeyFactsOf(apiKey) }], at)
   const { createdAt, expiresAt, lastUsedAt: _, ...facts } = apiKey
   return { ...facts, createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null, secret }
 }

@@ -52,7 +52,7 @@ export function apiKeyOperations({ database }: DataDeps) {
           ${'id' in which ? sql`AND k.id = ${which.id}` : empty}
           ${'name' in which ? sql`AND k.name = ${which.name}` : empty} RETURNING k.id, k.name, k.account_id`)
         const events = rows.map(([id, name, accountId]) => ({
-          type: 'API_KEY_DELETED' as const,
+          kind: 'API_KEY_DELETED' as const,
           accountId: accountId as number,
           before: { apiKeyId: id, name },
         }))

@@ -110,7 +110,7 @@ export async function recordKeysChanged(
   if (ids.length === 0) return
   await tx.rows(sql`
     UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id = ANY(${ids.map(String)}::bigint[])`)
-  const event = { type: 'INSTANCE_SSH_KEYS_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST', ...change }
+  const event = { kind: 'INSTANCE_SSH_KEYS_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST', ...change }
   await recordEvents(
     tx,
     ids.map(instanceId => ({ ...event, instanceId })),

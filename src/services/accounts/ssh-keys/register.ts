@@ -93,7 +93,7 @@ export function registerServices(deps: Deps) {
     }
     const id = inserted[0] as number
     const after = { sshKeyId: id, name, fingerprint }
-    await recordEvents(tx, [{ type: 'SSH_KEY_CREATED', accountId, apiKeyId, after }], at)
+    await recordEvents(tx, [{ kind: 'SSH_KEY_CREATED', accountId, apiKeyId, after }], at)
     return { id, name, publicKey, fingerprint, createdAt: at.toISOString() }
   }
 }

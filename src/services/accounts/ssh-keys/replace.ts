@@ -71,7 +71,7 @@ async function replaceIn(
     UPDATE ssh_keys SET name = ${name}, public_key = ${publicKey}, fingerprint = ${fingerprint} WHERE id = ${id}`)
   const before = { sshKeyId: id, name: oldName, fingerprint: oldFingerprint }
   const after = { sshKeyId: id, name, fingerprint }
-  await recordEvents(tx, [{ type: 'SSH_KEY_UPDATED', accountId, apiKeyId, before, after }], at)
+  await recordEvents(tx, [{ kind: 'SSH_KEY_UPDATED', accountId, apiKeyId, before, after }], at)
   await recordKeysChanged(tx, actor, instances, { after: { sshKeyId: id } }, at)
   return sshKey
 }

@@ -21,15 +21,15 @@ export async function buildNoticeEvents(
   const credit = { creditNanos: String(creditNanos), costPerHourNanos: String(costPerHourNanos) }
   return await Promise.all(
     notices.map(async (notice): Promise<NewEvent> => {
-      const { type } = notice
-      switch (type) {
+      const { kind } = notice
+      switch (kind) {
         case 'ACCOUNT_LOW_CREDIT':
-          return { type, accountId, after: { ...credit, endsAt: notice.endsAt.toISOString() } }
+          return { kind, accountId, after: { ...credit, endsAt: notice.endsAt.toISOString() } }
         case 'ACCOUNT_CREDIT_ENDED':
-          return { type, accountId, after: { ...credit, endedAt: notice.endedAt.toISOString() } }
+          return { kind, accountId, after: { ...credit, endedAt: notice.endedAt.toISOString() } }
         case 'ACCOUNT_DEBT': {
           const instants = { since: notice.since.toISOString(), destroysAt: notice.destroysAt.toISOString() }
-          return { type, accountId, after: { ...credit, ...instants, ...(await loadDestroyedIds(tx, accountId)) } }
+          return { kind, accountId, after: { ...credit, ...instants, ...(await loadDestroyedIds(tx, accountId)) } }
         }
       }
     }),

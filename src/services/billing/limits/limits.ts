@@ -91,7 +91,7 @@ async function deleteInTransaction(tx: Transaction, actor: Actor, id: bigint): P
 }
 
 function limitChangeEvent({ accountId, apiKeyId }: Actor) {
-  return { type: 'SPEND_LIMIT_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST' }
+  return { kind: 'SPEND_LIMIT_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST' }
 }
 
 async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promise<number> {

@@ -109,6 +109,6 @@ export async function recordReachedLimit(tx: Transaction, account: Account): Pro
   // A day or month limit is reached when its whole amount is used, so the event does not repeat the usage.
   const used = window === 'hour' ? { usedNanos: String(usedNanos) } : {}
   const after = { spendLimitId, apiKeyId, window, amountNanos: String(amountNanos), action, ...used, reachedAt }
-  await recordEvents(tx, [{ type: 'ACCOUNT_SPEND_LIMIT', accountId, after }], at)
+  await recordEvents(tx, [{ kind: 'ACCOUNT_SPEND_LIMIT', accountId, after }], at)
   return true
 }

@@ -21,7 +21,7 @@ export async function performDueAction(
     case 'announce': {
       await tx.rows(sql`UPDATE instances SET announced_at = ${at} WHERE id = ${id}`)
       const after = { endsAt: facts.endsAt.toISOString() }
-      await recordEvents(tx, [{ type: 'INSTANCE_ENDING', accountId, instanceId: id, after }], at)
+      await recordEvents(tx, [{ kind: 'INSTANCE_ENDING', accountId, instanceId: id, after }], at)
       return []
     }
     case 'lapse':

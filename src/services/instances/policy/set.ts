@@ -86,7 +86,7 @@ async function setPolicyInTransaction(
     after: policyEventDetails(after, parts),
     reason: 'USER_REQUEST',
   }
-  const about = { type: 'INSTANCE_POLICY_CHANGED' as const, accountId, apiKeyId, instanceId: id }
+  const about = { kind: 'INSTANCE_POLICY_CHANGED' as const, accountId, apiKeyId, instanceId: id }
   await recordEvents(tx, [{ ...about, ...changed }], at)
   await scheduleNextAction(tx, account, id, at)
 }

@@ -129,5 +129,5 @@ function createdEvent({ accountId, apiKeyId }: Actor, rental: DecidedRental) {
   const policy = mergePolicy(input.policy ?? {})
   const policyDetails = policyEventDetails(policy, changedPolicyFields(policy, noPolicy))
   const after = { ...settings, offerId, machineId: machine.id, gpuPriceNanos: price, ...policyDetails }
-  return { type: 'INSTANCE_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
+  return { kind: 'INSTANCE_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
 }

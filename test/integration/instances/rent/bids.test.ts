@@ -64,20 +64,20 @@ const minimumOf = async (key: string, id: number) => (await read(key, id)).minim
 
 /** The events about the GPUs and the bid of an instance. */
 async function eventsOf(id: number) {
-  const types = "('INSTANCE_GRANTED', 'INSTANCE_OUTBID', 'INSTANCE_BID_CHANGED')"
+  const kinds = "('INSTANCE_GRANTED', 'INSTANCE_OUTBID', 'INSTANCE_BID_CHANGED')"
   return await app.sql(
-    `SELECT type, reason, before, after, api_key_id IS NOT NULL AS by_caller FROM events
-      WHERE instance_id = ${id} AND type IN ${types} ORDER BY id`,
+    `SELECT kind, reason, before, after, api_key_id IS NOT NULL AS by_caller FROM events
+      WHERE instance_id = ${id} AND kind IN ${kinds} ORDER BY id`,
   )
 }
 
 const won = {
-  ...{ type: 'INSTANCE_GRANTED', reason: 'GPUS_FREE', by_caller: false },
+  ...{ kind: 'INSTANCE_GRANTED', reason: 'GPUS_FREE', by_caller: false },
   ...{ before: { granted: false }, after: { granted: true } },
 }
 const lost = (reason: string, minimumBidNanos?: string) => {
   const after = { granted: false, ...(minimumBidNanos === undefined ? {} : { minimumBidNanos }) }
-  return { type: 'INSTANCE_OUTBID', reason, before: { granted: true }, after, by_caller: false }
+  return { kind: 'INSTANCE_OUTBID', reason, before: { granted: true }, after, by_caller: false }
 }
 
 describe('an instance at a bid', () => {
@@ -175,7 +175,7 @@ describe('a changed bid', () => {
     await rentals.converge()
     expect([await status(renter, id), await status(rival, other)]).toEqual(['stopped', 'running'])
     const changed = (before: string, after: string) => ({
-      ...{ type: 'INSTANCE_BID_CHANGED', reason: 'USER_REQUEST', by_caller: true },
+      ...{ kind: 'INSTANCE_BID_CHANGED', reason: 'USER_REQUEST', by_caller: true },
       ...{ before: { gpuPriceNanos: before }, after: { gpuPriceNanos: after } },
     })
     expect(await eventsOf(id)).toEqual([
@@ -202,7 +202,7 @@ describe('a changed bid', () => {
     await rentals.converge()
     await rentBeside(machineId, { price: 0.3 })
     expect(await changeBid(renter, id, '0.35')).toMatchObject({ instance: { bidPerHour: '0.35' } })
-    expect(await eventsOf(id)).toMatchObject([won, { type: 'INSTANCE_BID_CHANGED' }])
+    expect(await eventsOf(id)).toMatchObject([won, { kind: 'INSTANCE_BID_CHANGED' }])
     expect(await offerOf(machineId)).toMatchObject({ min_bid: 0.301 })
     await app.rest(renter, 'PUT', `/instances/${id}/`, { state: 'running' })
     await rentals.converge()

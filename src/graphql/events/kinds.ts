@@ -43,4 +43,4 @@ const descriptions: Record<EventKind, string> = {
   WEBHOOK_DELETED: 'A webhook was deleted.',
 }
 
-export const EventKindEnum = enumOf('EventKind', 'Type of an event. New types may be added.', descriptions)
+export const EventKindEnum = enumOf('EventKind', 'Kind of an event. New values may be added.', descriptions)
