@@ -519,7 +519,7 @@ export type VolumeSourceInput =
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null }> } };
+export type ViewerQuery = { viewer: { account: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null }> } | null } };
 
 export type RegisterSshKeyMutationVariables = Exact<{
   input: CreateSshKeyInput;
@@ -863,20 +863,22 @@ export const LaunchFragmentDoc = new TypedDocumentString(`
 export const ViewerDocument = new TypedDocumentString(`
     query Viewer {
   viewer {
-    id
-    email
-    credit
-    sshKeys {
+    account {
       id
-      fingerprint
-    }
-    apiKeys {
-      id
-      name
-      current
-      permissions {
-        category
-        operation
+      email
+      credit
+      sshKeys {
+        id
+        fingerprint
+      }
+      apiKeys {
+        id
+        name
+        current
+        permissions {
+          category
+          operation
+        }
       }
     }
   }

@@ -68,7 +68,7 @@ describe('a typed client', () => {
     expect(sshKey.name).toBe('ada@laptop')
     sshKeyId = sshKey.id
     const { viewer } = await ask(client.ViewerDocument)
-    expect(viewer).toMatchObject({ email: 'demo@example.com', credit: '100', sshKeys: [{ id: sshKeyId }] })
+    expect(viewer.account).toMatchObject({ email: 'demo@example.com', credit: '100', sshKeys: [{ id: sshKeyId }] })
     const again = await ask(client.RegisterSshKeyDocument, { input })
     expect(expectTypename('ConflictError', again.createSshKey).id).toBe(sshKeyId)
   })
@@ -256,7 +256,7 @@ it('lets a typed client create a key with fewer permissions, and revoke it', asy
   const askAsReader = createTypedClient(gateway.url, secret)
   const { viewer } = await askAsReader(client.ViewerDocument)
   const permissions = [{ category: 'USER_READ', operation: null }]
-  expect(viewer.apiKeys[0]).toEqual({ id: apiKey.id, name: 'reader', current: true, permissions })
+  expect(viewer.account?.apiKeys[0]).toEqual({ id: apiKey.id, name: 'reader', current: true, permissions })
   const revokeVariables = { input: { id: apiKey.id } }
   await expect(askAsReader(client.RevokeApiKeyDocument, revokeVariables)).rejects.toThrow('FORBIDDEN')
   const { deleteApiKey } = await ask(client.RevokeApiKeyDocument, revokeVariables)

@@ -153,12 +153,12 @@ const answers: Record<string, unknown[]> = {
   'docs/money.md': [
     {
       data: {
-        viewer: { credit: amount, costPerHour: amount, runwaySeconds: expect.any(Number) },
+        viewer: { account: { credit: amount, costPerHour: amount, runwaySeconds: expect.any(Number) } },
         instances: { nodes: expect.arrayContaining([expect.objectContaining({ costPerHourWhenStopped: amount })]) },
       },
     },
-    { data: { viewer: { ledger: { nodes: list } } } },
-    { data: { viewer: { usage: { cost: amount, buckets: list } } } },
+    { data: { viewer: { account: { ledger: { nodes: list } } } } },
+    { data: { viewer: { account: { usage: { cost: amount, buckets: list } } } } },
     { success: true, results: list },
     {
       data: {
@@ -167,12 +167,12 @@ const answers: Record<string, unknown[]> = {
         },
       },
     },
-    { data: { viewer: { spendLimits: [{ window: 'DAY' }, { window: 'HOUR', amount: '40' }] } } },
+    { data: { viewer: { account: { spendLimits: [{ window: 'DAY' }, { window: 'HOUR', amount: '40' }] } } } },
     { data: { deleteSpendLimit: { __typename: 'DeleteSpendLimitSuccess' } } },
   ],
   'docs/events.md': [
     { data: { createWebhook: { secret: expect.any(String), webhook: { id: expect.stringMatching(/^whk_\d+$/) } } } },
-    { data: { viewer: { webhooks: [{ url: 'https://example.com/berth', recentDeliveries: [] }] } } },
+    { data: { viewer: { account: { webhooks: [{ url: 'https://example.com/berth', recentDeliveries: [] }] } } } },
   ],
   'docs/keys.md': [
     {

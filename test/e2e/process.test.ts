@@ -57,9 +57,9 @@ describe('a gateway on a new data folder', () => {
     expect(gateway.output()).toContain(`GraphQL   ${gateway.url}/graphql  (GraphiQL in a browser)`)
     const { body } = await ask(gateway, '/graphql', key, {
       query:
-        '{ viewer { email credit } gpuModels { name } offers(filter: { availability: AVAILABLE }) { totalCount } }',
+        '{ viewer { account { email credit } } gpuModels { name } offers(filter: { availability: AVAILABLE }) { totalCount } }',
     })
-    expect(body.data.viewer).toEqual({ email: 'demo@example.com', credit: '100' })
+    expect(body.data.viewer.account).toEqual({ email: 'demo@example.com', credit: '100' })
     expect(body.data.gpuModels.length).toBeGreaterThanOrEqual(40)
     expect(body.data.offers.totalCount).toBeGreaterThan(500)
     const { body: rest } = await ask(gateway, '/api/v0/bundles/', key, { limit: 5000, disable_bundling: true })

@@ -87,11 +87,3 @@ const creditStatusByAccount = createRequiredLoader(async ({ services, actor }, i
 export const accountById = createLoader(async ({ services, actor }, ids: readonly number[]) =>
   ids.includes(actor.accountId) ? [await services.accounts.viewer(actor, {})] : [],
 )
-
-builder.queryField('viewer', t =>
-  t.prismaField({
-    type: 'Account',
-    description: `The account of this API key. ${permissionSentence('accounts.viewer')}`,
-    resolve: (query, _root, _args, { services, actor }) => services.accounts.viewer(actor, query),
-  }),
-)

@@ -111,24 +111,26 @@ mutation Volume($storage: ID!) {
 # the costs of this month. Use HOUR for hourly buckets.
 query Costs {
   viewer {
-    credit
-    costPerHour # Total cost per hour.
-    runwaySeconds
-    usage(bucket: MONTH, groupBy: [INSTANCE, KIND]) {
-      cost
-      buckets {
-        groups { instanceId volumeId kind cost }
+    account {
+      credit
+      costPerHour # Total cost per hour.
+      runwaySeconds
+      usage(bucket: MONTH, groupBy: [INSTANCE, KIND]) {
+        cost
+        buckets {
+          groups { instanceId volumeId kind cost }
+        }
       }
-    }
-    ledger(first: 10) {
-      nodes {
-        kind
-        amount
-        balanceAfter
-        instanceId
-        startsAt
-        endsAt
-        costPerHour
+      ledger(first: 10) {
+        nodes {
+          kind
+          amount
+          balanceAfter
+          instanceId
+          startsAt
+          endsAt
+          costPerHour
+        }
       }
     }
   }

@@ -135,7 +135,7 @@ mutation Rent($offer: ID!) {
     query: `# 5. Watch: run this again until the status is RUNNING.
 # Then "sshCommand" says how to log in.
 query Watch {
-  viewer { credit }
+  viewer { account { credit } }
   instances(first: 10) {
     totalCount
     nodes {

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxApiKeys } from '../../../src/domain/accounts/api-keys.ts'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { instanceApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { waitForLockWaiters, withSession } from '../../support/database/sessions.ts'
-import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { openGateway } from '../../support/gateways.ts'
+import { muchCredit, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
 let otherApp: TestApp
@@ -63,7 +67,7 @@ async function createKey(key: string, input: object = {}): Promise<{ id: string;
 }
 
 const list = async (key: string) =>
-  (await app.graphql(key, `{ viewer { apiKeys { ${keyFields} } } }`)).data.viewer.apiKeys
+  (await app.graphql(key, `{ viewer { account { apiKeys { ${keyFields} } } } }`)).data.viewer.account.apiKeys
 const statusOf = async (key: string, at = app) => (await at.rest(key, 'GET', '/users/current/')).status
 const publicId = (key: string) => key.split('_')[1] as string
 const idOf = async (key: string) => {
@@ -86,6 +90,37 @@ const everyKindOfPermission = [
     ],
   },
 ]
+
+describe('viewer.apiKey', () => {
+  const query = `{ viewer { apiKey { ${keyFields} } } }`
+
+  it('shows the key of the request, even to a key without any permission', async () => {
+    const owner = await app.newKey()
+    const { id, secret } = await createKey(owner, { name: 'nothing', permissions: [] })
+    const { data, errors } = await app.graphql(secret, query)
+    expect(errors).toBeUndefined()
+    expect(data.viewer.account.apiKey).toMatchObject({ id, name: 'nothing', current: true, permissions: [] })
+    const [listed] = await list(owner)
+    expect(data.viewer.account.apiKey).toEqual({ ...listed, current: true, lastUsedAt: expect.any(String) })
+  })
+
+  it("is null for an instance's own key", async () => {
+    const owner = await app.newKey(null, muchCredit)
+    const id = await rentalsOf(app).rent(owner)
+    const own = instanceApiKey(createSecrets('a secret of tests'), BigInt(id))
+    expect(await app.graphql(own, query)).toMatchObject({ data: { viewer: { apiKey: null } }, errors: undefined })
+  })
+
+  it('refuses a key whose secret was rotated after the request began', async () => {
+    const owner = await app.newKey()
+    const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+    const { apiKeys } = gateway.services
+    const actor = (await apiKeys.identify(owner)) as Actor
+    await mutate(owner, 'rotateApiKeySecret', { id: await idOf(owner) })
+    await expect(apiKeys.current(actor)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await gateway.close()
+  })
+})
 
 describe('a new key', () => {
   it('authenticates requests, and has full access if its creation requested full access', async () => {

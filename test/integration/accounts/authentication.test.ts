@@ -12,7 +12,10 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const viewer = async (key: string | undefined) => {
-  const [rest, graphql] = [await app.rest(key, 'GET', '/users/current/'), await app.graphql(key, '{ viewer { id } }')]
+  const [rest, graphql] = [
+    await app.rest(key, 'GET', '/users/current/'),
+    await app.graphql(key, '{ viewer { account { id } } }'),
+  ]
   return { rest, graphql }
 }
 
@@ -62,7 +65,7 @@ describe('a request', () => {
   it('may carry the key in the URL over REST only, and the log omits it', async () => {
     const key = await app.newKey()
     expect((await app.rest(undefined, 'GET', `/users/current?api_key=${key}`)).status).toBe(200)
-    const graphql = await app.fetch(new Request(`http://berth.test/graphql?query={viewer{id}}&api_key=${key}`))
+    const graphql = await app.fetch(new Request(`http://berth.test/graphql?query={viewer{account{id}}}&api_key=${key}`))
     expect(graphql.status).toBe(401)
     expect(JSON.stringify(app.logLines)).not.toContain(key)
     expect(JSON.stringify(app.logLines)).toContain('/users/current')
@@ -110,7 +113,7 @@ describe('a key', () => {
   it('costs one statement per request after its use was recorded', async () => {
     const key = await app.newKey()
     await viewer(key)
-    const statements = await captureQueries(() => app.graphql(key, '{ viewer { id } }'))
+    const statements = await captureQueries(() => app.graphql(key, '{ viewer { account { id } } }'))
     const ofKeys = statements.filter(text => text.includes('api_keys'))
     expect(ofKeys).toEqual([expect.stringContaining('SELECT')])
   })
@@ -126,7 +129,7 @@ describe('a key', () => {
 describe('a scoped key', () => {
   /** Queries and routes, with the permission that each needs. */
   const requests: [graphql: string, rest: [method: string, path: string] | undefined, category: string][] = [
-    ['{ viewer { id } }', ['GET', '/users/current/'], 'user_read'],
+    ['{ viewer { account { id } } }', ['GET', '/users/current/'], 'user_read'],
     ['{ offers(first: 1) { nodes { id } } }', ['POST', '/bundles/'], 'misc'],
     ['{ offers(first: 1) { totalCount } }', ['GET', '/bundles/?q={}'], 'misc'],
     ['{ offer(id: 1) { id } }', ['PUT', '/search/asks/'], 'misc'],
@@ -161,10 +164,10 @@ describe('a scoped key', () => {
   it('gets 403 when everything was refused, and 200 when a part was granted', async () => {
     const key = await app.newKey({ api: { user_read: {} } })
     expect((await app.graphql(key, '{ offers { totalCount } }')).status).toBe(403)
-    const mixed = await app.graphql(key, '{ offer(id: 1) { id } viewer { id } }')
+    const mixed = await app.graphql(key, '{ offer(id: 1) { id } viewer { account { id } } }')
     expect(mixed).toMatchObject({
       status: 200,
-      data: { offer: null, viewer: {} },
+      data: { offer: null, viewer: { account: {} } },
       errors: [{ extensions: { code: 'FORBIDDEN' } }],
     })
   })
@@ -189,7 +192,12 @@ describe('a scoped key', () => {
 
   it('is refused on both faces when it has no permissions', async () => {
     const { rest, graphql } = await viewer(await app.newKey({ api: {} }))
-    expect([rest.status, graphql.status]).toEqual([403, 403])
+    expect(rest.status).toBe(403)
+    expect(graphql).toMatchObject({
+      status: 200,
+      data: { viewer: { account: null } },
+      errors: [{ path: ['viewer', 'account'], extensions: { code: 'FORBIDDEN' } }],
+    })
   })
 })
 

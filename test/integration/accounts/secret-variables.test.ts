@@ -113,9 +113,9 @@ describe('secret variables over GraphQL', () => {
     app.clock.advance(1_000)
     await post(key, { key: 'b', value: 'x' })
     await set(key, [{ name: 'http_proxy', value: 'q' }])
-    const { data } = await app.graphql(key, '{ viewer { secretVariables { name createdAt updatedAt } } }')
+    const { data } = await app.graphql(key, '{ viewer { account { secretVariables { name createdAt updatedAt } } } }')
     const later = app.clock.now().toISOString()
-    expect(data.viewer.secretVariables).toEqual([
+    expect(data.viewer.account.secretVariables).toEqual([
       { name: 'B', createdAt: later, updatedAt: later },
       { name: 'http_proxy', createdAt: at, updatedAt: later },
     ])

@@ -60,7 +60,7 @@ async function change(verb: 'attach' | 'detach', by: string, instanceId: number,
 }
 
 async function listKeys(by: string): Promise<{ id: string; name: string }[]> {
-  return (await app.graphql(by, '{ viewer { sshKeys { id name } } }')).data.viewer.sshKeys
+  return (await app.graphql(by, '{ viewer { account { sshKeys { id name } } } }')).data.viewer.account.sshKeys
 }
 
 async function keysIn(id: number): Promise<string[]> {
@@ -508,7 +508,7 @@ describe('a scoped API key', () => {
   it('with user_read lists SSH keys, and cannot change them', async () => {
     const sshKey = await registerKey(key)
     const viewer = await app.newScopedKey(key, { api: { user_read: { 'accounts.viewer': {} } } })
-    const { errors } = await app.graphql(viewer, '{ viewer { sshKeys { id } } }')
+    const { errors } = await app.graphql(viewer, '{ viewer { account { sshKeys { id } } } }')
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
     expect((await app.rest(viewer, 'GET', '/users/current/')).body.ssh_key).toContain('ssh-ed25519')
     const reader = await app.newScopedKey(key, { api: { user_read: {} } })

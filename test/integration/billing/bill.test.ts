@@ -35,8 +35,8 @@ async function at(time: string): Promise<void> {
 
 /** Makes the daily charge of all running meters. */
 async function daily(): Promise<void> {
-  const { data } = await app.graphql(key, '{ viewer { id } }')
-  const accountId = Number(data.viewer.id.slice('acc_'.length))
+  const { data } = await app.graphql(key, '{ viewer { account { id } } }')
+  const accountId = Number(data.viewer.account.id.slice('acc_'.length))
   await transaction(gateway.database, async tx => {
     await chargeMeters(tx, await lockAccount(tx, accountId, app.clock.now()), Prisma.sql`true`)
   })
@@ -89,14 +89,14 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
 
   const { data } = await app.graphql(
     key,
-    `{ viewer { credit costPerHour runwaySeconds
+    `{ viewer { account { credit costPerHour runwaySeconds
       ledger(first: 100) { nodes { kind amount balanceAfter instanceId volumeId startsAt endsAt costPerHour } }
-      usage(startsAt: "2026-12-01T00:00:00Z", endsAt: "2027-01-01T00:00:00Z", bucket: DAY) { cost buckets { startsAt cost } } } }`,
+      usage(startsAt: "2026-12-01T00:00:00Z", endsAt: "2027-01-01T00:00:00Z", bucket: DAY) { cost buckets { startsAt cost } } } } }`,
   )
   type Line = Record<'kind' | 'amount' | 'balanceAfter', string> &
     Record<'instanceId' | 'volumeId' | 'startsAt' | 'endsAt' | 'costPerHour', string | null>
   const names = { [`ins_${trained}`]: 'trained', [`ins_${bidding}`]: 'bidding', [`ins_${lost}`]: 'lost' }
-  const lines = (data.viewer.ledger.nodes as Line[]).map(line => {
+  const lines = (data.viewer.account.ledger.nodes as Line[]).map(line => {
     const { kind, amount, balanceAfter, instanceId, volumeId, costPerHour } = line
     const seconds = line.startsAt && line.endsAt ? (Date.parse(line.endsAt) - Date.parse(line.startsAt)) / 1000 : null
     const what = volumeId ? 'volume' : instanceId && names[instanceId]
@@ -129,8 +129,8 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
     ['DISK', 'volume', '03T00:00:00', 3_600, '0.0035', '-0.0035', '94.080583335'],
   ])
   // Nothing runs, so credit is the sum of the ledger: $100 less $5.919416665.
-  expect(data.viewer).toMatchObject({ credit: '94.080583335', costPerHour: '0', runwaySeconds: null })
-  const { cost, buckets } = data.viewer.usage
+  expect(data.viewer.account).toMatchObject({ credit: '94.080583335', costPerHour: '0', runwaySeconds: null })
+  const { cost, buckets } = data.viewer.account.usage
   expect(cost).toBe('5.919416665')
   // The second day: 0.083819444 + 0.206063889 + 0.004 + 0.096 + 0.0595 + 0.404 dollars, less refunds of $0.013466668.
   expect(buckets.slice(0, 4).map((bucket: { cost: string }) => bucket.cost)).toEqual([

@@ -29,17 +29,17 @@ const figures = 'accruedCost costPerHour costPerHourWhenStopped'
 async function costs(id: number) {
   const { data } = await app.graphql(
     key,
-    `{ instance(id: ${id}) { ${figures} } viewer { credit costPerHour runwaySeconds } }`,
+    `{ instance(id: ${id}) { ${figures} } viewer { account { credit costPerHour runwaySeconds } } }`,
   )
   const { accruedCost, costPerHour, costPerHourWhenStopped } = data.instance
-  return { now: [accruedCost, costPerHour, costPerHourWhenStopped], account: data.viewer }
+  return { now: [accruedCost, costPerHour, costPerHourWhenStopped], account: data.viewer.account }
 }
 
 /** Sets the credit of the account. */
 async function setCredit(nanos: bigint): Promise<void> {
-  const { data } = await app.graphql(key, '{ viewer { id credit } }')
+  const { data } = await app.graphql(key, '{ viewer { account { id credit } } }')
   await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, note, posted_at)
-    VALUES (${data.viewer.id.slice('acc_'.length)}, 'adjustment', ${nanos - nanosOf(data.viewer.credit)}, 'a test', now())`)
+    VALUES (${data.viewer.account.id.slice('acc_'.length)}, 'adjustment', ${nanos - nanosOf(data.viewer.account.credit)}, 'a test', now())`)
 }
 
 /** How long the meter of this kind of an instance has run, in ms. */
@@ -114,10 +114,10 @@ describe('the cost of an instance', () => {
     const { now, account } = await costs(id)
     const usage = await app.graphql(
       key,
-      '{ viewer { usage(groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } }',
+      '{ viewer { account { usage(groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } } }',
     )
     type Bucket = { groups: { instanceId: string; cost: string }[] }
-    const groups = (usage.data.viewer.usage.buckets as Bucket[]).flatMap(({ groups }) => groups)
+    const groups = (usage.data.viewer.account.usage.buckets as Bucket[]).flatMap(({ groups }) => groups)
     const used = groups.filter(({ instanceId }) => instanceId === `ins_${id}`).map(({ cost }) => nanosOf(cost))
     expect(used.reduce((total, cost) => total + cost, 0n)).toBe(nanosOf(now[0]))
     // Exact to the millisecond: in one, the GPUs and both disks cost about 113 nano-dollars.
@@ -134,7 +134,7 @@ describe('the cost of an instance', () => {
     for (let count = 1; count <= 50; count += 1) await rentals.rent(key)
     await rentals.converge()
     const ask = async (of: string, rows: number) => {
-      await app.graphql(of, '{ viewer { id } }')
+      await app.graphql(of, '{ viewer { account { id } } }')
       return await captureQueries(async () => {
         const { data } = await app.graphql(of, `{ instances(first: 50) { nodes { ${figures} } } }`)
         expect(data.instances.nodes).toHaveLength(rows)

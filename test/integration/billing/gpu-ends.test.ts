@@ -23,8 +23,8 @@ const limit = (window: string, amount: string) =>
   `setSpendLimit(input: {target: {account: true}, window: ${window}, amount: "${amount}", action: STOP_RUNNING}) { __typename }`
 /** Mutations that delete the limits of the account. */
 const deletion = async (account: TestAccount) => {
-  const { data } = await app.graphql(account.key, '{ viewer { spendLimits { id } } }')
-  return data.viewer.spendLimits.map(
+  const { data } = await app.graphql(account.key, '{ viewer { account { spendLimits { id } } } }')
+  return data.viewer.account.spendLimits.map(
     ({ id }: { id: string }) => `deleteSpendLimit(input: {id: "${id}"}) { __typename }`,
   )
 }
@@ -164,17 +164,17 @@ describe('a disk whose charges have ended', () => {
       `updateInstancePolicy(input: {instanceId: "${other.id}", destroyAt: "${destroyAt}"}) { __typename }`,
     )
     app.clock.advance(3 * 60 * minute)
-    const query = '{ viewer { credit costPerHour usage { cost } } instances { nodes { costPerHour } } }'
+    const query = '{ viewer { account { credit costPerHour usage { cost } } } instances { nodes { costPerHour } } }'
     const { data } = await app.graphql(account.key, query)
     const nanos = (usd: string) => BigInt(Math.round(Number(usd) * 1e9))
-    const left = 3n * dollar - nanos(data.viewer.usage.cost) - nanos(data.viewer.credit)
+    const left = 3n * dollar - nanos(data.viewer.account.usage.cost) - nanos(data.viewer.account.credit)
     // Each meter has used only a part of its next nano-dollar.
     expect(left >= -4n && left <= 4n, `${left}`).toBe(true)
     const rates = data.instances.nodes.reduce(
       (sum: bigint, node: { costPerHour: string }) => sum + nanos(node.costPerHour),
       0n,
     )
-    expect(nanos(data.viewer.costPerHour)).toBe(rates)
+    expect(nanos(data.viewer.account.costPerHour)).toBe(rates)
     await app.runUntilIdle()
     expect(await account.instance(one.id)).toMatchObject({ target_state: 'running' })
     expect(await account.instance(other.id)).toMatchObject({ destroyed_at: expect.any(Date) })

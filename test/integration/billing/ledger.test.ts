@@ -32,8 +32,8 @@ async function ledger(
   fields = `totalCount nodes { ${lines} } pageInfo { hasNextPage endCursor }`,
   // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
 ): Promise<any> {
-  const { data, errors } = await app.graphql(of, `{ viewer { ledger${args} { ${fields} } } }`)
-  return errors ? { errors } : data.viewer.ledger
+  const { data, errors } = await app.graphql(of, `{ viewer { account { ledger${args} { ${fields} } } } }`)
+  return errors ? { errors } : data.viewer.account.ledger
 }
 
 /** Rents an instance, then stops and starts it this many times. Each stop makes one GPU charge. */
@@ -51,7 +51,7 @@ async function charged(times: number): Promise<number> {
 describe('the ledger', () => {
   it('has an entry for each grant and each period of running GPUs', async () => {
     const id = await charged(1)
-    const { data } = await app.graphql(key, '{ viewer { apiKeys { id } } }')
+    const { data } = await app.graphql(key, '{ viewer { account { apiKeys { id } } } }')
     const { totalCount, nodes } = await ledger(key)
     const nothing = { startsAt: null, endsAt: null, costPerHour: null, carried: null }
     const ofNone = { instanceId: null, instance: null, volumeId: null, apiKeyId: null, note: null }
@@ -73,7 +73,7 @@ describe('the ledger', () => {
       instanceId: `ins_${id}`,
       instance: { id: `ins_${id}`, label: 'mine' },
       volumeId: null,
-      apiKeyId: data.viewer.apiKeys[0].id,
+      apiKeyId: data.viewer.account.apiKeys[0].id,
       note: null,
       postedAt: expect.any(String),
     })
@@ -82,8 +82,8 @@ describe('the ledger', () => {
   it('shows operators the same charges with their carried parts', async () => {
     await charged(3)
     const { nodes } = await ledger(key, '(filter: {kinds: [GPU]})')
-    const { data } = await app.graphql(key, '{ viewer { id } }')
-    const page = await app.operations.accounts.ledgerPage(Number(data.viewer.id.replace(/\D+/, '')), 0, 100)
+    const { data } = await app.graphql(key, '{ viewer { account { id } } }')
+    const page = await app.operations.accounts.ledgerPage(Number(data.viewer.account.id.replace(/\D+/, '')), 0, 100)
     const charges = page.filter(({ kind }) => kind === 'gpu')
     const carried = charges.map(charge => charge.carried)
     expect(carried).toEqual(nodes.map((node: { carried: number }) => node.carried).toReversed())
@@ -135,12 +135,12 @@ describe('the ledger', () => {
       const { nodes } = await ledger(key, `(filter: { subjectIds: ${JSON.stringify(ids)} })`, 'nodes { kind }')
       return nodes.map(({ kind }: { kind: string }) => kind)
     }
-    const { data } = await app.graphql(key, '{ viewer { id } }')
+    const { data } = await app.graphql(key, '{ viewer { account { id } } }')
     expect(await kinds(`vol_${volume}`)).toEqual(['DISK'])
-    expect(await kinds(data.viewer.id)).toEqual(['TOP_UP'])
-    expect(await kinds(data.viewer.id, `vol_${volume}`, `ins_${id}`)).toEqual(['DISK', 'GPU', 'TOP_UP'])
+    expect(await kinds(data.viewer.account.id)).toEqual(['TOP_UP'])
+    expect(await kinds(data.viewer.account.id, `vol_${volume}`, `ins_${id}`)).toEqual(['DISK', 'GPU', 'TOP_UP'])
     expect(await kinds()).toEqual([])
-    const { data: other } = await app.graphql(stranger, '{ viewer { id } }')
+    const { data: other } = await app.graphql(stranger, '{ viewer { account { id } } }')
     expect(await kinds(other.viewer.id)).toEqual([])
   })
 
@@ -195,9 +195,9 @@ describe('the ledger', () => {
 const period = 'startsAt: "2026-11-01T00:00:00Z", endsAt: "2026-12-01T00:00:00Z"'
 
 it.each([
-  ['ledger', `{ viewer { ledger { totalCount nodes { id } } } }`],
+  ['ledger', `{ viewer { account { ledger { totalCount nodes { id } } } } }`],
   ['ledger entry', `{ node(id: "led_7000001") { id } }`],
-  ['usage', `{ viewer { usage(${period}) { cost } } }`],
+  ['usage', `{ viewer { account { usage(${period}) { cost } } } }`],
 ])('refuses the %s to a key without billing_read', async (_name, query) => {
   const permissions = { api: { user_read: {}, instance_read: {}, billing_write: {}, misc: {} } }
   const { errors } = await app.graphql(await app.newScopedKey(key, permissions), query)
@@ -207,5 +207,5 @@ it.each([
 })
 
 async function emailOf(of: string): Promise<string> {
-  return (await app.graphql(of, '{ viewer { email } }')).data.viewer.email
+  return (await app.graphql(of, '{ viewer { account { email } } }')).data.viewer.account.email
 }

@@ -145,10 +145,10 @@ it('refunds late charges after each exit of the same instance', async () => {
   await cost(id, ...periods, [from, end])
   // The total cost of the usage equals the sum of the ledger, to the nano-dollar.
   const period = `startsAt: "${later(since, -hourMs).toISOString()}", endsAt: "${later(end, 1).toISOString()}"`
-  const { data } = await app.graphql(account.key, `{ viewer { usage(${period}, bucket: DAY) { cost } } }`)
+  const { data } = await app.graphql(account.key, `{ viewer { account { usage(${period}, bucket: DAY) { cost } } } }`)
   const [spent] = await app.sql(`SELECT (-sum(amount_nanos) * 0.000000001)::float::text AS dollars FROM ledger_entries
     WHERE account_id = ${account.id} AND meter_id IS NOT NULL`)
-  expect(spent).toEqual({ dollars: data.viewer.usage.cost })
+  expect(spent).toEqual({ dollars: data.viewer.account.usage.cost })
 })
 
 it('charges GPUs until the exit when a later end of credit was recorded first', async () => {

@@ -22,8 +22,8 @@ const hour = 3_600_000
 const iso = (hours: number, from = app.clock.now()) => new Date(from.getTime() + hours * hour).toISOString()
 
 async function usage(args: string, fields = 'cost buckets { startsAt endsAt cost groups { kind cost } }') {
-  const { data, errors } = await app.graphql(key, `{ viewer { usage(${args}) { ${fields} } } }`)
-  return errors ? { errors } : data.viewer.usage
+  const { data, errors } = await app.graphql(key, `{ viewer { account { usage(${args}) { ${fields} } } } }`)
+  return errors ? { errors } : data.viewer.account.usage
 }
 
 describe('usage', () => {
@@ -90,8 +90,8 @@ describe('usage', () => {
       { kind: 'DISK', instanceId: `ins_${id}`, volumeId: null, apiKeyId: null },
       { kind: 'DISK', instanceId: null, volumeId: `vol_${volume}`, apiKeyId: null },
     ])
-    const { data } = await app.graphql(key, '{ viewer { apiKeys { id } } }')
-    const keys = data.viewer.apiKeys.map((one: { id: string }) => one.id).reverse()
+    const { data } = await app.graphql(key, '{ viewer { account { apiKeys { id } } } }')
+    const keys = data.viewer.account.apiKeys.map((one: { id: string }) => one.id).reverse()
     expect(await groups('API_KEY', 'apiKeyId kind')).toEqual(keys.map((apiKeyId: string) => ({ apiKeyId, kind: null })))
     const accrued = (await app.graphql(key, `{ instance(id: ${id}) { accruedCost } }`)).data.instance.accruedCost
     expect(await groups('INSTANCE', 'instanceId cost')).toContainEqual({ instanceId: `ins_${id}`, cost: accrued })
@@ -129,8 +129,8 @@ describe('usage', () => {
     const [day, last] = [await usage('bucket: MONTH'), await usage('startsAt: "2026-10-31T00:00:00Z", bucket: MONTH')]
     expect(day.buckets).toMatchObject([{ startsAt: month, endsAt: '2026-12-01T00:00:00.000Z' }])
     expect(last.buckets).toMatchObject([{ endsAt: month }, { startsAt: month, endsAt: '2026-12-01T00:00:00.000Z' }])
-    const { data } = await app.graphql(key, '{ viewer { usage { buckets { startsAt } } } }')
-    expect(data.viewer.usage.buckets).toHaveLength(30)
+    const { data } = await app.graphql(key, '{ viewer { account { usage { buckets { startsAt } } } } }')
+    expect(data.viewer.account.usage.buckets).toHaveLength(30)
   })
 
   it('returns a month of hourly buckets with all groupings', async () => {

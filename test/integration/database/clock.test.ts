@@ -90,7 +90,7 @@ describe.each([
     const before = await readDatabaseTime()
     const instance = await rentalsOf(app).read(account.key, id)
     const readAt = (instance.end_date - instance.duration) * 1_000
-    const { viewer } = (await app.graphql(account.key, '{ viewer { runwaySeconds } }')).data
+    const { viewer } = (await app.graphql(account.key, '{ viewer { account { runwaySeconds } } }')).data
     const after = await readDatabaseTime()
     expect(readAt).toBeGreaterThanOrEqual(before.getTime() - 1)
     expect(readAt).toBeLessThanOrEqual(after.getTime() + 1)
@@ -98,7 +98,7 @@ describe.each([
       `SELECT sum(rate_nanos) AS rate FROM meters WHERE account_id = ${account.id}`,
     )
     const runwaySeconds = (3_600 * Number(creditNanos)) / Number(rate)
-    expect(Math.abs(viewer.runwaySeconds - runwaySeconds)).toBeLessThan(minuteMs / 1_000)
+    expect(Math.abs(viewer.account.runwaySeconds - runwaySeconds)).toBeLessThan(minuteMs / 1_000)
   })
 
   it('is ready, does due work and writes no time ahead of the database', async () => {

@@ -57,7 +57,7 @@ describe('a gateway', () => {
           status: 503,
           body: expect.stringContaining('the database is a standby'),
         })
-      expect((await gateway.graphql(key, '{ viewer { id } }')).errors).toMatchObject([
+      expect((await gateway.graphql(key, '{ viewer { account { id } } }')).errors).toMatchObject([
         { extensions: { code: 'UNAVAILABLE' } },
       ])
     }

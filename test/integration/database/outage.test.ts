@@ -39,7 +39,7 @@ describe.each(['cut', 'freeze'] as const)('when the connection to the database f
     const message = 'The database did not answer in time. Try again in a moment.'
     const [rest, graphql, ready, health] = await Promise.all([
       timed(() => app.rest(key, 'GET', '/users/current/')),
-      timed(() => app.graphql(key, '{ viewer { id } }')),
+      timed(() => app.graphql(key, '{ viewer { account { id } } }')),
       timed(() => app.fetch(new Request('http://berth.test/ready'))),
       timed(() => app.fetch(new Request('http://berth.test/health'))),
     ])

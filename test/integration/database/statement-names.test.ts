@@ -59,7 +59,7 @@ const queries = [
     filter: { kinds: ['INSTANCE_CREATED'], instanceIds: ['1'] },
   },
   {
-    text: 'query ($filter: LedgerFilter) { viewer { ledger(filter: $filter) { totalCount nodes { id } } } }',
+    text: 'query ($filter: LedgerFilter) { viewer { account { ledger(filter: $filter) { totalCount nodes { id } } } } }',
     filter: {
       kinds: ['TOP_UP'],
       subjectIds: ['ins_1'],

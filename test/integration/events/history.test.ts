@@ -38,7 +38,8 @@ const pageFields = 'nodes { id kind } edges { cursor } pageInfo { hasNextPage ha
 const page = async (key: string, args = ''): Promise<Page> =>
   (await ask(key, `{ events${args} { ${pageFields} } }`)).events
 const idsOf = ({ nodes }: Page) => nodes.map(({ id }) => id)
-const idOf = async (key: string) => (await ask(key, '{ viewer { id } }')).viewer.id.slice('acc_'.length) as string
+const idOf = async (key: string) =>
+  (await ask(key, '{ viewer { account { id } } }')).viewer.account.id.slice('acc_'.length) as string
 /** A key of an account without events. */
 async function newKey(account = {}): Promise<string> {
   const key = await app.newKey(null, account)
@@ -60,7 +61,7 @@ describe('an event', () => {
     const fields = `id kind createdAt message reason apiKeyId apiKey { id } instanceId instance { label }
       previousStatus status changes { field before after }`
     const { instance } = await ask(owner, `{ instance(id: ${id}) { events { nodes { ${fields} } } } }`)
-    const by = (await ask(owner, '{ viewer { apiKeys { id current } } }')).viewer.apiKeys[0].id
+    const by = (await ask(owner, '{ viewer { account { apiKeys { id current } } } }')).viewer.account.apiKeys[0].id
     const common = { id: expect.stringMatching(/^evt_\d+$/), instanceId: `ins_${id}`, instance: { label: 'second' } }
     const createdAt = expect.any(String)
     const byOwner = {
@@ -259,7 +260,7 @@ describe('the history of an instance', () => {
     const count = async (rentedBefore: number, rows: number) => {
       const key = await app.newKey(null, { creditNanos: 1_000_000_000_000n })
       for (let index = 0; index < rentedBefore; index += 1) await rentals.rent(key)
-      await ask(key, '{ viewer { id } }')
+      await ask(key, '{ viewer { account { id } } }')
       const statements = await captureQueries(async () => {
         const { instances } = await ask(key, `{ instances(first: ${rows}) { nodes { ${fields} } } }`)
         expect(instances.nodes).toHaveLength(rows)

@@ -68,9 +68,9 @@ async function getRest(path: string, query: Record<string, unknown>): Promise<an
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the test
 async function queryViewer(fields: string): Promise<any> {
-  const { data, errors } = await app.graphql(key, `{ viewer { ${fields} } }`)
+  const { data, errors } = await app.graphql(key, `{ viewer { account { ${fields} } } }`)
   expect(errors).toBeUndefined()
-  return data.viewer
+  return data.viewer.account
 }
 
 type Group = { instanceId: string | null; volumeId: string | null; kind: string; cost: string }

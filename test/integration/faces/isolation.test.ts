@@ -103,10 +103,14 @@ describe("another account's id", () => {
 
   it('resolves to null when it is an account id', async () => {
     const ids = ['acc_1', 'acc_2', 'acc_3', 'acc_987654']
-    const { data } = await app.graphql(stranger, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } viewer { id } }', {
-      ids,
-    })
-    expect(data.nodes).toEqual(ids.map(id => (id === data.viewer.id ? { id } : null)))
+    const { data } = await app.graphql(
+      stranger,
+      'query ($ids: [ID!]!) { nodes(ids: $ids) { id } viewer { account { id } } }',
+      {
+        ids,
+      },
+    )
+    expect(data.nodes).toEqual(ids.map(id => (id === data.viewer.account.id ? { id } : null)))
   })
 })
 

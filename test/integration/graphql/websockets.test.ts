@@ -89,10 +89,10 @@ describe('a WebSocket', () => {
     const { say, heard } = await openRawSocket(server.url, { headers })
     say({ type: 'connection_init' })
     await expect.poll(() => heard).toEqual([{ type: 'connection_ack' }])
-    say(subscribeMessage('1', '{ viewer { credit } }'))
+    say(subscribeMessage('1', '{ viewer { account { credit } } }'))
     await expect
       .poll(() => heard)
-      .toContainEqual({ id: '1', type: 'next', payload: { data: { viewer: { credit: '100' } } } })
+      .toContainEqual({ id: '1', type: 'next', payload: { data: { viewer: { account: { credit: '100' } } } } })
   })
 
   it.each([
@@ -116,11 +116,11 @@ describe('a WebSocket', () => {
   it('checks the key again for every operation', async () => {
     const key = await app.newScopedKey(renter, { api: { user_read: {} } })
     const { say, heard, closed } = await openInitializedSocket(key)
-    say(subscribeMessage('1', '{ viewer { name } }'))
+    say(subscribeMessage('1', '{ viewer { account { name } } }'))
     await expect.poll(() => heard.map(({ type }) => type)).toEqual(['next', 'complete'])
     heard.length = 0
     await app.sql(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${key.split('_')[1]}'`)
-    say(subscribeMessage('2', '{ viewer { name } }'))
+    say(subscribeMessage('2', '{ viewer { account { name } } }'))
     expect(await closed).toEqual([4403, 'Forbidden'])
     expect(heard).toEqual([])
   })
@@ -143,7 +143,7 @@ describe('a WebSocket', () => {
   it.each([
     ['a syntax error', '{'],
     ['an unknown field', '{ nothing }'],
-    ['too many levels', `{ viewer { apiKeys ${'{ a '.repeat(12)}${'}'.repeat(12)} } }`],
+    ['too many levels', `{ viewer { account { apiKeys ${'{ a '.repeat(12)}${'}'.repeat(12)} } } }`],
     ['too many tokens', `{ ${'a '.repeat(2_100)} }`],
     [
       'variables that are nested too deeply',
@@ -302,7 +302,7 @@ describe('a request with an Upgrade header', () => {
   it.each([
     ['h2c', h2c, '/api/v0/users/current/', 200],
     ['a WebSocket on another path', 'Connection: Upgrade\r\nUpgrade: websocket\r\n', '/api/v0/users/current/', 200],
-    ['h2c on the path of WebSockets', h2c, '/graphql?query={viewer{id}}', 200],
+    ['h2c on the path of WebSockets', h2c, '/graphql?query={viewer{account{id}}}', 200],
     ['a WebSocket without a handshake', 'Connection: Upgrade\r\nUpgrade: websocket\r\n', '/graphql', 400],
   ])('gets an answer over HTTP: %s', async (_name, headers, path, status) => {
     const key = `Authorization: Bearer ${renter}\r\n`

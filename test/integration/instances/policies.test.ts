@@ -97,7 +97,7 @@ describe('stopAt', () => {
     const id = await policies.run()
     await policies.set(id, { stopAt: inHours(2).toISOString() })
     app.clock.advance(30 * hour)
-    const credit = async () => (await app.graphql(key, '{ viewer { credit } }')).data.viewer.credit
+    const credit = async () => (await app.graphql(key, '{ viewer { account { credit } } }')).data.viewer.account.credit
     const before = await credit()
     await app.runUntilIdle()
     expect(await policies.read(id)).toMatchObject({ targetState: 'STOPPED' })

@@ -396,9 +396,9 @@ it('shows the viewer', async () => {
     name: 'Me',
     creditNanos: 25_500_000_000n,
   })
-  const { data } = await app.graphql(apiKey, '{ viewer { id email name credit createdAt } }')
+  const { data } = await app.graphql(apiKey, '{ viewer { account { id email name credit createdAt } } }')
   const { id, createdAt } = account
-  expect(data.viewer).toEqual({
+  expect(data.viewer.account).toEqual({
     id: `acc_${id}`,
     email: 'me@example.com',
     name: 'Me',

@@ -159,7 +159,7 @@ describe('volume offers', () => {
   })
 
   it('need one statement besides authentication, and one more for the count', async () => {
-    await app.graphql(key, '{ viewer { id } }')
+    await app.graphql(key, '{ viewer { account { id } } }')
     const nodes = 'nodes { id machine { id gpu { id } } }'
     const count = async (selection: string) =>
       (await captureQueries(() => app.graphql(key, `{ volumeOffers { ${selection} } }`))).length

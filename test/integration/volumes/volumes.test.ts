@@ -314,7 +314,7 @@ describe('a query', () => {
         })
         return statements.length
       }
-      for (const owner of [few, key]) await app.graphql(owner, '{ viewer { id } }')
+      for (const owner of [few, key]) await app.graphql(owner, '{ viewer { account { id } } }')
       expect([name, await count(key, 50)]).toEqual([name, await count(few, 1)])
     }
   })

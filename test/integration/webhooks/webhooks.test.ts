@@ -190,12 +190,13 @@ describe('a page of webhooks', () => {
       const { id } = await webhooks.create(many, url)
       for (let tests = 1; tests <= 3; tests += 1) await webhooks.test(many, id)
     }
-    const query = '{ viewer { webhooks { id recentDeliveries(first: 50) { id status event { id kind } } } } }'
+    const query =
+      '{ viewer { account { webhooks { id recentDeliveries(first: 50) { id status event { id kind } } } } } }'
     const count = async (key: string, expected: number) => {
-      await app.graphql(key, '{ viewer { id } }')
+      await app.graphql(key, '{ viewer { account { id } } }')
       const statements = await captureQueries(async () => {
         const { data, errors } = await app.graphql(key, query)
-        expect([errors, data.viewer.webhooks.length]).toEqual([undefined, expected])
+        expect([errors, data.viewer.account.webhooks.length]).toEqual([undefined, expected])
       })
       return statements.length
     }
@@ -205,7 +206,10 @@ describe('a page of webhooks', () => {
   it.each([0, 51, -1])('cannot have %d deliveries per webhook', async first => {
     const key = await app.newKey()
     await webhooks.create(key, url)
-    const { errors } = await app.graphql(key, `{ viewer { webhooks { recentDeliveries(first: ${first}) { id } } } }`)
+    const { errors } = await app.graphql(
+      key,
+      `{ viewer { account { webhooks { recentDeliveries(first: ${first}) { id } } } } }`,
+    )
     expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
   })
 
@@ -223,7 +227,7 @@ it('an event costs as many statements without webhooks as with one', async () =>
   const [none, some] = [await app.newKey(), await app.newKey()]
   await webhooks.create(some, url, ['API_KEY_CREATED'])
   const statements = async (key: string) => {
-    await app.graphql(key, '{ viewer { id } }')
+    await app.graphql(key, '{ viewer { account { id } } }')
     return (
       await captureQueries(() =>
         app.graphql(key, 'mutation { createApiKey(input: { fullAccess: true }) { __typename } }'),

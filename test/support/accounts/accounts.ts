@@ -67,7 +67,8 @@ export async function newAccount(app: TestApp, creditNanos: bigint) {
     eventsLike: async (like: string) =>
       (await app.sql(`
         SELECT kind, reason, instance_id, after, created_at FROM events WHERE account_id = ${id} AND kind LIKE '${like}' ORDER BY id`)) as TestEvent[],
-    credit: async (): Promise<string> => (await app.graphql(key, '{ viewer { credit } }')).data.viewer.credit,
+    credit: async (): Promise<string> =>
+      (await app.graphql(key, '{ viewer { account { credit } } }')).data.viewer.account.credit,
     async grant(amountNanos: bigint) {
       await app.operations.accounts.grantCredit(email, { amountNanos })
     },

@@ -7,8 +7,10 @@ import type { TestApp } from '../app.ts'
 
 const query = `query ($from: DateTime!, $to: DateTime!) {
   viewer {
-    credit costPerHour
-    usage(startsAt: $from, endsAt: $to, bucket: MONTH, groupBy: [INSTANCE]) { cost buckets { groups { instanceId cost } } }
+    account {
+      credit costPerHour
+      usage(startsAt: $from, endsAt: $to, bucket: MONTH, groupBy: [INSTANCE]) { cost buckets { groups { instanceId cost } } }
+    }
   }
   instances(first: 100) { totalCount nodes { id accruedCost costPerHour } }
   volumes(first: 100) { nodes { pricePerHour } }
@@ -23,7 +25,9 @@ export async function checkFigures(app: TestApp, { id, key }: TestAccount, story
   const { data, errors } = await app.graphql(key, query, wholeTest)
   expect(errors, story).toBeUndefined()
   const { viewer, instances, volumes } = data as {
-    viewer: { credit: string; costPerHour: string; usage: { cost: string; buckets: { groups: Group[] }[] } }
+    viewer: {
+      account: { credit: string; costPerHour: string; usage: { cost: string; buckets: { groups: Group[] }[] } }
+    }
     instances: { nodes: Figures[] }
     volumes: { nodes: { pricePerHour: string }[] }
   }
@@ -35,13 +39,13 @@ export async function checkFigures(app: TestApp, { id, key }: TestAccount, story
     running: number
   }[]
   const { given, running } = row as { given: string; running: number }
-  const rest = BigInt(given) - nanosOf(viewer.usage.cost) - nanosOf(viewer.credit)
+  const rest = BigInt(given) - nanosOf(viewer.account.usage.cost) - nanosOf(viewer.account.credit)
   // Each running meter has used a part of a nano-dollar.
   expect(Math.abs(Number(rest)), `${story}: credit equals grants less usage`).toBeLessThanOrEqual(running)
   const burn = [...instances.nodes.map(({ costPerHour }) => costPerHour), ...volumes.nodes.map(one => one.pricePerHour)]
-  expect(total(burn), `${story}: burn rate of the account`).toBe(nanosOf(viewer.costPerHour))
+  expect(total(burn), `${story}: burn rate of the account`).toBe(nanosOf(viewer.account.costPerHour))
   const groups = Map.groupBy(
-    viewer.usage.buckets.flatMap(({ groups }) => groups),
+    viewer.account.usage.buckets.flatMap(({ groups }) => groups),
     ({ instanceId }) => instanceId,
   )
   for (const { id: instance, accruedCost } of instances.nodes) {

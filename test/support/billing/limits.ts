@@ -28,9 +28,9 @@ export function limitsOf(app: TestApp) {
     },
     /** The limits of the account, and of each of its keys. */
     async read(key: string) {
-      const query = `{ viewer { spendLimits { ${limitFields} } apiKeys { id spendLimits { ${limitFields} } } } }`
+      const query = `{ viewer { account { spendLimits { ${limitFields} } apiKeys { id spendLimits { ${limitFields} } } } } }`
       const { data } = await app.graphql(key, query)
-      return { account: data.viewer.spendLimits, keys: data.viewer.apiKeys }
+      return { account: data.viewer.account.spendLimits, keys: data.viewer.account.apiKeys }
     },
     async accountOf(key: string): Promise<{ accountId: number; apiKeyId: number }> {
       const [row] = await app.sql(`SELECT account_id, id FROM api_keys WHERE public_id = '${key.split('_')[1]}'`)

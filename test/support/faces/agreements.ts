@@ -73,15 +73,19 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   'accounts.viewer': {
     reads: true,
     rest: () => ['GET', '/users/current'],
-    graphql: () => '{ viewer { id email name credit } }',
+    graphql: () => '{ viewer { account { id email name credit } } }',
     normalizeRest: ({ id, email, fullname, credit }) => [id, email, fullname, credit],
-    normalizeGraphql: ({ viewer: { id, email, name, credit } }) => [plainId(id), email, name, Number(credit)],
+    normalizeGraphql: ({
+      viewer: {
+        account: { id, email, name, credit },
+      },
+    }) => [plainId(id), email, name, Number(credit)],
   },
   'apiKeys.list': {
     reads: true,
     prepare: anApiKey,
     rest: () => ['GET', '/auth/apikeys/'],
-    graphql: () => '{ viewer { apiKeys { id name createdAt expiresAt permissions { category } } } }',
+    graphql: () => '{ viewer { account { apiKeys { id name createdAt expiresAt permissions { category } } } } }',
     normalizeRest: ({ apikeys }) =>
       apikeys.map((row: Answer) => [
         row.id,
@@ -91,7 +95,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
         row.permissions && Object.keys(row.permissions.api),
       ]),
     normalizeGraphql: ({ viewer }) =>
-      viewer.apiKeys.map((node: Answer) => [
+      viewer.account.apiKeys.map((node: Answer) => [
         plainId(node.id),
         node.name,
         toSeconds(node.createdAt),
@@ -106,8 +110,8 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   'apiKeys.reset': {
     // Over REST a key can reset only itself.
     prepare: async ({ app, key: own }) => {
-      const { data } = await app.graphql(own, '{ viewer { apiKeys { id current } } }')
-      return { id: data.viewer.apiKeys.find(({ current }: Answer) => current).id }
+      const { data } = await app.graphql(own, '{ viewer { account { apiKeys { id current } } } }')
+      return { id: data.viewer.account.apiKeys.find(({ current }: Answer) => current).id }
     },
     rest: () => ['PUT', '/commands/reset_apikey/', {}],
     graphql: ({ id }) => `rotateApiKeySecret(input: { id: "${id}" })`,
@@ -120,10 +124,14 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   'billing.ledger': {
     reads: true,
     rest: () => ['GET', '/api/v1/invoices/'],
-    graphql: () => '{ viewer { ledger(first: 25) { nodes { id amount postedAt } } } }',
+    graphql: () => '{ viewer { account { ledger(first: 25) { nodes { id amount postedAt } } } } }',
     normalizeRest: ({ results }) => results.map((row: Answer) => [row.metadata.invoice_id, -row.amount, row.end]),
     normalizeGraphql: ({ viewer }) =>
-      viewer.ledger.nodes.map((node: Answer) => [plainId(node.id), Number(node.amount), toSeconds(node.postedAt)]),
+      viewer.account.ledger.nodes.map((node: Answer) => [
+        plainId(node.id),
+        Number(node.amount),
+        toSeconds(node.postedAt),
+      ]),
   },
   'billing.usage': {
     reads: true,
@@ -141,11 +149,11 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     },
     graphql: ({ id = 0 }) => {
       const [from, to] = [0, 86_400_000].map(ms => new Date(Number(id) + ms).toISOString())
-      return `{ viewer { usage(startsAt: "${from}", endsAt: "${to}", groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } }`
+      return `{ viewer { account { usage(startsAt: "${from}", endsAt: "${to}", groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } } }`
     },
     normalizeRest: ({ results }) => results.map((row: Answer) => [row.source, row.amount]),
     normalizeGraphql: ({ viewer }) =>
-      viewer.usage.buckets[0].groups.map((group: Answer) => [
+      viewer.account.usage.buckets[0].groups.map((group: Answer) => [
         `instance-${plainId(group.instanceId)}`,
         Number(group.cost),
       ]),
@@ -271,9 +279,9 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     reads: true,
     prepare: aSecret,
     rest: () => ['GET', '/secrets/'],
-    graphql: () => '{ viewer { secretVariables { name } } }',
+    graphql: () => '{ viewer { account { secretVariables { name } } } }',
     normalizeRest: ({ secrets }) => Object.keys(secrets),
-    normalizeGraphql: ({ viewer }) => viewer.secretVariables.map(({ name }: Answer) => name),
+    normalizeGraphql: ({ viewer }) => viewer.account.secretVariables.map(({ name }: Answer) => name),
   },
   'secretVariables.set': {
     rest: () => ['POST', '/secrets/', { key: 'B', value: 'y' }],
@@ -288,11 +296,11 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     reads: true,
     prepare: anSshKey,
     rest: () => ['GET', '/ssh/'],
-    graphql: () => '{ viewer { sshKeys { id name publicKey fingerprint createdAt } } }',
+    graphql: () => '{ viewer { account { sshKeys { id name publicKey fingerprint createdAt } } } }',
     normalizeRest: body =>
       body.map((row: Answer) => [row.id, row.name, row.public_key, row.fingerprint, row.created_at]),
     normalizeGraphql: ({ viewer }) =>
-      viewer.sshKeys.map((node: Answer) => [
+      viewer.account.sshKeys.map((node: Answer) => [
         ...[plainId(node.id), node.name, node.publicKey, node.fingerprint, toSeconds(node.createdAt)],
       ]),
   },

@@ -82,7 +82,9 @@ export const fieldCases: Record<string, IsolationCase> = {
   'Account.ledger': {
     operation: 'billing.ledger',
     of: 'instance',
-    ask: graphql(id => `{ viewer { ledger(filter: { subjectIds: ["ins_${id}"] }) { totalCount nodes { amount } } } }`),
+    ask: graphql(
+      id => `{ viewer { account { ledger(filter: { subjectIds: ["ins_${id}"] }) { totalCount nodes { amount } } } } }`,
+    ),
   },
   node: {
     ...instance('instances.get'),

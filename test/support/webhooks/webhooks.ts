@@ -54,10 +54,11 @@ export function webhooksOf(app: TestApp) {
       return data.node.recentDeliveries
     },
     async list(key: string) {
-      const query = '{ viewer { webhooks { id url kinds createdAt oldSecretUntil recentDeliveries { id } } } }'
+      const query =
+        '{ viewer { account { webhooks { id url kinds createdAt oldSecretUntil recentDeliveries { id } } } } }'
       const { data, errors } = await app.graphql(key, query)
       expect(errors).toBeUndefined()
-      return data.viewer.webhooks
+      return data.viewer.account.webhooks
     },
   }
 }

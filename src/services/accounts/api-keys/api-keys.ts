@@ -3,7 +3,7 @@ import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { type ApiKeyInput, parseApiKeyInput } from '../../../domain/accounts/api-key-input.ts'
 import { type ApiKey, maxApiKeys } from '../../../domain/accounts/api-keys.ts'
 import { missingPermissions, printMissingPermission } from '../../../domain/accounts/permissions/missing.ts'
-import type { Actor } from '../../../domain/actor.ts'
+import { type Actor, isInstanceKey } from '../../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
 import { authorize } from '../../authorize.ts'
 import { checkKeyHasNoLimit } from '../../billing/limits/limits.ts'
@@ -35,6 +35,14 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
     async byIds(actor: Actor, ids: readonly number[]): Promise<ApiKey[]> {
       authorize(actor, 'apiKeys.list')
       return await findActiveKeys(actor, sql`id = ANY(${[...ids]}::int[])`)
+    },
+
+    /** The key of the caller, which needs no permission to read itself. Null for an instance's own key. */
+    async current(actor: Actor): Promise<ApiKey | null> {
+      if (isInstanceKey(actor)) return null
+      const [key] = await findActiveKeys(actor, sql`id = ${actor.apiKeyId} AND public_id = ${actor.publicId}`)
+      if (!key) throw keyEnded()
+      return key
     },
 
     async create(
@@ -142,7 +150,12 @@ async function lockKeys(tx: Transaction, actor: Actor, at: Date): Promise<void> 
   await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
   const [own] = await tx.rows(sql`
     SELECT id FROM api_keys WHERE id = ${actor.apiKeyId} AND public_id = ${actor.publicId} AND ${activeKeySql(actor, sql`${at}::timestamptz`)}`)
-  if (!own) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+  if (!own) throw keyEnded()
+}
+
+/** The error for a caller whose own key ended or was reset since the request began. */
+function keyEnded(): DomainError {
+  return new DomainError('UNAUTHENTICATED', 'Invalid user key')
 }
 
 /** A key and its secret as stored under an idempotency key. */
