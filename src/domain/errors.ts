@@ -1,4 +1,3 @@
-import type { MissingPermission, RefusedUse } from './accounts/permissions/missing.ts'
 import type { ExceededQuota } from './accounts/quotas.ts'
 import type { SpendLimitWithUsage } from './billing/spend-limit.ts'
 import type { Offer } from './offers/offers.ts'
@@ -68,11 +67,8 @@ type Subject = { type: keyof typeof subjectNames; id: number | bigint }
 /** The details of each code's errors. Prices and rates are nano-dollars per hour. */
 export type DetailsOf = {
   UNAUTHENTICATED: undefined
-  /**
-   * `missing`: permissions that the key lacks; empty if no permission would help. `refused`: what they would allow; absent
-   * if `missing` is empty.
-   */
-  FORBIDDEN: { missing: MissingPermission[]; refused?: RefusedUse }
+  /** `missing`: permission categories that the key lacks; empty if no permission would help. */
+  FORBIDDEN: { missing: string[] }
   /** `subject`: null if the caller did not name it by its id. */
   NOT_FOUND: { subject: Subject | null }
   /** `issues`: the problems in the input; empty if only the message names the problem. */

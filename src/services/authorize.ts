@@ -1,4 +1,3 @@
-import { forbidden } from '../domain/accounts/permissions/forbidden.ts'
 import {
   isAllowed,
   isAllowedForSome,
@@ -9,7 +8,7 @@ import {
   type ParametersOf,
 } from '../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../domain/actor.ts'
-import type { DomainError } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors.ts'
 
 /** A caller that authorizes an operation with parameters must give the values of all parameters. */
 type ParameterArguments<Name extends Operation> = Name extends keyof typeof operationParameters
@@ -25,7 +24,8 @@ export function authorize<Name extends Operation>(
   if (isAllowed(actor.permissions, operation, values)) return
   const category = operationCategories[operation]
   if (!isAllowedForSome(actor.permissions, operation)) throw missingPermission(operation)
-  throw forbidden('constrained request', [{ category, operation }])
+  const message = `This key may not do this: its permission ${category} has constraints for ${operation}, and this request does not meet them.`
+  throw new DomainError('FORBIDDEN', message, { missing: [category] })
 }
 
 /**
@@ -42,7 +42,9 @@ export function authorizeAny(actor: Actor, [first, ...others]: readonly [Operati
 }
 
 function missingPermission(operation: Operation): DomainError {
-  return forbidden('request', [{ category: operationCategories[operation], operation }])
+  const category = operationCategories[operation]
+  const message = `This key may not do this: it lacks the permission ${category} for ${operation}.`
+  return new DomainError('FORBIDDEN', message, { missing: [category] })
 }
 
 /** Like `authorize`, for a command on many ids: a constraint on the id must hold for each. */

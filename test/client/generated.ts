@@ -3,12 +3,14 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
-export type ApiPermissionInput =
-  {   category: PermissionCategory; operation?: never; }
-  |  { category?: never;   operation: OperationPermissionInput; };
+export type ApiPermissionInput = {
+  category: PermissionCategory;
+  constraints?: Array<PermissionConstraintInput>;
+  operation?: PermissionOperation | null | undefined;
+};
 
 export type ArgsLaunchInput = {
-  argsString?: string | null | undefined;
+  args?: Array<string>;
 };
 
 export type BestTermsInput =
@@ -41,10 +43,9 @@ export type ConstraintOperator =
   | 'LTE';
 
 export type ConstraintValueInput =
-  {   boolean: boolean; id?: never; number?: never; text?: never; }
-  |  { boolean?: never;   id: string; number?: never; text?: never; }
-  |  { boolean?: never; id?: never;   number: number; text?: never; }
-  |  { boolean?: never; id?: never; number?: never;   text: string; };
+  {   boolean: boolean; number?: never; text?: never; }
+  |  { boolean?: never;   number: number; text?: never; }
+  |  { boolean?: never; number?: never;   text: string; };
 
 export type CreateApiKeyInput = {
   expiresAt?: string | null | undefined;
@@ -59,6 +60,23 @@ export type CreateSshKeyInput = {
   instanceIds?: Array<string>;
   name?: string | null | undefined;
   publicKey: string;
+};
+
+export type CreateTemplateInput = {
+  description?: string | null | undefined;
+  diskGb?: number | null | undefined;
+  env?: Array<EnvVarInput>;
+  hostname?: string | null | undefined;
+  idempotencyKey?: string | null | undefined;
+  image: string;
+  mode?: LaunchModeInput | null | undefined;
+  name: string;
+  onStart?: string | null | undefined;
+  ports?: Array<PortMappingInput>;
+  public?: boolean;
+  readme?: string | null | undefined;
+  registry?: RegistryCredentialInput | null | undefined;
+  volumeHint?: VolumeHintInput | null | undefined;
 };
 
 export type CreateVolumeInput = {
@@ -87,7 +105,7 @@ export type DestroyInstancesInput = {
 export type EnvVarInput = {
   name: string;
   secret?: boolean;
-  value: string;
+  value?: string | null | undefined;
 };
 
 export type ErrorCode =
@@ -145,16 +163,13 @@ export type InstancePolicyInput = {
 export type InstanceSpecInput = {
   diskGb?: number | null | undefined;
   env?: Array<EnvVarInput>;
-  envFlags?: string | null | undefined;
   hostname?: string | null | undefined;
   kind?: InstanceKind;
   label?: string | null | undefined;
-  langUtf8?: boolean;
   mode?: LaunchModeInput | null | undefined;
   onStart?: string | null | undefined;
   policy?: InstancePolicyInput | null | undefined;
   ports?: Array<PortMappingInput>;
-  pythonUtf8?: boolean;
   registry?: RegistryCredentialInput | null | undefined;
   source: LaunchSourceInput;
   targetState?: TargetState;
@@ -193,13 +208,6 @@ export type JupyterLaunchInput = {
   directory?: string | null | undefined;
   lab?: boolean;
 };
-
-export type LaunchMode =
-  | 'ARGS'
-  | 'JUPYTER_DIRECT'
-  | 'JUPYTER_PROXY'
-  | 'SSH_DIRECT'
-  | 'SSH_PROXY';
 
 export type LaunchModeInput =
   {   args: ArgsLaunchInput; jupyter?: never; ssh?: never; }
@@ -306,11 +314,6 @@ export type OnDemandTermsInput = {
   maxPricePerHour?: string | null | undefined;
 };
 
-export type OperationPermissionInput = {
-  constraints?: Array<PermissionConstraintInput>;
-  operation: PermissionOperation;
-};
-
 export type OrderDirection =
   | 'ASC'
   | 'DESC';
@@ -322,7 +325,7 @@ export type PermissionCategory =
   | 'INSTANCE_WRITE'
   | 'MACHINE_READ'
   | 'MACHINE_WRITE'
-  | 'MARKET_READ'
+  | 'MISC'
   | 'TEAM_READ'
   | 'TEAM_WRITE'
   | 'USER_READ'
@@ -335,63 +338,63 @@ export type PermissionConstraintInput = {
 };
 
 export type PermissionOperation =
-  | 'ACCOUNT'
-  | 'API_KEYS'
-  | 'ATTACH_SSH_KEY'
-  | 'CHANGE_INSTANCE_LAUNCH'
-  | 'CREATE_API_KEY'
-  | 'CREATE_SSH_KEY'
-  | 'CREATE_VOLUME'
-  | 'CREATE_WEBHOOK'
-  | 'DELETE_API_KEY'
-  | 'DELETE_SECRET_VARIABLES'
-  | 'DELETE_SPEND_LIMIT'
-  | 'DELETE_SSH_KEY'
-  | 'DELETE_TEMPLATE'
-  | 'DELETE_VOLUME'
-  | 'DELETE_WEBHOOK'
-  | 'DESTROY_INSTANCE'
-  | 'DETACH_SSH_KEY'
-  | 'EVENTS'
-  | 'EVENTS_SUBSCRIPTION'
-  | 'EXECUTE_COMMAND'
-  | 'GPU_MODELS'
-  | 'HOSTED_MACHINES'
-  | 'INSTANCE'
-  | 'INSTANCES'
-  | 'INSTANCE_CHANGES'
-  | 'INSTANCE_EVENTS'
-  | 'INSTANCE_LOGS'
-  | 'LEDGER'
-  | 'MACHINE'
-  | 'OFFER'
-  | 'OFFERS'
-  | 'OFFER_CHANGES'
-  | 'OWN_TEMPLATES'
-  | 'REBOOT_INSTANCE'
-  | 'RECYCLE_INSTANCE'
-  | 'RENT_INSTANCE'
-  | 'RENT_QUOTE'
-  | 'ROTATE_API_KEY_SECRET'
-  | 'ROTATE_WEBHOOK_SECRET'
-  | 'SECRET_VARIABLES'
-  | 'SPEND_LIMITS'
-  | 'SSH_KEYS'
-  | 'TEMPLATE'
-  | 'TEMPLATES'
-  | 'TEST_WEBHOOK'
-  | 'UPDATE_INSTANCE'
-  | 'UPDATE_INSTANCE_BID'
-  | 'UPDATE_INSTANCE_POLICY'
-  | 'UPDATE_SECRET_VARIABLES'
-  | 'UPDATE_SPEND_LIMIT'
-  | 'UPDATE_SSH_KEY'
-  | 'UPDATE_TEMPLATE'
-  | 'USAGE'
-  | 'VOLUME'
-  | 'VOLUMES'
-  | 'VOLUME_OFFERS'
-  | 'WEBHOOKS';
+  | 'ACCOUNTS_VIEWER'
+  | 'API_KEYS_CREATE'
+  | 'API_KEYS_LIST'
+  | 'API_KEYS_RESET'
+  | 'API_KEYS_REVOKE'
+  | 'BILLING_DELETE_SPEND_LIMIT'
+  | 'BILLING_LEDGER'
+  | 'BILLING_SET_SPEND_LIMIT'
+  | 'BILLING_SPEND_LIMITS'
+  | 'BILLING_USAGE'
+  | 'EVENTS_LIST'
+  | 'EVENTS_WATCH'
+  | 'GPU_MODELS_LIST'
+  | 'INSTANCES_ATTACH_SSH_KEY'
+  | 'INSTANCES_CHANGE_BID'
+  | 'INSTANCES_CHANGE_LAUNCH'
+  | 'INSTANCES_DESTROY'
+  | 'INSTANCES_DETACH_SSH_KEY'
+  | 'INSTANCES_EVENTS'
+  | 'INSTANCES_EXECUTE'
+  | 'INSTANCES_GET'
+  | 'INSTANCES_LIST'
+  | 'INSTANCES_LOGS'
+  | 'INSTANCES_QUOTE'
+  | 'INSTANCES_REBOOT'
+  | 'INSTANCES_RECYCLE'
+  | 'INSTANCES_RENT'
+  | 'INSTANCES_SET_POLICY'
+  | 'INSTANCES_UPDATE'
+  | 'INSTANCES_WATCH'
+  | 'MACHINES_GET'
+  | 'MACHINES_HOSTED'
+  | 'OFFERS_GET'
+  | 'OFFERS_SEARCH'
+  | 'OFFERS_WATCH'
+  | 'SECRET_VARIABLES_DELETE'
+  | 'SECRET_VARIABLES_LIST'
+  | 'SECRET_VARIABLES_SET'
+  | 'SSH_KEYS_DELETE'
+  | 'SSH_KEYS_LIST'
+  | 'SSH_KEYS_REGISTER'
+  | 'SSH_KEYS_REPLACE'
+  | 'TEMPLATES_DELETE'
+  | 'TEMPLATES_GET'
+  | 'TEMPLATES_LIST'
+  | 'TEMPLATES_LIST_OWN'
+  | 'TEMPLATES_SAVE'
+  | 'VOLUMES_CREATE'
+  | 'VOLUMES_DELETE'
+  | 'VOLUMES_GET'
+  | 'VOLUMES_LIST'
+  | 'VOLUMES_SEARCH'
+  | 'WEBHOOKS_CREATE'
+  | 'WEBHOOKS_DELETE'
+  | 'WEBHOOKS_LIST'
+  | 'WEBHOOKS_ROTATE'
+  | 'WEBHOOKS_TEST';
 
 export type PortMappingInput = {
   containerPort: number;
@@ -405,7 +408,7 @@ export type PortProtocol =
 
 export type RegistryCredentialInput = {
   host: string;
-  password: string;
+  password?: string | null | undefined;
   username: string;
 };
 
@@ -434,28 +437,6 @@ export type RentalTermsInput =
   {   interruptible: InterruptibleTermsInput; onDemand?: never; }
   |  { interruptible?: never;   onDemand: OnDemandTermsInput; };
 
-export type SaveTemplateInput = {
-  description?: string | null | undefined;
-  diskGb?: number | null | undefined;
-  dropSecrets?: boolean;
-  env?: Array<EnvVarInput>;
-  envFlags?: string | null | undefined;
-  hostname?: string | null | undefined;
-  id?: string | null | undefined;
-  idempotencyKey?: string | null | undefined;
-  image: string;
-  langUtf8?: boolean;
-  mode?: LaunchModeInput | null | undefined;
-  name: string;
-  onStart?: string | null | undefined;
-  ports?: Array<PortMappingInput>;
-  public?: boolean;
-  pythonUtf8?: boolean;
-  readme?: string | null | undefined;
-  registry?: RegistryCredentialInput | null | undefined;
-  volumeHint?: VolumeHintInput | null | undefined;
-};
-
 export type SshLaunchInput = {
   direct?: boolean;
 };
@@ -472,6 +453,11 @@ export type TargetState =
   | 'RUNNING'
   | 'STOPPED';
 
+export type TemplateByInput =
+  {   hashId: string; id?: never; name?: never; }
+  |  { hashId?: never;   id: string; name?: never; }
+  |  { hashId?: never; id?: never;   name: string; };
+
 export type TemplateSourceInput = {
   hashId: string;
   image?: string | null | undefined;
@@ -480,6 +466,25 @@ export type TemplateSourceInput = {
 export type UpdateInstanceBidInput = {
   bidPerHour: string;
   instanceId: string;
+};
+
+export type UpdateTemplateInput = {
+  description?: string | null | undefined;
+  diskGb?: number | null | undefined;
+  env?: Array<EnvVarInput> | null | undefined;
+  expectedHashId?: string | null | undefined;
+  hostname?: string | null | undefined;
+  id: string;
+  idempotencyKey?: string | null | undefined;
+  image?: string | null | undefined;
+  mode?: LaunchModeInput | null | undefined;
+  name?: string | null | undefined;
+  onStart?: string | null | undefined;
+  ports?: Array<PortMappingInput> | null | undefined;
+  public?: boolean | null | undefined;
+  readme?: string | null | undefined;
+  registry?: RegistryCredentialInput | null | undefined;
+  volumeHint?: VolumeHintInput | null | undefined;
 };
 
 export type UsdFilter = {
@@ -523,7 +528,7 @@ export type VolumeSourceInput =
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer: { account: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory | null, operation: { operation: PermissionOperation, constraints: Array<{ parameter: string, operator: ConstraintOperator, value: { id: string | null, number: number | null, boolean: boolean | null } }> } | null }> | null }> } | null } };
+export type ViewerQuery = { viewer: { account: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null }> } | null } };
 
 export type RegisterSshKeyMutationVariables = Exact<{
   input: CreateSshKeyInput;
@@ -546,7 +551,7 @@ export type CreateApiKeyMutationVariables = Exact<{
 
 export type CreateApiKeyMutation = { createApiKey:
     | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, prefix: string, permissions: Array<{ category: PermissionCategory | null, operation: { operation: PermissionOperation } | null }> | null } }
+    | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, prefix: string, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null } }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
    };
@@ -643,7 +648,7 @@ export type QuoteQuery = { rentQuote: { rentable: boolean, waits: boolean, price
       | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
-    >, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } } | null } };
+    >, launch: { image: string, onStart: string | null, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null }, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } } | null } };
 
 export type RentMutationVariables = Exact<{
   input: RentInstanceInput;
@@ -697,9 +702,9 @@ export type ReadInstanceQueryVariables = Exact<{
 }>;
 
 
-export type ReadInstanceQuery = { instance: { id: string, label: string | null, rentalKind: RentalKind, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
+export type ReadInstanceQuery = { instance: { id: string, label: string | null, rentalKind: RentalKind, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, onStart: string | null, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null }, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
 
-export type LaunchFragment = { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } };
+export type LaunchFragment = { image: string, onStart: string | null, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null }, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } };
 
 export type ChangeBidMutationVariables = Exact<{
   input: UpdateInstanceBidInput;
@@ -744,18 +749,41 @@ export type DestroyInstancesMutation = { destroyInstances:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
    };
 
-export type SaveTemplateMutationVariables = Exact<{
-  input: SaveTemplateInput;
+export type CreateTemplateMutationVariables = Exact<{
+  input: CreateTemplateInput;
 }>;
 
 
-export type SaveTemplateMutation = { saveTemplate:
+export type CreateTemplateMutation = { createTemplate:
+    | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'CreateTemplateSuccess', replayed: boolean, template: { id: string, hashId: string, name: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } | null, env: Array<{ name: string, value: string | null, secret: boolean }>, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+   };
+
+export type ReadTemplateQueryVariables = Exact<{
+  by: TemplateByInput;
+}>;
+
+
+export type ReadTemplateQuery = { template: { id: string, hashId: string, name: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } | null, env: Array<{ name: string, value: string | null, secret: boolean }>, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null };
+
+export type UpdateTemplateMutationVariables = Exact<{
+  input: UpdateTemplateInput;
+}>;
+
+
+export type UpdateTemplateMutation = { updateTemplate:
     | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'SaveTemplateSuccess', replayed: boolean, template: { id: string, hashId: string, mode: LaunchMode | null, env: Array<{ name: string, value: string | null, secret: boolean }> } }
+    | { __typename: 'UpdateTemplateSuccess', template: { id: string, hashId: string, name: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } | null, env: Array<{ name: string, value: string | null, secret: boolean }>, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } }
    };
+
+export type SettingsFragment = { id: string, hashId: string, name: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } | null, env: Array<{ name: string, value: string | null, secret: boolean }>, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> };
+
+export type ModeFragment = { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null };
 
 export type FindVolumeOffersQueryVariables = Exact<{
   machine: string;
@@ -839,10 +867,27 @@ export const OfferUnavailableFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"OfferUnavailable"}) as unknown as TypedDocumentString<OfferUnavailableFragment, unknown>;
+export const ModeFragmentDoc = new TypedDocumentString(`
+    fragment Mode on LaunchMode {
+  ssh {
+    direct
+  }
+  jupyter {
+    direct
+    lab
+    directory
+  }
+  args {
+    args
+  }
+}
+    `, {"fragmentName":"Mode"}) as unknown as TypedDocumentString<ModeFragment, unknown>;
 export const LaunchFragmentDoc = new TypedDocumentString(`
     fragment Launch on LaunchConfig {
   image
-  mode
+  mode {
+    ...Mode
+  }
   onStart
   env {
     name
@@ -863,7 +908,51 @@ export const LaunchFragmentDoc = new TypedDocumentString(`
     registry
   }
 }
-    `, {"fragmentName":"Launch"}) as unknown as TypedDocumentString<LaunchFragment, unknown>;
+    fragment Mode on LaunchMode {
+  ssh {
+    direct
+  }
+  jupyter {
+    direct
+    lab
+    directory
+  }
+  args {
+    args
+  }
+}`, {"fragmentName":"Launch"}) as unknown as TypedDocumentString<LaunchFragment, unknown>;
+export const SettingsFragmentDoc = new TypedDocumentString(`
+    fragment Settings on Template {
+  id
+  hashId
+  name
+  mode {
+    ...Mode
+  }
+  env {
+    name
+    value
+    secret
+  }
+  ports {
+    containerPort
+    hostPort
+    protocol
+  }
+}
+    fragment Mode on LaunchMode {
+  ssh {
+    direct
+  }
+  jupyter {
+    direct
+    lab
+    directory
+  }
+  args {
+    args
+  }
+}`, {"fragmentName":"Settings"}) as unknown as TypedDocumentString<SettingsFragment, unknown>;
 export const ViewerDocument = new TypedDocumentString(`
     query Viewer {
   viewer {
@@ -881,18 +970,7 @@ export const ViewerDocument = new TypedDocumentString(`
         current
         permissions {
           category
-          operation {
-            operation
-            constraints {
-              parameter
-              operator
-              value {
-                id
-                number
-                boolean
-              }
-            }
-          }
+          operation
         }
       }
     }
@@ -940,9 +1018,7 @@ export const CreateApiKeyDocument = new TypedDocumentString(`
         prefix
         permissions {
           category
-          operation {
-            operation
-          }
+          operation
         }
       }
     }
@@ -1027,7 +1103,9 @@ fragment InvalidInput on InvalidInputError {
 }
 fragment Launch on LaunchConfig {
   image
-  mode
+  mode {
+    ...Mode
+  }
   onStart
   env {
     name
@@ -1046,6 +1124,19 @@ fragment Launch on LaunchConfig {
     onStart
     diskGb
     registry
+  }
+}
+fragment Mode on LaunchMode {
+  ssh {
+    direct
+  }
+  jupyter {
+    direct
+    lab
+    directory
+  }
+  args {
+    args
   }
 }`) as unknown as TypedDocumentString<QuoteQuery, QuoteQueryVariables>;
 export const RentDocument = new TypedDocumentString(`
@@ -1185,7 +1276,9 @@ export const ReadInstanceDocument = new TypedDocumentString(`
 }
     fragment Launch on LaunchConfig {
   image
-  mode
+  mode {
+    ...Mode
+  }
   onStart
   env {
     name
@@ -1204,6 +1297,19 @@ export const ReadInstanceDocument = new TypedDocumentString(`
     onStart
     diskGb
     registry
+  }
+}
+fragment Mode on LaunchMode {
+  ssh {
+    direct
+  }
+  jupyter {
+    direct
+    lab
+    directory
+  }
+  args {
+    args
   }
 }`) as unknown as TypedDocumentString<ReadInstanceQuery, ReadInstanceQueryVariables>;
 export const ChangeBidDocument = new TypedDocumentString(`
@@ -1256,21 +1362,14 @@ export const DestroyInstancesDocument = new TypedDocumentString(`
   message
   retryable
 }`) as unknown as TypedDocumentString<DestroyInstancesMutation, DestroyInstancesMutationVariables>;
-export const SaveTemplateDocument = new TypedDocumentString(`
-    mutation SaveTemplate($input: SaveTemplateInput!) {
-  saveTemplate(input: $input) {
+export const CreateTemplateDocument = new TypedDocumentString(`
+    mutation CreateTemplate($input: CreateTemplateInput!) {
+  createTemplate(input: $input) {
     __typename
-    ... on SaveTemplateSuccess {
+    ... on CreateTemplateSuccess {
       replayed
       template {
-        id
-        hashId
-        mode
-        env {
-          name
-          value
-          secret
-        }
+        ...Settings
       }
     }
     ...Refusal
@@ -1287,7 +1386,130 @@ fragment InvalidInput on InvalidInputError {
     path
     message
   }
-}`) as unknown as TypedDocumentString<SaveTemplateMutation, SaveTemplateMutationVariables>;
+}
+fragment Settings on Template {
+  id
+  hashId
+  name
+  mode {
+    ...Mode
+  }
+  env {
+    name
+    value
+    secret
+  }
+  ports {
+    containerPort
+    hostPort
+    protocol
+  }
+}
+fragment Mode on LaunchMode {
+  ssh {
+    direct
+  }
+  jupyter {
+    direct
+    lab
+    directory
+  }
+  args {
+    args
+  }
+}`) as unknown as TypedDocumentString<CreateTemplateMutation, CreateTemplateMutationVariables>;
+export const ReadTemplateDocument = new TypedDocumentString(`
+    query ReadTemplate($by: TemplateByInput!) {
+  template(by: $by) {
+    ...Settings
+  }
+}
+    fragment Settings on Template {
+  id
+  hashId
+  name
+  mode {
+    ...Mode
+  }
+  env {
+    name
+    value
+    secret
+  }
+  ports {
+    containerPort
+    hostPort
+    protocol
+  }
+}
+fragment Mode on LaunchMode {
+  ssh {
+    direct
+  }
+  jupyter {
+    direct
+    lab
+    directory
+  }
+  args {
+    args
+  }
+}`) as unknown as TypedDocumentString<ReadTemplateQuery, ReadTemplateQueryVariables>;
+export const UpdateTemplateDocument = new TypedDocumentString(`
+    mutation UpdateTemplate($input: UpdateTemplateInput!) {
+  updateTemplate(input: $input) {
+    __typename
+    ... on UpdateTemplateSuccess {
+      template {
+        ...Settings
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}
+fragment Settings on Template {
+  id
+  hashId
+  name
+  mode {
+    ...Mode
+  }
+  env {
+    name
+    value
+    secret
+  }
+  ports {
+    containerPort
+    hostPort
+    protocol
+  }
+}
+fragment Mode on LaunchMode {
+  ssh {
+    direct
+  }
+  jupyter {
+    direct
+    lab
+    directory
+  }
+  args {
+    args
+  }
+}`) as unknown as TypedDocumentString<UpdateTemplateMutation, UpdateTemplateMutationVariables>;
 export const FindVolumeOffersDocument = new TypedDocumentString(`
     query FindVolumeOffers($machine: ID!, $sizeGb: Float!) {
   volumeOffers(first: 1, sizeGb: $sizeGb, filter: {machineId: $machine}) {

@@ -73,8 +73,8 @@ describe('a typed client', () => {
     expect(expectTypename('ConflictError', again.createSshKey).id).toBe(sshKeyId)
   })
 
-  it('saves a template', async () => {
-    const { saveTemplate } = await ask(client.SaveTemplateDocument, {
+  it('creates a template', async () => {
+    const { createTemplate } = await ask(client.CreateTemplateDocument, {
       input: {
         name: 'notebook',
         image: 'pytorch/pytorch:latest',
@@ -88,15 +88,29 @@ describe('a typed client', () => {
         diskGb: 16,
       },
     })
-    const saved = expectTypename('SaveTemplateSuccess', saveTemplate)
+    const saved = expectTypename('CreateTemplateSuccess', createTemplate)
     expect(saved.template).toMatchObject({
-      mode: 'JUPYTER_DIRECT',
+      mode: { ssh: null, jupyter: { direct: true, lab: true, directory: null }, args: null },
       env: [
         { name: 'EPOCHS', value: '3', secret: false },
         { name: 'TOKEN', value: null, secret: true },
       ],
     })
     template = saved.template
+  })
+
+  it('renames the template with what it read, and without its secret', async () => {
+    const { template: read } = await ask(client.ReadTemplateDocument, { by: { name: 'notebook' } })
+    const { id, hashId, mode, ...settings } = read ?? expect.fail('There is no such template.')
+    expect(hashId).toBe(template.hashId)
+    const jupyter = mode?.jupyter ?? expect.fail('It has another mode.')
+    const { updateTemplate } = await ask(client.UpdateTemplateDocument, {
+      input: { id, ...settings, mode: { jupyter }, name: 'renamed' },
+    })
+    const { template: renamed } = expectTypename('UpdateTemplateSuccess', updateTemplate)
+    expect(renamed).toEqual({ ...read, name: 'renamed', hashId: renamed.hashId })
+    expect(renamed.hashId).not.toBe(hashId)
+    template = renamed
   })
 
   it('makes a volume on a machine with an offer', async () => {
@@ -134,7 +148,7 @@ describe('a typed client', () => {
     expect(rentQuote).toMatchObject({ rentable: true, waits: false, blockers: [], warnings: [] })
     expect(rentQuote.gpuPricePerHour).toBe(rental.terms?.interruptible?.bidPerHour)
     expect(rentQuote.launch).toMatchObject({
-      mode: 'JUPYTER_DIRECT',
+      mode: { ssh: null, jupyter: { direct: true, lab: true, directory: null }, args: null },
       env: [
         { name: 'EPOCHS', value: '30', source: 'REQUEST' },
         { name: 'TOKEN', value: null, source: 'TEMPLATE' },
@@ -255,7 +269,7 @@ it('lets a typed client create a key with fewer permissions, and revoke it', asy
   const { secret, apiKey } = expectTypename('CreateApiKeySuccess', createApiKey)
   const askAsReader = createTypedClient(gateway.url, secret)
   const { viewer } = await askAsReader(client.ViewerDocument)
-  const permissions = [{ category: 'USER_READ' as const, operation: null }]
+  const permissions = [{ category: 'USER_READ', operation: null }]
   expect(viewer.account?.apiKeys[0]).toEqual({ id: apiKey.id, name: 'reader', current: true, permissions })
   const revokeVariables = { input: { id: apiKey.id } }
   await expect(askAsReader(client.RevokeApiKeyDocument, revokeVariables)).rejects.toThrow('FORBIDDEN')

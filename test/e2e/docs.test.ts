@@ -97,6 +97,20 @@ const answers: Record<string, unknown[]> = {
     { success: true, new_contract: expect.any(Number) },
     {
       data: {
+        updateTemplate: {
+          template: {
+            name: 'trainer',
+            diskGb: 30,
+            env: [
+              { name: 'EPOCHS', value: '4', secret: false },
+              { name: 'TOKEN', value: null, secret: true },
+            ],
+          },
+        },
+      },
+    },
+    {
+      data: {
         rentBestOffer: {
           replayed: false,
           attempts: [{ failure: null }],
@@ -226,7 +240,7 @@ describe('the pages under docs/', () => {
     const printed = await paste(...blocksOf(readPage('docs/renting.md'), 'sh'))
     expect(printed[3]).toMatchObject({ data: { createSshKey: { code: 'CONFLICT' } } })
     expect(printed[5]).toEqual(printed[6])
-    expect(printed[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
+    expect(printed[8]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
   })
 
   it('instances.md has a snippet that follows the log of an instance', async () => {

@@ -77,7 +77,7 @@ it('keeps idle streams alive through proxies by sending data every 15 seconds', 
 
 describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
   it('streams a rental from start to end, and ends its streams when it stops', async () => {
-    await ask('mutation { saveTemplate(input: { name: "before", image: "ubuntu" }) { __typename } }')
+    await ask('mutation { createTemplate(input: { name: "before", image: "ubuntu" }) { __typename } }')
     const { events: before } = await ask('{ events(last: 1) { pageInfo { endCursor } } }')
     const after = before.pageInfo.endCursor
     const events = await subscribe(

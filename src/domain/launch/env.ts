@@ -1,7 +1,10 @@
 import type { Issue } from '../errors.ts'
 import { countCharacters, hasControlCharacters, textProblem } from '../texts.ts'
 
-/** A secret value is stored separately, encrypted, and never shown. */
+/**
+ * A secret value is stored separately, encrypted, and never shown. In a request, an empty secret keeps the value that the
+ * template or the account has for its name.
+ */
 export type EnvVar = { name: string; value: string; secret?: true | undefined }
 /** The host port is a preference: the machine gives one from its range of public ports. */
 export type Port = { hostPort: number; containerPort: number; protocol: 'tcp' | 'udp' }
@@ -124,6 +127,29 @@ export function splitSecrets(env: EnvVar[]): { env: EnvVar[]; secrets: Record<st
     env: env.map(variable => (variable.secret ? { ...variable, value: '' } : variable)),
     secrets: secrets.length === 0 ? null : Object.fromEntries(secrets),
   }
+}
+
+/**
+ * The variables of a request without the secrets that it gives no value. Those keep the values of the known secrets. A
+ * secret that is not known stays, and is refused for having no value.
+ */
+export function omitKeptSecrets(requested: EnvVar[], known: EnvVar[]): EnvVar[] {
+  const byName = new Map(known.map(variable => [variable.name, variable]))
+  return requested.filter(variable => !(isKeptSecret(variable) && byName.get(variable.name)?.secret))
+}
+
+/** The variables of a request, in which a secret without a value has the value of the known secret with its name. */
+export function fillKeptSecrets(requested: EnvVar[], known: EnvVar[]): EnvVar[] {
+  const byName = new Map(known.map(variable => [variable.name, variable]))
+  return requested.map(variable => {
+    const stored = byName.get(variable.name)
+    return isKeptSecret(variable) && stored?.secret ? stored : variable
+  })
+}
+
+/** A secret cannot be empty, so an empty value means the value that is stored. */
+function isKeptSecret({ value, secret }: EnvVar): boolean {
+  return secret === true && value === ''
 }
 
 export function restoreSecrets(env: EnvVar[], secrets: Record<string, string>): EnvVar[] {

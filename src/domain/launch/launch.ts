@@ -23,6 +23,8 @@ export type LaunchMode = (typeof launchModes)[number]
 export type LaunchInput = {
   image?: string | undefined
   mode?: LaunchMode | undefined
+  /** Whether the mode replaces that of a template with all its settings: absent ones are then not taken from there. */
+  modeIsWhole?: boolean | undefined
   lab?: boolean | undefined
   directory?: string | undefined
   args?: string[] | undefined

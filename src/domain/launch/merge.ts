@@ -1,7 +1,14 @@
 // Merges a template and a request. The request takes precedence.
 
 import type { Issue } from '../errors.ts'
-import { dedupeEnvironment, type Environment, type EnvVar, emptyEnvironment, printPort } from './env.ts'
+import {
+  dedupeEnvironment,
+  type Environment,
+  type EnvVar,
+  emptyEnvironment,
+  omitKeptSecrets,
+  printPort,
+} from './env.ts'
 import {
   checkLaunch,
   type Launch,
@@ -11,7 +18,7 @@ import {
   localeVariables,
   missingModePorts,
 } from './launch.ts'
-import { nonEmptyRegistry } from './registry.ts'
+import { keepsPassword, nonEmptyRegistry, type Registry } from './registry.ts'
 
 const scalarFields = ['image', 'onStart', 'registry', 'diskGb'] as const
 const modeFields = ['lab', 'directory', 'args'] as const
@@ -23,15 +30,15 @@ type MergedFields = Pick<LaunchInput, (typeof mergedFields)[number]>
 
 /**
  * Merges a request into a template, and names the source of each setting. A template attaches no volume. When the request
- * picks another mode, settings that belong to the template's mode are dropped.
+ * picks another mode or gives its mode whole, the settings of the template's mode are dropped.
  */
 export function mergeLaunch(
   template: LaunchInput | undefined,
   request: LaunchInput,
 ): { input: LaunchInput; sources: LaunchSources } {
   const [before, own] = [pickGiven(template ?? {}), pickGiven(request)]
-  const isOtherMode = own.mode !== undefined && own.mode !== before.mode
-  const overridden = (Object.keys(own) as (keyof MergedFields)[]).concat(isOtherMode ? modeFields : [])
+  const replacesMode = own.mode !== undefined && (request.modeIsWhole || own.mode !== before.mode)
+  const overridden = (Object.keys(own) as (keyof MergedFields)[]).concat(replacesMode ? modeFields : [])
   const kept = omitFields(before, overridden)
   const base = { ...emptyEnvironment(), ...template?.environment }
   const requested = { ...emptyEnvironment(), ...request.environment }
@@ -51,14 +58,15 @@ export function mergeLaunch(
 
 /**
  * The checked launch of a request and its template, or all issues of both. A variable of the account is added unless the
- * template or the request sets it.
+ * template or the request sets it. Secrets of the request without a value keep those of the template or of the account.
  */
 export function resolveLaunch(
   template: LaunchInput | undefined,
   request: LaunchInput,
   variables: EnvVar[] = [],
 ): { launch: Launch; issues: [] } | { launch: undefined; issues: Issue[] } {
-  const { input: merged, sources: givenSources } = mergeLaunch(template, request)
+  const known = [...variables, ...(template?.environment?.env ?? [])]
+  const { input: merged, sources: givenSources } = mergeLaunch(template, omitKept(request, template?.registry, known))
   const environment = { ...emptyEnvironment(), ...merged.environment }
   const isGiven = (name: string) => Object.hasOwn(givenSources, `env.${name}`)
   const added = variables.filter(({ name }) => !isGiven(name))
@@ -69,6 +77,16 @@ export function resolveLaunch(
   }
   const { launch, issues } = checkLaunch(input)
   return launch ? { launch: { ...launch, sources }, issues } : { launch, issues }
+}
+
+/** A request without the secrets that keep a known value. */
+function omitKept(request: LaunchInput, registry: Registry | undefined, known: EnvVar[]): LaunchInput {
+  const environment = request.environment && dedupeEnvironment(request.environment)
+  return {
+    ...request,
+    environment: environment && { ...environment, env: omitKeptSecrets(environment.env, known) },
+    registry: keepsPassword(request.registry, registry) ? undefined : request.registry,
+  }
 }
 
 /** The given fields of an input. Empty texts, empty lists and false count as absent. */

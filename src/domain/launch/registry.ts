@@ -2,7 +2,10 @@ import { textProblem } from '../texts.ts'
 import { type FlagNames, parseFlags } from './docker-flags.ts'
 import { splitWords } from './shell-words.ts'
 
-/** Credentials for a private image. The password is secret: no message may repeat any part of it. */
+/**
+ * Credentials for a private image. The password is secret: no message may repeat any part of it. In a request, an empty
+ * password keeps the one that the template has for the same host and user.
+ */
 export type Registry = { host: string; username: string; password: string }
 
 const maxRegistryHost = 256
@@ -34,6 +37,12 @@ export function parseImageLogin(text: string): Registry | string {
 /** Credentials with only empty parts count as absent. */
 export function nonEmptyRegistry(registry: Registry | undefined): Registry | null {
   return registry && Object.values(registry).some(text => text !== '') ? registry : null
+}
+
+/** Whether a request names the user and the host of known credentials, and leaves their password as it is. */
+export function keepsPassword(requested: Registry | undefined, known: Registry | undefined): boolean {
+  if (!requested || !known || requested.password !== '') return false
+  return requested.host === known.host && requested.username === known.username
 }
 
 export function registryProblem({ host, username, password }: Registry): string | undefined {

@@ -1,30 +1,41 @@
 import { secretMask } from '../accounts/secret-variables.ts'
-import type { Issue } from '../errors.ts'
-import { type Environment, envPath } from '../launch/env.ts'
-import type { LaunchInput } from '../launch/launch.ts'
-import type { Registry } from '../launch/registry.ts'
+import { type Environment, fillKeptSecrets, printPort } from '../launch/env.ts'
+import type { LaunchInput, LaunchMode } from '../launch/launch.ts'
+import { keepsPassword, type Registry } from '../launch/registry.ts'
 import { omitUndefined, splitImageTag } from './about.ts'
-import { type TemplateInput, type TemplateSecrets, type TemplateSettings, templateLaunchInput } from './templates.ts'
+import {
+  checkTemplate,
+  type TemplateInput,
+  type TemplateSecrets,
+  type TemplateSettings,
+  templateLaunchInput,
+} from './templates.ts'
 
-type PatchableFields = Omit<TemplateInput, 'launch'>
-/** Changes to a template. Absent parts stay as they are. */
+type PatchableFields = Omit<TemplateInput, 'launch' | 'volumeHint'>
+/** Changes to a template. Absent parts stay as they are. Null, an empty text and an empty list remove a part. */
 export type TemplatePatch = { [Name in keyof PatchableFields]?: PatchableFields[Name] | undefined } & {
-  launch: Omit<TemplateInput['launch'], 'registry'> & { registry?: Partial<Registry> | undefined }
+  volumeHint?: TemplateInput['volumeHint'] | null | undefined
+  launch: Omit<TemplateInput['launch'], 'mode' | 'environment' | 'registry' | 'diskGb'> & {
+    mode?: LaunchMode | null | undefined
+    environment?: Partial<Environment> | undefined
+    registry?: Partial<Registry> | null | undefined
+    diskGb?: number | null | undefined
+  }
 }
 
-type StoredTemplate = { name: string; public: boolean; settings: TemplateSettings }
+export type StoredTemplate = { name: string; public: boolean; settings: TemplateSettings; secrets: TemplateSecrets }
 
 /** The whole input of a template after a patch. */
-export function patchTemplate(stored: StoredTemplate, secrets: TemplateSecrets, patch: TemplatePatch): TemplateInput {
-  const { settings } = stored
+export function patchTemplate(stored: StoredTemplate, patch: TemplatePatch): TemplateInput {
+  const { settings, secrets } = stored
   const before = templateLaunchInput(settings, secrets)
-  const { registry, environment, ...launch } = omitUndefined(patch.launch)
-  const isOtherMode = launch.mode !== undefined && launch.mode !== before.mode
+  const { mode, environment, registry, diskGb, ...launch } = omitUndefined(patch.launch)
+  const replacesMode = mode !== undefined && (launch.modeIsWhole || mode !== settings.mode)
   const { image, tag } = splitImageTag(settings.image, settings.written?.tag)
   const written = {
     tag: launch.image === undefined ? tag : undefined,
     envFlags: environment ? undefined : settings.written?.envFlags,
-    args: launch.args || isOtherMode ? undefined : settings.written?.args,
+    args: launch.args || replacesMode ? undefined : settings.written?.args,
     ...omitUndefined(patch.written ?? {}),
   }
   return {
@@ -33,69 +44,63 @@ export function patchTemplate(stored: StoredTemplate, secrets: TemplateSecrets, 
     launch: {
       ...{ ...before, image },
       // Another mode drops the settings of the previous mode.
-      ...(isOtherMode ? { lab: undefined, directory: undefined, args: undefined } : {}),
+      ...(replacesMode ? { lab: undefined, directory: undefined, args: undefined } : {}),
       ...launch,
-      environment: environment ? unmaskSecrets(environment, secrets.env ?? {}) : before.environment,
-      registry: patchRegistry(before.registry, registry),
+      mode: patched(before.mode, mode),
+      environment: patchEnvironment(before.environment, environment, secrets),
+      registry: registry === null ? undefined : patchRegistry(before.registry, registry),
+      diskGb: patched(before.diskGb, diskGb),
     },
-    volumeHint: patch.volumeHint ?? volumeHintOf(settings),
+    volumeHint: patched(volumeHintOf(settings), patch.volumeHint),
     about: { ...settings.about, ...omitUndefined(patch.about ?? {}) },
     written,
   }
 }
 
-/** The stored password is kept only for the same user and host. */
-function patchRegistry(before: Registry | undefined, patch: Partial<Registry> = {}): LaunchInput['registry'] {
-  const { password, ...given } = omitUndefined(patch)
-  const registry = { host: '', username: '', password: '', ...before, ...given }
-  if (password !== undefined && password !== secretMask) return { ...registry, password }
-  const isSame = registry.host === before?.host && registry.username === before?.username
-  return isSame ? registry : { ...registry, password: '' }
+function patched<Value>(before: Value | undefined, change: Value | null | undefined): Value | undefined {
+  return change === undefined ? before : (change ?? undefined)
 }
 
-/** A secret that comes back as its mask keeps its stored value. */
-function unmaskSecrets(environment: Environment, secrets: Record<string, string>): Environment {
-  const env = environment.env.map(variable => {
-    const { name, value } = variable
-    const kept = Object.hasOwn(secrets, name) ? secrets[name] : undefined
-    return value === secretMask && kept !== undefined ? { name, value: kept, secret: true as const } : variable
-  })
-  return { ...environment, env }
+/** The stored password is kept only for the same user and host. */
+function patchRegistry(before: Registry | undefined, patch: Partial<Registry> = {}): LaunchInput['registry'] {
+  const { password = '', ...given } = omitUndefined(patch)
+  const known = { host: '', username: '', password: '', ...before }
+  const registry = { ...known, ...given, password: password === secretMask ? '' : password }
+  return keepsPassword(registry, known) ? known : registry
+}
+
+/** A secret that comes back without its value or, from REST clients, as its mask keeps its stored value. */
+function patchEnvironment(
+  before: Environment | undefined,
+  patch: Partial<Environment> | undefined,
+  secrets: TemplateSecrets,
+): Environment | undefined {
+  if (!before || !patch) return before
+  const isSecret = (name: string) => Object.hasOwn(secrets.env ?? {}, name)
+  const requested = (patch.env ?? before.env).map(variable =>
+    variable.value === secretMask && isSecret(variable.name)
+      ? { name: variable.name, value: '', secret: true as const }
+      : variable,
+  )
+  return { ...before, ...patch, env: fillKeptSecrets(requested, before.env) }
 }
 
 function volumeHintOf({ volumeHint }: TemplateSettings): TemplateInput['volumeHint'] {
   return volumeHint ? { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? undefined } : undefined
 }
 
-/**
- * Keeps what only REST has fields for when a template is replaced: its description, and the texts of unchanged settings
- * as REST clients wrote them. `after` are the settings of the input alone.
- */
-export function keepRestOnlySettings(
-  input: TemplateInput,
-  before: TemplateSettings,
-  after: TemplateSettings,
-): TemplateInput {
-  const isSame = (...names: (keyof TemplateSettings)[]) =>
-    names.every(name => JSON.stringify(before[name]) === JSON.stringify(after[name]))
+/** The input with the texts of unchanged settings as REST clients wrote them. */
+export function keepWrittenTexts(input: TemplateInput, before: TemplateSettings): TemplateInput {
+  const { settings: after } = checkTemplate(input)
   const { tag, envFlags, args } = before.written ?? {}
   const written = {
-    tag: isSame('image') ? tag : undefined,
-    envFlags: isSame('env', 'ports', 'hostname') ? envFlags : undefined,
-    args: isSame('args') ? args : undefined,
-    ...omitUndefined(input.written ?? {}),
+    tag: before.image === after.image ? tag : undefined,
+    envFlags: environmentText(before) === environmentText(after) ? envFlags : undefined,
+    args: JSON.stringify(before.args) === JSON.stringify(after.args) ? args : undefined,
   }
-  return { ...input, about: { ...before.about, ...omitUndefined(input.about ?? {}) }, written }
+  return { ...input, written }
 }
 
-/** Refuses to lose secrets that the new settings leave out, since they cannot be read back. */
-export function lostSecretIssues(before: TemplateSettings, after: TemplateSettings): Issue[] {
-  const kept = new Set(after.env.map(({ name }) => name))
-  const lost = before.env.filter(({ name, secret }) => secret && !kept.has(name)).map(({ name }) => envPath(name))
-  const paths = [...(before.registry && !after.registry ? ['registry'] : []), ...lost]
-  return paths.map(path => ({
-    path,
-    message:
-      'is a secret of the template, and the new settings leave it out. Send it again, or set dropSecrets to true.',
-  }))
+function environmentText({ env, ports, hostname }: TemplateSettings): string {
+  return JSON.stringify([env.map(({ name, value, secret }) => [name, value, secret]), ports.map(printPort), hostname])
 }

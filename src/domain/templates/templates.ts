@@ -71,6 +71,13 @@ export function isTemplateHash(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text)
 }
 
+/** The template that a name means. Throws if several of the account have it. */
+export function oneByName([template, other]: Template[]): Template | undefined {
+  if (!other) return template
+  const message = 'is the name of several templates of your account. Name the template by its ID or its hash.'
+  throw invalidInput([{ path: 'by.name', message }])
+}
+
 /** Splits an input into the stored settings and their secrets, or throws an error that lists every issue. */
 export function checkTemplate({ name, public: isPublic, launch: given, volumeHint, ...rest }: TemplateInput): {
   settings: TemplateSettings

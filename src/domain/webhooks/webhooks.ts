@@ -1,10 +1,9 @@
 // Webhooks of an account, and when their deliveries are retried.
 
-import { forbidden } from '../accounts/permissions/forbidden.ts'
-import { missingPermissions } from '../accounts/permissions/missing.ts'
+import { missingPermissions, printMissingPermission } from '../accounts/permissions/missing.ts'
 import { operationCategories } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
-import { invalidInput } from '../errors.ts'
+import { DomainError, invalidInput } from '../errors.ts'
 import { type Event, type EventKind, eventReadOperations } from '../events/events.ts'
 import { textProblem } from '../texts.ts'
 
@@ -121,5 +120,7 @@ export function checkCanReadKinds({ permissions }: Pick<Actor, 'permissions'>, k
   const missing = operations.flatMap(read =>
     missingPermissions(permissions, { api: { [operationCategories[read]]: { [read]: {} } } }),
   )
-  if (missing.length > 0) throw forbidden('events', missing)
+  if (missing.length === 0) return
+  const message = `This key cannot send a webhook events that it may not read: it lacks ${missing.map(printMissingPermission).join(', ')}.`
+  throw new DomainError('FORBIDDEN', message, { missing: [...new Set(missing.map(({ category }) => category))] })
 }

@@ -1,8 +1,6 @@
 import { GraphQLError } from 'graphql'
-import { printForbidden } from '../../domain/accounts/permissions/forbidden.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
-import { missingName, permissionWords } from '../accounts/operation-names.ts'
 import type { Context } from '../context.ts'
 import { redactMessage } from '../redact-values.ts'
 import { statusOf } from './codes.ts'
@@ -18,14 +16,8 @@ export function describeRefusal(error: DomainError): {
 /** The details that some errors have besides their code. */
 function detailsOf({ code, details }: DomainError): object {
   if (code === 'INVALID_INPUT') return details.issues.length > 0 ? { issues: details.issues } : {}
-  if (code === 'FORBIDDEN') return { missing: [...new Set(details.missing.map(missingName))] }
+  if (code === 'FORBIDDEN') return { missing: details.missing }
   return code === 'STREAM_ENDED' ? { reason: details.ending } : {}
-}
-
-/** Permissions have other names in GraphQL than in the domain. */
-function messageOf({ code, details, message }: DomainError): string {
-  if (code !== 'FORBIDDEN' || details.refused === undefined) return message
-  return printForbidden(details.refused, details.missing, permissionWords)
 }
 
 /** The error that the client may see: a refusal as it is, any other error without its message. */
@@ -42,7 +34,7 @@ export function toClientError(error: GraphQLError, { requestId, log }: Context):
     const { extensions, status } = describeRefusal(known)
     return replaceMessage(
       error,
-      messageOf(known),
+      known.message,
       status === undefined ? extensions : { ...extensions, http: httpOf(status) },
     )
   }

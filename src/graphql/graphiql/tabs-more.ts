@@ -4,9 +4,10 @@ export type Tab = { query: string; variables?: string }
 export const moreTabs: Tab[] = [
   {
     query: `# 8. Template: saves settings for later rentals.
-# Give the id of a template to replace its settings.
+# updateTemplate takes its id and only what changes:
+# secrets that you send without a value stay.
 mutation Template {
-  saveTemplate(
+  createTemplate(
     input: {
       name: "trainer"
       image: "pytorch/pytorch:latest"
@@ -18,7 +19,7 @@ mutation Template {
       ]
     }
   ) {
-    ... on SaveTemplateSuccess {
+    ... on CreateTemplateSuccess {
       template { id hashId env { name value secret } }
     }
     ... on Error { code message }
@@ -51,7 +52,7 @@ mutation Best($template: String!) {
         id
         bidPerHour
         launch {
-          mode
+          mode { ssh { direct } jupyter { lab } args { args } }
           sources { image mode diskGb onStart }
           env { name value source }
         }

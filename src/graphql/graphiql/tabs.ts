@@ -78,7 +78,7 @@ mutation Keys($publicKey: String!) {
     input: {
       name: "watcher"
       permissions: [
-        { category: MARKET_READ }
+        { category: MISC }
         { category: INSTANCE_READ }
       ]
     }

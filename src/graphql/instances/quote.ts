@@ -71,7 +71,7 @@ const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
       nullable: true,
       description:
         'Settings that the container would start with, with all defaults filled in. Null when the settings are invalid.',
-      resolve: ({ launch }) => (launch ? { launch } : null),
+      resolve: ({ launch }) => (launch ? { launch, diskMb: launch.diskMb } : null),
     }),
     warnings: t.stringList({
       description: 'Accepted settings that may not behave as you expect.',

@@ -1,5 +1,4 @@
 import type { RentInput } from '../../domain/instances/rent/decide.ts'
-import { emptyEnvironment } from '../../domain/launch/env.ts'
 import { maxVolumesPerInstance } from '../../domain/volumes/mount.ts'
 import { builder } from '../builder.ts'
 import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
@@ -41,7 +40,11 @@ export const InstanceSpecInput = builder.inputType('InstanceSpecInput', {
       defaultValue: 'running',
       description: 'Desired state after renting. Defaults to `RUNNING`.',
     }),
-    ...launchFields(t),
+    ...launchFields(t, {
+      mode: "Defaults to the template's mode, or else to SSH through the proxy.",
+      diskGb: "Defaults to the template's size, or else to 8.",
+      others: "If absent or null, the template's.",
+    }),
     volumes: t.field({
       type: [VolumeMountInput],
       required: true,
@@ -66,7 +69,7 @@ export const specIssuePaths: Record<string, string> = {
   ),
   ...Object.fromEntries(Object.entries(launchIssuePaths).map(([name, path]) => [name, `spec.${path}`])),
   ...Object.fromEntries(
-    ['env', 'envFlags', 'ports', 'hostname', 'onStart', 'registry', 'diskGb', 'label', 'volumes'].map(name => [
+    ['env', 'ports', 'hostname', 'onStart', 'registry', 'diskGb', 'label', 'volumes'].map(name => [
       name,
       `spec.${name}`,
     ]),
@@ -83,11 +86,11 @@ export function parseSpecInput({
   ...settings
 }: SpecInput): Pick<RentInput, 'launch' | 'templateHash' | 'policy'> {
   const { image, template } = source
-  const { parseIssues = [], environment = emptyEnvironment(), ...rest } = parseLaunchInput(settings)
+  const { parseIssues, environment, ...rest } = parseLaunchInput(settings)
   const { volumes, newVolumes, parseIssues: mountIssues } = parseVolumeMounts(mounts)
   const launch = {
     ...rest,
-    environment: { ...environment, volumes: [...environment.volumes, ...volumes] },
+    environment: { ...environment, volumes },
     newVolumes,
     parseIssues: [...parseIssues, ...mountIssues],
     image: image ?? template?.image ?? undefined,

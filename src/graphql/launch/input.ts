@@ -1,19 +1,24 @@
+// The settings that the inputs of instances and templates share. They have the shape in which the settings are read.
+
 import type { Issue } from '../../domain/errors.ts'
-import type { Environment, EnvVar, Port } from '../../domain/launch/env.ts'
-import { parseEnvFlags } from '../../domain/launch/env-flags.ts'
+import { type EnvVar, emptyEnvironment, envPath, type Port } from '../../domain/launch/env.ts'
 import type { LaunchInput } from '../../domain/launch/launch.ts'
+import type { Registry } from '../../domain/launch/registry.ts'
 import { builder } from '../builder.ts'
 import { PortProtocol } from './launch.ts'
 import { LaunchModeInput, parseModeInput } from './mode.ts'
 
-const EnvVarInput = builder.inputType('EnvVarInput', {
+export const EnvVarInput = builder.inputType('EnvVarInput', {
   description: 'An environment variable to set.',
   fields: t => ({
     name: t.string({
       required: true,
       description: 'Name of the variable: letters, digits and _, not starting with a digit.',
     }),
-    value: t.string({ required: true, description: 'Value of the variable.' }),
+    value: t.string({
+      description:
+        'Value of the variable, which may be empty unless it is secret. If absent or null, a secret variable keeps the value that the template or the account has stored under its name.',
+    }),
     secret: t.boolean({
       required: true,
       defaultValue: false,
@@ -23,7 +28,7 @@ const EnvVarInput = builder.inputType('EnvVarInput', {
   }),
 })
 
-const PortMappingInput = builder.inputType('PortMappingInput', {
+export const PortMappingInput = builder.inputType('PortMappingInput', {
   description: 'A public port to forward to a port of the container.',
   fields: t => ({
     containerPort: t.int({ required: true, description: 'Port inside the container, 1 to 65535.' }),
@@ -40,115 +45,121 @@ const PortMappingInput = builder.inputType('PortMappingInput', {
   }),
 })
 
-const RegistryCredentialInput = builder.inputType('RegistryCredentialInput', {
+export const RegistryCredentialInput = builder.inputType('RegistryCredentialInput', {
   description: 'Credentials of a private registry. The password is stored encrypted and never shown.',
   fields: t => ({
     host: t.string({ required: true, description: 'Host of the registry, such as `ghcr.io`.' }),
     username: t.string({ required: true, description: 'User name for the registry.' }),
-    password: t.string({ required: true, description: 'Password or access token.' }),
+    password: t.string({
+      description:
+        'Password or access token. If absent or null, the template keeps its password, which it must have for the same host and user name.',
+    }),
   }),
 })
 
-type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>
+export type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>
 
-/** The settings that instances and templates share. */
-export const launchFields = (t: InputFields) => ({
-  mode: t.field({
-    type: LaunchModeInput,
-    description:
-      "Launch mode: SSH, a notebook, or the entrypoint of the image. Defaults to the template's mode, or else to SSH through the proxy.",
+export const launchDescriptions = {
+  mode: 'Launch mode: SSH, a notebook, or the entrypoint of the image. It is given whole: settings that it leaves out are off.',
+  diskGb: 'Disk size in GB, 8 to 100,000.',
+  env: 'Environment variables to set. A variable that is given twice has its last value.',
+  ports: 'Public ports to forward to the container. The launch mode may add more.',
+  registry: 'Credentials for an image in a private registry.',
+  onStart: 'Shell commands that run once the container is up, at most 4048 characters.',
+  hostname: 'Host name of the container, at most 63 characters.',
+}
+
+/** Settings of something new. `absent` says where a setting comes from that is absent or null. */
+export const launchFields = (t: InputFields, absent: { mode: string; diskGb: string; others: string }) => ({
+  mode: t.field({ type: LaunchModeInput, description: `${launchDescriptions.mode} ${absent.mode}` }),
+  diskGb: t.float({ description: `${launchDescriptions.diskGb} ${absent.diskGb}` }),
+  env: t.field({
+    type: [EnvVarInput],
+    required: true,
+    defaultValue: [],
+    description: `${launchDescriptions.env} Defaults to none.`,
   }),
-  diskGb: t.float({ description: "Disk size in GB, at least 8. Defaults to the template's size, or else to 8." }),
-  env: t.field({ type: [EnvVarInput], required: true, defaultValue: [], description: 'Environment variables to set.' }),
   ports: t.field({
     type: [PortMappingInput],
     required: true,
     defaultValue: [],
-    description: 'Public ports to forward to the container.',
+    description: `${launchDescriptions.ports} Defaults to none.`,
   }),
-  envFlags: t.string({
-    description:
-      'Variables, ports and a host name as flags of docker: `-e A=1 -p 80:80/udp -h name`. `env` and `hostname` override these flags.',
-  }),
-  registry: t.field({ type: RegistryCredentialInput, description: 'Credentials for an image in a private registry.' }),
-  onStart: t.string({ description: 'Shell commands that run once the container is up, at most 4048 characters.' }),
-  hostname: t.string({ description: 'Host name of the container, at most 63 characters.' }),
-  pythonUtf8: t.boolean({
-    required: true,
-    defaultValue: false,
-    description: 'Set `PYTHONUTF8` to 1. Defaults to false.',
-  }),
-  langUtf8: t.boolean({
-    required: true,
-    defaultValue: false,
-    description: 'Set `LANG` and `LC_ALL` to C.UTF-8. Defaults to false.',
-  }),
+  registry: t.field({ type: RegistryCredentialInput, description: `${launchDescriptions.registry} ${absent.others}` }),
+  onStart: t.string({ description: `${launchDescriptions.onStart} ${absent.others}` }),
+  hostname: t.string({ description: `${launchDescriptions.hostname} ${absent.others}` }),
 })
+
+export type Change<Value> = Value | null | undefined
 type LaunchFieldsInput = {
-  mode?: typeof LaunchModeInput.$inferInput | null | undefined
-  diskGb?: number | null | undefined
+  mode?: Change<typeof LaunchModeInput.$inferInput>
+  diskGb?: Change<number>
   env: (typeof EnvVarInput.$inferInput)[]
   ports: (typeof PortMappingInput.$inferInput)[]
-  envFlags?: string | null | undefined
-  registry?: typeof RegistryCredentialInput.$inferInput | null | undefined
-  onStart?: string | null | undefined
-  hostname?: string | null | undefined
-  pythonUtf8: boolean
-  langUtf8: boolean
+  registry?: Change<typeof RegistryCredentialInput.$inferInput>
+  onStart?: Change<string>
+  hostname?: Change<string>
 }
 
 /** Input paths of the fields that have another name in the domain. */
 export const launchIssuePaths: Record<string, string> = {
   lab: 'mode.jupyter.lab',
   directory: 'mode.jupyter.directory',
-  args: 'mode.args.argsString',
-  // A template input has no `volumes`, so only flags can name them.
-  volumes: 'envFlags',
+  args: 'mode.args.args',
 }
 
-export function parseLaunchInput({
-  mode,
-  diskGb,
-  registry,
-  onStart,
-  pythonUtf8,
-  langUtf8,
-  ...surroundings
-}: LaunchFieldsInput): LaunchInput {
-  const { environment, issues } = parseEnvironmentInput(surroundings)
-  const { parseIssues = [], ...settings } = parseModeInput(mode)
+export function parseLaunchInput({ mode, diskGb, env, ports, registry, onStart, hostname }: LaunchFieldsInput) {
+  const { variables, issues } = parseEnvInput(env)
+  const login = parseRegistryInput(registry)
   return {
-    ...settings,
-    environment,
-    registry: registry ?? undefined,
+    ...(mode ? parseModeInput(mode) : {}),
+    environment: {
+      ...emptyEnvironment(),
+      env: variables,
+      ports: ports.map(parsePortInput),
+      hostname: hostname || undefined,
+    },
+    registry: login.registry,
     diskGb: diskGb ?? undefined,
     onStart: onStart ?? undefined,
-    pythonUtf8,
-    langUtf8,
-    parseIssues: [...parseIssues, ...issues],
-  }
+    parseIssues: [...issues, ...login.issues],
+  } satisfies LaunchInput
 }
 
-type EnvironmentInput = Pick<LaunchFieldsInput, 'env' | 'ports' | 'envFlags' | 'hostname'>
+/** The variables, in which a secret without a value is empty, and the problems of those that cannot do without a value. */
+export function parseEnvInput(env: (typeof EnvVarInput.$inferInput)[]): { variables: EnvVar[]; issues: Issue[] } {
+  const variables: EnvVar[] = []
+  const issues: Issue[] = []
+  for (const { name, value, secret } of env) {
+    const message = secret ? emptySecret(value) : missingValue(value)
+    if (message) issues.push({ path: envPath(name), message })
+    else variables.push(secret ? { name, value: value ?? '', secret } : { name, value: value ?? '' })
+  }
+  return { variables, issues }
+}
 
-function parseEnvironmentInput({ env, ports, envFlags, hostname }: EnvironmentInput): {
-  environment: Environment
+function emptySecret(value: Change<string>): string | undefined {
+  return value === ''
+    ? 'must not be empty, because it is secret. Leave out the value to keep the stored one.'
+    : undefined
+}
+
+function missingValue(value: Change<string>): string | undefined {
+  return value == null ? 'must have a value, because it is not secret.' : undefined
+}
+
+export function parsePortInput({ hostPort, containerPort, protocol }: typeof PortMappingInput.$inferInput): Port {
+  return { hostPort: hostPort ?? containerPort, containerPort, protocol }
+}
+
+/** The credentials, in which a password that is kept is empty. */
+export function parseRegistryInput(registry: Change<typeof RegistryCredentialInput.$inferInput>): {
+  registry: Registry | undefined
   issues: Issue[]
 } {
-  const { environment: flags, issues } = parseEnvFlags(envFlags ?? '')
-  const environment = {
-    env: [...flags.env, ...env.map(parseEnvVarInput)],
-    ports: [...flags.ports, ...ports.map(parsePortInput)],
-    hostname: hostname || flags.hostname,
-    volumes: flags.volumes,
-  }
-  return { environment, issues: issues.map(issue => ({ ...issue, path: 'envFlags' })) }
-}
-
-function parseEnvVarInput({ name, value, secret }: typeof EnvVarInput.$inferInput): EnvVar {
-  return secret ? { name, value, secret } : { name, value }
-}
-
-function parsePortInput({ hostPort, containerPort, protocol }: typeof PortMappingInput.$inferInput): Port {
-  return { hostPort: hostPort ?? containerPort, containerPort, protocol }
+  if (!registry) return { registry: undefined, issues: [] }
+  const { host, username, password } = registry
+  const message = 'must not have an empty password. Leave out the password to keep the stored one.'
+  if (password === '') return { registry: undefined, issues: [{ path: 'registry', message }] }
+  return { registry: { host, username, password: password ?? '' }, issues: [] }
 }

@@ -1,25 +1,9 @@
 import type { Instance } from '../../domain/instances/instances.ts'
 import { type EnvVar as EnvVarShape, type Port, printPort } from '../../domain/launch/env.ts'
-import {
-  type LaunchSource,
-  type LaunchSources,
-  launchWarningsOf,
-  type LaunchMode as Mode,
-} from '../../domain/launch/launch.ts'
+import { type LaunchSource, type LaunchSources, launchWarningsOf } from '../../domain/launch/launch.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
-
-export const LaunchMode = enumOf<Mode>(
-  'LaunchMode',
-  'Program that starts in an instance, and the way to reach the instance.',
-  {
-    sshDirect: 'SSH on a public port.',
-    sshProxy: 'SSH through the proxy, or on a public port where the operator runs no proxy.',
-    jupyterDirect: 'A notebook and SSH, each on a public port.',
-    jupyterProxy: 'A notebook and SSH through the proxy, or on public ports where the operator runs no proxy.',
-    args: "The image's own entrypoint with arguments, without SSH or a notebook.",
-  },
-)
+import { LaunchMode } from './mode.ts'
 
 export const PortProtocol = builder.enumType('PortProtocol', {
   description: 'Transport protocol of a port.',
@@ -85,26 +69,19 @@ const LaunchConfigSources = builder.objectRef<LaunchSources>('LaunchConfigSource
     ),
 })
 
-type LaunchConfigShape = Pick<Instance, 'launch'>
+type LaunchConfigShape = Pick<Instance, 'launch' | 'diskMb'>
 
 export const LaunchConfig = builder.objectRef<LaunchConfigShape>('LaunchConfig').implement({
-  description: 'Settings that an instance starts with, with all defaults filled in.',
+  description:
+    'Settings that an instance starts with, with all defaults filled in. They have the shape of the settings of a rent request.',
   fields: t => ({
     image: t.string({ description: 'Container image.', resolve: ({ launch }) => launch.image }),
-    mode: t.field({ type: LaunchMode, description: 'Launch mode.', resolve: ({ launch }) => launch.mode }),
-    args: t.stringList({
-      description: 'Arguments for the entrypoint of the image. Empty unless the mode is `ARGS`.',
-      resolve: ({ launch }) => launch.args,
+    mode: t.field({
+      type: LaunchMode,
+      description: 'Program that starts in the instance, and the way to reach it.',
+      resolve: ({ launch }) => launch,
     }),
-    lab: t.boolean({
-      description: 'Whether the notebook is JupyterLab instead of the classic one.',
-      resolve: ({ launch }) => launch.lab,
-    }),
-    directory: t.string({
-      nullable: true,
-      description: 'Directory in which the notebook starts. Null when not set.',
-      resolve: ({ launch }) => launch.directory,
-    }),
+    diskGb: t.float({ description: 'Size of the disk in GB.', resolve: ({ diskMb }) => diskMb / 1000 }),
     env: t.field({
       type: [EnvVar],
       description: 'Environment variables of the container.',

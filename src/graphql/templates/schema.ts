@@ -1,3 +1,5 @@
+import './create.ts'
+import './delete.ts'
 import './list.ts'
 import './templates.ts'
 import './update.ts'

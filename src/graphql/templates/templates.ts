@@ -1,9 +1,9 @@
-import { invalidInput } from '../../domain/errors.ts'
 import type { Registry } from '../../domain/launch/registry.ts'
 import type { Template as TemplateShape, VolumeHint as VolumeHintShape } from '../../domain/templates/templates.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
-import { EnvVar, LaunchMode, PortMapping } from '../launch/launch.ts'
+import { EnvVar, PortMapping } from '../launch/launch.ts'
+import { LaunchMode } from '../launch/mode.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
@@ -39,7 +39,7 @@ export const Template = builder.objectRef<TemplateShape>('Template').implement({
     }),
     hashId: t.exposeString('hashId', {
       description:
-        'Content hash of the owner and all visible settings. Changes with every edit. Rent requests name the template by this hash.',
+        'Content hash of the owner and all visible settings. It changes with every edit of them, but not with the value of a secret. Rent requests name the template by this hash.',
     }),
     name: t.exposeString('name', { description: 'Name that the owner gave the template.' }),
     public: t.exposeBoolean('public', { description: 'Whether every account can rent with the template.' }),
@@ -47,32 +47,25 @@ export const Template = builder.objectRef<TemplateShape>('Template').implement({
       description: 'Whether the template belongs to your account. Only its owner can change it.',
     }),
     description: t.string({
-      description: 'Short description of the template. May be empty.',
-      resolve: ({ settings }) => settings.about?.description ?? '',
+      nullable: true,
+      description: 'Short description of the template. Null without one.',
+      resolve: ({ settings }) => settings.about?.description || null,
     }),
     readme: t.string({
-      description: 'Long description of the template. May be empty.',
-      resolve: ({ settings }) => settings.about?.readme ?? '',
+      nullable: true,
+      description: 'Long description of the template. Null without one.',
+      resolve: ({ settings }) => settings.about?.readme || null,
     }),
-    image: t.string({ description: 'Container image.', resolve: ({ settings }) => settings.image }),
+    image: t.string({
+      description: 'Container image, such as `pytorch/pytorch:latest`.',
+      resolve: ({ settings }) => settings.image,
+    }),
     mode: t.field({
       type: LaunchMode,
       nullable: true,
-      description: 'Launch mode. Null when the template leaves it to the rent request.',
-      resolve: ({ settings }) => settings.mode,
-    }),
-    lab: t.boolean({
-      description: 'Whether the notebook is JupyterLab instead of the classic one.',
-      resolve: ({ settings }) => settings.lab,
-    }),
-    directory: t.string({
-      nullable: true,
-      description: 'Directory in which the notebook starts. Null when not set.',
-      resolve: ({ settings }) => settings.directory,
-    }),
-    args: t.stringList({
-      description: 'Arguments for the entrypoint of the image. Empty unless the mode is `ARGS`.',
-      resolve: ({ settings }) => settings.args,
+      description:
+        'Program that starts in an instance, and the way to reach it. Null if the template leaves it to the rent request.',
+      resolve: ({ settings }) => (settings.mode === null ? null : { ...settings, mode: settings.mode }),
     }),
     env: t.field({
       type: [EnvVar],
@@ -111,8 +104,8 @@ export const Template = builder.objectRef<TemplateShape>('Template').implement({
       description: 'Suggested mount point of a volume. Null when not set.',
       resolve: ({ settings }) => settings.volumeHint,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the template was first saved.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the template was last saved.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the template was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the template was last changed.' }),
   }),
 })
 
@@ -120,19 +113,30 @@ export const templateById = createLoader((context, ids: readonly number[]) =>
   context.services.templates.byIds(context.actor, ids),
 )
 
+const TemplateByInput = builder.inputType('TemplateByInput', {
+  description: 'What names a template. Exactly one field must be given.',
+  isOneOf: true,
+  fields: t => ({
+    id: t.id({ description: 'ID of the template, such as `tpl_42` or `42`.' }),
+    hashId: t.string({ description: 'Hash of the current settings of the template: `Template.hashId`.' }),
+    name: t.string({
+      description:
+        'Name of a template of your own account, exactly as it is written. Refused if several templates have the name.',
+    }),
+  }),
+})
+
 builder.queryField('template', t =>
   t.field({
     type: Template,
     nullable: true,
-    description: `A template by ID or by hash: one of your account, or a public one. Null when no such template exists now. ${permissionSentence('templates.get')}`,
-    args: {
-      id: t.arg.id({ description: 'ID of the template, such as `tpl_42` or `42`. Give either this or `hashId`.' }),
-      hashId: t.arg.string({ description: 'Hash of the template. Give either this or `id`.' }),
-    },
-    resolve: async (_root, { id, hashId }, context) => {
-      if (id != null && hashId == null) return await templateById(context).load(Number(parseId('Template', id)))
-      if (id == null && hashId != null) return (await context.services.templates.byHash(context.actor, hashId)) ?? null
-      throw invalidInput([{ path: 'id', message: 'or hashId must be given, but not both.' }])
+    description: `A template of your account, or a public one. Null when no such template exists now. ${permissionSentence('templates.get')}`,
+    args: { by: t.arg({ type: TemplateByInput, required: true, description: 'ID, hash or name of the template.' }) },
+    resolve: async (_root, { by: { id, hashId, name } }, context) => {
+      const { services, actor } = context
+      if (id != null) return await templateById(context).load(Number(parseId('Template', id, 'by.id')))
+      if (hashId != null) return (await services.templates.byHash(actor, hashId)) ?? null
+      return (await services.templates.ownByName(actor, name ?? '')) ?? null
     },
   }),
 )

@@ -1,53 +1,42 @@
-import type { Template as TemplateShape } from '../../domain/templates/templates.ts'
+import { omitUndefined } from '../../domain/templates/about.ts'
+import type { TemplatePatch } from '../../domain/templates/patch.ts'
 import { builder } from '../builder.ts'
-import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
+import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
+import { launchChangeFields, parseLaunchChanges, refuseEmpty, refuseNull, textChange } from '../launch/changes.ts'
+import { launchIssuePaths } from '../launch/input.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
+import { fieldDescriptions, parseVolumeHint, type SavedTemplate, VolumeHintInput } from './create.ts'
 import { Template } from './templates.ts'
 
-const VolumeHintInput = builder.inputType('VolumeHintInput', {
-  description: 'Suggested mount point of a volume. It attaches nothing.',
-  fields: t => ({
-    mountPath: t.string({ required: true, description: 'Absolute path of the mount point in the container.' }),
-    sizeGb: t.float({ description: 'Suggested volume size in GB.' }),
-  }),
-})
+const kept = 'If absent, it stays; null is refused.'
+const removable = 'If absent, it stays; null removes it.'
 
-const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
+const UpdateTemplateInput = builder.inputType('UpdateTemplateInput', {
   description:
-    'Settings of a new template or, with `id`, all settings of an existing one. Absent fields are then reset, but secrets only with `dropSecrets`. Settings that only REST can express stay.',
+    'Changes to a template. Absent fields stay as they are, and so do secrets that are given without a value. Null removes a setting.',
   fields: t => ({
-    id: t.id({
-      description: 'ID of the template to change, such as `tpl_42` or `42`. Without it a new template is created.',
-    }),
-    name: t.string({ required: true, description: 'Name of the template, 1 to 256 characters.' }),
-    public: t.boolean({
-      required: true,
-      defaultValue: false,
+    id: t.id({ required: true, description: 'ID of the template to change, such as `tpl_42` or `42`.' }),
+    name: t.string({ description: `${fieldDescriptions.name} ${kept}` }),
+    public: t.boolean({ description: `${fieldDescriptions.public} ${kept}` }),
+    description: t.string({ description: `${fieldDescriptions.description} ${removable}` }),
+    readme: t.string({ description: `${fieldDescriptions.readme} ${removable}` }),
+    image: t.string({ description: `${fieldDescriptions.image} ${kept}` }),
+    ...launchChangeFields(t),
+    volumeHint: t.field({ type: VolumeHintInput, description: `${fieldDescriptions.volumeHint} ${removable}` }),
+    expectedHashId: t.string({
       description:
-        'Let every account rent with the template. A public template cannot contain secrets. Defaults to false.',
-    }),
-    description: t.string({ description: 'Short description of the template, at most 2048 characters.' }),
-    readme: t.string({ description: 'Long description of the template, at most 50,000 characters.' }),
-    image: t.string({ required: true, description: 'Container image, such as `pytorch/pytorch:latest`.' }),
-    ...launchFields(t),
-    volumeHint: t.field({ type: VolumeHintInput, description: 'Suggested mount point of a volume.' }),
-    dropSecrets: t.boolean({
-      required: true,
-      defaultValue: false,
-      description:
-        'Remove the registry credentials and secret variables that this input leaves out. Defaults to false: leaving them out is refused.',
+        'Hash that you read before: the change is refused with `CONFLICT` if the template has another hash by now. If absent or null, the change is applied to whatever the template is by now.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
-const saveResult = mutationResult<{ template: TemplateShape; replayed: boolean }>('saveTemplate', {
-  description: 'The saved template, or the error that prevented saving.',
+const updateResult = mutationResult<SavedTemplate>('updateTemplate', {
+  description: 'The changed template, or the error that prevented the change.',
   success: {
-    description: 'The template was saved.',
+    description: 'The template was changed.',
     fields: t => ({
       template: t.expose('template', { type: Template, description: 'The template after the change.' }),
       replayed: t.exposeBoolean('replayed', replayed),
@@ -56,56 +45,40 @@ const saveResult = mutationResult<{ template: TemplateShape; replayed: boolean }
   errors: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 })
 
-builder.mutationField('saveTemplate', t =>
+builder.mutationField('updateTemplate', t =>
   t.field({
-    type: saveResult.union,
-    description: `Creates a template or replaces the settings of one. Saving the same settings again is refused with \`CONFLICT\`, which names the existing template. ${permissionSentence('templates.save')}`,
+    type: updateResult.union,
+    description: `Changes a template of your account. It keeps its ID and its unnamed settings, and its hash changes. Refused with \`CONFLICT\` if another template of your account has the same settings. ${permissionSentence('templates.save')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'The settings to save.' }) },
+    args: { input: t.arg({ type: UpdateTemplateInput, required: true, description: 'The template and its changes.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      saveResult.answer(launchIssuePaths, () => {
-        const { id, name, public: isPublic, image, volumeHint, dropSecrets, idempotencyKey, ...more } = input
-        const { description, readme, ...settings } = more
-        const hint = volumeHint && { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? undefined }
-        const launch = { ...parseLaunchInput(settings), image }
-        return services.templates.save(actor, {
-          id: id == null ? undefined : Number(parseId('Template', id)),
-          input: {
-            name,
-            public: isPublic,
-            launch,
-            volumeHint: hint ?? undefined,
-            about: aboutOf({ description, readme }),
-          },
-          dropSecrets,
+      updateResult.answer(launchIssuePaths, () => {
+        const { id, expectedHashId, idempotencyKey, ...changes } = input
+        return services.templates.update(actor, {
+          id: Number(parseId('Template', id)),
+          patch: parseTemplatePatch(changes),
+          expectedHashId: expectedHashId ?? undefined,
           idempotencyKey,
         })
       }),
   }),
 )
 
-function aboutOf(texts: { description?: string | null | undefined; readme?: string | null | undefined }) {
-  return { description: texts.description ?? '', readme: texts.readme ?? '' }
+type Changes = Omit<typeof UpdateTemplateInput.$inferInput, 'id' | 'expectedHashId' | 'idempotencyKey'>
+
+function parseTemplatePatch({ name, public: isPublic, image, description, readme, volumeHint, ...settings }: Changes) {
+  const { launch, parseIssues } = parseLaunchChanges(settings)
+  const issues = [
+    ...refuseNull({ name, public: isPublic, image }),
+    ...refuseEmpty({ description, readme, onStart: settings.onStart, hostname: settings.hostname }),
+    ...parseIssues,
+  ]
+  const texts = { description: textChange(description), readme: textChange(readme) }
+  return {
+    name: name ?? undefined,
+    public: isPublic ?? undefined,
+    launch: { ...launch, image: image ?? undefined, parseIssues: issues },
+    volumeHint: parseVolumeHint(volumeHint),
+    about: omitUndefined(texts),
+  } satisfies TemplatePatch
 }
-
-const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
-  description: 'The template to delete.',
-  fields: t => ({ id: t.id({ required: true, description: 'ID of the template, such as `tpl_42` or `42`.' }) }),
-})
-
-const deletionResult = deleteResult('Template', 'template', ['INVALID_INPUT', 'NOT_FOUND'])
-
-builder.mutationField('deleteTemplate', t =>
-  t.field({
-    type: deletionResult.union,
-    description: `Deletes a template of your account. Instances rented with it do not change. ${permissionSentence('templates.delete')}`,
-    complexity: { field: 20 },
-    args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'The template to delete.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
-      deletionResult.answer({}, async () => {
-        const id = Number(parseId('Template', input.id))
-        await services.templates.delete(actor, id)
-        return { deletedId: id }
-      }),
-  }),
-)

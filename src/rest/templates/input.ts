@@ -5,6 +5,7 @@ import { type DomainError, type Issue, renameIssuePaths } from '../../domain/err
 import type { Environment } from '../../domain/launch/env.ts'
 import { parseEnvFlags, parseEnvObject } from '../../domain/launch/env-flags.ts'
 import type { LaunchMode } from '../../domain/launch/launch.ts'
+import type { Registry } from '../../domain/launch/registry.ts'
 import { splitWords } from '../../domain/launch/shell-words.ts'
 import { isTooDeep, maxNestingLevels } from '../../domain/nesting.ts'
 import { omitUndefined } from '../../domain/templates/about.ts'
@@ -49,7 +50,7 @@ export async function rewordTemplateErrors<Result>(
   )
 }
 
-export function parseTemplateBody(body: Body): TemplatePatch {
+export function parseTemplateBody(body: Body) {
   const parseIssues: Issue[] = []
   const { volume_info: hint, private: isPrivate } = body
   const mountPath = hint?.mount_path
@@ -78,7 +79,7 @@ export function parseTemplateBody(body: Body): TemplatePatch {
       searchFilter: parseSearchFilter(body, parseIssues),
     }),
     written: { tag: body.tag, args: body.args_str, envFlags: typeof body.env === 'string' ? body.env : undefined },
-  }
+  } satisfies TemplatePatch
 }
 
 /** Templates write ssh and jupyter for both variants of a mode; ssh_direct and jup_direct pick the direct one. */
@@ -106,7 +107,7 @@ function parseEnvironment({ env }: Body, parseIssues: Issue[]): Environment | un
   return environment
 }
 
-function parseRegistry(body: Body): TemplatePatch['launch']['registry'] {
+function parseRegistry(body: Body): Partial<Registry> | undefined {
   const { docker_login_repo: host, docker_login_user: username, docker_login_pass: password } = body
   return host || username || password ? omitUndefined({ host, username, password }) : undefined
 }

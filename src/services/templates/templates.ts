@@ -8,7 +8,8 @@ import {
   printTemplateCursor,
   type TemplateFilter,
 } from '../../domain/templates/page.ts'
-import { isTemplateHash, type Template } from '../../domain/templates/templates.ts'
+import { isTemplateHash, oneByName, type Template } from '../../domain/templates/templates.ts'
+import { textProblem } from '../../domain/texts.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 
@@ -45,6 +46,14 @@ export function templateReadServices(deps: DataDeps) {
       authorize(actor, 'templates.get', { id: undefined })
       if (!isTemplateHash(hashId)) return undefined
       return (await findTemplates(deps, actor, [...visibleSql(actor), sql`t.hash_id = ${hashId}`]))[0]
+    },
+
+    /** The account's own template with this name. Names are not unique, so several are refused. */
+    async ownByName(actor: Actor, name: string): Promise<Template | undefined> {
+      authorize(actor, 'templates.get', { id: undefined })
+      if (textProblem(name)) return undefined
+      const own = [sql`t.deleted_at IS NULL`, sql`t.account_id = ${actor.accountId}`, sql`t.name = ${name}`]
+      return oneByName(await findTemplates(deps, actor, own, sql`LIMIT 2`))
     },
 
     async byIds(actor: Actor, ids: readonly number[]): Promise<Template[]> {

@@ -160,7 +160,7 @@ describe('a rental', () => {
       key,
       ['FROM_ACCOUNT', 'OF_TEMPLATE', 'OF_REQUEST', 'LANG'].map(name => ({ name, value: 'account' })),
     )
-    const { hashId } = await templatesOf(app).mustSave(key, { env: [{ name: 'OF_TEMPLATE', value: 'template' }] })
+    const { hashId } = await templatesOf(app).mustCreate(key, { env: [{ name: 'OF_TEMPLATE', value: 'template' }] })
     const env = { OF_REQUEST: 'request' }
     const id = await rent(key, { template_hash_id: hashId, env, lang_utf8: true, image: null })
     const wanted = { FROM_ACCOUNT: 'account', OF_TEMPLATE: 'template', OF_REQUEST: 'request', LANG: 'C.UTF-8' }

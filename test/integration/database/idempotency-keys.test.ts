@@ -69,7 +69,7 @@ describe('the answer of', () => {
       expect([refused.code, await countEvents()]).toEqual(['IDEMPOTENCY_KEY_REUSED', before])
       // The same text as for an idempotency key of a different request.
       const isTemplate = given[0].toLowerCase().includes('template')
-      const unrelated = isTemplate ? 'createWebhook' : 'saveTemplate'
+      const unrelated = isTemplate ? 'createWebhook' : 'createTemplate'
       const unrelatedCase = repeatableCases[unrelated] as (typeof cases)[number][1]
       await sendRepeatable(site, [unrelated, unrelatedCase], { id: 0, by: otherKey, key: `unrelated ${requests}` })
       const conflict = await again(otherKey, `unrelated ${requests}`)

@@ -6,6 +6,7 @@ import { creditSql } from '../../support/billing/credit-sql.ts'
 import { limitsOf } from '../../support/billing/limits.ts'
 import { type Faces, facesOf, graphqlCodes } from '../../support/faces/faces.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { modeSelection, readModes } from '../../support/launch/modes.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -228,7 +229,7 @@ describe('a bid over REST and GraphQL', () => {
 
 describe('reading instances', () => {
   const fields = `id label status targetState pricePerHour diskPricePerHour numGpus gpuName diskGb rentalKind
-    launch { image mode env { name value } onStart args } connection { host sshPort ports { containerPort hostPort } }`
+    launch { image ${modeSelection} env { name value } onStart } connection { host sshPort ports { containerPort hostPort } }`
   const statuses = ['created', 'running', 'stopped', 'exited', 'unknown', 'offline']
 
   it('shows the same over REST and GraphQL, one by one and in a list', async () => {
@@ -254,7 +255,11 @@ describe('reading instances', () => {
         gpuName: row.gpu_name,
         diskGb: row.disk_space,
         rentalKind: row.is_bid ? 'INTERRUPTIBLE' : 'ON_DEMAND',
-        launch: { image: row.image_uuid, mode: row.image_runtype.toUpperCase(), onStart: row.onstart },
+        launch: {
+          image: row.image_uuid,
+          mode: readModes[row.image_runtype as keyof typeof readModes],
+          onStart: row.onstart,
+        },
         connection: row.ssh_host && { host: row.ssh_host, sshPort: row.ssh_port },
       })
     }

@@ -53,7 +53,7 @@ describe('a rent request over REST and GraphQL', () => {
     [
       'arguments',
       { image: 'ubuntu', runtype: 'args', args_str: `-c 'one two' "three"` },
-      { spec: { ...image, mode: { args: { argsString: `-c 'one two' "three"` } } } },
+      { spec: { ...image, mode: { args: { args: ['-c', 'one two', 'three'] } } } },
     ],
     [
       'the runtype args without arguments',
@@ -84,9 +84,18 @@ describe('a rent request over REST and GraphQL', () => {
       { spec: { ...image, mode: { ssh: { direct: true } }, ports: [{ hostPort: 20_050, containerPort: 22 }] } },
     ],
     [
-      'locale flags, one of them overridden by a variable',
+      'locale flags, one of them overridden by a variable, which are variables over GraphQL',
       { image: 'ubuntu', python_utf8: true, lang_utf8: true, env: { LANG: 'sv_SE' } },
-      { spec: { ...image, pythonUtf8: true, langUtf8: true, env: [{ name: 'LANG', value: 'sv_SE' }] } },
+      {
+        spec: {
+          ...image,
+          env: [
+            { name: 'LANG', value: 'sv_SE' },
+            { name: 'PYTHONUTF8', value: '1' },
+            { name: 'LC_ALL', value: 'C.UTF-8' },
+          ],
+        },
+      },
     ],
     [
       'registry credentials and an onstart script',
@@ -134,19 +143,19 @@ describe('a rent request over REST and GraphQL', () => {
       { spec: { ...image, env: [{ name: '1A', value: 'x' }] } },
     ],
     [
-      'an open quote',
-      { image: 'ubuntu', runtype: 'args', args_str: `'x` },
-      { spec: { ...image, mode: { args: { argsString: `'x` } } } },
+      'arguments that are too long',
+      { image: 'ubuntu', runtype: 'args', args_str: 'x'.repeat(32_769) },
+      { spec: { ...image, mode: { args: { args: ['x'.repeat(32_769)] } } } },
     ],
     [
       'several problems',
-      { image: '', disk: 1, runtype: 'args', args_str: `'x`, label: 'x'.repeat(257) },
-      { spec: { source: { image: '' }, diskGb: 1, mode: { args: { argsString: `'x` } }, label: 'x'.repeat(257) } },
+      { image: '', disk: 1, onstart: 'x'.repeat(4049), label: 'x'.repeat(257) },
+      { spec: { source: { image: '' }, diskGb: 1, onStart: 'x'.repeat(4049), label: 'x'.repeat(257) } },
     ],
     [
       'an incomplete registry login',
       { image: 'ubuntu', image_login: '-u me ghcr.io' },
-      { spec: { ...image, registry: { host: 'ghcr.io', username: 'me', password: '' } } },
+      { spec: { ...image, registry: { host: 'ghcr.io', username: 'me' } } },
     ],
     ['a virtual machine without an SSH key', { image: 'ubuntu', vm: true }, { spec: { ...image, kind: 'VM' } }],
     [

@@ -145,7 +145,7 @@ describe('API keys', () => {
   it.each([
     ['full access', {}, ', fullAccess: true', undefined],
     ['no permissions', { permissions: { api: {} } }, ', permissions: []', undefined],
-    ['one permission', { permissions: { api: { misc: {} } } }, ', permissions: [{ category: MARKET_READ }]', undefined],
+    ['one permission', { permissions: { api: { misc: {} } } }, ', permissions: [{ category: MISC }]', undefined],
   ])('are created alike with %s', async (_what, body, permissions, code) => {
     const requests: FaceRequests = {
       rest: ['POST', '/auth/apikeys/', { name: 'ci', ...body }],
@@ -183,25 +183,25 @@ describe('templates', () => {
     registry: { host: "ghcr.io", username: "me", password: "p" }, volumeHint: { mountPath: "/data", sizeGb: 10 }`
 
   it('are saved alike', async () => {
-    const requests: FaceRequests = { rest: ['POST', '/template/', sent], graphql: ['saveTemplate', input] }
+    const requests: FaceRequests = { rest: ['POST', '/template/', sent], graphql: ['createTemplate', input] }
     expect(await expectAgreement(() => requests, stateSql)).toBeUndefined()
   })
 
   it('conflict with an equal template that the other face saved', async () => {
     const key = await newKey()
     const { body: first } = await app.rest(key, 'POST', '/template/', sent)
-    expect((await mutate(key, 'saveTemplate', input)).code).toBe('CONFLICT')
-    const { data } = await app.graphql(key, `{ template(hashId: "${first.template.hash_id}") { id } }`)
+    expect((await mutate(key, 'createTemplate', input)).code).toBe('CONFLICT')
+    const { data } = await app.graphql(key, `{ template(by: { hashId: "${first.template.hash_id}" }) { id } }`)
     expect(data.template).toEqual({ id: `tpl_${first.template.id}` })
   })
 
-  it('keep settings that only REST has, and the notation of REST, when GraphQL saves the templates again', async () => {
+  it('keep settings that only REST has, and the notation of REST, when GraphQL changes the templates', async () => {
     const key = await newKey()
     const more = { href: 'https://example.com', repo: 'me/ubuntu', readme_visible: false, tag: '22.04' }
     const { body: first } = await app.rest(key, 'POST', '/template/', { ...sent, ...more, extra_filters: { a: 1 } })
     const { id, hash_id: _, ...before } = first.template
     const save = async (fields: string) => {
-      await mutate(key, 'saveTemplate', `id: "${id}", ${fields}`)
+      await mutate(key, 'updateTemplate', `id: "${id}", ${fields}`)
       const { body } = await app.rest(key, 'GET', `/template/?select_filters={"id":${id}}`)
       return body.templates[0]
     }
@@ -210,7 +210,7 @@ describe('templates', () => {
     // A changed setting loses the notation in which REST wrote it.
     const { image, tag, env, href } = await save(same.replace('22.04', '24.04').replace('value: "1"', 'value: "2"'))
     expect([image, tag, env, href]).toEqual(['ubuntu:24.04', '', '-e A=2 -p 80:80', more.href])
-    expect(await save('name: "T", image: "ubuntu", dropSecrets: true')).toMatchObject({
+    expect(await save('image: "ubuntu", description: null, registry: null')).toMatchObject({
       desc: '',
       href: more.href,
       docker_login_repo: '',
@@ -222,7 +222,7 @@ describe('templates', () => {
     ['with a disk that is too small', { ...sent, recommended_disk_space: 1 }, input.replace('diskGb: 20', 'diskGb: 1')],
     ['with secrets in public', { ...sent, private: false }, `${input}, public: true`],
   ])('are refused alike %s', async (_what, rest, graphql) => {
-    const requests: FaceRequests = { rest: ['POST', '/template/', rest], graphql: ['saveTemplate', graphql] }
+    const requests: FaceRequests = { rest: ['POST', '/template/', rest], graphql: ['createTemplate', graphql] }
     expect(await expectAgreement(() => requests, stateSql)).toBe('INVALID_INPUT')
   })
 

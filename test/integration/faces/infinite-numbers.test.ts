@@ -22,7 +22,7 @@ const numbers = infinite.map(number => [number.slice(0, 10), number] as const)
 const refused = '... on Error { code }'
 const volume = (size: string) => `{ source: { create: { sizeGb: ${size} } }, mountPath: "/x" }`
 const spec = (rest: string) => `spec: { source: { image: "u" }, ${rest} }`
-const constraint = (number: string) => `{ parameter: "sizeGb", operator: LTE, value: { number: ${number} } }`
+const constraint = (number: string) => `{ parameter: "id", operator: LTE, value: { number: ${number} } }`
 
 it.each(numbers)('refuses %s wherever GraphQL takes a number', async (_, number) => {
   const operations = [
@@ -37,10 +37,10 @@ it.each(numbers)('refuses %s wherever GraphQL takes a number', async (_, number)
     `mutation { rentInstance(input: { offerId: "${offer}", ${spec(`volumes: [${volume(number)}]`)} }) { ${refused} } }`,
     `{ rentQuote(input: { offerId: "${offer}", ${spec(`diskGb: ${number}`)} }) { blockers { ${refused} } } }`,
     `mutation { rentBestOffer(input: { filter: { cpuGhz: { gte: ${number} } }, terms: { onDemand: { maxPricePerHour: "1" } }, ${spec('')} }) { ${refused} } }`,
-    `mutation { saveTemplate(input: { name: "x", image: "u", diskGb: ${number} }) { ${refused} } }`,
-    `mutation { saveTemplate(input: { name: "x", image: "u", volumeHint: { mountPath: "/x", sizeGb: ${number} } }) { ${refused} } }`,
+    `mutation { createTemplate(input: { name: "x", image: "u", diskGb: ${number} }) { ${refused} } }`,
+    `mutation { createTemplate(input: { name: "x", image: "u", volumeHint: { mountPath: "/x", sizeGb: ${number} } }) { ${refused} } }`,
     `mutation { createApiKey(input: { name: "x", permissions: [
-      { operation: { operation: CREATE_VOLUME, constraints: [${constraint(number)}] } }] }) { ${refused} } }`,
+      { category: INSTANCE_WRITE, operation: INSTANCES_UPDATE, constraints: [${constraint(number)}] }] }) { ${refused} } }`,
   ]
   for (const operation of operations) {
     const { data, errors } = await app.graphql(key, operation)

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { modeSelection, readModes } from '../../support/launch/modes.ts'
 import { subscribeSse } from '../../support/streams.ts'
 
 /** One market behind two gateways: `proxied` has an SSH proxy, `plain` has none. */
@@ -84,11 +85,11 @@ describe('a running instance', () => {
 
   describe('rented without a proxy', () => {
     it.each([
-      ['ssh_proxy', { runtype: 'ssh_proxy' }, 'SSH_PROXY', [22]],
-      ['no runtype', {}, 'SSH_PROXY', [22]],
-      ['ssh', { runtype: 'ssh' }, 'SSH_PROXY', [22]],
-      ['jupyter_proxy', { runtype: 'jupyter_proxy' }, 'JUPYTER_PROXY', [22, 8080]],
-      ['jupyter', { runtype: 'jupyter' }, 'JUPYTER_PROXY', [22, 8080]],
+      ['ssh_proxy', { runtype: 'ssh_proxy' }, 'ssh_proxy', [22]],
+      ['no runtype', {}, 'ssh_proxy', [22]],
+      ['ssh', { runtype: 'ssh' }, 'ssh_proxy', [22]],
+      ['jupyter_proxy', { runtype: 'jupyter_proxy' }, 'jupyter_proxy', [22, 8080]],
+      ['jupyter', { runtype: 'jupyter' }, 'jupyter_proxy', [22, 8080]],
     ])('with %s has public ports over REST and GraphQL, even when a proxy is set later', async (...row) => {
       const [, body, mode, inside] = row
       const id = await rentals.rentToStatus(key, 'running', body)
@@ -102,9 +103,9 @@ describe('a running instance', () => {
           notebookUrl: notebook ? `http://${address}:${notebook}/` : null,
         })
         const { body: read } = await app.rest(key, 'GET', `/instances/${id}/`)
-        expect(read.instances).toMatchObject({ image_runtype: mode.toLowerCase(), ssh_host: address, ssh_port: ssh })
-        const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { mode } } }`)
-        expect(data.instance.launch.mode).toBe(mode)
+        expect(read.instances).toMatchObject({ image_runtype: mode, ssh_host: address, ssh_port: ssh })
+        const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { ${modeSelection} } } }`)
+        expect(data.instance.launch.mode).toEqual(readModes[mode as keyof typeof readModes])
       }
     })
 

@@ -25,10 +25,10 @@ const changeLaunch = async (id: number, body: object, by = key) =>
 async function aTemplate(settings: string, by = key) {
   const { data } = await app.graphql(
     by,
-    `mutation { saveTemplate(input: { name: "${Math.random()}", ${settings} }) {
-      ... on SaveTemplateSuccess { template { id hashId } } ... on Error { message } } }`,
+    `mutation { createTemplate(input: { name: "${Math.random()}", ${settings} }) {
+      ... on CreateTemplateSuccess { template { id hashId } } ... on Error { message } } }`,
   )
-  const { id, hashId } = data.saveTemplate.template
+  const { id, hashId } = data.createTemplate.template
   return { id: Number(id.slice('tpl_'.length)), hash: hashId as string }
 }
 

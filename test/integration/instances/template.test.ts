@@ -101,7 +101,7 @@ describe('an invalid template hash', () => {
         const { data } = await app.graphql(owner, rent, { input, best })
         const message = 'Template not found: its hash must be 32 hex digits.'
         expect(data).toEqual({ rentInstance: { code: 'NOT_FOUND', message }, rentBestOffer: { code: 'NOT_FOUND' } })
-        const find = 'query ($hashId: String!) { template(hashId: $hashId) { id } }'
+        const find = 'query ($hashId: String!) { template(by: { hashId: $hashId }) { id } }'
         expect((await app.graphql(owner, find, { hashId })).data).toEqual({ template: null })
         const { status, body } = await app.rest(owner, 'PUT', `/asks/${offerId}/`, { template_hash_id: hashId })
         expect([status, body.msg]).toEqual([404, message])
@@ -124,7 +124,7 @@ describe('a rental with a template', () => {
   }
 
   it('has the hash in its event, and a rental without a template has no hash', async () => {
-    const { hashId } = await templates.mustSave(owner, { name: 'named' })
+    const { hashId } = await templates.mustCreate(owner, { name: 'named' })
     const ids = [(await rent(await rentals.newOffer(), hashId)).instance.id.slice(4), await rentals.rent(owner)]
     const events = await app.sql(`SELECT after->'templateHash' AS hash FROM events
       WHERE kind = 'INSTANCE_CREATED' AND instance_id IN (${ids}) ORDER BY instance_id`)
@@ -132,7 +132,7 @@ describe('a rental with a template', () => {
   })
 
   it('works with rentBestOffer', async () => {
-    const { hashId } = await templates.mustSave(owner, { name: 'best', image: 'torch', onStart: 'go' })
+    const { hashId } = await templates.mustCreate(owner, { name: 'best', image: 'torch', onStart: 'go' })
     await rentals.newOffer()
     const spec = { source: { template: { hashId } } }
     const { data } = await app.graphql(
@@ -147,7 +147,7 @@ describe('a rental with a template', () => {
 
   it('has the settings of the named hash, even if the template is changed and deleted meanwhile', async () => {
     const first = { name: 'first', image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
-    const { id, hashId } = await templates.mustSave(owner, first)
+    const { id, hashId } = await templates.mustCreate(owner, first)
     const offer = await rentals.newOffer()
     const answer = await withSession(app.database.url, async session => {
       await session.query('BEGIN')
@@ -156,7 +156,7 @@ describe('a rental with a template', () => {
       ])
       const renting = rent(offer, hashId)
       await waitForLockWaiters(session)
-      await templates.mustSave(owner, { id, name: 'second', image: 'ubuntu', env: [{ name: 'A', value: '2' }] })
+      await templates.mustUpdate(owner, { id, name: 'second', image: 'ubuntu', env: [{ name: 'A', value: '2' }] })
       await templates.remove(owner, id)
       await session.query('COMMIT')
       return await renting
@@ -174,10 +174,10 @@ describe('the template of an instance', () => {
   }
 
   it('is shown as it is now, with the hash of the rental', async () => {
-    const template = await templates.mustSave(owner, { name: 'before' })
+    const template = await templates.mustCreate(owner, { name: 'before' })
     const id = await rentals.rent(owner)
     await markWithTemplate(id, template)
-    const changed = await templates.mustSave(owner, { id: template.id, name: 'after' })
+    const changed = await templates.mustUpdate(owner, { id: template.id, name: 'after' })
     expect(changed.hashId).not.toBe(template.hashId)
     const shown = { id: template.id, name: 'after' }
     expect(await read(owner, id)).toEqual({ template: shown, templateHash: template.hashId, errors: undefined })
@@ -186,7 +186,7 @@ describe('the template of an instance', () => {
   })
 
   it('shows the effect of earlier mutations in the same request', async () => {
-    const template = await templates.mustSave(owner, { name: 'old', image: 'one' })
+    const template = await templates.mustCreate(owner, { name: 'old', image: 'one' })
     const { id } = template
     const instance = await rentals.rent(owner)
     await markWithTemplate(instance, template)
@@ -195,7 +195,7 @@ describe('the template of an instance', () => {
     const { data, errors } = await app.graphql(
       owner,
       `mutation { a: ${label('a')}
-        b: saveTemplate(input: { id: "${id}", name: "new", image: "two" }) { __typename } c: ${label('c')}
+        b: updateTemplate(input: { id: "${id}", name: "new", image: "two" }) { __typename } c: ${label('c')}
         d: deleteTemplate(input: { id: "${id}" }) { __typename } e: ${label('e')} }`,
     )
     expect(errors).toBeUndefined()
@@ -207,16 +207,16 @@ describe('the template of an instance', () => {
   })
 
   it('of another account is shown while it is public', async () => {
-    const template = await templates.mustSave(owner, { name: 'shared', public: true })
+    const template = await templates.mustCreate(owner, { name: 'shared', public: true })
     const id = await rentals.rent(stranger)
     await markWithTemplate(id, template)
     expect(await read(stranger, id)).toMatchObject({ template: { id: template.id } })
-    await templates.mustSave(owner, { id: template.id, name: 'shared' })
+    await templates.mustUpdate(owner, { id: template.id, public: false })
     expect(await read(stranger, id)).toMatchObject({ template: null, templateHash: template.hashId })
   })
 
   it('needs the permission to read templates', async () => {
-    const template = await templates.mustSave(owner, { name: 'unread' })
+    const template = await templates.mustCreate(owner, { name: 'unread' })
     const id = await rentals.rent(owner)
     await markWithTemplate(id, template)
     const key = await app.newScopedKey(owner, { api: { instance_read: {} } })
@@ -232,7 +232,7 @@ describe('the template of an instance', () => {
       [many, 20],
     ] as const) {
       for (let n = 1; n <= count; n += 1) {
-        await markWithTemplate(await rentals.rent(key), await templates.mustSave(key, { name: `template ${n}` }))
+        await markWithTemplate(await rentals.rent(key), await templates.mustCreate(key, { name: `template ${n}` }))
       }
     }
     const count = async (key: string, rows: number) => {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { modeSelection } from '../../support/launch/modes.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -21,7 +22,7 @@ const rentAndRead = async (body: object) => await rentals.read(key, await rental
 /** Rents with this body, and returns the launch fields that only GraphQL has. */
 const rentAndReadLaunch = async (body: object) => {
   const id = await rentals.rent(key, body)
-  const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { lab directory onStart warnings } } }`)
+  const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { ${modeSelection} onStart warnings } } }`)
   return data.instance.launch
 }
 const invalidArgs = (msg: unknown) => ({ status: 400, body: { success: false, error: 'invalid_args', msg } })
@@ -132,14 +133,18 @@ describe('args_str', () => {
 
 describe('use_jupyter_lab', () => {
   it('uses the lab interface instead of the notebook interface', async () => {
-    expect(await rentAndReadLaunch({ runtype: 'jupyter', use_jupyter_lab: true })).toMatchObject({ lab: true })
-    expect(await rentAndReadLaunch({ runtype: 'jupyter' })).toMatchObject({ lab: false })
+    expect(await rentAndReadLaunch({ runtype: 'jupyter', use_jupyter_lab: true })).toMatchObject({
+      mode: { jupyter: { lab: true } },
+    })
+    expect(await rentAndReadLaunch({ runtype: 'jupyter' })).toMatchObject({ mode: { jupyter: { lab: false } } })
   })
 })
 
 describe('jupyter_dir', () => {
   it('is the directory to launch the notebook server from', async () => {
-    expect(await rentAndReadLaunch({ runtype: 'jupyter', jupyter_dir: '/data' })).toMatchObject({ directory: '/data' })
+    expect(await rentAndReadLaunch({ runtype: 'jupyter', jupyter_dir: '/data' })).toMatchObject({
+      mode: { jupyter: { directory: '/data' } },
+    })
   })
 })
 

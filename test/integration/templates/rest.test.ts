@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSecrets, openJson } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { modeSelection, readModes } from '../../support/launch/modes.ts'
 import { templatesOf } from '../../support/templates/templates.ts'
 
 let app: TestApp
@@ -73,11 +74,11 @@ describe('a template', () => {
     expect((await find(by, { select_filters: { private: true } })).templates).toEqual([body.template])
     const { data } = await app.graphql(
       by,
-      `{ template(id: ${id}) { hashId image mode diskGb onStart public description
+      `{ template(by: { id: ${id} }) { hashId image ${modeSelection} diskGb onStart public description
       readme env { name value } ports { containerPort } } }`,
     )
     expect(data.template).toEqual({
-      ...{ hashId: body.template.hash_id, image: 'vastai/pytorch:2.4', mode: 'SSH_DIRECT', diskGb: 20 },
+      ...{ hashId: body.template.hash_id, image: 'vastai/pytorch:2.4', mode: readModes.ssh_direct, diskGb: 20 },
       ...{ onStart: 'echo hi', public: false, description: 'short', readme: '# Hi' },
       ...{ env: [{ name: 'A', value: '1' }], ports: [{ containerPort: 80 }] },
     })
@@ -105,22 +106,30 @@ describe('a template', () => {
   })
 
   it.each([
-    [{ runtype: 'ssh' }, 'SSH_PROXY', ['ssh', true, false, false]],
-    [{ runtype: 'ssh', ssh_direct: true }, 'SSH_DIRECT', ['ssh', true, true, false]],
-    [{ runtype: 'jupyter', ssh_direct: false }, 'JUPYTER_PROXY', ['jupyter', true, false, false]],
-    [{ runtype: 'jupyter', jup_direct: true, ssh_direct: true }, 'JUPYTER_DIRECT', ['jupyter', true, true, true]],
-    [{ runtype: 'args', use_ssh: false }, 'ARGS', ['args', false, false, false]],
-    [{ runtype: 'ssh_direc ssh_proxy' }, 'SSH_DIRECT', ['ssh', true, true, false]],
-    [{ runtype: null, ssh_direct: true }, 'SSH_DIRECT', ['ssh', true, true, false]],
-    [{ jup_direct: true }, 'JUPYTER_DIRECT', ['jupyter', true, true, true]],
-    [{ use_ssh: true }, 'SSH_PROXY', ['ssh', true, false, false]],
-    [{ args_str: 'serve "a b"' }, 'ARGS', ['args', false, false, false]],
+    [{ runtype: 'ssh' }, readModes.ssh_proxy, ['ssh', true, false, false]],
+    [{ runtype: 'ssh', ssh_direct: true }, readModes.ssh_direct, ['ssh', true, true, false]],
+    [{ runtype: 'jupyter', ssh_direct: false }, readModes.jupyter_proxy, ['jupyter', true, false, false]],
+    [
+      { runtype: 'jupyter', jup_direct: true, ssh_direct: true },
+      readModes.jupyter_direct,
+      ['jupyter', true, true, true],
+    ],
+    [{ runtype: 'args', use_ssh: false }, readModes.args, ['args', false, false, false]],
+    [{ runtype: 'ssh_direc ssh_proxy' }, readModes.ssh_direct, ['ssh', true, true, false]],
+    [{ runtype: null, ssh_direct: true }, readModes.ssh_direct, ['ssh', true, true, false]],
+    [{ jup_direct: true }, readModes.jupyter_direct, ['jupyter', true, true, true]],
+    [{ use_ssh: true }, readModes.ssh_proxy, ['ssh', true, false, false]],
+    [
+      { args_str: 'serve "a b"' },
+      { ...readModes.args, args: { args: ['serve', 'a b'] } },
+      ['args', false, false, false],
+    ],
     [{}, null, ['ssh', true, false, false]],
-  ])('with %j has the mode %s', async (body, mode, words) => {
+  ])('with %j has the mode %j', async (body, mode, words) => {
     const by = await newKey()
     const row = await mustSave(body, by)
-    const { data } = await app.graphql(by, `{ template(id: ${row.id}) { mode } }`)
-    expect(data.template.mode).toBe(mode)
+    const { data } = await app.graphql(by, `{ template(by: { id: ${row.id} }) { ${modeSelection} } }`)
+    expect(data.template.mode).toEqual(mode)
     expect([row.runtype, row.use_ssh, row.ssh_direct, row.jup_direct]).toEqual(words)
     expect(row.args_str).toBe('args_str' in body ? body.args_str : null)
   })
@@ -135,7 +144,7 @@ describe('a template', () => {
     const by = await newKey()
     const row = await mustSave(body, by)
     expect([row.image, row.tag]).toEqual([image, tag])
-    const { data } = await app.graphql(by, `{ template(id: ${row.id}) { image } }`)
+    const { data } = await app.graphql(by, `{ template(by: { id: ${row.id} }) { image } }`)
     expect(data.template.image).toBe(started)
   })
 
@@ -263,7 +272,7 @@ describe('a change', () => {
 
   it('keeps secrets that are sent back as their mask', async () => {
     const by = await newKey()
-    const { id } = await templatesOf(app).mustSave(by, {
+    const { id } = await templatesOf(app).mustCreate(by, {
       env: [
         { name: 'TOKEN', value: 'hush', secret: true },
         { name: 'A', value: '1' },
@@ -306,7 +315,7 @@ describe('a change', () => {
 
   it('keeps flags as they were sent, even with masked secrets among them', async () => {
     const by = await newKey()
-    const { id, hashId } = await templatesOf(app).mustSave(by, {
+    const { id, hashId } = await templatesOf(app).mustCreate(by, {
       env: [{ name: 'TOKEN', value: 'hush', secret: true }],
     })
     const env = '-p 80:80  --env "TOKEN=********" -e A=1'

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
+import type { TemplatePatch } from '../../../src/domain/templates/patch.ts'
 import type { TemplateInput } from '../../../src/domain/templates/templates.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { loadTemplateForLaunch } from '../../../src/services/templates/rent.ts'
@@ -60,15 +61,15 @@ describe('the secrets of a template', () => {
       registry,
       env: [{ name: 'TOKEN', value: token, secret: true }],
     }
-    const first = await templates.mustSave(key, input)
+    const first = await templates.mustCreate(key, input)
     const answers: unknown[] = [
       first,
-      await templates.save(key, input),
-      await templates.save(key, { ...input, idempotencyKey: null }),
-      await templates.save(key, { ...input, idempotencyKey: null, public: true }),
-      await templates.save(key, { ...input, name: '', idempotencyKey: 'refused', image: `-${password}` }),
-      await templates.save(key, { ...input, id: first.id, idempotencyKey: 'changed', name: 'changed' }),
-      await templates.save(foreign, { ...input, id: first.id, idempotencyKey: 'foreign' }),
+      await templates.create(key, input),
+      await templates.create(key, { ...input, idempotencyKey: null }),
+      await templates.create(key, { ...input, idempotencyKey: null, public: true }),
+      await templates.create(key, { ...input, name: '', idempotencyKey: 'refused', image: `-${password}` }),
+      await templates.update(key, { ...input, id: first.id, idempotencyKey: 'changed', name: 'changed' }),
+      await templates.update(foreign, { ...input, id: first.id, idempotencyKey: 'foreign' }),
       await templates.find(key, first),
       await templates.list(key),
     ]
@@ -89,10 +90,12 @@ describe('a rental', () => {
   const secrets = createSecrets('a secret of tests')
   const find = (actor: Actor, hash: string) =>
     transaction(gateway.database, (tx: Transaction) => loadTemplateForLaunch(tx, secrets, actor, hash))
-  const save = async (input: Partial<TemplateInput>, id?: number) => {
+  const create = async (input: Partial<TemplateInput>) => {
     const whole = { name: 'rented', public: false, launch: { image: 'torch' }, ...input }
-    return (await gateway.services.templates.save(owner, { id, input: whole })).template
+    return (await gateway.services.templates.create(owner, { input: whole })).template
   }
+  const update = async (id: number, patch: TemplatePatch) =>
+    (await gateway.services.templates.update(owner, { id, patch })).template
   const environment = { env: [{ name: 'TOKEN', value: token, secret: true as const }], ports: [], volumes: [] }
   const launch = {
     image: 'torch',
@@ -102,25 +105,25 @@ describe('a rental', () => {
   }
 
   it('starts from a template of its renter, including secrets', async () => {
-    const { id, hashId } = await save({ launch })
+    const { id, hashId } = await create({ launch })
     expect(await find(owner, hashId)).toMatchObject({ id, hash: hashId, launch })
     expect(await find(stranger, hashId)).toBeUndefined()
     expect(await find(owner, 'f'.repeat(32))).toBeUndefined()
   })
 
-  it('starts from the latest secrets of a template that was saved again', async () => {
-    const { id, hashId } = await save({ name: 'renewed', launch })
+  it('starts from the latest secrets of a template that was changed', async () => {
+    const { id, hashId } = await create({ name: 'renewed', launch })
     const renewed = { ...launch, registry: { ...registry, password: other } }
-    const again = await save({ name: 'renewed', launch: renewed }, id)
+    const again = await update(id, { launch: renewed })
     expect(again.hashId).toBe(hashId)
     expect((await find(owner, hashId))?.launch.registry?.password).toBe(other)
   })
 
   it('starts from a public template of another account, but not by its old hash or after its deletion', async () => {
-    const first = await save({ name: 'open', public: true })
+    const first = await create({ name: 'open', public: true })
     expect(await find(stranger, first.hashId)).toMatchObject({ id: first.id, launch: { image: 'torch' } })
     expect((await find(stranger, first.hashId))?.launch.registry).toBeUndefined()
-    const second = await save({ name: 'open', public: true, launch: { image: 'ubuntu' } }, first.id)
+    const second = await update(first.id, { launch: { image: 'ubuntu' } })
     expect(await find(owner, first.hashId)).toBeUndefined()
     expect(await find(stranger, second.hashId)).toMatchObject({ launch: { image: 'ubuntu' } })
     await gateway.services.templates.delete(owner, first.id)

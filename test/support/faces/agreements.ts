@@ -105,7 +105,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   },
   'apiKeys.create': {
     rest: () => ['POST', '/auth/apikeys/', { name: 'ci', permissions: { api: { misc: {} } } }],
-    graphql: () => 'createApiKey(input: { name: "ci", permissions: [{ category: MARKET_READ }] })',
+    graphql: () => 'createApiKey(input: { name: "ci", permissions: [{ category: MISC }] })',
   },
   'apiKeys.reset': {
     // Over REST a key can reset only itself.
@@ -344,7 +344,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   },
   'templates.save': {
     rest: () => ['POST', '/template/', { name: 'N', image: 'ubuntu', recommended_disk_space: 20 }],
-    graphql: () => 'saveTemplate(input: { name: "N", image: "ubuntu", diskGb: 20 })',
+    graphql: () => 'createTemplate(input: { name: "N", image: "ubuntu", diskGb: 20 })',
   },
   'templates.delete': {
     prepare: aTemplate,

@@ -156,10 +156,10 @@ export const fieldCases: Record<string, IsolationCase> = {
     of: 'machine',
     ask: graphql(id => `mutation { createVolume(input: { offerId: "${id}", sizeGb: 10 }) { ${refused} } }`),
   },
-  template: { ...template('templates.get'), ask: graphql(id => `{ template(id: "${id}") { id name } }`) },
-  saveTemplate: {
+  template: { ...template('templates.get'), ask: graphql(id => `{ template(by: { id: "${id}" }) { id name } }`) },
+  updateTemplate: {
     ...template('templates.save'),
-    ask: graphql(id => `mutation { saveTemplate(input: { id: "${id}", name: "taken", image: "a" }) { ${refused} } }`),
+    ask: graphql(id => `mutation { updateTemplate(input: { id: "${id}", name: "taken", image: "a" }) { ${refused} } }`),
   },
   deleteTemplate: {
     ...template('templates.delete'),
@@ -397,10 +397,10 @@ export function makersOf(
   async function aTemplate(key: string): Promise<number> {
     const { data } = await app.graphql(
       key,
-      `mutation { saveTemplate(input: { name: "${randomUUID()}", image: "ubuntu" }) {
-      ... on SaveTemplateSuccess { template { id } } } }`,
+      `mutation { createTemplate(input: { name: "${randomUUID()}", image: "ubuntu" }) {
+      ... on CreateTemplateSuccess { template { id } } } }`,
     )
-    return Number(data.saveTemplate.template.id.slice('tpl_'.length))
+    return Number(data.createTemplate.template.id.slice('tpl_'.length))
   }
 
   async function newVolume(key: string, machineId: number): Promise<number> {

@@ -6,6 +6,7 @@ import { routes } from '../../../src/rest/routes.ts'
 import { aPublicKey } from '../accounts/ssh-keys.ts'
 import type { TestApp } from '../app.ts'
 import type { Rentals } from '../instances/rentals.ts'
+import { templatesOf } from '../templates/templates.ts'
 import { volumesOf } from '../volumes/volumes.ts'
 
 export type RepeatableSite = { app: TestApp; rentals: Rentals; owner: string }
@@ -45,6 +46,8 @@ const anApiKey: Prepare = async ({ app, owner }) => {
   const { body } = await app.rest(owner, 'POST', '/auth/apikeys/', { name: 'other' })
   return body.id
 }
+const aTemplate: Prepare = async ({ app, owner }) =>
+  Number((await templatesOf(app).mustCreate(owner)).id.slice('tpl_'.length))
 const aWebhook: Prepare = async ({ app, owner }) => {
   const { data } = await app.graphql(
     owner,
@@ -69,7 +72,8 @@ export const repeatableCases: Record<string, RepeatableCase> = {
     graphql: () => `filter: {}, terms: { onDemand: { maxPricePerHour: "9" } }, ${spec}`,
     hasSecret: true,
   },
-  saveTemplate: { graphql: () => 'name: "repeated", image: "ubuntu"' },
+  createTemplate: { graphql: () => 'name: "repeated", image: "ubuntu"' },
+  updateTemplate: { prepare: aTemplate, graphql: id => `id: "${id}", name: "repeated again"` },
   'POST /api/v0/auth/apikeys/': {
     rest: () => ['/auth/apikeys/', {}],
     hasSecret: true,

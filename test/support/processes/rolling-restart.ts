@@ -58,7 +58,7 @@ function startLoad(send: (call: BalancerRequest) => Promise<number>, key: string
     { method: 'GET', path: '/api/v0/users/current/', headers },
     { method: 'POST', path: '/api/v0/bundles/', headers, body: '{"limit":1}' },
     graphql('{ viewer { account { credit } } }'),
-    graphql('mutation { saveTemplate(input: { name: "rolled", image: "ubuntu" }) { __typename } }'),
+    graphql('mutation { createTemplate(input: { name: "rolled", image: "ubuntu" }) { __typename } }'),
   ]
   const result: RollingRestartResult = { answered: 0, failed: [] }
   let isOver = false

@@ -1,34 +1,48 @@
 import { expect } from 'vitest'
 import type { TestApp } from '../app.ts'
+import { modeSelection } from '../launch/modes.ts'
 
 export type SavedTemplate = { id: string; hashId: string }
 
-export const templateSelection = `id hashId name public mine image mode lab directory args hostname onStart diskGb
+export const templateSelection = `id hashId name public mine description readme image ${modeSelection} hostname onStart diskGb
   env { name value secret source } ports { hostPort containerPort protocol source }
   registry { host username } volumeHint { mountPath sizeGb } createdAt updatedAt`
 
-const refusal = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path message } }
-  ... on NotFoundError { id }`
-const saveMutation = `mutation ($input: SaveTemplateInput!) { saveTemplate(input: $input) {
-  ${refusal} ... on ConflictError { conflictId: id } ... on SaveTemplateSuccess { replayed template { ${templateSelection} } } } }`
+const refusal = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path message } }`
+const createMutation = `mutation ($input: CreateTemplateInput!) { saved: createTemplate(input: $input) {
+  ${refusal} ... on ConflictError { conflictId: id } ... on CreateTemplateSuccess { replayed template { ${templateSelection} } } } }`
+const updateMutation = `mutation ($input: UpdateTemplateInput!) { saved: updateTemplate(input: $input) {
+  ${refusal} ... on NotFoundError { id } ... on ConflictError { conflictId: id } ... on UpdateTemplateSuccess { replayed template { ${templateSelection} } } } }`
 const deleteMutation = `mutation ($input: DeleteTemplateInput!) { deleteTemplate(input: $input) {
-  ${refusal} ... on DeleteTemplateSuccess { deletedId } } }`
+  ${refusal} ... on NotFoundError { id } ... on DeleteTemplateSuccess { deletedId } } }`
 
-/** Saves, reads and deletes templates over GraphQL. */
+/** Creates, changes, reads and deletes templates over GraphQL. */
 export function templatesOf(app: TestApp) {
-  /** Returns the result of the mutation, success or error. */
-  async function save(key: string, input: object) {
-    const { data, errors } = await app.graphql(key, saveMutation, { input: { name: 'mine', image: 'torch', ...input } })
+  type Saved = SavedTemplate & Record<string, unknown>
+  async function send(key: string, mutation: string, input: object) {
+    const { data, errors } = await app.graphql(key, mutation, { input })
     expect(errors).toBeUndefined()
-    return data.saveTemplate
+    return data.saved
   }
+  /** Returns the result of the mutation, success or error. */
+  const create = async (key: string, input: object = {}) =>
+    await send(key, createMutation, { name: 'mine', image: 'torch', ...input })
+  const update = async (key: string, input: { id: string } & Record<string, unknown>) =>
+    await send(key, updateMutation, input)
   return {
-    save,
-    /** Saves a template, which must succeed, and returns it. */
-    async mustSave(key: string, input: object = {}) {
-      const answer = await save(key, input)
+    create,
+    update,
+    /** Creates a template, which must succeed, and returns it. */
+    async mustCreate(key: string, input: object = {}) {
+      const answer = await create(key, input)
       expect(answer.template).toBeDefined()
-      return answer.template as SavedTemplate & Record<string, unknown>
+      return answer.template as Saved
+    },
+    /** Changes a template, which must succeed, and returns it. */
+    async mustUpdate(key: string, input: { id: string } & Record<string, unknown>) {
+      const answer = await update(key, input)
+      expect(answer.template).toBeDefined()
+      return answer.template as Saved
     },
     async remove(key: string, id: string) {
       const { data, errors } = await app.graphql(key, deleteMutation, { input: { id } })
@@ -37,8 +51,8 @@ export function templatesOf(app: TestApp) {
     },
     /** Finds a template by its hash, by its id, and twice as a node, in this order. */
     async find(key: string, { id, hashId }: SavedTemplate) {
-      const query = `query ($id: ID!, $hashId: String!) { id: template(id: $id) { ${templateSelection} }
-        hash: template(hashId: $hashId) { ${templateSelection} } node(id: $id) { ... on Template { ${templateSelection} } }
+      const query = `query ($id: ID!, $hashId: String!) { id: template(by: { id: $id }) { ${templateSelection} }
+        hash: template(by: { hashId: $hashId }) { ${templateSelection} } node(id: $id) { ... on Template { ${templateSelection} } }
         nodes(ids: [$id]) { ... on Template { ${templateSelection} } } }`
       const { data, errors } = await app.graphql(key, query, { id, hashId })
       expect(errors).toBeUndefined()

@@ -5,6 +5,7 @@ import { aPublicKey } from '../../../support/accounts/ssh-keys.ts'
 import { startApp, type TestApp } from '../../../support/app.ts'
 import { withSession } from '../../../support/database/sessions.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../../support/instances/rentals.ts'
+import { modeSelection, readModes } from '../../../support/launch/modes.ts'
 import { volumesOf } from '../../../support/volumes/volumes.ts'
 
 let app: TestApp
@@ -26,7 +27,7 @@ async function ask(by: string, field: 'rentQuote' | 'rentInstance', offer: numbe
   const request = { offerId: String(offer), spec: { source: { image: 'ubuntu' } }, ...input }
   const fields = {
     rentQuote: `offer { id } rentable waits pricePerHour gpuPricePerHour diskPricePerHour warnings
-      launch { image mode warnings } blockers { ${blocker} }`,
+      launch { image ${modeSelection} diskGb warnings } blockers { ${blocker} }`,
     rentInstance: `... on RentInstanceSuccess { instance { id pricePerHour diskPricePerHour } warnings } ... on Error { ${blocker} }`,
   }
   const operation = field === 'rentQuote' ? 'query' : 'mutation'
@@ -47,7 +48,7 @@ it('quotes the price that is charged, to the nano-dollar', async () => {
     rentable: true,
     waits: false,
     blockers: [],
-    launch: { image: 'ubuntu', mode: 'JUPYTER_DIRECT' },
+    launch: { image: 'ubuntu', mode: readModes.jupyter_direct, diskGb: 123.456 },
   })
   const { instance } = await ask(key, 'rentInstance', offer, { spec })
   expect([quote.pricePerHour, quote.diskPricePerHour]).toEqual([instance.pricePerHour, instance.diskPricePerHour])

@@ -71,7 +71,7 @@ describe('a rental with everything', () => {
       )
     ).data.createSshKey
     expect(sshKey.id).toMatch(/^ssh_/)
-    const { id: templateId, hashId } = await templates.mustSave(renter, {
+    const { id: templateId, hashId } = await templates.mustCreate(renter, {
       image: 'torch',
       onStart: 'echo hi',
       env: [
@@ -302,7 +302,7 @@ describe('a virtual machine', () => {
 
 describe('a template over REST', () => {
   it('is the base of a rental, and the request takes precedence', async () => {
-    const { hashId } = await templates.mustSave(key, {
+    const { hashId } = await templates.mustCreate(key, {
       image: 'torch',
       diskGb: 20,
       mode: { jupyter: { direct: true, lab: true } },

@@ -150,7 +150,7 @@ describe('a refused rental', () => {
       hostname: 'a b',
       ports: [{ containerPort: 80 }, { containerPort: 70_000 }],
       env: [{ name: 'A-B', value: 'x' }],
-      mode: { args: { argsString: '"' } },
+      mode: { args: { args: ['x\0'] } },
     }
     const { code, issues } = await rent(await rentals.newOffer(), { spec })
     const paths = issues.map(({ path }: { path: string }) => path).toSorted()
@@ -159,7 +159,7 @@ describe('a refused rental', () => {
       'spec.diskGb',
       'spec.env.A-B',
       'spec.hostname',
-      'spec.mode.args.argsString',
+      'spec.mode.args.args',
       'spec.ports.1',
       'spec.source.image',
     ])
