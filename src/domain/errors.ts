@@ -2,41 +2,48 @@ import type { ExceededQuota } from './accounts/quotas.ts'
 import type { SpendLimitWithUsage } from './billing/spend-limit.ts'
 import type { Offer } from './offers/offers.ts'
 
-/** Each error code, and whether repeating the identical request can succeed. */
-export const retryable = {
-  UNAUTHENTICATED: false,
-  FORBIDDEN: false,
-  NOT_FOUND: false,
-  INVALID_INPUT: false,
-  INVALID_CURSOR: false,
+/**
+ * What a caller can do after an error. `never`: the same request can never succeed. `afterFix`: it can, once the caller has
+ * changed the request or what the message names. `later`: the identical request can succeed without a change.
+ */
+export type RetryAdvice = 'never' | 'afterFix' | 'later'
+
+/** Each error code, and what its caller can do. */
+export const retryAdvice = {
+  UNAUTHENTICATED: 'afterFix',
+  FORBIDDEN: 'afterFix',
+  NOT_FOUND: 'never',
+  INVALID_INPUT: 'afterFix',
+  INVALID_CURSOR: 'afterFix',
   // The offer stays unavailable: the caller must search for another.
-  OFFER_UNAVAILABLE: false,
-  BID_TOO_LOW: false,
-  PRICE_CHANGED: false,
-  INSUFFICIENT_CREDIT: false,
-  SPEND_LIMIT_EXCEEDED: false,
-  QUOTA_EXCEEDED: false,
+  OFFER_UNAVAILABLE: 'never',
+  BID_TOO_LOW: 'afterFix',
+  PRICE_CHANGED: 'afterFix',
+  INSUFFICIENT_CREDIT: 'afterFix',
+  SPEND_LIMIT_EXCEEDED: 'afterFix',
+  QUOTA_EXCEEDED: 'afterFix',
   // The details say when to retry.
-  START_BACKOFF: true,
-  SSH_KEY_REQUIRED: false,
-  INVALID_STATE: false,
+  START_BACKOFF: 'later',
+  SSH_KEY_REQUIRED: 'afterFix',
+  INVALID_STATE: 'afterFix',
   // The instance that holds the volume may release it soon.
-  VOLUME_UNAVAILABLE: true,
+  VOLUME_UNAVAILABLE: 'later',
   // Another offer may match later.
-  NO_OFFER_RENTED: true,
-  IDEMPOTENCY_KEY_REUSED: false,
+  NO_OFFER_RENTED: 'later',
+  IDEMPOTENCY_KEY_REUSED: 'afterFix',
   // The first request ends within seconds. A repetition then gets its result.
-  IDEMPOTENCY_IN_PROGRESS: true,
-  CONFLICT: false,
-  CURSOR_EXPIRED: false,
+  IDEMPOTENCY_IN_PROGRESS: 'later',
+  CONFLICT: 'afterFix',
+  // Events before the cursor are deleted, and never come back.
+  CURSOR_EXPIRED: 'never',
   // Another stream of the key may end.
-  TOO_MANY_STREAMS: true,
-  STREAM_ENDED: true,
-  UNAVAILABLE: true,
-} satisfies Record<string, boolean>
+  TOO_MANY_STREAMS: 'later',
+  STREAM_ENDED: 'later',
+  UNAVAILABLE: 'later',
+} satisfies Record<string, RetryAdvice>
 
 /** The one list of error codes. Each face has a table that does not compile without an entry for every code. */
-export type ErrorCode = keyof typeof retryable
+export type ErrorCode = keyof typeof retryAdvice
 
 /** One problem in an input. The message reads on from the path and does not repeat it. */
 export type Issue = { path: string; message: string }
@@ -86,6 +93,7 @@ export type DetailsOf = {
   /** `askedNanos`: the amount that the request would add to the spending per hour. */
   SPEND_LIMIT_EXCEEDED: { limit: SpendLimitWithUsage; askedNanos: bigint }
   QUOTA_EXCEEDED: { quota: ExceededQuota }
+  /** `retryAfter`: the earliest time of the next start. */
   START_BACKOFF: { retryAfter: Date }
   SSH_KEY_REQUIRED: undefined
   /**
@@ -97,7 +105,8 @@ export type DetailsOf = {
   /** `attempts`: the offers that were tried. */
   NO_OFFER_RENTED: { attempts: Attempt[] }
   IDEMPOTENCY_KEY_REUSED: undefined
-  IDEMPOTENCY_IN_PROGRESS: undefined
+  /** `retryAfter`: when the first request has probably ended. */
+  IDEMPOTENCY_IN_PROGRESS: { retryAfter: Date }
   /** `subject`: the existing subject that conflicts; null if there is none, as when the account is at a maximum. */
   CONFLICT: { subject: Subject | null }
   CURSOR_EXPIRED: undefined

@@ -15,8 +15,8 @@ export function enumOf<Value extends string>(
   return builder.enumType(name, { description, values })
 }
 
-/** INSTANCES_CHANGE_BID for instances.changeBid. */
-function nameOf(value: string): string {
+/** The value's name in the schema: INSTANCES_CHANGE_BID for instances.changeBid. */
+export function nameOf(value: string): string {
   return value
     .replace(/(?<=[a-z])(?=[A-Z])/g, '_')
     .replaceAll('.', '_')

@@ -56,7 +56,7 @@ export async function runIdempotent<Result extends JsonResult>(
     if (!isFirst) {
       const storedResult = await findResult<Result>(deps, tx, actor, key, hash)
       // The earlier result expired between `reserveKey` and this read. A retry runs as the first request.
-      if (storedResult === undefined) throw idempotencyInProgress()
+      if (storedResult === undefined) throw idempotencyInProgress(tx.at)
       return { result: storedResult, replayed: true }
     }
     const result = await work(tx)
@@ -135,7 +135,7 @@ async function reserveKey(tx: Transaction, actor: Actor, key: string, hash: Buff
     SET api_key_id = excluded.api_key_id, input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
     WHERE k.created_at <= ${keyExpirySql(sql`${tx.at}::timestamptz`)} RETURNING key`)
   const reserved = await reserving.catch((error: unknown) => {
-    throw errorCodesOf(error).includes('55P03') ? idempotencyInProgress() : error
+    throw errorCodesOf(error).includes('55P03') ? idempotencyInProgress(tx.at) : error
   })
   await tx.rows(sql`SET LOCAL lock_timeout TO DEFAULT`)
   return reserved.length === 1
@@ -171,9 +171,11 @@ export function keyExpirySql(nowSql: Prisma.Sql): Prisma.Sql {
   return sql`${nowSql} - interval '24 hours'`
 }
 
-function idempotencyInProgress(): DomainError {
+/** `at`: when the refused request began, before it waited for the first one. */
+function idempotencyInProgress(at: Date): DomainError {
   const message = 'The first request with this idempotency key has not ended yet. Try again in a moment.'
-  return new DomainError('IDEMPOTENCY_IN_PROGRESS', message)
+  const retryAfter = new Date(at.getTime() + firstRequestWaitMs + 1_000)
+  return new DomainError('IDEMPOTENCY_IN_PROGRESS', message, { retryAfter })
 }
 
 /** Equal inputs give the same text: names are sorted, and absent values are left out. */

@@ -164,7 +164,7 @@ describe('a typed client', () => {
     const { message, minimumBidPerHour } = expectTypename('BidTooLowError', rentInstance)
     expect(minimumBidPerHour).toBe(rental.terms?.interruptible?.bidPerHour)
     expect(rentQuote.blockers).toEqual([
-      { __typename: 'BidTooLowError', code: 'BID_TOO_LOW', message, retryable: false },
+      { __typename: 'BidTooLowError', code: 'BID_TOO_LOW', message, retry: 'AFTER_FIX', retryAfter: null },
     ])
   })
 

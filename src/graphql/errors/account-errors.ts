@@ -74,13 +74,7 @@ export const QuotaExceededError = refusalType('QUOTA_EXCEEDED').implement({
 })
 
 export const StartBackoffError = refusalType('START_BACKOFF').implement({
-  description: 'Too many starts in a row failed, or were canceled before the instance ran. The next start must wait.',
+  description:
+    'Too many starts in a row failed, or were canceled before the instance ran. The next start must wait until `retryAfter`.',
   interfaces: [Refusal],
-  fields: t => ({
-    retryAfter: t.field({
-      type: 'DateTime',
-      description: 'Earliest time of the next start.',
-      resolve: ({ details }) => details.retryAfter,
-    }),
-  }),
 })

@@ -1,7 +1,8 @@
 import { GraphQLError } from 'graphql'
-import { DomainError } from '../../domain/errors.ts'
+import { DomainError, retryAdvice } from '../../domain/errors.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
 import type { Context } from '../context.ts'
+import { nameOf } from '../enum.ts'
 import { redactMessage } from '../redact-values.ts'
 import { statusOf } from './codes.ts'
 
@@ -10,7 +11,10 @@ export function describeRefusal(error: DomainError): {
   status: number | undefined
 } {
   const code = error.code === 'INVALID_INPUT' ? 'BAD_USER_INPUT' : error.code
-  return { extensions: { code, ...detailsOf(error) }, status: statusOf(error.code) }
+  return {
+    extensions: { code, retry: nameOf(retryAdvice[error.code]), ...detailsOf(error) },
+    status: statusOf(error.code),
+  }
 }
 
 /** The details that some errors have besides their code. */

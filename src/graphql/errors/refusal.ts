@@ -1,10 +1,18 @@
-import { type DetailsOf, retryable } from '../../domain/errors.ts'
+import { type DetailsOf, type RetryAdvice, retryAdvice } from '../../domain/errors.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { type RefusalCode, refusals } from './codes.ts'
 
 export const ErrorCodeEnum = builder.enumType('ErrorCode', {
   description: 'Machine-readable reason for an error. New codes may be added.',
   values: refusals,
+})
+
+const RetryAdviceEnum = enumOf<RetryAdvice>('RetryAdvice', 'What you can do after an error.', {
+  never: 'The same request can never succeed: what it names is gone or taken. Make another request.',
+  afterFix: 'Change the request, or what the message names, such as the credit of the account. Then try again.',
+  later:
+    'The identical request can succeed later without a change by you. Wait until `retryAfter`, or some seconds if that is null.',
 })
 
 /** A refusal as a plain value: a resolver that returned an instance of `Error` would fail its field. */
@@ -21,10 +29,16 @@ export const Refusal = builder.interfaceRef<RefusalValue>('Error').implement({
       resolve: ({ code }) => code,
     }),
     message: t.exposeString('message', { description: 'Explanation for people. The wording may change.' }),
-    retryable: t.boolean({
-      description:
-        'True if the identical request can succeed later without a change by you. If false, change the request or what the message names, then try again.',
-      resolve: ({ code }) => retryable[code],
+    retry: t.field({
+      type: RetryAdviceEnum,
+      description: 'What you can do: nothing with this request, mend it first, or repeat it later.',
+      resolve: ({ code }) => retryAdvice[code],
+    }),
+    retryAfter: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'Earliest time at which repeating the request is worthwhile. Null if that is not known.',
+      resolve: ({ details }) => (details && 'retryAfter' in details ? details.retryAfter : null),
     }),
   }),
 })

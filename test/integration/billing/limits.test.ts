@@ -269,7 +269,7 @@ describe('an hourly limit', () => {
     const spec = { source: { image: 'ubuntu' } }
     const { data } = await app.graphql(
       worker,
-      `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename ... on Error { code message retryable }
+      `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename ... on Error { code message retry }
         ... on SpendLimitExceededError { addedPerHour limit { window amount used action apiKeyId } } } }`,
       { input: { offerId: String(offerId), spec } },
     )
@@ -278,7 +278,7 @@ describe('an hourly limit', () => {
         __typename: 'SpendLimitExceededError',
         code: 'SPEND_LIMIT_EXCEEDED',
         message: limitExceeded.body.msg,
-        retryable: false,
+        retry: 'AFTER_FIX',
       },
       addedPerHour: '0.404',
       limit: { window: 'HOUR', amount: '1', used: '0.808', action: 'BLOCK_NEW', apiKeyId: null },

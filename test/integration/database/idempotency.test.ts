@@ -128,7 +128,13 @@ describe('an idempotency key', () => {
       await session.query('BEGIN')
       await session.query(`INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at)
         SELECT account_id, 'slow', '', '', now() FROM instances ORDER BY id LIMIT 1`)
-      expect(await rentOverGraphql(app, key, offer, 'slow')).toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' })
+      const query = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
+        ... on Error { code retry retryAfter } } }`
+      const input = { offerId: String(offer), spec: { source: { image: 'ubuntu' } }, idempotencyKey: 'slow' }
+      const { code, retry, retryAfter } = (await app.graphql(key, query, { input })).data.rentInstance
+      expect([code, retry]).toEqual(['IDEMPOTENCY_IN_PROGRESS', 'LATER'])
+      const waitMs = Date.parse(retryAfter) - app.clock.now().getTime()
+      expect([waitMs > 0, waitMs < 10_000]).toEqual([true, true])
       expect(await rentOverRest(app, key, offer, 'slow')).toEqual({ code: '409 idempotency_in_progress' })
       await session.query('ROLLBACK')
     })

@@ -100,7 +100,10 @@ describe('instances in an order', () => {
       for (const other of orders.filter(
         ({ field, direction }) => field + direction !== orderBy.field + orderBy.direction,
       ))
-        expect(await page({ after: pageInfo.endCursor, orderBy: other })).toEqual({ code: 'INVALID_CURSOR' })
+        expect(await page({ after: pageInfo.endCursor, orderBy: other })).toEqual({
+          code: 'INVALID_CURSOR',
+          retry: 'AFTER_FIX',
+        })
     })
   })
 
@@ -112,7 +115,7 @@ describe('instances in an order', () => {
     ['numbers', Buffer.from('["v1","instances by createdAt desc",1,1]').toString('base64url')],
     ['too many values', Buffer.from('["v1","instances by createdAt desc","1","1","1"]').toString('base64url')],
   ])('refuse a cursor with %s', async (_content, after) => {
-    expect(await page({ after })).toEqual({ code: 'INVALID_CURSOR' })
+    expect(await page({ after })).toEqual({ code: 'INVALID_CURSOR', retry: 'AFTER_FIX' })
   })
 
   it.each([{ first: 0 }, { first: 101 }, { last: 0 }, { first: 1, last: 1 }, { first: 1, before: 'x' }, { first: -1 }])(

@@ -49,11 +49,11 @@ describe('an account that repeatedly gives up loading instances', () => {
     await mustWait()
     const offerId = String(await rentals.newOffer())
     const input = { offerId, spec: { source: { image: slow } } }
-    const fields = '... on Error { code retryable } ... on StartBackoffError { retryAfter }'
+    const fields = '... on Error { code retry retryAfter }'
     const quote = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { blockers { ${fields} } } }`
     const rent = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ${fields} } }`
     const retryAfter = new Date(app.clock.now().getTime() + 60_000).toISOString()
-    const refusal = { code: 'START_BACKOFF', retryable: true, retryAfter }
+    const refusal = { code: 'START_BACKOFF', retry: 'LATER', retryAfter }
     expect((await app.graphql(key, quote, { input })).data.rentQuote.blockers).toEqual([refusal])
     expect((await app.graphql(key, rent, { input })).data.rentInstance).toEqual(refusal)
     app.clock.advance(60_000)

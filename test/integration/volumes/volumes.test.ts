@@ -207,7 +207,7 @@ describe('a deletion', () => {
     const refused = {
       __typename: 'VolumeUnavailableError',
       code: 'VOLUME_UNAVAILABLE',
-      retryable: true,
+      retry: 'LATER',
       volume: { id: `vol_${volumeId}` },
       attachedTo: { id: `ins_${instanceId}` },
     }

@@ -8,7 +8,7 @@ export const templateSelection = `id hashId name public mine description readme 
   env { name value secret source } ports { hostPort containerPort protocol source }
   registry { host username } volumeHint { mountPath sizeGb } createdAt updatedAt`
 
-const refusal = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path message } }`
+const refusal = `__typename ... on Error { code message retry } ... on InvalidInputError { issues { path message } }`
 const createMutation = `mutation ($input: CreateTemplateInput!) { saved: createTemplate(input: $input) {
   ${refusal} ... on ConflictError { conflictId: id } ... on CreateTemplateSuccess { replayed template { ${templateSelection} } } } }`
 const updateMutation = `mutation ($input: UpdateTemplateInput!) { saved: updateTemplate(input: $input) {

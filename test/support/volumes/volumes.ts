@@ -5,10 +5,10 @@ import { listMachines, type MachineListing } from '../factories.ts'
 // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the query of the test
 type Answer = any
 
-const createSelection = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path } }
+const createSelection = `__typename ... on Error { code message retry } ... on InvalidInputError { issues { path } }
   ... on PriceChangedError { currentPricePerHour }
   ... on CreateVolumeSuccess { replayed volume { id name sizeGb pricePerHour createdAt machine { id } attachment { mountPath } } }`
-const deleteSelection = `__typename ... on Error { code message retryable } ... on DeleteVolumeSuccess { deletedId }
+const deleteSelection = `__typename ... on Error { code message retry } ... on DeleteVolumeSuccess { deletedId }
   ... on VolumeUnavailableError { volume { id } attachedTo { id } }`
 
 /** Creates and deletes volumes over GraphQL. */

@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest'
-import { DomainError, retryable } from '../../../src/domain/errors.ts'
+import { DomainError, retryAdvice } from '../../../src/domain/errors.ts'
 
-it('calls only those errors retryable for which repeating the identical request can succeed', () => {
-  const codes = Object.entries(retryable).flatMap(([code, isRetryable]) => (isRetryable ? code : []))
-  expect(codes).toEqual([
+const codesWith = (advice: string) =>
+  Object.entries(retryAdvice).flatMap(([code, codeAdvice]) => (codeAdvice === advice ? code : []))
+
+it('advises to repeat the identical request only after errors that end on their own', () => {
+  expect(codesWith('later')).toEqual([
     'START_BACKOFF',
     'VOLUME_UNAVAILABLE',
     'NO_OFFER_RENTED',
@@ -12,6 +14,10 @@ it('calls only those errors retryable for which repeating the identical request 
     'STREAM_ENDED',
     'UNAVAILABLE',
   ])
+})
+
+it('calls a request hopeless only if what it names is gone or taken', () => {
+  expect(codesWith('never')).toEqual(['NOT_FOUND', 'OFFER_UNAVAILABLE', 'CURSOR_EXPIRED'])
 })
 
 it('requires the details of an error code, and narrows them by the code', () => {

@@ -52,7 +52,7 @@ async function best(input: object = {}, by = key) {
     by,
     `mutation ($input: RentBestOfferInput!) { rentBestOffer(input: $input) { __typename
       ... on RentBestOfferSuccess { replayed attempts { offerId failure } instance { id pricePerHour offer { id } bidPerHour } }
-      ... on Error { code message retryable } ... on NoOfferRentedError { attempts { offerId failure } }
+      ... on Error { code message retry } ... on NoOfferRentedError { attempts { offerId failure } }
       ... on InvalidInputError { issues { path } } } }`,
     { input: request },
   )
@@ -93,7 +93,7 @@ describe('the best offer', () => {
     expect(await best({ terms: { onDemand: { maxPricePerHour: '0.3' } } })).toMatchObject({
       code: 'NO_OFFER_RENTED',
       attempts: [],
-      retryable: true,
+      retry: 'LATER',
     })
     expect(await best({ terms: { onDemand: { maxPricePerHour: '0.304' } } })).toMatchObject({
       __typename: 'RentBestOfferSuccess',

@@ -44,7 +44,7 @@ async function changeBid(key: string, id: number, bidPerHour: string) {
     key,
     `mutation ($input: UpdateInstanceBidInput!) { updateInstanceBid(input: $input) {
       ... on UpdateInstanceBidSuccess { instance { ${seen} } }
-      ... on Error { code message retryable }
+      ... on Error { code message retry }
       ... on BidTooLowError { minimumBidPerHour }
       ... on NotFoundError { id }
       ... on InvalidStateError { current { id } }
@@ -232,7 +232,7 @@ describe('a bid', () => {
   it('is refused below the floor of the host for all GPUs', async () => {
     const { id } = await aBid(1, { numGpus: 4 })
     expect(await changeBid(renter, id, '0.799999999')).toEqual({
-      ...{ code: 'BID_TOO_LOW', retryable: false, minimumBidPerHour: '0.8' },
+      ...{ code: 'BID_TOO_LOW', retry: 'AFTER_FIX', minimumBidPerHour: '0.8' },
       message: 'The host accepts no bid under $0.8 an hour for these GPUs.',
     })
     expect(await changeBid(renter, id, '0.8')).toMatchObject({ instance: { bidPerHour: '0.8' } })
@@ -269,7 +269,7 @@ describe('a bid', () => {
       JSON.parse(JSON.stringify(await changeBid(key, of, '0.3')).replaceAll(String(of), 'ID'))
     const never = await answer(rival, 987_654_321)
     expect(never).toEqual({
-      ...{ code: 'NOT_FOUND', id: 'ins_ID', message: 'Instance ID not found.', retryable: false },
+      ...{ code: 'NOT_FOUND', id: 'ins_ID', message: 'Instance ID not found.', retry: 'NEVER' },
     })
     expect(await answer(rival, id)).toEqual(never)
     expect(await answer(renter, gone)).toEqual(never)
@@ -282,7 +282,7 @@ describe('a bid', () => {
     const [row] = await app.sql(`SELECT account_id FROM instances WHERE id = ${id}`)
     await app.sql(creditSql(0n, `id = ${(row as { account_id: number }).account_id}`))
     expect(await changeBid(key, id, '0.26')).toMatchObject({
-      ...{ code: 'INSUFFICIENT_CREDIT', message: 'You lack credit.', available: '0', retryable: false },
+      ...{ code: 'INSUFFICIENT_CREDIT', message: 'You lack credit.', available: '0', retry: 'AFTER_FIX' },
     })
     expect(await changeBid(key, id, '0.25')).toMatchObject({ instance: { bidPerHour: '0.25' } })
     expect(await changeBid(key, id, '0.24')).toMatchObject({ instance: { bidPerHour: '0.24' } })

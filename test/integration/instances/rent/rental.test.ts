@@ -30,7 +30,7 @@ const rent = (offerId: number, input: object = {}) =>
   ask(
     `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
       ... on RentInstanceSuccess { instance { ${instance} } }
-      ... on Error { code message retryable }
+      ... on Error { code message retry }
       ... on OfferUnavailableError { alternatives { id price { pricePerHour } } yourInstance { id } }
       ... on InvalidInputError { issues { path message } }
       ... on PriceChangedError { currentPricePerHour }
@@ -113,7 +113,7 @@ describe('a refused rental', () => {
     const [cheap, taken] = [await rentals.newOffer({ gpuNanos: 1_000_000n }), await rentals.newOffer()]
     const { instance: made } = await rent(taken)
     const refused = await rent(taken)
-    expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', retryable: false, yourInstance: { id: made.id } })
+    expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', retry: 'NEVER', yourInstance: { id: made.id } })
     expect(refused.alternatives[0].id).toBe(`off_${cheap}`)
     app.clock.advance(24 * 60 * 60 * 1000 + 1)
     expect((await rent(taken)).yourInstance).toBeNull()
