@@ -1,5 +1,6 @@
 import type { ExceededQuota } from './accounts/quotas.ts'
 import type { SpendLimitWithUsage } from './billing/spend-limit.ts'
+import { joinMessages, type Message, mention, withIds } from './messages.ts'
 import type { Offer } from './offers/offers.ts'
 
 /**
@@ -46,7 +47,7 @@ export const retryAdvice = {
 export type ErrorCode = keyof typeof retryAdvice
 
 /** One problem in an input. The message reads on from the path and does not repeat it. */
-export type Issue = { path: string; message: string }
+export type Issue = { path: string; message: Message }
 
 /** Why Berth ended a stream. */
 export type StreamEndReason = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
@@ -126,11 +127,14 @@ class CodedError<C extends ErrorCode> extends Error {
   override readonly name = 'DomainError'
   readonly code: C
   readonly details: DetailArguments<C>[0]
+  /** `message` with its mentions, which GraphQL prints as typed ids. */
+  readonly messageWithIds: Message
 
-  constructor(code: C, message: string, ...[details]: DetailArguments<C>) {
-    super(message)
+  constructor(code: C, message: Message, ...[details]: DetailArguments<C>) {
+    super(String(message))
     this.code = code
     this.details = details
+    this.messageWithIds = message
   }
 }
 
@@ -139,14 +143,16 @@ export type DomainError<C extends ErrorCode = ErrorCode> = { [Code in C]: CodedE
 
 /** Any other thrown error is a bug, and the faces mask it. */
 export const DomainError: {
-  new <C extends ErrorCode>(code: C, message: string, ...details: DetailArguments<C>): CodedError<C>
+  new <C extends ErrorCode>(code: C, message: Message, ...details: DetailArguments<C>): CodedError<C>
   /** `instanceof` narrows to this. */
   readonly prototype: DomainError
 } = CodedError
 
 /** The subject does not exist or belongs to another account. The caller must not learn which. */
 export function notFound(type: Subject['type'], id: Subject['id']): DomainError<'NOT_FOUND'> {
-  return new DomainError('NOT_FOUND', `${subjectNames[type]} ${id} not found.`, { subject: { type, id } })
+  return new DomainError('NOT_FOUND', withIds`${subjectNames[type]} ${mention(type, id)} not found.`, {
+    subject: { type, id },
+  })
 }
 
 export function invalidState(instanceId: bigint, message: string): DomainError<'INVALID_STATE'> {
@@ -171,6 +177,6 @@ const maxIssues = 50
 export function invalidInput(issues: Issue[], maxShown = maxIssues): DomainError<'INVALID_INPUT'> {
   const shown = issues.slice(0, maxShown)
   const rest = issues.length > maxShown ? [`There are ${issues.length - maxShown} more problems.`] : []
-  const message = [...shown.map(issue => `${issue.path}: ${issue.message}`), ...rest].join(' ')
+  const message = joinMessages([...shown.map(issue => withIds`${issue.path}: ${issue.message}`), ...rest])
   return new DomainError('INVALID_INPUT', message, { issues: shown })
 }

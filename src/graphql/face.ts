@@ -73,8 +73,8 @@ function refusalResponse(error: unknown, { requestId, log }: RequestContext): Re
   const known = translateDatabaseError(error)
   if (known instanceof BodyError) return errorResponse(known.status, known.message, { code: 'BAD_REQUEST' })
   if (known instanceof DomainError) {
-    const { extensions, status = 400 } = describeRefusal(known)
-    return errorResponse(status, known.message, extensions, httpOf(status).headers)
+    const { message, extensions, status = 400 } = describeRefusal(known)
+    return errorResponse(status, message, extensions, httpOf(status).headers)
   }
   log.error({ err: error }, 'A GraphQL request failed.')
   return errorResponse(500, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })

@@ -8,6 +8,7 @@ import { identifyBearer } from '../auth/authenticate.ts'
 import type { PrismaClient } from '../database/generated/client.ts'
 import { type Actor, isInstanceKey } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
+import { printTypedIds } from '../domain/messages.ts'
 import type { Channel, SocketContext, SocketFace } from '../http/sockets.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'
@@ -74,7 +75,7 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
     } catch (error) {
       const known = translateDatabaseError(error)
       if (!(known instanceof DomainError)) throw error
-      channel.close(1013, known.message)
+      channel.close(1013, printTypedIds(known.messageWithIds))
       return undefined
     }
   }

@@ -1,6 +1,7 @@
 // Spend limits: an amount per UTC day or month, or a rate per hour at any instant.
 
 import { DomainError, invalidInput } from '../errors.ts'
+import { mention, withIds } from '../messages.ts'
 import { printUsd } from '../money.ts'
 import { type Balance, creditStatusOf, type MeterEnd } from './balance.ts'
 import { type SpendLimit, type SpendLimitWithUsage, type SpendWindow, spendLimitWindows } from './spend-limit.ts'
@@ -109,12 +110,12 @@ function compareLimits(one: SpendLimit, other: SpendLimit): number {
 
 function limitExceeded(limit: SpendLimitWithUsage, askedNanos: bigint): DomainError<'SPEND_LIMIT_EXCEEDED'> {
   const { apiKeyId, window, amountNanos, usedNanos } = limit
-  const [amount, used, asked] = [amountNanos, usedNanos, askedNanos].map(printUsd)
-  const whose = apiKeyId === null ? 'the account' : `API key ${apiKeyId}`
+  const [amount, used, asked] = [printUsd(amountNanos), printUsd(usedNanos), printUsd(askedNanos)]
+  const whose = apiKeyId === null ? 'the account' : withIds`API key ${mention('ApiKey', apiKeyId)}`
   const message =
     window === 'hour'
-      ? `The spend limit of ${whose} is $${amount} an hour: $${used} is in use and this request adds $${asked}. Stop or destroy something first, or raise the limit.`
-      : `The spend limit of ${whose} is $${amount} a ${window} and is reached: $${used} is spent. This request costs $${asked} an hour. Wait for the next ${window} (UTC), or raise the limit.`
+      ? withIds`The spend limit of ${whose} is $${amount} an hour: $${used} is in use and this request adds $${asked}. Stop or destroy something first, or raise the limit.`
+      : withIds`The spend limit of ${whose} is $${amount} a ${window} and is reached: $${used} is spent. This request costs $${asked} an hour. Wait for the next ${window} (UTC), or raise the limit.`
   return new DomainError('SPEND_LIMIT_EXCEEDED', message, { limit, askedNanos })
 }
 

@@ -1,5 +1,6 @@
 import type { Issue } from '../errors.ts'
 import type { TargetState } from '../instances/states.ts'
+import type { Message } from '../messages.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb } from '../offers/offers.ts'
 import { countCharacters, textProblem } from '../texts.ts'
 import { mountIssues } from '../volumes/mount.ts'
@@ -92,7 +93,7 @@ export function checkLaunch(
   const ports = [...missingModePorts(mode, requestedPorts), ...requestedPorts]
   const registry = nonEmptyRegistry(input.registry)
 
-  const problems: Record<string, string | undefined> = {
+  const problems: Record<string, Message | undefined> = {
     image: imageProblem(image),
     lab: lab && !isNotebookMode(mode) ? 'can be given in notebook modes only.' : undefined,
     directory:

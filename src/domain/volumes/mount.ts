@@ -1,5 +1,6 @@
 import { type DomainError, type Issue, invalidInput, notFound } from '../errors.ts'
 import { mountPathProblem, type NewVolumeMount, type VolumeMount } from '../launch/env.ts'
+import { type Message, mention, withIds } from '../messages.ts'
 import { diskMbOf } from '../offers/offers.ts'
 import { newVolumeIssues, volumeInUse } from './volumes.ts'
 
@@ -18,7 +19,7 @@ export function mountIssues({ volumes, newVolumes }: LaunchVolumes): Issue[] {
   const issues = newVolumes.flatMap((mount, index) =>
     newMountIssues(mount).map(({ path, message }) => ({ path: `newVolumes.${index}.${path}`, message })),
   )
-  const addIssue = (message: string) => void issues.push({ path: 'volumes', message })
+  const addIssue = (message: Message) => void issues.push({ path: 'volumes', message })
   const count = volumes.length + newVolumes.length
   if (count > maxVolumesPerInstance) {
     addIssue(`must be at most ${maxVolumesPerInstance}, not ${count}.`)
@@ -26,7 +27,7 @@ export function mountIssues({ volumes, newVolumes }: LaunchVolumes): Issue[] {
   }
   const ids = volumes.map(({ volumeId }) => volumeId)
   for (const id of new Set(ids.filter((id, index) => ids.indexOf(id) !== index))) {
-    addIssue(`must list each volume once, but volume ${id} is listed more than once.`)
+    addIssue(withIds`must list each volume once, but volume ${mention('Volume', id)} is listed more than once.`)
   }
   // A path that ends in a slash is below another one exactly if it starts with it.
   const paths = [...volumes, ...newVolumes].map(({ mountPath }) => `${pathSegments(mountPath).join('/')}/`).toSorted()
@@ -73,13 +74,15 @@ export function volumeBlockers(
     const volume = found.find(({ id }) => id === volumeId)
     if (!volume) missing.push(notFound('Volume', volumeId))
     else if (machineId !== undefined && volume.machineId !== machineId) {
-      const message = `must be on machine ${machineId}, the machine of the offer, but volume ${volumeId} is on machine ${volume.machineId}.`
+      const place = withIds`volume ${mention('Volume', volumeId)} is on machine ${mention('Machine', volume.machineId)}`
+      const message = withIds`must be on machine ${mention('Machine', machineId)}, the machine of the offer, but ${place}.`
       misplaced.push({ path: 'volumes', message })
     } else if (volume.instanceId !== null) taken.push(volumeInUse(volume.id, volume.instanceId, volume.removing))
   }
   for (const { volumeOfferId } of newVolumes) {
     if (machineId === undefined || volumeOfferId === undefined || volumeOfferId === BigInt(machineId)) continue
-    const message = `must be created on machine ${machineId}, the machine of the offer, but the volume offer is on machine ${volumeOfferId}.`
+    const place = withIds`the volume offer is on machine ${mention('Machine', volumeOfferId)}`
+    const message = withIds`must be created on machine ${mention('Machine', machineId)}, the machine of the offer, but ${place}.`
     misplaced.push({ path: 'newVolumes', message })
   }
   return [...missing, ...(misplaced.length > 0 ? [invalidInput(misplaced)] : []), ...taken]

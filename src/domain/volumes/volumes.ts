@@ -1,5 +1,6 @@
 import { DomainError, type Issue, invalidInput } from '../errors.ts'
 import type { GpuModel, Machine } from '../machines/machines.ts'
+import { mention, withIds } from '../messages.ts'
 import { diskPricePerHour, printUsd } from '../money.ts'
 import { maxDiskGb } from '../offers/offers.ts'
 
@@ -43,15 +44,16 @@ export function newVolumeIssues({ name, sizeGb }: NewVolume): Issue[] {
 }
 
 export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): DomainError<'VOLUME_UNAVAILABLE'> {
+  const attached = withIds`Volume ${mention('Volume', id)} is attached to instance ${mention('Instance', instanceId)}`
   const message = removing
-    ? `Volume ${id} is attached to instance ${instanceId}, which is destroyed and being removed. Try again in a moment.`
-    : `Volume ${id} is attached to instance ${instanceId}. Destroy the instance first.`
+    ? withIds`${attached}, which is destroyed and being removed. Try again in a moment.`
+    : withIds`${attached}. Destroy the instance first.`
   return new DomainError('VOLUME_UNAVAILABLE', message, { volumeId: id, instanceId })
 }
 
 /** The details are empty: no instance was rented with a volume offer, and the alternatives are offers of GPUs. */
 export function volumeOfferUnavailable(machineId: number): DomainError<'OFFER_UNAVAILABLE'> {
-  const message = `The storage of machine ${machineId} is not on the market. Search for another volume offer.`
+  const message = withIds`The storage of machine ${mention('Machine', machineId)} is not on the market. Search for another volume offer.`
   return new DomainError('OFFER_UNAVAILABLE', message, {
     instanceId: null,
     alternatives: [],

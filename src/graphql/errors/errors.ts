@@ -1,17 +1,21 @@
 import { GraphQLError } from 'graphql'
-import { DomainError, retryAdvice } from '../../domain/errors.ts'
+import { DomainError, type Issue, retryAdvice } from '../../domain/errors.ts'
+import { printTypedIds } from '../../domain/messages.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
 import type { Context } from '../context.ts'
 import { nameOf } from '../enum.ts'
 import { redactMessage } from '../redact-values.ts'
 import { statusOf } from './codes.ts'
 
+/** What `errors` has about a refusal, and the HTTP status of an answer that is only that refusal. */
 export function describeRefusal(error: DomainError): {
+  message: string
   extensions: Record<string, unknown>
   status: number | undefined
 } {
   const code = error.code === 'INVALID_INPUT' ? 'BAD_USER_INPUT' : error.code
   return {
+    message: printTypedIds(error.messageWithIds),
     extensions: { code, retry: nameOf(retryAdvice[error.code]), ...detailsOf(error) },
     status: statusOf(error.code),
   }
@@ -19,9 +23,13 @@ export function describeRefusal(error: DomainError): {
 
 /** The details that some errors have besides their code. */
 function detailsOf({ code, details }: DomainError): object {
-  if (code === 'INVALID_INPUT') return details.issues.length > 0 ? { issues: details.issues } : {}
+  if (code === 'INVALID_INPUT') return details.issues.length > 0 ? { issues: details.issues.map(printIssue) } : {}
   if (code === 'FORBIDDEN') return { missing: details.missing }
   return code === 'STREAM_ENDED' ? { reason: details.ending } : {}
+}
+
+function printIssue({ path, message }: Issue) {
+  return { path, message: printTypedIds(message) }
 }
 
 /** The error that the client may see: a refusal as it is, any other error without its message. */
@@ -35,12 +43,8 @@ export function toClientError(error: GraphQLError, { requestId, log }: Context):
   }
   const known = translateDatabaseError(originalError)
   if (known instanceof DomainError) {
-    const { extensions, status } = describeRefusal(known)
-    return replaceMessage(
-      error,
-      known.message,
-      status === undefined ? extensions : { ...extensions, http: httpOf(status) },
-    )
+    const { message, extensions, status } = describeRefusal(known)
+    return replaceMessage(error, message, status === undefined ? extensions : { ...extensions, http: httpOf(status) })
   }
   log.error({ err: originalError, path: error.path }, 'A GraphQL field failed.')
   return replaceMessage(error, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })

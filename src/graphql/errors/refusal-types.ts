@@ -1,6 +1,7 @@
 // The object types of refusals, each with the data of its code.
 
-import type { Attempt } from '../../domain/errors.ts'
+import type { Attempt, Issue } from '../../domain/errors.ts'
+import { printTypedIds } from '../../domain/messages.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
@@ -15,11 +16,14 @@ import {
 import type { RefusalCode } from './codes.ts'
 import { ErrorCodeEnum, Refusal, refusalType } from './refusal.ts'
 
-const ValidationIssue = builder.objectRef<{ path: string; message: string }>('ValidationIssue').implement({
+const ValidationIssue = builder.objectRef<Issue>('ValidationIssue').implement({
   description: 'One problem in an input.',
   fields: t => ({
     path: t.exposeString('path', { description: 'Place of the problem in the input, such as `spec.diskGb`.' }),
-    message: t.exposeString('message', { description: 'Description of the problem. It reads on from the path.' }),
+    message: t.string({
+      description: 'Description of the problem. It reads on from the path.',
+      resolve: ({ message }) => printTypedIds(message),
+    }),
   }),
 })
 

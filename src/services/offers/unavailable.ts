@@ -3,6 +3,7 @@ import { isAllowed } from '../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { RentInput } from '../../domain/instances/rent/decide.ts'
+import { mention, withIds } from '../../domain/messages.ts'
 import { defaultDiskMb } from '../../domain/offers/offers.ts'
 import type { DataDeps } from '../deps.ts'
 import { offerReadServices } from './offers.ts'
@@ -33,7 +34,7 @@ export async function explainUnavailableOffer(
       ? await offerReadServices(deps).alternatives(actor, { ...wanted, gpuName }, alternativeCount)
       : []
   const message = yours
-    ? `Offer ${offerId} is no longer available: you rented it yourself, as instance ${yours}.`
-    : `Offer ${offerId} is not available.`
+    ? withIds`Offer ${mention('Offer', offerId)} is no longer available: you rented it yourself, as instance ${mention('Instance', yours)}.`
+    : withIds`Offer ${mention('Offer', offerId)} is not available.`
   return new DomainError('OFFER_UNAVAILABLE', message, { instanceId: yours ?? null, alternatives, failIfUnavailable })
 }

@@ -348,7 +348,7 @@ describe('a container', () => {
         const answer = await change(verb, key, id, sshKey)
         expect(answer).toMatchObject({
           code: 'NOT_FOUND',
-          message: `SSH key ${idOf(sshKey)} not found.`,
+          message: `SSH key ssh_${idOf(sshKey)} not found.`,
           missing: sshKey,
         })
       }

@@ -62,7 +62,7 @@ async function open(transport: Transport, { server }: Gateway, key: string, quer
 
 const watchQuery = (id: number, fields = 'id') => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
 const ended = (reason: string) => [
-  { errors: [{ message: expect.any(String), extensions: { code: 'STREAM_ENDED', reason } }] },
+  { errors: [{ message: expect.any(String), extensions: { code: 'STREAM_ENDED', retry: 'LATER', reason } }] },
 ]
 const transports: Transport[] = ['SSE', 'WebSocket']
 

@@ -137,7 +137,7 @@ describe('a template', () => {
     expect(await secrets()).toEqual([{ registry_login: null, secret_env: null }])
     const shown = { templateId: plainId(saved.id), name: 'going', hashId: saved.hashId }
     expect(await eventsOf(saved.id)).toMatchObject([{}, { kind: 'TEMPLATE_DELETED', before: shown, after: null }])
-    const missing = { code: 'NOT_FOUND', id: saved.id, message: `Template ${plainId(saved.id)} not found.` }
+    const missing = { code: 'NOT_FOUND', id: saved.id, message: `Template ${saved.id} not found.` }
     expect(await templates.remove(owner, saved.id)).toMatchObject(missing)
     expect(await templates.update(owner, { id: saved.id })).toMatchObject(missing)
     const again = await templates.mustCreate(owner, going)

@@ -195,7 +195,7 @@ describe('a deletion', () => {
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
     const before = { volumeId: String(id), name: 'volume', sizeMb: 10_000, machineId }
     expect(await eventsOf('VOLUME_DELETED')).toEqual([{ before, after: null, reason: 'USER_REQUEST' }])
-    expect(await volumes.remove(key, id)).toMatchObject({ code: 'NOT_FOUND', message: `Volume ${id} not found.` })
+    expect(await volumes.remove(key, id)).toMatchObject({ code: 'NOT_FOUND', message: `Volume vol_${id} not found.` })
     const { data } = await app.graphql(key, `{ volume(id: ${id}) { id } node(id: "vol_${id}") { id } }`)
     expect(data).toEqual({ volume: null, node: null })
     expect((await app.graphql(key, listQuery)).data.volumes).toEqual({ totalCount: 0, nodes: [] })
@@ -211,7 +211,7 @@ describe('a deletion', () => {
       volume: { id: `vol_${volumeId}` },
       attachedTo: { id: `ins_${instanceId}` },
     }
-    const message = `Volume ${volumeId} is attached to instance ${instanceId}. Destroy the instance first.`
+    const message = `Volume vol_${volumeId} is attached to instance ins_${instanceId}. Destroy the instance first.`
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
 
     await app.rest(key, 'PUT', `/instances/${instanceId}/`, { state: 'stopped' })
@@ -219,7 +219,7 @@ describe('a deletion', () => {
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
 
     await app.rest(key, 'DELETE', `/instances/${instanceId}/`)
-    const removing = `Volume ${volumeId} is attached to instance ${instanceId}, which is destroyed and being removed. Try again in a moment.`
+    const removing = `Volume vol_${volumeId} is attached to instance ins_${instanceId}, which is destroyed and being removed. Try again in a moment.`
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message: removing })
 
     await rentals.converge()

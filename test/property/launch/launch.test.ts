@@ -104,7 +104,7 @@ it('names the character of each issue, in the order of the line', () => {
     const characters = [...given]
     const places = parseEnvFlags(given).issues.map(({ message }) => {
       const [, spelling, at] =
-        /^(?:has|ends in) (a word|a quote|a backslash,|-\S*) at character (\d+)/.exec(message) ?? []
+        /^(?:has|ends in) (a word|a quote|a backslash,|-\S*) at character (\d+)/.exec(String(message)) ?? []
       if (spelling?.startsWith('-')) {
         const there = characters
           .slice(Number(at) - 1)

@@ -17,6 +17,11 @@ export const graphqlCodes: Record<string, string> = {
   invalid_state: 'INVALID_STATE',
 }
 
+/** A message of GraphQL with its ids as REST prints them. */
+export function bareIds(message: string): string {
+  return message.replace(/\b(?:ins|key|mch|off|vol|vof|tpl|ssh)_(?=\d)/g, '')
+}
+
 /** The issue messages in a REST error text, without the field names, which differ between the faces. */
 export function messagesOf(msg: string): string[] {
   return msg

@@ -6,6 +6,7 @@ import type { EnvVar, Port } from '../../launch/env.ts'
 import type { Launch, LaunchInput } from '../../launch/launch.ts'
 import { resolveLaunch } from '../../launch/merge.ts'
 import type { Machine } from '../../machines/machines.ts'
+import { mention, withIds } from '../../messages.ts'
 import { diskPricePerHour, printUsd } from '../../money.ts'
 import { isRentable, type OfferBlock } from '../../offers/offers.ts'
 import { isTemplateHash } from '../../templates/templates.ts'
@@ -136,7 +137,7 @@ function bidIssues({ terms }: RentInput): Issue[] {
 /** For quotes. A rental replaces it with `explainUnavailableOffer`, which fills in the details. */
 export function offerUnavailable({ offerId }: RentInput): DomainError<'OFFER_UNAVAILABLE'> {
   const details = { instanceId: null, alternatives: [], failIfUnavailable: false }
-  return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`, details)
+  return new DomainError('OFFER_UNAVAILABLE', withIds`Offer ${mention('Offer', offerId)} is not available.`, details)
 }
 
 function creditBlockers({ creditNanos }: RentFacts): DomainError[] {

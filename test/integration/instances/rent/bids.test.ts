@@ -269,7 +269,7 @@ describe('a bid', () => {
       JSON.parse(JSON.stringify(await changeBid(key, of, '0.3')).replaceAll(String(of), 'ID'))
     const never = await answer(rival, 987_654_321)
     expect(never).toEqual({
-      ...{ code: 'NOT_FOUND', id: 'ins_ID', message: 'Instance ID not found.', retry: 'NEVER' },
+      ...{ code: 'NOT_FOUND', id: 'ins_ID', message: 'Instance ins_ID not found.', retry: 'NEVER' },
     })
     expect(await answer(rival, id)).toEqual(never)
     expect(await answer(renter, gone)).toEqual(never)
