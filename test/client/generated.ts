@@ -437,6 +437,11 @@ export type RentalTermsInput =
   {   interruptible: InterruptibleTermsInput; onDemand?: never; }
   |  { interruptible?: never;   onDemand: OnDemandTermsInput; };
 
+export type RetryAdvice =
+  | 'AFTER_FIX'
+  | 'LATER'
+  | 'NEVER';
+
 export type SshLaunchInput = {
   direct?: boolean;
 };
@@ -536,12 +541,12 @@ export type RegisterSshKeyMutationVariables = Exact<{
 
 
 export type RegisterSshKeyMutation = { createSshKey:
-    | { __typename: 'ConflictError', id: string | null, code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'ConflictError', id: string | null, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'CreateSshKeySuccess', replayed: boolean, sshKey: { id: string, name: string, fingerprint: string } }
-    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
-    | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
    };
 
 export type CreateApiKeyMutationVariables = Exact<{
@@ -550,10 +555,10 @@ export type CreateApiKeyMutationVariables = Exact<{
 
 
 export type CreateApiKeyMutation = { createApiKey:
-    | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, prefix: string, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null } }
-    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
    };
 
 export type RevokeApiKeyMutationVariables = Exact<{
@@ -563,39 +568,39 @@ export type RevokeApiKeyMutationVariables = Exact<{
 
 export type RevokeApiKeyMutation = { deleteApiKey:
     | { __typename: 'DeleteApiKeySuccess', deletedId: string }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
    };
 
-type Refusal_BidTooLowError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_BidTooLowError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_ConflictError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_ConflictError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_IdempotencyError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_IdempotencyError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_InsufficientCreditError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_InsufficientCreditError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_InvalidInputError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_InvalidInputError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_InvalidStateError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_InvalidStateError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_NoOfferRentedError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_NoOfferRentedError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_NotFoundError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_NotFoundError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_OfferUnavailableError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_OfferUnavailableError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_PriceChangedError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_PriceChangedError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_QuotaExceededError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_QuotaExceededError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_SpendLimitExceededError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_SpendLimitExceededError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_SshKeyRequiredError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_SshKeyRequiredError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_StartBackoffError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_StartBackoffError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
-type Refusal_VolumeUnavailableError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+type Refusal_VolumeUnavailableError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
 export type RefusalFragment =
   | Refusal_BidTooLowError_Fragment
@@ -633,21 +638,21 @@ export type QuoteQueryVariables = Exact<{
 
 
 export type QuoteQuery = { rentQuote: { rentable: boolean, waits: boolean, pricePerHour: string | null, gpuPricePerHour: string | null, diskPricePerHour: string | null, warnings: Array<string>, blockers: Array<
-      | { __typename: 'BidTooLowError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
-      | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
-      | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'BidTooLowError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+      | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     >, launch: { image: string, onStart: string | null, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null }, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } } | null } };
 
 export type RentMutationVariables = Exact<{
@@ -656,19 +661,19 @@ export type RentMutationVariables = Exact<{
 
 
 export type RentMutation = { rentInstance:
-    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
-    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, price: { pricePerHour: string } }> }
-    | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, yourInstance: { id: string } | null, alternatives: Array<{ id: string, price: { pricePerHour: string } }> }
+    | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'RentInstanceSuccess', replayed: boolean, warnings: Array<string>, instance: { id: string, status: InstanceStatus, pricePerHour: string } }
-    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
    };
 
 export type RentBestOfferMutationVariables = Exact<{
@@ -677,17 +682,17 @@ export type RentBestOfferMutationVariables = Exact<{
 
 
 export type RentBestOfferMutation = { rentBestOffer:
-    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
-    | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retryable: boolean, attempts: Array<{ offerId: string, failure: ErrorCode | null }> }
-    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, attempts: Array<{ offerId: string, failure: ErrorCode | null }> }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'RentBestOfferSuccess', attempts: Array<{ offerId: string, failure: ErrorCode | null }>, instance: { id: string, gpuName: string, pricePerHour: string, rentalKind: RentalKind } }
-    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
    };
 
 export type ReadStatusQueryVariables = Exact<{
@@ -712,14 +717,14 @@ export type ChangeBidMutationVariables = Exact<{
 
 
 export type ChangeBidMutation = { updateInstanceBid:
-    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
-    | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'UpdateInstanceBidSuccess', instance: { id: string, bidPerHour: string | null } }
    };
 
@@ -730,23 +735,23 @@ export type DestroyInstancesMutationVariables = Exact<{
 
 export type DestroyInstancesMutation = { destroyInstances:
     | { __typename: 'DestroyInstancesSuccess', succeededCount: number, items: Array<{ id: string, outcome: BulkItemOutcome, error:
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
-          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
          | null }> }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
    };
 
 export type CreateTemplateMutationVariables = Exact<{
@@ -755,10 +760,10 @@ export type CreateTemplateMutationVariables = Exact<{
 
 
 export type CreateTemplateMutation = { createTemplate:
-    | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'CreateTemplateSuccess', replayed: boolean, template: { id: string, hashId: string, name: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } | null, env: Array<{ name: string, value: string | null, secret: boolean }>, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } }
-    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
    };
 
 export type ReadTemplateQueryVariables = Exact<{
@@ -774,10 +779,10 @@ export type UpdateTemplateMutationVariables = Exact<{
 
 
 export type UpdateTemplateMutation = { updateTemplate:
-    | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
-    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'UpdateTemplateSuccess', template: { id: string, hashId: string, name: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } | null, env: Array<{ name: string, value: string | null, secret: boolean }>, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } }
    };
 
@@ -800,13 +805,13 @@ export type CreateVolumeMutationVariables = Exact<{
 
 export type CreateVolumeMutation = { createVolume:
     | { __typename: 'CreateVolumeSuccess', replayed: boolean, volume: { id: string, name: string, sizeGb: number, pricePerHour: string, attachment: { mountPath: string } | null } }
-    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
-    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, price: { pricePerHour: string } }> }
-    | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, yourInstance: { id: string } | null, alternatives: Array<{ id: string, price: { pricePerHour: string } }> }
+    | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
    };
 
 export type DeleteVolumeMutationVariables = Exact<{
@@ -816,9 +821,9 @@ export type DeleteVolumeMutationVariables = Exact<{
 
 export type DeleteVolumeMutation = { deleteVolume:
     | { __typename: 'DeleteVolumeSuccess', deletedId: string }
-    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean, volume: { id: string } | null, attachedTo: { id: string } | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, volume: { id: string } | null, attachedTo: { id: string } | null }
    };
 
 export class TypedDocumentString<TResult, TVariables>
@@ -843,7 +848,8 @@ export const RefusalFragmentDoc = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
     `, {"fragmentName":"Refusal"}) as unknown as TypedDocumentString<RefusalFragment, unknown>;
 export const InvalidInputFragmentDoc = new TypedDocumentString(`
@@ -999,7 +1005,8 @@ export const RegisterSshKeyDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
 fragment InvalidInput on InvalidInputError {
   issues {
@@ -1029,7 +1036,8 @@ export const CreateApiKeyDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
 fragment InvalidInput on InvalidInputError {
   issues {
@@ -1050,7 +1058,8 @@ export const RevokeApiKeyDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }`) as unknown as TypedDocumentString<RevokeApiKeyMutation, RevokeApiKeyMutationVariables>;
 export const FindOffersDocument = new TypedDocumentString(`
     query FindOffers($filter: OfferFilter!, $pricing: OfferPricingInput!) {
@@ -1093,7 +1102,8 @@ export const QuoteDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
 fragment InvalidInput on InvalidInputError {
   issues {
@@ -1163,7 +1173,8 @@ export const RentDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
 fragment InvalidInput on InvalidInputError {
   issues {
@@ -1211,7 +1222,8 @@ export const RentBestOfferDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
 fragment InvalidInput on InvalidInputError {
   issues {
@@ -1332,7 +1344,8 @@ export const ChangeBidDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
 fragment InvalidInput on InvalidInputError {
   issues {
@@ -1360,7 +1373,8 @@ export const DestroyInstancesDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }`) as unknown as TypedDocumentString<DestroyInstancesMutation, DestroyInstancesMutationVariables>;
 export const CreateTemplateDocument = new TypedDocumentString(`
     mutation CreateTemplate($input: CreateTemplateInput!) {
@@ -1379,7 +1393,8 @@ export const CreateTemplateDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
 fragment InvalidInput on InvalidInputError {
   issues {
@@ -1471,7 +1486,8 @@ export const UpdateTemplateDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
 fragment InvalidInput on InvalidInputError {
   issues {
@@ -1550,7 +1566,8 @@ export const CreateVolumeDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }
 fragment InvalidInput on InvalidInputError {
   issues {
@@ -1590,5 +1607,6 @@ export const DeleteVolumeDocument = new TypedDocumentString(`
     fragment Refusal on Error {
   code
   message
-  retryable
+  retry
+  retryAfter
 }`) as unknown as TypedDocumentString<DeleteVolumeMutation, DeleteVolumeMutationVariables>;

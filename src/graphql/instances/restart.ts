@@ -40,16 +40,7 @@ const rebootResult = restartResult(
   'rebootInstance',
   'The instance, or the error that prevented the reboot.',
   'The reboot is requested. The machine carries it out asynchronously.',
-  [
-    'INVALID_INPUT',
-    'NOT_FOUND',
-    'INVALID_STATE',
-    'INSUFFICIENT_CREDIT',
-    'QUOTA_EXCEEDED',
-    'START_BACKOFF',
-    'IDEMPOTENCY_KEY_REUSED',
-    'IDEMPOTENCY_IN_PROGRESS',
-  ],
+  ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
 const recycleResult = restartResult(
   'recycleInstance',
