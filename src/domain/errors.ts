@@ -1,3 +1,4 @@
+import type { MissingPermission, RefusedUse } from './accounts/permissions/missing.ts'
 import type { ExceededQuota } from './accounts/quotas.ts'
 import type { SpendLimitWithUsage } from './billing/spend-limit.ts'
 import { joinMessages, type Message, mention, withIds } from './messages.ts'
@@ -75,8 +76,11 @@ type Subject = { type: keyof typeof subjectNames; id: number | bigint }
 /** The details of each code's errors. Prices and rates are nano-dollars per hour. */
 export type DetailsOf = {
   UNAUTHENTICATED: undefined
-  /** `missing`: permission categories that the key lacks; empty if no permission would help. */
-  FORBIDDEN: { missing: string[] }
+  /**
+   * `missing`: permissions that the key lacks; empty if no permission would help. `refused`: what they would allow; absent
+   * if `missing` is empty.
+   */
+  FORBIDDEN: { missing: MissingPermission[]; refused?: RefusedUse }
   /** `subject`: null if the caller did not name it by its id. */
   NOT_FOUND: { subject: Subject | null }
   /** `issues`: the problems in the input; empty if only the message names the problem. */

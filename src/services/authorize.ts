@@ -1,3 +1,4 @@
+import { forbidden } from '../domain/accounts/permissions/forbidden.ts'
 import {
   isAllowed,
   isAllowedForSome,
@@ -8,7 +9,7 @@ import {
   type ParametersOf,
 } from '../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError } from '../domain/errors.ts'
+import type { DomainError } from '../domain/errors.ts'
 
 /** A caller that authorizes an operation with parameters must give the values of all parameters. */
 type ParameterArguments<Name extends Operation> = Name extends keyof typeof operationParameters
@@ -24,8 +25,7 @@ export function authorize<Name extends Operation>(
   if (isAllowed(actor.permissions, operation, values)) return
   const category = operationCategories[operation]
   if (!isAllowedForSome(actor.permissions, operation)) throw missingPermission(operation)
-  const message = `This key may not do this: its permission ${category} has constraints for ${operation}, and this request does not meet them.`
-  throw new DomainError('FORBIDDEN', message, { missing: [category] })
+  throw forbidden('constrained request', [{ category, operation }])
 }
 
 /**
@@ -42,9 +42,7 @@ export function authorizeAny(actor: Actor, [first, ...others]: readonly [Operati
 }
 
 function missingPermission(operation: Operation): DomainError {
-  const category = operationCategories[operation]
-  const message = `This key may not do this: it lacks the permission ${category} for ${operation}.`
-  return new DomainError('FORBIDDEN', message, { missing: [category] })
+  return forbidden('request', [{ category: operationCategories[operation], operation }])
 }
 
 /** Like `authorize`, for a command on many ids: a constraint on the id must hold for each. */

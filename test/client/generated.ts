@@ -3,11 +3,9 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
-export type ApiPermissionInput = {
-  category: PermissionCategory;
-  constraints?: Array<PermissionConstraintInput>;
-  operation?: PermissionOperation | null | undefined;
-};
+export type ApiPermissionInput =
+  {   category: PermissionCategory; operation?: never; }
+  |  { category?: never;   operation: OperationPermissionInput; };
 
 export type ArgsLaunchInput = {
   args?: Array<string>;
@@ -43,9 +41,10 @@ export type ConstraintOperator =
   | 'LTE';
 
 export type ConstraintValueInput =
-  {   boolean: boolean; number?: never; text?: never; }
-  |  { boolean?: never;   number: number; text?: never; }
-  |  { boolean?: never; number?: never;   text: string; };
+  {   boolean: boolean; id?: never; number?: never; text?: never; }
+  |  { boolean?: never;   id: string; number?: never; text?: never; }
+  |  { boolean?: never; id?: never;   number: number; text?: never; }
+  |  { boolean?: never; id?: never; number?: never;   text: string; };
 
 export type CreateApiKeyInput = {
   expiresAt?: string | null | undefined;
@@ -314,6 +313,11 @@ export type OnDemandTermsInput = {
   maxPricePerHour?: string | null | undefined;
 };
 
+export type OperationPermissionInput = {
+  constraints?: Array<PermissionConstraintInput>;
+  operation: PermissionOperation;
+};
+
 export type OrderDirection =
   | 'ASC'
   | 'DESC';
@@ -325,7 +329,7 @@ export type PermissionCategory =
   | 'INSTANCE_WRITE'
   | 'MACHINE_READ'
   | 'MACHINE_WRITE'
-  | 'MISC'
+  | 'MARKET_READ'
   | 'TEAM_READ'
   | 'TEAM_WRITE'
   | 'USER_READ'
@@ -338,63 +342,63 @@ export type PermissionConstraintInput = {
 };
 
 export type PermissionOperation =
-  | 'ACCOUNTS_VIEWER'
-  | 'API_KEYS_CREATE'
-  | 'API_KEYS_LIST'
-  | 'API_KEYS_RESET'
-  | 'API_KEYS_REVOKE'
-  | 'BILLING_DELETE_SPEND_LIMIT'
-  | 'BILLING_LEDGER'
-  | 'BILLING_SET_SPEND_LIMIT'
-  | 'BILLING_SPEND_LIMITS'
-  | 'BILLING_USAGE'
-  | 'EVENTS_LIST'
-  | 'EVENTS_WATCH'
-  | 'GPU_MODELS_LIST'
-  | 'INSTANCES_ATTACH_SSH_KEY'
-  | 'INSTANCES_CHANGE_BID'
-  | 'INSTANCES_CHANGE_LAUNCH'
-  | 'INSTANCES_DESTROY'
-  | 'INSTANCES_DETACH_SSH_KEY'
-  | 'INSTANCES_EVENTS'
-  | 'INSTANCES_EXECUTE'
-  | 'INSTANCES_GET'
-  | 'INSTANCES_LIST'
-  | 'INSTANCES_LOGS'
-  | 'INSTANCES_QUOTE'
-  | 'INSTANCES_REBOOT'
-  | 'INSTANCES_RECYCLE'
-  | 'INSTANCES_RENT'
-  | 'INSTANCES_SET_POLICY'
-  | 'INSTANCES_UPDATE'
-  | 'INSTANCES_WATCH'
-  | 'MACHINES_GET'
-  | 'MACHINES_HOSTED'
-  | 'OFFERS_GET'
-  | 'OFFERS_SEARCH'
-  | 'OFFERS_WATCH'
-  | 'SECRET_VARIABLES_DELETE'
-  | 'SECRET_VARIABLES_LIST'
-  | 'SECRET_VARIABLES_SET'
-  | 'SSH_KEYS_DELETE'
-  | 'SSH_KEYS_LIST'
-  | 'SSH_KEYS_REGISTER'
-  | 'SSH_KEYS_REPLACE'
-  | 'TEMPLATES_DELETE'
-  | 'TEMPLATES_GET'
-  | 'TEMPLATES_LIST'
-  | 'TEMPLATES_LIST_OWN'
-  | 'TEMPLATES_SAVE'
-  | 'VOLUMES_CREATE'
-  | 'VOLUMES_DELETE'
-  | 'VOLUMES_GET'
-  | 'VOLUMES_LIST'
-  | 'VOLUMES_SEARCH'
-  | 'WEBHOOKS_CREATE'
-  | 'WEBHOOKS_DELETE'
-  | 'WEBHOOKS_LIST'
-  | 'WEBHOOKS_ROTATE'
-  | 'WEBHOOKS_TEST';
+  | 'ACCOUNT'
+  | 'API_KEYS'
+  | 'ATTACH_SSH_KEY'
+  | 'CHANGE_INSTANCE_LAUNCH'
+  | 'CREATE_API_KEY'
+  | 'CREATE_SSH_KEY'
+  | 'CREATE_VOLUME'
+  | 'CREATE_WEBHOOK'
+  | 'DELETE_API_KEY'
+  | 'DELETE_SECRET_VARIABLES'
+  | 'DELETE_SPEND_LIMIT'
+  | 'DELETE_SSH_KEY'
+  | 'DELETE_TEMPLATE'
+  | 'DELETE_VOLUME'
+  | 'DELETE_WEBHOOK'
+  | 'DESTROY_INSTANCE'
+  | 'DETACH_SSH_KEY'
+  | 'EVENTS'
+  | 'EVENTS_SUBSCRIPTION'
+  | 'EXECUTE_COMMAND'
+  | 'GPU_MODELS'
+  | 'HOSTED_MACHINES'
+  | 'INSTANCE'
+  | 'INSTANCES'
+  | 'INSTANCE_CHANGES'
+  | 'INSTANCE_EVENTS'
+  | 'INSTANCE_LOGS'
+  | 'LEDGER'
+  | 'MACHINE'
+  | 'OFFER'
+  | 'OFFERS'
+  | 'OFFER_CHANGES'
+  | 'OWN_TEMPLATES'
+  | 'REBOOT_INSTANCE'
+  | 'RECYCLE_INSTANCE'
+  | 'RENT_INSTANCE'
+  | 'RENT_QUOTE'
+  | 'ROTATE_API_KEY_SECRET'
+  | 'ROTATE_WEBHOOK_SECRET'
+  | 'SECRET_VARIABLES'
+  | 'SPEND_LIMITS'
+  | 'SSH_KEYS'
+  | 'TEMPLATE'
+  | 'TEMPLATES'
+  | 'TEST_WEBHOOK'
+  | 'UPDATE_INSTANCE'
+  | 'UPDATE_INSTANCE_BID'
+  | 'UPDATE_INSTANCE_POLICY'
+  | 'UPDATE_SECRET_VARIABLES'
+  | 'UPDATE_SPEND_LIMIT'
+  | 'UPDATE_SSH_KEY'
+  | 'UPDATE_TEMPLATE'
+  | 'USAGE'
+  | 'VOLUME'
+  | 'VOLUMES'
+  | 'VOLUME_OFFERS'
+  | 'WEBHOOKS';
 
 export type PortMappingInput = {
   containerPort: number;
@@ -533,7 +537,7 @@ export type VolumeSourceInput =
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer: { account: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null }> } | null } };
+export type ViewerQuery = { viewer: { account: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory | null, operation: { operation: PermissionOperation, constraints: Array<{ parameter: string, operator: ConstraintOperator, value: { id: string | null, number: number | null, boolean: boolean | null } }> } | null }> | null }> } | null } };
 
 export type RegisterSshKeyMutationVariables = Exact<{
   input: CreateSshKeyInput;
@@ -556,7 +560,7 @@ export type CreateApiKeyMutationVariables = Exact<{
 
 export type CreateApiKeyMutation = { createApiKey:
     | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-    | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, prefix: string, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null } }
+    | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, prefix: string, permissions: Array<{ category: PermissionCategory | null, operation: { operation: PermissionOperation } | null }> | null } }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
    };
@@ -976,7 +980,18 @@ export const ViewerDocument = new TypedDocumentString(`
         current
         permissions {
           category
-          operation
+          operation {
+            operation
+            constraints {
+              parameter
+              operator
+              value {
+                id
+                number
+                boolean
+              }
+            }
+          }
         }
       }
     }
@@ -1025,7 +1040,9 @@ export const CreateApiKeyDocument = new TypedDocumentString(`
         prefix
         permissions {
           category
-          operation
+          operation {
+            operation
+          }
         }
       }
     }

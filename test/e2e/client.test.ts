@@ -269,7 +269,7 @@ it('lets a typed client create a key with fewer permissions, and revoke it', asy
   const { secret, apiKey } = expectTypename('CreateApiKeySuccess', createApiKey)
   const askAsReader = createTypedClient(gateway.url, secret)
   const { viewer } = await askAsReader(client.ViewerDocument)
-  const permissions = [{ category: 'USER_READ', operation: null }]
+  const permissions = [{ category: 'USER_READ' as const, operation: null }]
   expect(viewer.account?.apiKeys[0]).toEqual({ id: apiKey.id, name: 'reader', current: true, permissions })
   const revokeVariables = { input: { id: apiKey.id } }
   await expect(askAsReader(client.RevokeApiKeyDocument, revokeVariables)).rejects.toThrow('FORBIDDEN')

@@ -1,9 +1,10 @@
 // Webhooks of an account, and when their deliveries are retried.
 
-import { missingPermissions, printMissingPermission } from '../accounts/permissions/missing.ts'
+import { forbidden } from '../accounts/permissions/forbidden.ts'
+import { missingPermissions } from '../accounts/permissions/missing.ts'
 import { operationCategories } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
-import { DomainError, invalidInput } from '../errors.ts'
+import { invalidInput } from '../errors.ts'
 import { type Event, type EventKind, eventReadOperations } from '../events/events.ts'
 import { textProblem } from '../texts.ts'
 
@@ -120,7 +121,5 @@ export function checkCanReadKinds({ permissions }: Pick<Actor, 'permissions'>, k
   const missing = operations.flatMap(read =>
     missingPermissions(permissions, { api: { [operationCategories[read]]: { [read]: {} } } }),
   )
-  if (missing.length === 0) return
-  const message = `This key cannot send a webhook events that it may not read: it lacks ${missing.map(printMissingPermission).join(', ')}.`
-  throw new DomainError('FORBIDDEN', message, { missing: [...new Set(missing.map(({ category }) => category))] })
+  if (missing.length > 0) throw forbidden('events', missing)
 }

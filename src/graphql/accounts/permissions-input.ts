@@ -1,5 +1,9 @@
+import { type Operation, operationCategories } from '../../domain/accounts/permissions/permissions.ts'
 import { type Issue, invalidInput } from '../../domain/errors.ts'
-import type { ApiPermissionInput, PermissionConstraintInput } from './permissions.ts'
+import { idPrefixes } from '../../domain/ids.ts'
+import { tryParseId } from '../ids.ts'
+import { parameterIdType } from './operation-names.ts'
+import type { ApiPermissionInput, ConstraintValueInput, PermissionConstraintInput } from './permissions.ts'
 
 type PermissionRow = typeof ApiPermissionInput.$inferInput
 type ConstraintRow = typeof PermissionConstraintInput.$inferInput
@@ -10,23 +14,18 @@ type ParseProgress = { issues: Issue[]; paths: Map<string, string> }
 export function parsePermissionRows(rows: PermissionRow[]): { permissions: object; paths: Map<string, string> } {
   const progress: ParseProgress = { issues: [], paths: new Map() }
   const api = new Map<string, Map<string, object>>()
-  for (const [index, { category, operation, constraints }] of rows.entries()) {
+  for (const [index, row] of rows.entries()) {
     const at = `permissions.${index}`
+    const { operation } = row.operation ?? {}
+    const category = operation ? operationCategories[operation] : (row.category as string)
     const grant = api.get(category)
     if (grant && (!operation || grant.size === 0 || grant.has(operation))) {
       progress.issues.push({ path: at, message: 'grants what another permission in the list grants already.' })
-    } else if (operation) {
-      const path = `permissions.api.${category}.${operation}`
-      progress.paths.set(path, `${at}.operation`)
-      const rule = parseConstraintRows(constraints, at, path, progress)
+    } else if (row.operation && operation) {
+      const rule = parseConstraintRows(operation, row.operation.constraints, `${at}.operation.constraints`, progress)
       api.set(category, (grant ?? new Map<string, object>()).set(operation, rule))
     } else {
       api.set(category, new Map())
-      if (constraints.length > 0)
-        progress.issues.push({
-          path: `${at}.constraints`,
-          message: 'must be empty without an operation: constraints apply to one operation.',
-        })
     }
   }
   if (progress.issues.length > 0) throw invalidInput(progress.issues)
@@ -35,21 +34,38 @@ export function parsePermissionRows(rows: PermissionRow[]): { permissions: objec
 }
 
 function parseConstraintRows(
+  operation: Operation,
   rows: ConstraintRow[],
   at: string,
-  path: string,
   { issues, paths }: ParseProgress,
 ): object {
+  const path = `permissions.api.${operationCategories[operation]}.${operation}.constraints`
   const constraints = new Map<string, Map<string, unknown>>()
   for (const [index, { parameter, operator, value }] of rows.entries()) {
-    const here = `${at}.constraints.${index}`
+    const here = `${at}.${index}`
     const bounds = constraints.get(parameter) ?? new Map<string, unknown>()
     if (bounds.has(operator))
       issues.push({ path: here, message: 'repeats the parameter and operator of another constraint.' })
-    paths.set(`${path}.constraints.${parameter}`, `${here}.parameter`)
-    paths.set(`${path}.constraints.${parameter}.${operator}`, `${here}.value`)
-    constraints.set(parameter, bounds.set(operator, Object.values(value)[0]))
+    paths.set(`${path}.${parameter}`, `${here}.parameter`)
+    paths.set(`${path}.${parameter}.${operator}`, `${here}.value`)
+    const bound = parseBound(operation, parameter, value)
+    if (bound.problem !== undefined) issues.push({ path: `${here}.value`, message: bound.problem })
+    constraints.set(parameter, bounds.set(operator, bound.value))
   }
   if (constraints.size === 0) return {}
   return { constraints: Object.fromEntries([...constraints].map(([name, of]) => [name, Object.fromEntries(of)])) }
+}
+
+/** The value as the domain compares it: the integer of an id. The domain checks the types of all others. */
+function parseBound(
+  operation: Operation,
+  parameter: string,
+  given: typeof ConstraintValueInput.$inferInput,
+): { value?: unknown; problem?: string } {
+  const type = parameterIdType(operation, parameter)
+  if (!type) return { value: Object.values(given)[0] }
+  if (typeof given.id !== 'string') return { problem: `must be an id, such as {id: "${idPrefixes[type]}_42"}.` }
+  const id = tryParseId(type, given.id)
+  if (typeof id === 'string') return { problem: `${id}.` }
+  return Number.isSafeInteger(Number(id)) ? { value: Number(id) } : { problem: 'is larger than any id.' }
 }

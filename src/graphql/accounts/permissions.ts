@@ -3,6 +3,7 @@
 import {
   type Bound,
   type Comparison,
+  type Constraints,
   type Operation,
   operationCategories,
   operationParameters,
@@ -11,12 +12,17 @@ import {
 } from '../../domain/accounts/permissions/permissions.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
+import { printId } from '../ids.ts'
+import { categoryName, operationNames, parameterIdType } from './operation-names.ts'
 
-type ConstraintShape = { parameter: string; operator: Comparison; value: Bound }
-type PermissionShape = { category: PermissionCategory; operation: Operation | null; constraints: ConstraintShape[] }
+type ConstraintShape = { parameter: string; operator: Comparison; value: ValueShape }
+/** `id`: the value as an id of its type, if the parameter takes ids. */
+type ValueShape = { value: Bound; id: string | null }
+type OperationShape = { operation: Operation; constraints: ConstraintShape[] }
+type PermissionShape = { category: PermissionCategory } | { operation: OperationShape }
 
 const categoryDescriptions: Record<PermissionCategory, string> = {
-  misc: 'Search offers, volume offers and machines.',
+  misc: 'Search offers and volume offers; read machines and GPU models. REST calls it `misc`.',
   user_read: 'Read the account, its keys, templates, webhooks and events.',
   user_write: 'Change the account, its keys, templates and webhooks.',
   instance_read: 'Read instances and volumes.',
@@ -28,30 +34,33 @@ const categoryDescriptions: Record<PermissionCategory, string> = {
   team_read: 'Read the team.',
   team_write: 'Change the team.',
 }
-const PermissionCategoryEnum = enumOf(
-  'PermissionCategory',
-  'A group of operations. A permission for a category allows all of its operations.',
-  categoryDescriptions,
-)
+const PermissionCategoryEnum = builder.enumType('PermissionCategory', {
+  description: 'A group of operations. A permission for a category allows all of its operations, later ones too.',
+  // Object.entries loses the type of the keys.
+  values: Object.fromEntries(
+    (Object.entries(categoryDescriptions) as [PermissionCategory, string][]).map(([value, description]) => [
+      categoryName(value),
+      { value, description },
+    ]),
+  ),
+})
 
-type ParametersByOperation = Partial<Record<string, object>>
+const PermissionOperation = builder.enumType('PermissionOperation', {
+  description:
+    'An operation that an API key can be allowed to do, named as the field that it allows. New values may be added.',
+  values: Object.fromEntries(
+    (Object.entries(operationNames) as [Operation, string][]).map(([value, name]) => [
+      name,
+      { value, description: describeOperation(value) },
+    ]),
+  ),
+})
 
-const PermissionOperation = enumOf(
-  'PermissionOperation',
-  'An operation that an API key can be allowed to do.',
-  describeOperations(),
-)
-
-function describeOperations(): Record<Operation, string> {
-  const texts = Object.entries(operationCategories).map(([operation, category]) => {
-    const bounded = Object.keys((operationParameters as ParametersByOperation)[operation] ?? {}).map(
-      name => `\`${name}\``,
-    )
-    const bounds = bounded.length > 0 ? ` Its constraints can use ${bounded.join(' and ')}.` : ''
-    return [operation, `Allows \`${operation}\`, an operation of the category ${category.toUpperCase()}.${bounds}`]
-  })
-  // The table has every operation; Object.entries loses the type of its keys.
-  return Object.fromEntries(texts) as Record<Operation, string>
+function describeOperation(operation: Operation): string {
+  const parameters = Object.keys((operationParameters as Partial<Record<Operation, object>>)[operation] ?? {})
+  const bounds =
+    parameters.length > 0 ? ` Its constraints can use ${parameters.map(name => `\`${name}\``).join(' and ')}.` : ''
+  return `Part of ${categoryName(operationCategories[operation])}. Over REST it is \`${operation}\`.${bounds}`
 }
 
 const ConstraintOperator = enumOf<Comparison>(
@@ -65,34 +74,37 @@ const ConstraintOperator = enumOf<Comparison>(
 )
 
 const valueFields = {
+  id: { description: 'The value, if the parameter takes an ID: an ID such as `ins_42`.' },
   text: { description: 'The value, if it is a string.' },
-  number: { description: 'The value, if it is a number, such as the integer of an ID.' },
+  number: { description: 'The value, if it is a number that is not an ID, such as a size in GB.' },
   boolean: { description: 'The value, if it is true or false.' },
 }
-const ConstraintValue = builder.objectRef<Bound>('ConstraintValue').implement({
+const ConstraintValue = builder.objectRef<ValueShape>('ConstraintValue').implement({
   description: 'The value that a constraint compares a parameter with. Exactly one of the fields is not null.',
   fields: t => ({
+    id: t.id({ ...valueFields.id, nullable: true, resolve: ({ id }) => id }),
     text: t.string({
       ...valueFields.text,
       nullable: true,
-      resolve: value => (typeof value === 'string' ? value : null),
+      resolve: ({ value }) => (typeof value === 'string' ? value : null),
     }),
     number: t.float({
       ...valueFields.number,
       nullable: true,
-      resolve: value => (typeof value === 'number' ? value : null),
+      resolve: ({ value, id }) => (typeof value === 'number' && id === null ? value : null),
     }),
     boolean: t.boolean({
       ...valueFields.boolean,
       nullable: true,
-      resolve: value => (typeof value === 'boolean' ? value : null),
+      resolve: ({ value }) => (typeof value === 'boolean' ? value : null),
     }),
   }),
 })
-const ConstraintValueInput = builder.inputType('ConstraintValueInput', {
+export const ConstraintValueInput = builder.inputType('ConstraintValueInput', {
   description: 'The value that a constraint compares a parameter with.',
   isOneOf: true,
   fields: t => ({
+    id: t.id(valueFields.id),
     text: t.string(valueFields.text),
     number: t.float(valueFields.number),
     boolean: t.boolean(valueFields.boolean),
@@ -121,50 +133,88 @@ export const PermissionConstraintInput = builder.inputType('PermissionConstraint
   }),
 })
 
-const permissionDescription = 'Permission for a category of operations, or for one operation of it.'
-const category = { type: PermissionCategoryEnum, description: 'Category of the allowed operations.' }
-const operation = {
-  type: PermissionOperation,
-  description: 'The one operation that is allowed. Absent or null: all operations of the category.',
+const operationFields = {
+  operation: { type: PermissionOperation, description: 'The operation that is allowed.' },
+  constraints: 'Restrictions of the operation; all must hold. An empty list restricts nothing.',
 }
-const constraints = 'Constraints on the operation; all must hold. Empty for a whole category.'
-export const ApiPermission = builder.objectRef<PermissionShape>('ApiPermission').implement({
-  description: permissionDescription,
+const operationDescription = 'Permission for one operation, if its parameters meet the constraints.'
+const OperationPermission = builder.objectRef<OperationShape>('OperationPermission').implement({
+  description: operationDescription,
   fields: t => ({
-    category: t.expose('category', category),
-    operation: t.expose('operation', { ...operation, nullable: true }),
+    operation: t.expose('operation', operationFields.operation),
     constraints: t.expose('constraints', {
       type: [PermissionConstraint],
-      description: constraints,
+      description: operationFields.constraints,
       complexity: { multiplier: 2 },
     }),
   }),
 })
-export const ApiPermissionInput = builder.inputType('ApiPermissionInput', {
-  description: permissionDescription,
+const OperationPermissionInput = builder.inputType('OperationPermissionInput', {
+  description: operationDescription,
   fields: t => ({
-    category: t.field({ ...category, required: true }),
-    operation: t.field(operation),
+    operation: t.field({ ...operationFields.operation, required: true }),
     constraints: t.field({
       type: [PermissionConstraintInput],
       required: true,
       defaultValue: [],
-      description: constraints,
+      description: operationFields.constraints,
     }),
   }),
 })
 
+const permissionFields = {
+  category: { type: PermissionCategoryEnum, description: 'Category whose operations are all allowed.' },
+  operation: 'The one operation that is allowed, with its constraints.',
+}
+export const ApiPermission = builder.objectRef<PermissionShape>('ApiPermission').implement({
+  description:
+    'Permission for a whole category of operations, or for one operation. Exactly one of the fields is not null.',
+  fields: t => ({
+    category: t.field({
+      ...permissionFields.category,
+      nullable: true,
+      resolve: permission => ('category' in permission ? permission.category : null),
+    }),
+    operation: t.field({
+      type: OperationPermission,
+      description: permissionFields.operation,
+      nullable: true,
+      resolve: permission => ('operation' in permission ? permission.operation : null),
+    }),
+  }),
+})
+export const ApiPermissionInput = builder.inputType('ApiPermissionInput', {
+  description: 'Permission for a whole category of operations, or for one operation.',
+  isOneOf: true,
+  fields: t => ({
+    category: t.field(permissionFields.category),
+    operation: t.field({ type: OperationPermissionInput, description: permissionFields.operation }),
+  }),
+})
+
+/** The permissions as a list that createApiKey accepts. */
 export function permissionRowsOf({ api }: Permissions): PermissionShape[] {
   // The casts are safe: `parsePermissions` accepts only known categories, operations and comparisons.
   return (Object.keys(api) as PermissionCategory[]).flatMap((category): PermissionShape[] => {
-    const rules = Object.entries(api[category] ?? {})
-    if (rules.length === 0) return [{ category, operation: null, constraints: [] }]
+    const rules = Object.entries(api[category] ?? {}) as [Operation, { constraints?: Constraints }][]
+    if (rules.length === 0) return [{ category }]
     return rules.map(([operation, { constraints = {} }]) => ({
-      category,
-      operation: operation as Operation,
-      constraints: Object.entries(constraints).flatMap(([parameter, bounds]) =>
-        Object.entries(bounds).map(([operator, value]) => ({ parameter, operator: operator as Comparison, value })),
-      ),
+      operation: {
+        operation,
+        constraints: Object.entries(constraints).flatMap(([parameter, bounds]) =>
+          Object.entries(bounds).map(([operator, value]) => ({
+            parameter,
+            operator: operator as Comparison,
+            value: { value, id: printBoundId(operation, parameter, value) },
+          })),
+        ),
+      },
     }))
   })
+}
+
+/** REST accepts any number as the bound of an id. One that is no id is printed as a number. */
+function printBoundId(operation: Operation, parameter: string, value: Bound): string | null {
+  const type = parameterIdType(operation, parameter)
+  return type && typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? printId(type, value) : null
 }

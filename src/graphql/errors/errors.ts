@@ -1,7 +1,9 @@
 import { GraphQLError } from 'graphql'
+import { printForbidden } from '../../domain/accounts/permissions/forbidden.ts'
 import { DomainError, type Issue, retryAdvice } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
+import { missingName, permissionWords } from '../accounts/operation-names.ts'
 import type { Context } from '../context.ts'
 import { nameOf } from '../enum.ts'
 import { redactMessage } from '../redact-values.ts'
@@ -15,7 +17,7 @@ export function describeRefusal(error: DomainError): {
 } {
   const code = error.code === 'INVALID_INPUT' ? 'BAD_USER_INPUT' : error.code
   return {
-    message: printTypedIds(error.messageWithIds),
+    message: messageOf(error),
     extensions: { code, retry: nameOf(retryAdvice[error.code]), ...detailsOf(error) },
     status: statusOf(error.code),
   }
@@ -24,12 +26,18 @@ export function describeRefusal(error: DomainError): {
 /** The details that some errors have besides their code. */
 function detailsOf({ code, details }: DomainError): object {
   if (code === 'INVALID_INPUT') return details.issues.length > 0 ? { issues: details.issues.map(printIssue) } : {}
-  if (code === 'FORBIDDEN') return { missing: details.missing }
+  if (code === 'FORBIDDEN') return { missing: [...new Set(details.missing.map(missingName))] }
   return code === 'STREAM_ENDED' ? { reason: details.ending } : {}
 }
 
 function printIssue({ path, message }: Issue) {
   return { path, message: printTypedIds(message) }
+}
+
+/** Permissions have other names in GraphQL than in the domain. */
+function messageOf({ code, details, messageWithIds }: DomainError): string {
+  if (code !== 'FORBIDDEN' || details.refused === undefined) return printTypedIds(messageWithIds)
+  return printForbidden(details.refused, details.missing, permissionWords)
 }
 
 /** The error that the client may see: a refusal as it is, any other error without its message. */

@@ -78,7 +78,7 @@ mutation Keys($publicKey: String!) {
     input: {
       name: "watcher"
       permissions: [
-        { category: MISC }
+        { category: MARKET_READ }
         { category: INSTANCE_READ }
       ]
     }

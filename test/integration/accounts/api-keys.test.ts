@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 const keyFields = `id name prefix createdAt expiresAt lastUsedAt current permissions {
-  category operation constraints { parameter operator value { text number boolean } } }`
+  category operation { operation constraints { parameter operator value { id text number boolean } } } }`
 const refusal = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
 
 type Answer = {
@@ -77,19 +77,42 @@ const idOf = async (key: string) => {
 const inMs = (ms: number) => new Date(app.clock.now().getTime() + ms).toISOString()
 
 const everyKindOfPermission = [
-  { category: 'MISC', operation: null, constraints: [] },
-  { category: 'USER_READ', operation: 'ACCOUNTS_VIEWER', constraints: [] },
-  { category: 'USER_READ', operation: 'API_KEYS_LIST', constraints: [] },
+  { category: 'MARKET_READ' },
+  { operation: { operation: 'ACCOUNT', constraints: [] } },
+  { operation: { operation: 'API_KEYS', constraints: [] } },
   {
-    category: 'INSTANCE_WRITE',
-    operation: 'INSTANCES_UPDATE',
-    constraints: [
-      { parameter: 'id', operator: 'GTE', value: { number: 5 } },
-      { parameter: 'id', operator: 'LTE', value: { number: 7 } },
-      { parameter: 'relabels', operator: 'EQ', value: { boolean: false } },
-    ],
+    operation: {
+      operation: 'UPDATE_INSTANCE',
+      constraints: [
+        { parameter: 'id', operator: 'GTE', value: { id: 'ins_5' } },
+        { parameter: 'id', operator: 'LTE', value: { id: 'ins_7' } },
+        { parameter: 'relabels', operator: 'EQ', value: { boolean: false } },
+      ],
+    },
+  },
+  {
+    operation: {
+      operation: 'CREATE_VOLUME',
+      constraints: [
+        { parameter: 'machineId', operator: 'EQ', value: { id: 'mch_9' } },
+        { parameter: 'sizeGb', operator: 'LTE', value: { number: 2.5 } },
+      ],
+    },
   },
 ]
+
+/** The permissions without the fields that are null: what an input takes. */
+const withoutNulls = (permissions: object[]): object[] =>
+  JSON.parse(JSON.stringify(permissions, (_key, value) => value ?? undefined))
+/** Each permission with each of its constraints as a text. The fields of a stored JSON object have no order. */
+const flat = (permissions: object[]) =>
+  (permissions as { operation?: { constraints: object[] } }[])
+    .flatMap(({ operation, ...rest }) => [
+      { ...rest, ...operation, constraints: undefined },
+      ...(operation?.constraints ?? []).map(one => ({ ...operation, constraints: one })),
+    ])
+    .map(one => JSON.stringify(one))
+    .toSorted()
 
 describe('viewer.apiKey', () => {
   const query = `{ viewer { apiKey { ${keyFields} } } }`
@@ -99,9 +122,9 @@ describe('viewer.apiKey', () => {
     const { id, secret } = await createKey(owner, { name: 'nothing', permissions: [] })
     const { data, errors } = await app.graphql(secret, query)
     expect(errors).toBeUndefined()
-    expect(data.viewer.account.apiKey).toMatchObject({ id, name: 'nothing', current: true, permissions: [] })
+    expect(data.viewer.apiKey).toMatchObject({ id, name: 'nothing', current: true, permissions: [] })
     const [listed] = await list(owner)
-    expect(data.viewer.account.apiKey).toEqual({ ...listed, current: true, lastUsedAt: expect.any(String) })
+    expect(data.viewer.apiKey).toEqual({ ...listed, current: true, lastUsedAt: expect.any(String) })
   })
 
   it("is null for an instance's own key", async () => {
@@ -146,16 +169,10 @@ describe('a new key', () => {
       { extensions: { code: 'FORBIDDEN' } },
     ])
     const [{ permissions }] = await list(secret)
-    const filled = (value: object) => ({ text: null, number: null, boolean: null, ...value })
-    const expected = everyKindOfPermission.map(({ constraints, ...row }) => ({
-      ...row,
-      constraints: constraints.map(one => ({ ...one, value: filled(one.value) })),
-    }))
-    const sorted = (rows: object[]) => rows.map(row => JSON.stringify(row)).toSorted()
-    // The fields of a JSON object have no order.
-    const flat = (rows: typeof expected) =>
-      sorted(rows.flatMap(({ constraints, ...row }) => [row, ...constraints.map(one => ({ ...row, ...one }))]))
-    expect(flat(permissions)).toEqual(flat(expected))
+    expect(flat(withoutNulls(permissions))).toEqual(flat(everyKindOfPermission))
+    // What is read can be written.
+    const copy = await mutate(owner, 'createApiKey', { permissions: withoutNulls(permissions) })
+    expect(flat(copy.apiKey.permissions)).toEqual(flat(permissions))
   })
 
   it('authorizes nothing if its list of permissions is empty', async () => {
@@ -191,64 +208,79 @@ describe('a new key', () => {
     expect((await app.graphql(owner, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: null })
   })
 
-  const instanceWrite = (operation: string, ...constraints: object[]) => [
-    { category: 'INSTANCE_WRITE', operation, constraints },
-  ]
+  const only = (operation: string, ...constraints: object[]) => [{ operation: { operation, constraints } }]
   const constraint = (parameter: string, value: object, operator = 'EQ') => ({ parameter, operator, value })
   it.each<[what: string, input: () => object, issues: { path: string; message: string }[]]>([
     ['that expires now', () => ({ expiresAt: inMs(0) }), [{ path: 'expiresAt', message: 'is in the past.' }]],
     [
-      'with a long name and an operation of another category',
-      () => ({ name: 'x'.repeat(257), permissions: [...everyKindOfPermission, ...instanceWrite('OFFERS_GET')] }),
-      [
-        { path: 'name', message: 'must have at most 256 characters, not 257.' },
-        {
-          path: 'permissions.4.operation',
-          message: expect.stringMatching(/^is not an operation of this category, which has instances\.rent, /),
-        },
-      ],
+      'with a long name',
+      () => ({ name: 'x'.repeat(257), permissions: everyKindOfPermission }),
+      [{ path: 'name', message: 'must have at most 256 characters, not 257.' }],
     ],
     [
       'with constraints on unknown parameters',
       () => ({
-        permissions: instanceWrite(
-          'INSTANCES_UPDATE',
-          constraint('id', { number: 5 }),
+        permissions: only(
+          'UPDATE_INSTANCE',
+          constraint('id', { id: 'ins_5' }),
           constraint('label', { text: 'a' }),
           constraint('relabels', { number: 0 }),
+          constraint('relabels', { id: 'ins_5' }, 'LTE'),
         ),
       }),
       [
         {
-          path: 'permissions.0.constraints.1.parameter',
+          path: 'permissions.0.operation.constraints.1.parameter',
           message: 'is not a parameter of this operation, which has id, relabels.',
         },
-        { path: 'permissions.0.constraints.2.value', message: 'must be true or false.' },
+        { path: 'permissions.0.operation.constraints.2.value', message: 'must be true or false.' },
+        { path: 'permissions.0.operation.constraints.3.value', message: 'must be true or false.' },
+      ],
+    ],
+    [
+      'with constraints on ids that are no ids of the type',
+      () => ({
+        permissions: [
+          ...only(
+            'UPDATE_INSTANCE',
+            constraint('id', { number: 5 }),
+            constraint('id', { id: 'vol_5' }, 'GTE'),
+            constraint('id', { id: '9'.repeat(18) }, 'LTE'),
+          ),
+          ...only('RENT_INSTANCE', constraint('offerId', { text: 'off_1' })),
+          ...only('DELETE_SPEND_LIMIT', constraint('id', { boolean: true })),
+        ],
+      }),
+      [
+        { path: 'permissions.0.operation.constraints.0.value', message: 'must be an id, such as {id: "ins_42"}.' },
+        {
+          path: 'permissions.0.operation.constraints.1.value',
+          message: '"vol_5" is not an id of the expected type; send one like ins_42.',
+        },
+        { path: 'permissions.0.operation.constraints.2.value', message: 'is larger than any id.' },
+        { path: 'permissions.1.operation.constraints.0.value', message: 'must be an id, such as {id: "off_42"}.' },
+        { path: 'permissions.2.operation.constraints.0.value', message: 'must be an id, such as {id: "lim_42"}.' },
       ],
     ],
     [
       'with duplicate permissions',
       () => ({
         permissions: [
-          { category: 'MISC' },
-          { category: 'MISC', operation: 'OFFERS_GET' },
-          ...instanceWrite(
-            'INSTANCES_RENT',
-            constraint('offerId', { number: 1 }),
-            constraint('offerId', { number: 2 }),
-          ),
-          ...instanceWrite('INSTANCES_RENT'),
-          { category: 'USER_READ', constraints: [constraint('id', { number: 1 })] },
+          { category: 'MARKET_READ' },
+          ...only('OFFER'),
+          ...only('RENT_INSTANCE', constraint('offerId', { id: '1' }), constraint('offerId', { id: 'off_2' })),
+          ...only('RENT_INSTANCE'),
+          { category: 'INSTANCE_WRITE' },
         ],
       }),
       [
         { path: 'permissions.1', message: 'grants what another permission in the list grants already.' },
-        { path: 'permissions.2.constraints.1', message: 'repeats the parameter and operator of another constraint.' },
-        { path: 'permissions.3', message: 'grants what another permission in the list grants already.' },
         {
-          path: 'permissions.4.constraints',
-          message: 'must be empty without an operation: constraints apply to one operation.',
+          path: 'permissions.2.operation.constraints.1',
+          message: 'repeats the parameter and operator of another constraint.',
         },
+        { path: 'permissions.3', message: 'grants what another permission in the list grants already.' },
+        { path: 'permissions.4', message: 'grants what another permission in the list grants already.' },
       ],
     ],
   ])('%s is refused', async (_what, input, issues) => {
@@ -275,30 +307,28 @@ describe('a key that creates or resets another key', () => {
   const update = (constraints: object = {}): Permissions => ({
     api: { user_write: {}, instance_write: { 'instances.update': { constraints } as object } },
   })
-  const updates = (...constraints: object[]) => [
-    { category: 'INSTANCE_WRITE', operation: 'INSTANCES_UPDATE', constraints },
-  ]
-  const id = (operator: string, number: number) => ({ parameter: 'id', operator, value: { number } })
-  const misc = [{ category: 'MISC' }]
+  const updates = (...constraints: object[]) => [{ operation: { operation: 'UPDATE_INSTANCE', constraints } }]
+  const id = (operator: string, number: number) => ({ parameter: 'id', operator, value: { id: `ins_${number}` } })
+  const misc = [{ category: 'MARKET_READ' }]
 
   it.each<[what: string, own: Permissions, wanted: object[] | null, missing: string[] | undefined]>([
-    ['full access, which it lacks', { api: { user_write: {}, misc: {} } }, null, ['full access']],
-    ['a category that it lacks', { api: { user_write: {} } }, misc, ['misc']],
+    ['full access, which it lacks', { api: { user_write: {}, misc: {} } }, null, ['FULL_ACCESS']],
+    ['a category that it lacks', { api: { user_write: {} } }, misc, ['MARKET_READ']],
     [
       'several categories that it lacks',
       update(),
       [...misc, { category: 'INSTANCE_WRITE' }],
-      ['misc', 'instance_write'],
+      ['MARKET_READ', 'INSTANCE_WRITE'],
     ],
-    ['a category that it has in part', update(), [{ category: 'INSTANCE_WRITE' }], ['instance_write']],
-    ['an operation without its own constraint', update({ id: { eq: 5 } }), updates(), ['instance_write']],
-    ['an operation with another constraint', update({ id: { eq: 5 } }), updates(id('EQ', 6)), ['instance_write']],
-    ['an operation with a wider constraint', update({ id: { lte: 5 } }), updates(id('LTE', 6)), ['instance_write']],
+    ['a category that it has in part', update(), [{ category: 'INSTANCE_WRITE' }], ['INSTANCE_WRITE']],
+    ['an operation without its own constraint', update({ id: { eq: 5 } }), updates(), ['UPDATE_INSTANCE']],
+    ['an operation with another constraint', update({ id: { eq: 5 } }), updates(id('EQ', 6)), ['UPDATE_INSTANCE']],
+    ['an operation with a wider constraint', update({ id: { lte: 5 } }), updates(id('LTE', 6)), ['UPDATE_INSTANCE']],
     [
       'an operation with a constraint of another type',
       update({ id: { lte: 5 } }),
       updates(id('GTE', 1)),
-      ['instance_write'],
+      ['UPDATE_INSTANCE'],
     ],
     ['a category that it has', { api: { user_write: {}, misc: {} } }, misc, undefined],
     ['no permissions', { api: { user_write: {} } }, [], undefined],
@@ -345,7 +375,7 @@ describe('a key that creates or resets another key', () => {
     const input = { permissions: misc, idempotencyKey: 'one' }
     await mutate(owner, 'createApiKey', input)
     const narrow = await app.newScopedKey(owner, { api: { user_write: {} } })
-    expect(await mutate(narrow, 'createApiKey', input)).toMatchObject({ code: 'FORBIDDEN', missing: ['misc'] })
+    expect(await mutate(narrow, 'createApiKey', input)).toMatchObject({ code: 'FORBIDDEN', missing: ['MARKET_READ'] })
     const brief = await createKey(owner, { expiresAt: inMs(60_000) })
     expect(await mutate(brief.secret, 'createApiKey', input)).toMatchObject({ code: 'FORBIDDEN' })
   })
@@ -357,7 +387,7 @@ describe('a key that is reset', () => {
     const old = await createKey(owner, { name: 'ci', permissions: everyKindOfPermission })
     expect(await statusOf(old.secret)).toBe(200)
     const { apiKey, secret } = await mutate(owner, 'rotateApiKeySecret', { id: old.id })
-    expect([apiKey.id, apiKey.name, apiKey.permissions.length, apiKey.lastUsedAt]).toEqual([old.id, 'ci', 4, null])
+    expect([apiKey.id, apiKey.name, apiKey.permissions.length, apiKey.lastUsedAt]).toEqual([old.id, 'ci', 5, null])
     expect(secret).toContain(`${apiKey.prefix}_`)
     expect((await list(owner))[0]).toEqual(apiKey)
     expect([await statusOf(old.secret), await statusOf(old.secret, otherApp)]).toEqual([401, 401])
@@ -486,7 +516,7 @@ describe('a creation with an idempotency key', () => {
 
 it('every change of a key is recorded as an event with its author and the permissions of the key', async () => {
   const owner = await app.newKey()
-  const { id } = await createKey(owner, { name: 'changed', permissions: [{ category: 'MISC' }] })
+  const { id } = await createKey(owner, { name: 'changed', permissions: [{ category: 'MARKET_READ' }] })
   await mutate(owner, 'rotateApiKeySecret', { id })
   await mutate(owner, 'deleteApiKey', { id })
   const rows = await app.sql(`SELECT kind, before, after, 'key_' || api_key_id AS by FROM events

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
+import type { PermissionCategory, Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { categoryName } from '../../../src/graphql/accounts/operation-names.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureQueries } from '../../support/database/captured-statements.ts'
 
@@ -128,18 +129,23 @@ describe('a key', () => {
 
 describe('a scoped key', () => {
   /** Queries and routes, with the permission that each needs. */
-  const requests: [graphql: string, rest: [method: string, path: string] | undefined, category: string][] = [
-    ['{ viewer { account { id } } }', ['GET', '/users/current/'], 'user_read'],
-    ['{ offers(first: 1) { nodes { id } } }', ['POST', '/bundles/'], 'misc'],
-    ['{ offers(first: 1) { totalCount } }', ['GET', '/bundles/?q={}'], 'misc'],
-    ['{ offer(id: 1) { id } }', ['PUT', '/search/asks/'], 'misc'],
-    ['{ gpuModels { id } }', undefined, 'misc'],
-    ['{ node(id: "off_1") { id } }', undefined, 'misc'],
-    ['{ node(id: "mch_1") { id } }', undefined, 'misc'],
-    ['{ node(id: "gpu_1") { id } }', undefined, 'misc'],
+  const requests: [
+    graphql: string,
+    rest: [method: string, path: string] | undefined,
+    category: PermissionCategory,
+    operation: string,
+  ][] = [
+    ['{ viewer { account { id } } }', ['GET', '/users/current/'], 'user_read', 'ACCOUNT'],
+    ['{ offers(first: 1) { nodes { id } } }', ['POST', '/bundles/'], 'misc', 'OFFERS'],
+    ['{ offers(first: 1) { totalCount } }', ['GET', '/bundles/?q={}'], 'misc', 'OFFERS'],
+    ['{ offer(id: 1) { id } }', ['PUT', '/search/asks/'], 'misc', 'OFFER'],
+    ['{ gpuModels { id } }', undefined, 'misc', 'GPU_MODELS'],
+    ['{ node(id: "off_1") { id } }', undefined, 'misc', 'OFFER'],
+    ['{ node(id: "mch_1") { id } }', undefined, 'misc', 'MACHINE'],
+    ['{ node(id: "gpu_1") { id } }', undefined, 'misc', 'GPU_MODELS'],
   ]
 
-  it.each(requests)('may request %s only with the required permission', async (query, route, category) => {
+  it.each(requests)('may request %s only with the required permission', async (query, route, category, operation) => {
     const without: Permissions = { api: category === 'misc' ? { user_read: {}, user_write: {} } : { misc: {} } }
     const [may, mayNot] = [await app.newKey({ api: { [category]: {} } }), await app.newKey(without)]
 
@@ -148,8 +154,8 @@ describe('a scoped key', () => {
     const refused = await app.graphql(mayNot, query)
     expect(refused.errors).toEqual([
       expect.objectContaining({
-        message: expect.stringContaining(`lacks the permission ${category}`),
-        extensions: { code: 'FORBIDDEN', missing: [category] },
+        message: `This key may not do this: it lacks the permission ${operation} of the category ${categoryName(category)}.`,
+        extensions: { code: 'FORBIDDEN', missing: [operation] },
       }),
     ])
 

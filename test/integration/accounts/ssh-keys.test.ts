@@ -492,7 +492,7 @@ describe('a scoped API key', () => {
     expect((await change('attach', writer, id, sshKey)).instance.sshKeys).toMatchObject([{ id: sshKey }])
     expect((await change('detach', writer, id, sshKey)).instance.sshKeys).toEqual([])
     const { errors } = await app.graphql(writer, `{ node(id: "${sshKey}") { id } }`)
-    expect(errors).toMatchObject([{ extensions: { missing: ['user_read'] } }])
+    expect(errors).toMatchObject([{ extensions: { missing: ['SSH_KEYS'] } }])
   })
 
   it('with user_write registers SSH keys, and cannot attach them to containers', async () => {
@@ -500,7 +500,7 @@ describe('a scoped API key', () => {
     const writer = await app.newScopedKey(key, { api: { user_write: {} } })
     expect((await register(writer, { publicKey: aKey() })).sshKey).toBeTruthy()
     expect(await register(writer, { publicKey: aKey(), instanceIds: [id] })).toMatchObject([
-      { extensions: { code: 'FORBIDDEN', missing: ['instance_write'] } },
+      { extensions: { code: 'FORBIDDEN', missing: ['ATTACH_SSH_KEY'] } },
     ])
     expect(await listKeys(key)).toHaveLength(1)
   })
@@ -513,6 +513,6 @@ describe('a scoped API key', () => {
     expect((await app.rest(viewer, 'GET', '/users/current/')).body.ssh_key).toContain('ssh-ed25519')
     const reader = await app.newScopedKey(key, { api: { user_read: {} } })
     expect(await listKeys(reader)).toMatchObject([{ id: sshKey }])
-    expect(await remove(reader, sshKey)).toMatchObject([{ extensions: { missing: ['user_write'] } }])
+    expect(await remove(reader, sshKey)).toMatchObject([{ extensions: { missing: ['DELETE_SSH_KEY'] } }])
   })
 })

@@ -195,13 +195,13 @@ describe('the ledger', () => {
 const period = 'startsAt: "2026-11-01T00:00:00Z", endsAt: "2026-12-01T00:00:00Z"'
 
 it.each([
-  ['ledger', `{ viewer { account { ledger { totalCount nodes { id } } } } }`],
-  ['ledger entry', `{ node(id: "led_7000001") { id } }`],
-  ['usage', `{ viewer { account { usage(${period}) { cost } } } }`],
-])('refuses the %s to a key without billing_read', async (_name, query) => {
+  ['ledger', 'LEDGER', `{ viewer { account { ledger { totalCount nodes { id } } } } }`],
+  ['ledger entry', 'LEDGER', `{ node(id: "led_7000001") { id } }`],
+  ['usage', 'USAGE', `{ viewer { account { usage(${period}) { cost } } } }`],
+])('refuses the %s to a key without billing_read', async (_name, operation, query) => {
   const permissions = { api: { user_read: {}, instance_read: {}, billing_write: {}, misc: {} } }
   const { errors } = await app.graphql(await app.newScopedKey(key, permissions), query)
-  expect(errors?.[0]?.extensions).toMatchObject({ code: 'FORBIDDEN', missing: ['billing_read'] })
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'FORBIDDEN', missing: [operation] })
   const allowed = await app.newScopedKey(key, { api: { user_read: {}, billing_read: {} } })
   expect((await app.graphql(allowed, query)).errors).toBeUndefined()
 })

@@ -156,7 +156,7 @@ describe('an API key', () => {
     expect((await app.graphql(reader, node)).data.node).toEqual({ id: made.id })
     expect(await limits.remove(reader, made.id)).toBe('FORBIDDEN')
     expect(await limits.remove(await app.newKey(), made.id)).toMatchObject({ code: 'NOT_FOUND' })
-    expect((await app.graphql(writer, node)).errors?.[0]?.extensions).toMatchObject({ missing: ['billing_read'] })
+    expect((await app.graphql(writer, node)).errors?.[0]?.extensions).toMatchObject({ missing: ['SPEND_LIMITS'] })
     expect((await app.graphql(await app.newKey(), node)).data.node).toBe(null)
   })
 

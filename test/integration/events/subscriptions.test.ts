@@ -201,7 +201,7 @@ describe('a stream', () => {
     const key = await app.newScopedKey(renter, { api: { instance_write: {} } })
     const stream = await subscribe(watchQuery(id, 'id'), { key })
     expect(stream.status).toBe(403)
-    const extensions = { code: 'FORBIDDEN', missing: ['instance_read'] }
+    const extensions = { code: 'FORBIDDEN', missing: ['INSTANCE_CHANGES'] }
     expect(await stream.readToEnd()).toMatchObject([{ errors: [{ extensions }] }])
   })
 })

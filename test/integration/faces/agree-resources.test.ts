@@ -145,7 +145,7 @@ describe('API keys', () => {
   it.each([
     ['full access', {}, ', fullAccess: true', undefined],
     ['no permissions', { permissions: { api: {} } }, ', permissions: []', undefined],
-    ['one permission', { permissions: { api: { misc: {} } } }, ', permissions: [{ category: MISC }]', undefined],
+    ['one permission', { permissions: { api: { misc: {} } } }, ', permissions: [{ category: MARKET_READ }]', undefined],
   ])('are created alike with %s', async (_what, body, permissions, code) => {
     const requests: FaceRequests = {
       rest: ['POST', '/auth/apikeys/', { name: 'ci', ...body }],

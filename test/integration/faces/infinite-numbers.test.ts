@@ -22,7 +22,7 @@ const numbers = infinite.map(number => [number.slice(0, 10), number] as const)
 const refused = '... on Error { code }'
 const volume = (size: string) => `{ source: { create: { sizeGb: ${size} } }, mountPath: "/x" }`
 const spec = (rest: string) => `spec: { source: { image: "u" }, ${rest} }`
-const constraint = (number: string) => `{ parameter: "id", operator: LTE, value: { number: ${number} } }`
+const constraint = (number: string) => `{ parameter: "sizeGb", operator: LTE, value: { number: ${number} } }`
 
 it.each(numbers)('refuses %s wherever GraphQL takes a number', async (_, number) => {
   const operations = [
@@ -40,7 +40,7 @@ it.each(numbers)('refuses %s wherever GraphQL takes a number', async (_, number)
     `mutation { createTemplate(input: { name: "x", image: "u", diskGb: ${number} }) { ${refused} } }`,
     `mutation { createTemplate(input: { name: "x", image: "u", volumeHint: { mountPath: "/x", sizeGb: ${number} } }) { ${refused} } }`,
     `mutation { createApiKey(input: { name: "x", permissions: [
-      { category: INSTANCE_WRITE, operation: INSTANCES_UPDATE, constraints: [${constraint(number)}] }] }) { ${refused} } }`,
+      { operation: { operation: CREATE_VOLUME, constraints: [${constraint(number)}] } }] }) { ${refused} } }`,
   ]
   for (const operation of operations) {
     const { data, errors } = await app.graphql(key, operation)

@@ -6,6 +6,7 @@ import {
   operationCategories,
   permissionCategories,
 } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { categoryName } from '../../../src/graphql/accounts/operation-names.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { fieldCases, knownSshKeyId, makersOf, routeCases } from '../../support/faces/isolation.ts'
@@ -123,7 +124,7 @@ describe('a key without the permission', () => {
     const before = await readAllTables()
     const answer = await given.ask(app, key, id)
     expect(isRefused(answer)).toBe(true)
-    expect(JSON.stringify(answer)).toContain(category)
+    expect(JSON.stringify(answer)).toMatch(new RegExp(`${category}|${categoryName(category)}`))
     expect(await readAllTables()).toEqual(before)
   })
 })

@@ -342,17 +342,33 @@ describe('a key', () => {
     const writer = await app.newScopedKey(owner, { api: { user_write: {} } })
     const saved = await templates.mustCreate(writer, { name: 'scoped' })
     expect(await templates.find(reader, saved)).toEqual([saved, saved, saved, saved])
-    const refused = async (key: string, query: string, category: string) => {
+    const refused = async (key: string, query: string, permission: string) => {
       const { errors } = await app.graphql(key, query)
       expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
-      expect(errors?.[0]?.message).toContain(category)
+      expect(errors?.[0]?.message).toContain(`lacks the permission ${permission}.`)
     }
-    await refused(reader, 'mutation { createTemplate(input: { name: "a", image: "b" }) { __typename } }', 'user_write')
-    await refused(reader, `mutation { updateTemplate(input: { id: "${saved.id}" }) { __typename } }`, 'user_write')
-    await refused(reader, `mutation { deleteTemplate(input: { id: "${saved.id}" }) { __typename } }`, 'user_write')
-    await refused(writer, `{ template(by: { id: "${saved.id}" }) { id } }`, 'user_read')
-    await refused(writer, `{ template(by: { hashId: "${saved.hashId}" }) { id } }`, 'user_read')
-    await refused(writer, '{ template(by: { name: "scoped" }) { id } }', 'user_read')
-    await refused(writer, '{ templates { nodes { id } } }', 'user_read')
+    await refused(
+      reader,
+      'mutation { createTemplate(input: { name: "a", image: "b" }) { __typename } }',
+      'UPDATE_TEMPLATE of the category USER_WRITE',
+    )
+    await refused(
+      reader,
+      `mutation { updateTemplate(input: { id: "${saved.id}" }) { __typename } }`,
+      'UPDATE_TEMPLATE of the category USER_WRITE',
+    )
+    await refused(
+      reader,
+      `mutation { deleteTemplate(input: { id: "${saved.id}" }) { __typename } }`,
+      'DELETE_TEMPLATE of the category USER_WRITE',
+    )
+    await refused(writer, `{ template(by: { id: "${saved.id}" }) { id } }`, 'TEMPLATE of the category USER_READ')
+    await refused(
+      writer,
+      `{ template(by: { hashId: "${saved.hashId}" }) { id } }`,
+      'TEMPLATE of the category USER_READ',
+    )
+    await refused(writer, '{ template(by: { name: "scoped" }) { id } }', 'TEMPLATE of the category USER_READ')
+    await refused(writer, '{ templates { nodes { id } } }', 'TEMPLATES of the category USER_READ')
   })
 })

@@ -322,16 +322,16 @@ describe('a query', () => {
 
 describe('a scoped key', () => {
   it.each([
-    ['instance_read', '{ volumes { nodes { id } } }'],
-    ['instance_read', '{ volumes { totalCount } }'],
-    ['instance_read', '{ node(id: "vol_1") { id } }'],
-    ['misc', '{ volumeOffers { totalCount } }'],
-    ['misc', '{ node(id: "vof_1") { id } }'],
-  ])('is refused without %s: %s', async (category, query) => {
+    ['instance_read', 'VOLUMES', '{ volumes { nodes { id } } }'],
+    ['instance_read', 'VOLUMES', '{ volumes { totalCount } }'],
+    ['instance_read', 'VOLUME', '{ node(id: "vol_1") { id } }'],
+    ['misc', 'VOLUME_OFFERS', '{ volumeOffers { totalCount } }'],
+    ['misc', 'VOLUME_OFFERS', '{ node(id: "vof_1") { id } }'],
+  ])('is refused without %s, naming %s: %s', async (category, operation, query) => {
     const others = permissionCategories.filter(name => name !== category)
     const scoped = await app.newScopedKey(key, { api: Object.fromEntries(others.map(name => [name, {}])) })
     const { errors } = await app.graphql(scoped, query)
-    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: [category] } }])
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: [operation] } }])
   })
 
   it('can be limited to volumes of a maximum size', async () => {

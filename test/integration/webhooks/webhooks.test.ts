@@ -117,26 +117,30 @@ describe('a key', () => {
   }
 
   it.each([
-    ['that may not read instances', { user_read: {} }, 'instance_read for instances.get'],
-    ['that may only list instances', { instance_read: { 'instances.list': {} } }, 'instance_read for instances.get'],
+    ['that may not read instances', { user_read: {} }, 'INSTANCE of the category INSTANCE_READ'],
+    [
+      'that may only list instances',
+      { instance_read: { 'instances.list': {} } },
+      'INSTANCE of the category INSTANCE_READ',
+    ],
     [
       'that may read one instance',
       { instance_read: { 'instances.get': { constraints: { id: { eq: 5 } } } } },
-      'instance_read for instances.get without its constraint on id',
+      'INSTANCE of the category INSTANCE_READ without its constraint on id',
     ],
   ])('%s cannot create a webhook for events of instances', async (_who, permissions, lack) => {
     const { owner, narrow } = await scoped(permissions)
     const create = (kinds: string[]) => webhooks.mutate(narrow, 'create', { url, kinds })
     for (const kinds of [['INSTANCE_CREATED'], ['INSTANCE_OUTBID', 'INSTANCE_CREATED']]) {
       const { errors } = await create(kinds)
-      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
+      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['INSTANCE'] } }])
       expect(errors[0].message.endsWith(`it lacks ${lack}.`)).toBe(true)
     }
     expect(await webhooks.list(owner)).toEqual([])
     // The key cannot get the secret of such a webhook, either.
     const { id } = await webhooks.create(owner, url, kinds)
     const { errors } = await webhooks.mutate(narrow, 'rotate', { id })
-    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['INSTANCE'] } }])
   })
 
   it('that may read all events of a kind can create a webhook for the kind', async () => {

@@ -105,7 +105,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   },
   'apiKeys.create': {
     rest: () => ['POST', '/auth/apikeys/', { name: 'ci', permissions: { api: { misc: {} } } }],
-    graphql: () => 'createApiKey(input: { name: "ci", permissions: [{ category: MISC }] })',
+    graphql: () => 'createApiKey(input: { name: "ci", permissions: [{ category: MARKET_READ }] })',
   },
   'apiKeys.reset': {
     // Over REST a key can reset only itself.

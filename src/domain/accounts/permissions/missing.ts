@@ -10,7 +10,14 @@ import {
 } from './permissions.ts'
 
 /** A permission that is not granted: full access, a category, an operation, or an operation without a constraint. */
-type MissingPermission = { category: PermissionCategory | 'full access'; operation?: Operation; parameter?: string }
+export type MissingPermission = {
+  category: PermissionCategory | 'full access'
+  operation?: Operation
+  parameter?: string
+}
+
+/** What the key was refused: a request, one that its constraints exclude, a grant to another key, or events. */
+export type RefusedUse = 'request' | 'constrained request' | 'grant' | 'events'
 
 /**
  * The wanted permissions that the granted ones do not cover. A whole category includes operations added to it later, so

@@ -2,7 +2,8 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { type ApiKeyInput, parseApiKeyInput } from '../../../domain/accounts/api-key-input.ts'
 import { type ApiKey, maxApiKeys } from '../../../domain/accounts/api-keys.ts'
-import { missingPermissions, printMissingPermission } from '../../../domain/accounts/permissions/missing.ts'
+import { forbidden } from '../../../domain/accounts/permissions/forbidden.ts'
+import { missingPermissions } from '../../../domain/accounts/permissions/missing.ts'
 import { type Actor, isInstanceKey } from '../../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
 import { authorize } from '../../authorize.ts'
@@ -129,10 +130,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
   /** A key cannot give another key more permissions or a later expiry than its own. */
   async function checkNotWider(actor: Actor, { permissions, expiresAt }: Pick<ApiKey, 'permissions' | 'expiresAt'>) {
     const missing = missingPermissions(actor.permissions, permissions)
-    if (missing.length > 0) {
-      const message = `This key cannot grant permissions beyond its own: it lacks ${missing.map(printMissingPermission).join(', ')}.`
-      throw new DomainError('FORBIDDEN', message, { missing: [...new Set(missing.map(({ category }) => category))] })
-    }
+    if (missing.length > 0) throw forbidden('grant', missing)
     const [row] = await database.rows(sql`SELECT expires_at FROM api_keys WHERE id = ${actor.apiKeyId}`)
     const end = row?.[0] as Date | null
     if (!end || (expiresAt && expiresAt <= end)) return

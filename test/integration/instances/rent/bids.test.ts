@@ -306,7 +306,7 @@ describe('a bid', () => {
         ... on UpdateInstanceBidSuccess { instance { bidPerHour minimumBidPerHour } } } }`,
     )
     expect(data.updateInstanceBid).toEqual({ instance: { bidPerHour: '0.31', minimumBidPerHour: null } })
-    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['INSTANCE'] } }])
   })
 })
 
