@@ -45,18 +45,18 @@ const DeleteSshKeyInput = builder.inputType('DeleteSshKeyInput', {
 })
 
 const attachmentFields = {
-  instanceId: { required: true, description: 'ID of the instance, such as `ins_42` or `42`.' },
+  id: { required: true, description: 'ID of the instance, such as `ins_42` or `42`.' },
   sshKeyId: { required: true, description: 'ID of the SSH key, such as `ssh_42` or `42`.' },
 } as const
 
 const AttachSshKeyInput = builder.inputType('AttachSshKeyInput', {
   description: 'The SSH key, and the container to attach it to.',
-  fields: t => ({ instanceId: t.id(attachmentFields.instanceId), sshKeyId: t.id(attachmentFields.sshKeyId) }),
+  fields: t => ({ id: t.id(attachmentFields.id), sshKeyId: t.id(attachmentFields.sshKeyId) }),
 })
 
 const DetachSshKeyInput = builder.inputType('DetachSshKeyInput', {
   description: 'The SSH key, and the container to detach it from.',
-  fields: t => ({ instanceId: t.id(attachmentFields.instanceId), sshKeyId: t.id(attachmentFields.sshKeyId) }),
+  fields: t => ({ id: t.id(attachmentFields.id), sshKeyId: t.id(attachmentFields.sshKeyId) }),
 })
 
 const createResult = mutationResult<{ sshKey: SshKeyShape; replayed: boolean }>('createSshKey', {
@@ -181,9 +181,9 @@ builder.mutationFields(t => ({
   }),
 }))
 
-function parseAttachment({ instanceId, sshKeyId }: { instanceId: string; sshKeyId: string }) {
+function parseAttachment({ id, sshKeyId }: { id: string; sshKeyId: string }) {
   return {
-    instanceId: parseId('Instance', instanceId, 'instanceId'),
+    instanceId: parseId('Instance', id),
     sshKeyId: Number(parseId('SshKey', sshKeyId, 'sshKeyId')),
   }
 }

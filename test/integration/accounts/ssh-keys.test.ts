@@ -53,7 +53,7 @@ async function remove(by: string, id: string) {
 async function change(verb: 'attach' | 'detach', by: string, instanceId: number, sshKeyId: string) {
   const { data, errors } = await app.graphql(
     by,
-    `mutation { ${verb}SshKey(input: { instanceId: "${instanceId}", sshKeyId: "${sshKeyId}" }) {
+    `mutation { ${verb}SshKey(input: { id: "${instanceId}", sshKeyId: "${sshKeyId}" }) {
       ${refusal} ... on ${verb === 'attach' ? 'Attach' : 'Detach'}SshKeySuccess { instance { id sshKeys { id publicKey } } } } }`,
   )
   return data?.[`${verb}SshKey`] ?? errors
@@ -462,12 +462,12 @@ describe('reading SSH keys', () => {
       )
     }
     const attach = (sshKeyId: string) =>
-      `attachSshKey(input: { instanceId: "${id}", sshKeyId: "${sshKeyId}" }) ${shown('AttachSshKeySuccess')}`
+      `attachSshKey(input: { id: "${id}", sshKeyId: "${sshKeyId}" }) ${shown('AttachSshKeySuccess')}`
     const label = (text: string) =>
       `updateInstance(input: { id: "${id}", label: "${text}" }) ${shown('UpdateInstanceSuccess')}`
     expect(
       await ask(`a: ${attach(one)} b: ${attach(two)}
-        c: detachSshKey(input: { instanceId: "${id}", sshKeyId: "${one}" }) ${shown('DetachSshKeySuccess')}`),
+        c: detachSshKey(input: { id: "${id}", sshKeyId: "${one}" }) ${shown('DetachSshKeySuccess')}`),
     ).toEqual([[one], [one, two], [two]])
     expect(
       await ask(`a: ${label('x')} b: deleteSshKey(input: { id: "${two}" }) { __typename } c: ${label('y')}

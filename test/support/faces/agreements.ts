@@ -184,12 +184,12 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   'instances.attachSshKey': {
     prepare: anInstanceAndSshKey,
     rest: ({ id }) => ['POST', `/instances/${id}/ssh/`, { ssh_key: aPublicKey('mine') }],
-    graphql: ({ id, other }) => `attachSshKey(input: { instanceId: "${id}", sshKeyId: "${other}" })`,
+    graphql: ({ id, other }) => `attachSshKey(input: { id: "${id}", sshKeyId: "${other}" })`,
   },
   'instances.detachSshKey': {
     prepare: anInstanceWithSshKey,
     rest: ({ id, other }) => ['DELETE', `/instances/${id}/ssh/${other}/`],
-    graphql: ({ id, other }) => `detachSshKey(input: { instanceId: "${id}", sshKeyId: "${other}" })`,
+    graphql: ({ id, other }) => `detachSshKey(input: { id: "${id}", sshKeyId: "${other}" })`,
   },
   'instances.changeBid': {
     prepare: site => anInstance(site, { price: 0.3 }),

@@ -206,11 +206,11 @@ export const fieldCases: Record<string, IsolationCase> = {
   },
   attachSshKey: {
     ...instance('instances.attachSshKey'),
-    ask: graphql(id => `mutation { attachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
+    ask: graphql(id => `mutation { attachSshKey(input: { id: "${id}", sshKeyId: "1" }) { ${refused} } }`),
   },
   detachSshKey: {
     ...instance('instances.detachSshKey'),
-    ask: graphql(id => `mutation { detachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
+    ask: graphql(id => `mutation { detachSshKey(input: { id: "${id}", sshKeyId: "1" }) { ${refused} } }`),
   },
   rotateApiKeySecret: {
     ...apiKey('apiKeys.reset'),
