@@ -325,7 +325,7 @@ describe('a container', () => {
 
   it.each(['exited', 'offline', 'unknown'])('that is %s gets no key and loses none', async status => {
     const [id, sshKey] = [await rentals.rentToStatus(key, status), await registerKey(key)]
-    const refused = { code: 'INVALID_STATE', message: expect.stringContaining(`The instance is ${status}`) }
+    const refused = { code: 'INVALID_STATE', message: expect.stringContaining(`The instance has the status ${status}`) }
     expect(await change('attach', key, id, sshKey)).toMatchObject(refused)
     expect(await change('detach', key, id, sshKey)).toMatchObject(refused)
     expect(await eventsOf(id)).toEqual([])
