@@ -172,7 +172,7 @@ const answers: Record<string, unknown[]> = {
       },
     },
     { data: { viewer: { account: { ledger: { nodes: list } } } } },
-    { data: { viewer: { account: { usage: { cost: amount, buckets: list } } } } },
+    { data: { viewer: { account: { usage: { cost: amount, totals: list, buckets: list } } } } },
     { success: true, results: list },
     {
       data: {

@@ -3,21 +3,32 @@ import type { ChargeKind } from './balance.ts'
 import type { Period } from './charges.ts'
 
 export type UsageBucketSize = 'hour' | 'day' | 'month'
-export type UsageDimension = 'kind' | 'instance' | 'apiKey'
+
+/** The key that a group of costs has in each dimension. Null: the costs have none, as volumes have no label. */
+type KeyValues = {
+  kind: ChargeKind
+  instance: bigint | null
+  volume: bigint | null
+  /** The key that rented the instance or created the volume. */
+  apiKey: number | null
+  /** The label that the instance has now. */
+  label: string | null
+  /** Fixed at the rental, as is the template. */
+  gpuModel: number | null
+  template: number | null
+}
+export type UsageDimension = keyof KeyValues
+export type UsageKeyOf<D extends UsageDimension> = { dimension: D; value: KeyValues[D] }
+export type UsageKey = { [D in UsageDimension]: UsageKeyOf<D> }[UsageDimension]
 
 type BucketedPeriod = Period & { bucket: UsageBucketSize }
 export type UsageQuery = BucketedPeriod & { groupBy: readonly UsageDimension[] }
 
-/** The cost of one group in one bucket. A dimension is null if the query does not group by it. */
-export type UsageGroup = {
-  kind: ChargeKind | null
-  instanceId: bigint | null
-  volumeId: bigint | null
-  apiKeyId: number | null
-  costNanos: bigint
-}
+/** The cost of one group. It has a key for each dimension of the query, in the same order. */
+export type UsageGroup = { keys: UsageKey[]; costNanos: bigint }
 export type UsageBucket = Period & { costNanos: bigint; groups: UsageGroup[] }
-export type Usage = Period & { costNanos: bigint; buckets: UsageBucket[] }
+/** `totals`: the cost of each group in the whole period, the most expensive group first. */
+export type Usage = Period & { costNanos: bigint; totals: UsageGroup[]; buckets: UsageBucket[] }
 
 /** Enough for the hours of 31 days. */
 export const maxBuckets = 744
@@ -49,8 +60,25 @@ export function monthOf(instant: Date): Period {
   return { startsAt: bucketStart(place, 'month'), endsAt: bucketStart(place + 1, 'month') }
 }
 
+export function sumCosts(parts: readonly { costNanos: bigint }[]): bigint {
+  return parts.reduce((total, { costNanos }) => total + costNanos, 0n)
+}
+
+/** Adds up the groups with the same keys. The most expensive come first, then those that `groups` has first. */
+export function sumGroups(groups: readonly UsageGroup[]): UsageGroup[] {
+  const sums = [...Map.groupBy(groups, ({ keys }) => printKeys(keys)).values()].map(same => {
+    return { keys: (same[0] as UsageGroup).keys, costNanos: sumCosts(same) }
+  })
+  return sums.toSorted((one, other) => Number(other.costNanos - one.costNanos))
+}
+
+/** Differs for different keys of the same dimensions. */
+function printKeys(keys: readonly UsageKey[]): string {
+  return JSON.stringify(keys.map(({ value }) => (typeof value === 'bigint' ? String(value) : value)))
+}
+
 export function tooManyGroups() {
-  const message = `makes more than ${maxGroups} groups. Ask for a shorter period, longer buckets or fewer groups.`
+  const message = `makes more than ${maxGroups} groups. Ask for a shorter period, longer buckets or fewer dimensions.`
   return invalidInput([{ path: 'groupBy', message }])
 }
 

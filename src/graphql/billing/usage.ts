@@ -1,9 +1,7 @@
-import type { ChargeKind as Charged } from '../../domain/billing/balance.ts'
 import {
   type UsageBucket as BucketShape,
   type UsageBucketSize as BucketSize,
   countBuckets,
-  type UsageDimension as Dimension,
   type UsageGroup as GroupShape,
   maxBuckets,
   maxGroups,
@@ -11,13 +9,8 @@ import {
 } from '../../domain/billing/usage.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
-import { printId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
-
-const ChargeKind = enumOf<Charged>('ChargeKind', 'Purpose of a continuous cost.', {
-  gpu: 'GPUs of running instances.',
-  disk: 'Disks of instances, and volumes.',
-})
+import { UsageDimension, UsageKey } from './usage-keys.ts'
 
 const UsageBucketSize = enumOf<BucketSize>(
   'UsageBucketSize',
@@ -29,37 +22,16 @@ const UsageBucketSize = enumOf<BucketSize>(
   },
 )
 
-const UsageDimension = enumOf<Dimension>('UsageDimension', 'A property that costs are grouped by.', {
-  kind: 'One group for GPUs, one for disks and volumes.',
-  instance: 'One group for each instance and each volume.',
-  apiKey: 'One group for each API key that rented instances or created volumes.',
-})
-
 const UsageGroup = builder.objectRef<GroupShape>('UsageGroup').implement({
-  description: 'Cost of one group in a bucket. Properties that `groupBy` does not name are null.',
+  description: 'Costs that have the same keys.',
   fields: t => ({
-    kind: t.expose('kind', {
-      type: ChargeKind,
-      nullable: true,
-      description: 'Kind of the cost: GPUs or disks. Null if `groupBy` does not name KIND.',
+    keys: t.expose('keys', {
+      type: [UsageKey],
+      description: 'What the costs have in common: one key for each dimension of `groupBy`, in the same order.',
+      // There are at most as many as `groupBy` names.
+      complexity: { multiplier: 1 },
     }),
-    instanceId: t.id({
-      nullable: true,
-      description: 'ID of the instance. Null for a volume, and if `groupBy` does not name INSTANCE.',
-      resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
-    }),
-    volumeId: t.id({
-      nullable: true,
-      description: 'ID of the volume. Null for an instance, and if `groupBy` does not name INSTANCE.',
-      resolve: ({ volumeId }) => (volumeId === null ? null : printId('Volume', volumeId)),
-    }),
-    apiKeyId: t.id({
-      nullable: true,
-      description:
-        'ID of the API key that rented the instance or created the volume. Null if `groupBy` does not name API_KEY, and for volumes older than the ledger.',
-      resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
-    }),
-    cost: t.expose('costNanos', { type: 'Usd', description: 'Cost of the group in this bucket, in US dollars.' }),
+    cost: t.expose('costNanos', { type: 'Usd', description: 'Cost of the group, in US dollars.' }),
   }),
 })
 
@@ -91,6 +63,12 @@ const Usage = builder.objectRef<UsageShape>('Usage').implement({
       type: 'Usd',
       description: 'Total cost of the period, in US dollars: exactly the sum of its buckets.',
     }),
+    totals: t.expose('totals', {
+      type: [UsageGroup],
+      description:
+        'Cost of each group in the whole period, the most expensive group first, without groups that cost nothing: exactly the sum of its groups in the buckets.',
+      complexity: { multiplier: 1 },
+    }),
     buckets: t.expose('buckets', {
       type: [UsageBucket],
       description: 'The hours, days or months of the period, oldest first. The first and the last may be shorter.',
@@ -104,7 +82,7 @@ const Usage = builder.objectRef<UsageShape>('Usage').implement({
 builder.prismaObjectField('Account', 'usage', t =>
   t.field({
     type: Usage,
-    description: `Cost of the account in a period, by bucket and group. ${permissionSentence('billing.usage')}`,
+    description: `Cost of the account in a period, by bucket and group, destroyed instances and deleted volumes included. ${permissionSentence('billing.usage')}`,
     args: {
       startsAt: t.arg({
         type: 'DateTime',
@@ -125,7 +103,7 @@ builder.prismaObjectField('Account', 'usage', t =>
         type: [UsageDimension],
         required: true,
         defaultValue: ['kind'],
-        description: 'Properties to group the costs of each bucket by.',
+        description: 'Properties to group the costs by. Each group then has a key for each of them.',
       }),
     },
     complexity: args => ({ field: 1, multiplier: Math.min(Math.max(maxBucketCount(args), 1), maxBuckets) }),

@@ -116,10 +116,12 @@ query Costs {
       credit
       costPerHour # Total cost per hour.
       runwaySeconds
+      # groupBy also takes API_KEY, LABEL, GPU_MODEL, …
       usage(bucket: MONTH, groupBy: [INSTANCE, KIND]) {
         cost
-        buckets {
-          groups { instanceId volumeId kind cost }
+        totals {
+          keys { dimension value }
+          cost
         }
       }
       ledger(first: 10) {

@@ -1,10 +1,9 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { ChargesQuery } from '../../domain/billing/charges.ts'
-import { chargedPeriodsSql, costUntilSql } from './periods.ts'
+import { type ChargedAccount, chargedPeriodsSql, costUntilSql } from './periods.ts'
 
 const { sql, join } = Prisma
 
-type ChargedAccount = Parameters<typeof chargedPeriodsSql>[0]
 /** `after`: the page starts after the resource whose disk has this meter. */
 type ChargesPageQuery = Omit<ChargesQuery, 'after'> & { after: bigint | undefined }
 

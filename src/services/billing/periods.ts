@@ -9,7 +9,7 @@ const { sql } = Prisma
 /**
  * `at`: the instant up to which running meters count. `endsAt`: when the account's GPU charges end if nothing changes.
  */
-type ChargedAccount = { accountId: number; at: Date; endsAt: Date | null }
+export type ChargedAccount = { accountId: number; at: Date; endsAt: Date | null }
 
 /**
  * Selects the posted charges and the uncharged running time that overlap the period, not cut at its ends. A charge

@@ -73,7 +73,7 @@ async function queryViewer(fields: string): Promise<any> {
   return data.viewer.account
 }
 
-type Group = { instanceId: string | null; volumeId: string | null; kind: string; cost: string }
+type Group = { keys: { value: string | null }[]; cost: string }
 type Item = { type: string; amount: number }
 type Charge = { type: string; source: string; amount: number; items: Item[] }
 
@@ -96,13 +96,12 @@ describe('REST charges', () => {
     const { results, total } = await getRest('/charges/', { select_filters, limit: 100 })
     const { usage } =
       await queryViewer(`usage(startsAt: "${new Date(from).toISOString()}", endsAt: "${new Date(to).toISOString()}",
-      bucket: MONTH, groupBy: [INSTANCE, KIND]) { cost buckets { groups { instanceId volumeId kind cost } } }`)
+      bucket: MONTH, groupBy: [INSTANCE, VOLUME, KIND]) { cost totals { keys { value } cost } }`)
     const used = new Map<string, bigint>()
-    for (const { instanceId, volumeId, kind, cost } of usage.buckets.flatMap(
-      (bucket: { groups: Group[] }) => bucket.groups,
-    )) {
+    for (const { keys, cost } of usage.totals as Group[]) {
+      const [instanceId, volumeId, kind] = keys.map(({ value }) => value)
       const name = `${instanceId?.replace('ins_', 'instance-') ?? volumeId?.replace('vol_', 'volume-')} ${kind}`
-      used.set(name, (used.get(name) ?? 0n) + toNanos(cost))
+      used.set(name, toNanos(cost))
     }
     const charged = new Map<string, bigint>()
     for (const { source, items } of results as Charge[])
@@ -118,7 +117,10 @@ describe('REST charges', () => {
     const select_filters = { day: { gte: begin / 1000, lte: begin / 1000 + 3 * 86_400 } }
     const { results } = await getRest('/charges/', { select_filters })
     const { nodes } = (await queryViewer(`ledger(filter: {kinds: [REFUND]}) { nodes { instanceId startsAt } }`)).ledger
-    expect(nodes.map(({ instanceId }: Group) => instanceId)).toEqual([`ins_${offline}`, `ins_${offline}`])
+    expect(nodes.map(({ instanceId }: { instanceId: string }) => instanceId)).toEqual([
+      `ins_${offline}`,
+      `ins_${offline}`,
+    ])
     const { items, end } = results.find(({ source }: Charge) => source === `instance-${offline}`)
     const seen = Date.parse(nodes[0].startsAt) / 1000
     expect([end, ...items.map((item: { end: number }) => item.end)]).toEqual([seen, seen, seen])

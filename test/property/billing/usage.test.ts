@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
+import type { UsageGroup } from '../../../src/domain/billing/usage.ts'
 import { type AccountBalance, lockAccount } from '../../../src/services/billing/balance.ts'
 import {
   changeRate,
@@ -58,7 +59,10 @@ const commands = fc.record({
 })
 type Command = typeof commands extends fc.Arbitrary<infer Value> ? Value : never
 
+const dimensions = ['kind', 'instance', 'volume', 'apiKey', 'label', 'gpuModel', 'template'] as const
+const labels = fc.array(fc.constantFrom(null, 'train', 'test'), { minLength: 2, maxLength: 2 })
 const usageQueries = fc.record({
+  groupBy: fc.shuffledSubarray([...dimensions]),
   from: fc.integer({ min: -day, max: 20 * day }),
   length: fc.integer({ min: 1, max: 31 * day - hour }),
   bucket: fc.constantFrom('hour' as const, 'day' as const, 'month' as const),
@@ -79,14 +83,21 @@ type Renter = {
   gpu: ModelMeter[]
   disks: ModelMeter[]
   volume: ModelMeter
+  /** All meters of the model with their keys, those of the instances and the volume. */
+  keyed: { keys: Record<(typeof dimensions)[number], unknown>; meter: ModelMeter }[]
 }
 
-async function newRenter(): Promise<Renter> {
+/** Rents two instances, the first with a volume and a template, and labels both. */
+async function newRenter(labels: (string | null)[]): Promise<Renter> {
   now = start
   const actor = await gateway.newActor()
   const ids: bigint[] = []
-  for (const newVolumes of [[{ name: 'data', sizeGb: 13, mountPath: '/data' }], []]) {
-    await listMachines(gateway.operations, [{}])
+  const rentals = [
+    { newVolumes: [{ name: 'data', sizeGb: 13, mountPath: '/data' }], model: {} },
+    { newVolumes: [], model: { name: 'H100 SXM' } },
+  ]
+  for (const { newVolumes, model } of rentals) {
+    await listMachines(gateway.operations, [{ model }])
     const [offer] = await gateway.sql('SELECT max(id) AS id FROM offers')
     const launch = { targetState: 'stopped' as const, newVolumes }
     ids.push((await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch })).id)
@@ -97,16 +108,70 @@ async function newRenter(): Promise<Renter> {
   ])
   const costing = (row: Record<string, unknown> | undefined) =>
     createModelMeter(BigInt(row?.['disk_nanos'] as string), start)
-  const disks = ids.map(() => costing(disk))
+  const [gpu, disks, ofVolume] = [
+    ids.map(() => createModelMeter(0n, start)),
+    ids.map(() => costing(disk)),
+    costing(volume),
+  ]
+  const keyed = await readKeys(actor, ids, labels)
+  const meters = [...gpu, ...disks, ofVolume]
   return {
-    actor,
-    ids,
-    lost: new Set(),
-    gpu: ids.map(() => createModelMeter(0n, start)),
-    disks,
-    volume: costing(volume),
+    ...{ actor, ids, gpu, disks, lost: new Set(), volume: ofVolume },
+    keyed: meters.map((meter, index) => ({ meter, keys: keyed[index] as (typeof keyed)[number] })),
   }
 }
+
+/** Labels the instances, gives the first a template, and returns the keys of their GPUs, their disks and the volume. */
+async function readKeys({ accountId, apiKeyId }: Actor, ids: bigint[], labels: (string | null)[]) {
+  await gateway.sql(
+    `WITH made AS (INSERT INTO templates (account_id, name, hash_id, public, settings, created_at, updated_at)
+      VALUES ($1, 'a', $2, false, '{}', now(), now()) RETURNING id)
+    UPDATE instances SET template_id = made.id, template_hash = $2 FROM made WHERE instances.id = $3`,
+    [accountId, String(accountId).padStart(32, '0'), String(ids[0])],
+  )
+  const own = []
+  for (const [index, id] of ids.entries()) {
+    await gateway.sql('UPDATE instances SET label = $1 WHERE id = $2', [labels[index], String(id)])
+    const [row] = await gateway.sql(
+      'SELECT o.gpu_model_id, i.template_id FROM instances i JOIN offers o ON o.id = i.offer_id WHERE i.id = $1',
+      [String(id)],
+    )
+    const { gpu_model_id: gpuModel, template_id: template } = row as Record<string, number | null>
+    own.push({ instance: id, volume: null, apiKey: apiKeyId, label: labels[index], gpuModel, template })
+  }
+  const [volume] = await gateway.sql('SELECT id FROM volumes WHERE account_id = $1', [accountId])
+  const none = { instance: null, label: null, gpuModel: null, template: null }
+  return [
+    ...own.map(keys => ({ ...keys, kind: 'gpu' })),
+    ...own.map(keys => ({ ...keys, kind: 'disk' })),
+    { ...none, kind: 'disk', volume: BigInt(volume?.['id'] as string), apiKey: apiKeyId },
+  ]
+}
+
+const print = (value: unknown) => JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}` : part))
+
+/** The groups of the model in a period, each printed, and sorted. */
+function modelGroups(
+  { keyed }: Renter,
+  groupBy: readonly (typeof dimensions)[number][],
+  { startsAt, endsAt }: { startsAt: Date; endsAt: Date },
+  at: number,
+): string[] {
+  const groups = Map.groupBy(keyed, ({ keys }) =>
+    print(groupBy.map(dimension => ({ dimension, value: keys[dimension] }))),
+  )
+  const costs = [...groups].map(([keys, meters]) => {
+    const nanos = meters.map(({ meter }) => costBetween(meter, startsAt.getTime(), endsAt.getTime(), at))
+    return { keys, costNanos: nanos.reduce((sum, one) => sum + one, 0n) }
+  })
+  return costs
+    .filter(({ costNanos }) => costNanos > 0n)
+    .map(({ keys, costNanos }) => `${keys} ${costNanos}`)
+    .toSorted()
+}
+
+const printGroups = (groups: readonly UsageGroup[]) =>
+  groups.map(({ keys, costNanos }) => `${print(keys)} ${costNanos}`).toSorted()
 
 /** The instant at which the machine of a lost instance was last seen. */
 const seenAt = (at: Date) => new Date(Math.max(start + 1, at.getTime() - 5 * hour))
@@ -186,51 +251,36 @@ it(
     const property = fc.asyncProperty(
       histories,
       fc.array(usageQueries, { minLength: 3, maxLength: 3 }),
-      async (all, queries) => {
-        const renter = await newRenter()
+      labels,
+      async (all, queries, given) => {
+        const renter = await newRenter(given)
         for (const command of all) await run(renter, command)
         const { actor, ids } = renter
         const { billing, accounts } = gateway.services
         const at = (await accounts.creditStatus(actor)).at.getTime()
 
-        for (const { from, length, bucket } of queries) {
+        for (const { from, length, bucket, groupBy } of queries) {
           const period = { startsAt: new Date(start + from), endsAt: new Date(start + from + length) }
-          const usage = await billing.usage(actor, { ...period, bucket, groupBy: ['kind', 'instance'] })
-          const between = (costing: ModelMeter, { startsAt, endsAt }: { startsAt: Date; endsAt: Date }) =>
-            costBetween(costing, startsAt.getTime(), endsAt.getTime(), at)
-          for (const span of usage.buckets) {
-            const named = ids.flatMap((instanceId, index) => [
-              {
-                kind: 'gpu',
-                instanceId,
-                volume: false,
-                costNanos: between(renter.gpu[index] as ModelMeter, span),
-              },
-              { kind: 'disk', instanceId, volume: false, costNanos: between(renter.disks[index] as ModelMeter, span) },
-            ])
-            const volume = { kind: 'disk', instanceId: null, volume: true, costNanos: between(renter.volume, span) }
-            const expected = [...named, volume].filter(({ costNanos }) => costNanos > 0n)
-            const actual = span.groups.map(({ kind, instanceId, volumeId, costNanos }) => {
-              return { kind, instanceId, volume: volumeId !== null, costNanos }
-            })
-            const order = (group: object) =>
-              JSON.stringify(group, (_, value) => (typeof value === 'bigint' ? `${value}` : value))
-            expect(actual.map(order).toSorted()).toEqual(expected.map(order).toSorted())
-          }
+          const usage = await billing.usage(actor, { ...period, bucket, groupBy })
+          for (const span of usage.buckets)
+            expect(printGroups(span.groups)).toEqual(modelGroups(renter, groupBy, span, at))
+          expect(printGroups(usage.totals)).toEqual(modelGroups(renter, groupBy, period, at))
+          const costs = usage.totals.map(({ costNanos }) => costNanos)
+          expect(costs).toEqual(costs.toSorted((one, other) => Number(other - one)))
           const whole = await billing.usage(actor, { ...period, bucket: 'month', groupBy: [] })
-          const sum = usage.buckets.reduce((total, { costNanos }) => total + costNanos, 0n)
-          expect([usage.costNanos, sum]).toEqual([whole.costNanos, whole.costNanos])
+          const sum = (parts: { costNanos: bigint }[]) => parts.reduce((total, { costNanos }) => total + costNanos, 0n)
+          expect([usage.costNanos, sum(usage.buckets), sum(usage.totals)]).toEqual(Array(3).fill(whole.costNanos))
         }
 
         const ever = { startsAt: new Date(start - day), endsAt: new Date(at + 1), bucket: 'month' as const }
         const [{ costNanos }, perInstance] = [
           await billing.usage(actor, { ...ever, groupBy: [] }),
-          (await billing.usage(actor, { ...ever, groupBy: ['instance'] })).buckets.flatMap(({ groups }) => groups),
+          (await billing.usage(actor, { ...ever, groupBy: ['instance'] })).totals,
         ]
         const costs = await billing.costs(actor, ids)
         for (const { id, accruedNanos } of costs) {
-          const groups = perInstance.filter(({ instanceId }) => instanceId === id)
-          expect(accruedNanos).toBe(groups.reduce((total, group) => total + group.costNanos, 0n))
+          const group = perInstance.find(({ keys: [key] }) => key?.value === id)
+          expect(accruedNanos).toBe(group?.costNanos ?? 0n)
         }
         await transaction(gateway.database, async tx => {
           await chargeMeters(tx, await lockAccount(tx, actor.accountId, new Date(at)), sql`true`)
@@ -247,7 +297,7 @@ it(
       seed,
       numRuns,
       endOnFailure: true,
-      examples: [[skewed, [{ from: 0, length: day, bucket: 'hour' }]]],
+      examples: [[skewed, [{ from: 0, length: day, bucket: 'hour', groupBy: ['label', 'kind'] }], ['train', 'train']]],
     })
   },
   2_000 * numRuns,

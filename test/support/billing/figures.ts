@@ -9,7 +9,7 @@ const query = `query ($from: DateTime!, $to: DateTime!) {
   viewer {
     account {
       credit costPerHour
-      usage(startsAt: $from, endsAt: $to, bucket: MONTH, groupBy: [INSTANCE]) { cost buckets { groups { instanceId cost } } }
+      usage(startsAt: $from, endsAt: $to, bucket: MONTH, groupBy: [INSTANCE]) { cost totals { keys { value } cost } }
     }
   }
   instances(first: 100) { totalCount nodes { id accruedCost costPerHour } }
@@ -19,15 +19,13 @@ const query = `query ($from: DateTime!, $to: DateTime!) {
 const wholeTest = { from: '2026-10-01T00:00:00Z', to: '2028-10-01T00:00:00Z' }
 
 type Figures = { id: string; accruedCost: string; costPerHour: string }
-type Group = { instanceId: string | null; cost: string }
+type Group = { keys: { value: string | null }[]; cost: string }
 
 export async function checkFigures(app: TestApp, { id, key }: TestAccount, story: string): Promise<void> {
   const { data, errors } = await app.graphql(key, query, wholeTest)
   expect(errors, story).toBeUndefined()
   const { viewer, instances, volumes } = data as {
-    viewer: {
-      account: { credit: string; costPerHour: string; usage: { cost: string; buckets: { groups: Group[] }[] } }
-    }
+    viewer: { account: { credit: string; costPerHour: string; usage: { cost: string; totals: Group[] } } }
     instances: { nodes: Figures[] }
     volumes: { nodes: { pricePerHour: string }[] }
   }
@@ -44,12 +42,8 @@ export async function checkFigures(app: TestApp, { id, key }: TestAccount, story
   expect(Math.abs(Number(rest)), `${story}: credit equals grants less usage`).toBeLessThanOrEqual(running)
   const burn = [...instances.nodes.map(({ costPerHour }) => costPerHour), ...volumes.nodes.map(one => one.pricePerHour)]
   expect(total(burn), `${story}: burn rate of the account`).toBe(nanosOf(viewer.account.costPerHour))
-  const groups = Map.groupBy(
-    viewer.account.usage.buckets.flatMap(({ groups }) => groups),
-    ({ instanceId }) => instanceId,
-  )
   for (const { id: instance, accruedCost } of instances.nodes) {
-    const used = total((groups.get(instance) ?? []).map(({ cost }) => cost))
+    const used = nanosOf(viewer.account.usage.totals.find(({ keys }) => keys[0]?.value === instance)?.cost ?? '0')
     expect(nanosOf(accruedCost), `${story}: accrued cost of ${instance}`).toBe(used)
   }
 }

@@ -149,12 +149,12 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     },
     graphql: ({ id = 0 }) => {
       const [from, to] = [0, 86_400_000].map(ms => new Date(Number(id) + ms).toISOString())
-      return `{ viewer { account { usage(startsAt: "${from}", endsAt: "${to}", groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } } }`
+      return `{ viewer { account { usage(startsAt: "${from}", endsAt: "${to}", groupBy: [INSTANCE]) { totals { keys { value } cost } } } } }`
     },
     normalizeRest: ({ results }) => results.map((row: Answer) => [row.source, row.amount]),
     normalizeGraphql: ({ viewer }) =>
-      viewer.account.usage.buckets[0].groups.map((group: Answer) => [
-        `instance-${plainId(group.instanceId)}`,
+      viewer.account.usage.totals.map((group: Answer) => [
+        `instance-${plainId(group.keys[0].value)}`,
         Number(group.cost),
       ]),
   },
