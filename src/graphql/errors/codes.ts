@@ -37,7 +37,7 @@ export const refusals = {
   VOLUME_UNAVAILABLE: { type: 'VolumeUnavailableError', description: 'The volume is attached to an instance.' },
   CONFLICT: {
     type: 'ConflictError',
-    description: 'The item exists already, or the account has the maximum number of such items.',
+    description: 'The item exists already or has changed, or the account has the maximum number of such items.',
   },
   IDEMPOTENCY_KEY_REUSED: {
     type: 'IdempotencyError',

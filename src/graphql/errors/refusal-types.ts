@@ -162,12 +162,12 @@ const VolumeUnavailableError = refusalType('VOLUME_UNAVAILABLE').implement({
 })
 
 const ConflictError = refusalType('CONFLICT').implement({
-  description: 'The item exists already, or the account has the maximum number of such items.',
+  description: 'The item exists already or has changed, or the account has the maximum number of such items.',
   interfaces: [Refusal],
   fields: t => ({
     id: t.id({
       nullable: true,
-      description: 'ID of the item that exists already. Null if the account has the maximum number.',
+      description: 'ID of the item that exists already or has changed. Null if the account has the maximum number.',
       resolve: ({ details: { subject } }) => (subject ? printId(subject.type, subject.id) : null),
     }),
   }),

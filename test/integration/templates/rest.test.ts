@@ -2,11 +2,10 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSecrets, openJson } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { modeSelection, readModes } from '../../support/launch/modes.ts'
-import { templatesOf } from '../../support/templates/templates.ts'
+import { readStoredSecrets, templatesOf } from '../../support/templates/templates.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -188,13 +187,7 @@ describe('a template', () => {
   })
 })
 
-/** The stored secrets of a template, which no API shows. */
-async function readStored(id: number) {
-  const [row] = await app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${id}`)
-  const { registry_login: login, secret_env: env } = row as Record<string, Buffer | null>
-  const secrets = createSecrets('a secret of tests')
-  return { registry: openJson(secrets, login ?? null), env: openJson(secrets, env ?? null) }
-}
+const readStored = async (id: number) => await readStoredSecrets(app, id)
 
 describe('a change', () => {
   it.each(['', v1])('by %s/template/ changes the given fields and keeps the rest', async version => {

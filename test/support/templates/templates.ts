@@ -1,6 +1,15 @@
 import { expect } from 'vitest'
+import { createSecrets, openJson } from '../../../src/services/secrets.ts'
 import type { TestApp } from '../app.ts'
 import { modeSelection } from '../launch/modes.ts'
+
+/** The stored secrets of a template, which no face shows. */
+export async function readStoredSecrets(app: TestApp, id: number) {
+  const [row] = await app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${id}`)
+  const { registry_login: login, secret_env: env } = row as Record<string, Buffer | null>
+  const secrets = createSecrets('a secret of tests')
+  return { registry: openJson(secrets, login ?? null), env: openJson(secrets, env ?? null) }
+}
 
 export type SavedTemplate = { id: string; hashId: string }
 

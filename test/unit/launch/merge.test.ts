@@ -153,3 +153,47 @@ describe('a request with a template', () => {
     })
   })
 })
+
+describe('a request that leaves out secrets', () => {
+  const secret = (name: string, value: string) => ({ name, value, secret: true as const })
+  const env = (...each: Environment['env']) => ({ environment: environment({ env: each }) })
+
+  it('keeps those of the template and of the account, which stay their sources', () => {
+    const template = { image: 'torch', ...env(secret('A', 'of the template')) }
+    const request = env(secret('A', ''), secret('B', ''), secret('C', 'own'))
+    const known = [secret('A', 'of the account'), secret('B', 'of the account')]
+    const { launch } = resolveLaunch(template, request, known)
+    expect(launch?.env).toEqual([secret('B', 'of the account'), secret('A', 'of the template'), secret('C', 'own')])
+    expect(launch?.sources).toMatchObject({ 'env.A': 'template', 'env.B': 'account', 'env.C': 'request' })
+  })
+
+  it('is refused for a secret that neither has, or that the template has in plain text', () => {
+    const template = { image: 'torch', ...env({ name: 'A', value: 'plain' }) }
+    const { issues } = resolveLaunch(template, env(secret('A', ''), secret('B', '')), [secret('A', 'of the account')])
+    const message = 'must have a value, because it is secret.'
+    expect(issues).toEqual([
+      { path: 'env.A', message },
+      { path: 'env.B', message },
+    ])
+  })
+
+  it('keeps the password of the same host and user alone', () => {
+    const template = { image: 'torch', registry: login('ghcr.io') }
+    const request = (host: string) => ({ registry: { ...login(host), password: '' } })
+    const { launch } = resolveLaunch(template, request('ghcr.io'))
+    expect([launch?.registry, launch?.sources['registry']]).toEqual([login('ghcr.io'), 'template'])
+    expect(resolveLaunch(template, request('evil.example')).issues).toMatchObject([{ path: 'registry' }])
+  })
+})
+
+describe('a request that gives its mode whole', () => {
+  it('takes no setting of the same mode from the template', () => {
+    const template = { image: 'torch', mode: 'jupyterDirect' as const, lab: true, directory: '/work' }
+    const part = { mode: 'jupyterDirect' as const }
+    expect(mustResolveLaunch(template, part)).toMatchObject({ lab: true, directory: '/work' })
+    const launch = mustResolveLaunch(template, { ...part, modeIsWhole: true })
+    expect(launch).toMatchObject({ mode: 'jupyterDirect', lab: false, directory: null })
+    expect(launch.sources).toMatchObject({ mode: 'request' })
+    expect(launch.sources).not.toHaveProperty('lab')
+  })
+})
