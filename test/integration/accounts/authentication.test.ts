@@ -28,7 +28,7 @@ describe('a request', () => {
     expect(graphql).toEqual({
       status: 401,
       data: undefined,
-      errors: [{ message, extensions: { code: 'UNAUTHENTICATED' } }],
+      errors: [{ message, extensions: { code: 'UNAUTHENTICATED', retry: 'AFTER_FIX' } }],
     })
   })
 
@@ -155,7 +155,7 @@ describe('a scoped key', () => {
     expect(refused.errors).toEqual([
       expect.objectContaining({
         message: `This key may not do this: it lacks the permission ${operation} of the category ${categoryName(category)}.`,
-        extensions: { code: 'FORBIDDEN', missing: [operation] },
+        extensions: { code: 'FORBIDDEN', retry: 'AFTER_FIX', missing: [operation] },
       }),
     ])
 
