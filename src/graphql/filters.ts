@@ -47,6 +47,16 @@ export const StringFilter = builder.inputType('StringFilter', {
   }),
 })
 
+export const IdFilter = builder.inputType('IdFilter', {
+  description: 'Conditions on an ID, such as `mch_42` or `42`. All given conditions must hold.',
+  fields: t => ({
+    eq: t.id({ description: 'This ID.' }),
+    neq: t.id({ description: 'Any ID but this one.' }),
+    in: t.idList({ description: 'One of these IDs.' }),
+    nin: t.idList({ description: 'None of these IDs.' }),
+  }),
+})
+
 export const VersionFilter = builder.inputType('VersionFilter', {
   description:
     'Conditions on a version such as "580.105.08", compared number by number. All given conditions must hold.',

@@ -211,7 +211,7 @@ describe('a typed client', () => {
   })
 
   it('loses its GPU to a higher bid of another account', async () => {
-    const { id: offerId, minimumBidPerHour } = await findWholeMachine(askAsRival, { machineId })
+    const { id: offerId, minimumBidPerHour } = await findWholeMachine(askAsRival, { machineId: { eq: machineId } })
     const { rentInstance } = await askAsRival(client.RentDocument, {
       input: {
         offerId,

@@ -1,3 +1,4 @@
+import { ramGbOf } from '../machines/gpu-ram.ts'
 import { usdToNumber } from '../money.ts'
 import { isRentable, type Offer } from './offers.ts'
 
@@ -27,6 +28,7 @@ export const offerFields = {
   gpuName: text(offer => offer.machine.gpuModel.name),
   gpuVendor: text(offer => offer.machine.gpuModel.vendor),
   gpuRamMb: number(offer => offer.machine.gpuModel.ramMb),
+  gpuRamGb: number(offer => ramGbOf(offer.machine.gpuModel.ramMb)),
   gpuTotalRamMb: number(offer => offer.machine.gpuModel.ramMb * offer.numGpus),
   gpuMemoryBandwidthGigabytesPerSecond: number(offer => offer.machine.gpuModel.memoryBandwidthGigabytesPerSecond),
   gpuMaxPowerWatts: number(offer => offer.machine.gpuModel.maxPowerWatts),
@@ -35,6 +37,7 @@ export const offerFields = {
   gpuFraction: number(offer => offer.numGpus / offer.machine.numGpus),
   gpuMaxTempCelsius: number(offer => offer.machine.gpuMaxTempCelsius),
   gpuDisplayActive: boolean(offer => offer.machine.gpuDisplayActive),
+  gpuLanes: number(offer => offer.machine.gpuLanes),
   nvlinkGigabytesPerSecond: number(offer => offer.machine.nvlinkGigabytesPerSecond),
 
   tflops: number(offer => tflopsOf(offer)),
@@ -56,6 +59,8 @@ export const offerFields = {
   motherboard: text(offer => offer.machine.motherboard),
   osVersion: number(offer => offer.machine.osVersion),
 
+  totalDiskGb: number(offer => offer.machine.diskMb / 1000),
+  maxDiskGb: number(offer => offer.machine.freeDiskMb / 1000),
   freeDiskGb: number(offer => offer.machine.freeDiskMb / 1000),
   diskReadMegabytesPerSecond: number(offer => offer.machine.diskReadMegabytesPerSecond),
   downloadMbps: number(offer => offer.machine.downloadMbps),
@@ -64,6 +69,7 @@ export const offerFields = {
   staticIp: boolean(offer => offer.machine.staticIp),
 
   country: text(offer => offer.machine.country),
+  city: text(offer => offer.machine.city),
   datacenter: boolean(offer => offer.machine.datacenter),
   vmsEnabled: boolean(offer => offer.machine.vmsEnabled),
   verification: text(offer => offer.machine.verification),

@@ -1,4 +1,5 @@
 import { type Issue, invalidInput } from '../errors.ts'
+import { countriesOf, type Region } from '../machines/regions.ts'
 import { nanosOfNumber, parseUsd } from '../money.ts'
 import { parseBoolean, parseNumber, quoteValue } from '../values.ts'
 import { type FieldType, type FieldValue, fieldTypeOf, fieldValueOf, type OfferField } from './fields.ts'
@@ -51,6 +52,12 @@ export function parseCondition(field: OfferField, operator: Operator, operand: u
     values.push(value)
   }
   return { field, operator, values }
+}
+
+/** A machine is in a region by its country. */
+export function inRegions(regions: readonly Region[]): Condition {
+  const values = countriesOf(regions).map(country => country.toLowerCase())
+  return { field: 'country', operator: 'in', values }
 }
 
 const typeNames: Record<FieldType, string> = {

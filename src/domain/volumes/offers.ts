@@ -42,6 +42,7 @@ const volumeOfferFields = [
   'hostId',
   'gpuName',
   'country',
+  'city',
   'datacenter',
   'verification',
   'verified',

@@ -1,3 +1,4 @@
+import { ramGbOf } from '../../domain/machines/gpu-ram.ts'
 import type { GpuVendor as GpuVendorShape } from '../../domain/machines/machines.ts'
 import { maxPageSize } from '../../domain/pages.ts'
 import { builder } from '../builder.ts'
@@ -32,6 +33,10 @@ export const GpuModel = builder.prismaObject('GpuModel', {
       resolve: ({ vendor }) => vendor as GpuVendorShape,
     }),
     gpuRamMb: t.exposeInt('ramMb', { description: 'Memory of one GPU in MB.' }),
+    gpuRamGb: t.int({
+      description: 'Memory of one GPU in GB as its maker states it: 24 for a card that reports 24,564 MB.',
+      resolve: ({ ramMb }) => ramGbOf(ramMb),
+    }),
     memoryBandwidthGigabytesPerSecond: t.exposeFloat('memoryBandwidthGigabytesPerSecond', {
       description: 'Memory bandwidth of one GPU in GB/s (gigabytes).',
     }),

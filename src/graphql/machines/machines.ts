@@ -1,4 +1,5 @@
 import { type GpuVendor, printDriverVersion, type Verification } from '../../domain/machines/machines.ts'
+import { type Region as RegionShape, regionOf } from '../../domain/machines/regions.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
@@ -15,6 +16,16 @@ export const VerificationStatus = enumOf<Verification>(
     deverified: 'Verified before, but the machine has failed since.',
   },
 )
+
+export const Region = enumOf<RegionShape>('Region', 'A region of the world. New values may be added.', {
+  africa: 'Africa with its islands, but not Egypt.',
+  asia: 'Asia from Georgia to Japan and Indonesia, but not the Middle East.',
+  europe: 'Europe with Russia, Ukraine and Iceland, but not Turkey.',
+  middleEast: 'From Egypt and Turkey to Iran and Oman.',
+  northAmerica: 'North and Central America, the Caribbean and Greenland.',
+  oceania: 'Australia, New Zealand and the islands of the Pacific.',
+  southAmerica: 'South America with its islands.',
+})
 
 export const Machine = builder.prismaObject('Machine', {
   description: "A host's computer. Each of its offers is a block of its GPUs.",
@@ -41,6 +52,12 @@ export const Machine = builder.prismaObject('Machine', {
     }),
     country: t.exposeString('country', { description: 'Country of the machine: two letters, ISO 3166.' }),
     city: t.exposeString('city', { description: 'City of the machine, as its host states it.' }),
+    region: t.field({
+      type: Region,
+      nullable: true,
+      description: 'Region of the world of the country. Null if the country code is not in ISO 3166.',
+      resolve: ({ country }) => regionOf(country),
+    }),
     datacenter: t.exposeBoolean('datacenter', { description: 'Whether the machine is in a data center.' }),
     vmsEnabled: t.exposeBoolean('vmsEnabled', {
       description: 'Whether the machine can run virtual machines in addition to containers.',

@@ -1,34 +1,15 @@
-import type { Issue } from '../../domain/errors.ts'
-import { parseDriverVersion } from '../../domain/machines/machines.ts'
-import type { OfferField } from '../../domain/offers/fields.ts'
-import {
-  type Condition,
-  checkFilter,
-  emptyFieldMessage,
-  type OfferFilter as Filter,
-  type Operator,
-  parseCondition,
-} from '../../domain/offers/filter.ts'
-import { quoteValue } from '../../domain/values.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
-import { FloatFilter, IntFilter, StringFilter, UsdFilter, VersionFilter } from '../filters.ts'
-import { tryParseId } from '../ids.ts'
+import { FloatFilter, IdFilter, IntFilter, StringFilter, UsdFilter, VersionFilter } from '../filters.ts'
 import { GpuVendor } from '../machines/gpu-models.ts'
-import { VerificationStatus } from '../machines/machines.ts'
+import { Region, VerificationStatus } from '../machines/machines.ts'
+import type { Availability, FilterInput } from './parse-filter.ts'
 
 const OfferAvailability = enumOf<Availability>('OfferAvailability', 'Whether offers can be rented now.', {
   available: 'Offers that can be rented now.',
   unavailable: 'Offers that cannot be rented now, because their GPUs are taken or their host does not list them.',
   any: 'All offers, whether they can be rented now or not.',
 })
-type Availability = 'available' | 'unavailable' | 'any'
-
-type FilterInput = {
-  or?: FilterInput[] | null | undefined
-  availability?: Availability | null | undefined
-} & { [Field in OfferField]?: unknown }
-
 export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implement({
   description:
     'Conditions for offers. All given fields must match. A field that is null or absent says nothing, except that `availability` then means `AVAILABLE`.',
@@ -48,8 +29,8 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       type: [VerificationStatus],
       description: 'Verification status of the machine: one of these.',
     }),
-    machineId: t.id({ description: 'ID of the machine, such as `mch_42` or `42`.' }),
-    hostId: t.int({ description: 'Number of the host: `Machine.hostId`.' }),
+    machineId: t.field({ type: IdFilter, description: 'ID of the machine, such as `mch_42` or `42`.' }),
+    hostId: t.field({ type: IdFilter, description: 'ID of the host of the machine, such as `hst_42` or `42`.' }),
 
     gpuName: t.field({ type: StringFilter, description: 'Name of the GPU model, such as "RTX 4090".' }),
     gpuVendor: t.field({ type: [GpuVendor], description: 'Vendor of the GPU model: one of these.' }),
@@ -57,6 +38,10 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     gpuFraction: t.field({
       type: FloatFilter,
       description: "Share of the machine's GPUs that the offer contains, 0 to 1.",
+    }),
+    gpuRamGb: t.field({
+      type: FloatFilter,
+      description: 'Memory of one GPU in GB as its maker states it: 24 for a card that reports 24,564 MB.',
     }),
     gpuRamMb: t.field({ type: IntFilter, description: 'Memory of one GPU in MB.' }),
     gpuTotalRamMb: t.field({ type: IntFilter, description: 'Memory of all GPUs in the offer, in MB.' }),
@@ -74,6 +59,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       type: IntFilter,
       description: 'CUDA compute capability times 100: 890 means 8.9. 0 without CUDA.',
     }),
+    gpuLanes: t.field({ type: IntFilter, description: 'Number of PCI Express lanes of each GPU.' }),
     nvlinkGigabytesPerSecond: t.field({
       type: FloatFilter,
       description: 'NVLink bandwidth between GPUs in GB/s (gigabytes); 0 without NVLink.',
@@ -114,6 +100,11 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).',
     }),
 
+    maxDiskGb: t.field({
+      type: FloatFilter,
+      description: 'Largest disk that a rental of the offer can have, in GB.',
+    }),
+    totalDiskGb: t.field({ type: FloatFilter, description: 'Disk size of the whole machine in GB.' }),
     freeDiskGb: t.field({ type: FloatFilter, description: 'Disk space of the machine that is not rented, in GB.' }),
     diskReadMegabytesPerSecond: t.field({
       type: FloatFilter,
@@ -128,6 +119,8 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     staticIp: t.boolean({ description: 'Whether the public IP address is static.' }),
 
     country: t.field({ type: StringFilter, description: 'Country of the machine: two letters, ISO 3166.' }),
+    city: t.field({ type: StringFilter, description: 'City of the machine, as its host states it.' }),
+    region: t.field({ type: [Region], description: 'Region of the world of the machine: one of these.' }),
     datacenter: t.boolean({ description: 'Whether the machine is in a data center.' }),
     vmsEnabled: t.boolean({ description: 'Whether the machine can run virtual machines.' }),
     reliability: t.field({
@@ -164,75 +157,3 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     uploadPricePerGb: t.field({ type: UsdFilter, description: 'Price of one GB uploaded, in US dollars.' }),
   }),
 })
-
-/**
- * Parses the filter, or throws an error that lists every problem. With `refuseEmptyFields`, a field without a
- * comparison is a problem: the client probably forgot a variable, and the offer found will cost money.
- */
-export function parseOfferFilter(input: FilterInput, { refuseEmptyFields = false } = {}): Filter {
-  const issues: Issue[] = []
-  const availability = input.availability ?? 'available'
-  const filter = parseFilterLevel({ ...input, availability }, 'filter', issues, refuseEmptyFields)
-  return checkFilter(filter, issues)
-}
-
-/** Parses a filter without alternatives. Its fields must have the names of offer fields. */
-export function parseConditions(input: object): Condition[] {
-  const issues: Issue[] = []
-  return checkFilter(parseFilterLevel(input, 'filter', issues), issues).conditions
-}
-
-function parseFilterLevel(
-  { or, availability, ...fields }: FilterInput,
-  path: string,
-  issues: Issue[],
-  refuseEmptyFields = false,
-): Filter {
-  const conditions: Condition[] =
-    !availability || availability === 'any'
-      ? []
-      : [{ field: 'rentable', operator: 'eq', value: availability === 'available' }]
-  // The schema admits only fields of FilterInput, and each has its name in the domain.
-  for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
-    const comparisons = comparisonsOf(input, `${path}.${field}`)
-    if (refuseEmptyFields && input && comparisons.length === 0)
-      issues.push({ path: `${path}.${field}`, message: emptyFieldMessage })
-    for (const { operator, operand, path: place } of comparisons) {
-      const condition = parseComparison(field, operator, operand)
-      if (typeof condition === 'string') issues.push({ path: place, message: `${condition}.` })
-      else conditions.push(condition)
-    }
-  }
-  if (or?.length === 0) issues.push({ path: `${path}.or`, message: 'must have at least one alternative.' })
-  const anyOf = (or ?? []).map((alternative, index) =>
-    parseFilterLevel(alternative, `${path}.or.${index}`, issues, refuseEmptyFields),
-  )
-  return { conditions, anyOf }
-}
-
-type RawComparison = { operator: Operator; operand: unknown; path: string }
-
-/** The comparisons of one field. A plain value means `eq`, a list means `in`. */
-function comparisonsOf(input: unknown, path: string): RawComparison[] {
-  if (input === null || input === undefined) return []
-  if (Array.isArray(input)) return [{ operator: 'in', operand: input, path }]
-  if (typeof input !== 'object') return [{ operator: 'eq', operand: input, path }]
-  // The cast is safe: the fields of the schema's filter inputs, such as `IntFilter`, are operators.
-  return Object.entries(input)
-    .filter(([, operand]) => operand !== null && operand !== undefined)
-    .map(([operator, operand]) => ({ operator: operator as Operator, operand, path: `${path}.${operator}` }))
-}
-
-/** IDs and versions are strings in GraphQL and numbers in the domain. */
-function parseComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
-  if (field === 'machineId') {
-    const id = tryParseId('Machine', String(operand))
-    return typeof id === 'string' ? id : parseCondition(field, operator, Number(id))
-  }
-  if (field === 'driverVersion') {
-    const version = parseDriverVersion(String(operand))
-    if (version === undefined) return `${quoteValue(operand)} is not a version; versions look like 580.105.08`
-    return parseCondition(field, operator, version)
-  }
-  return parseCondition(field, operator, operand)
-}

@@ -35,6 +35,10 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
       resolve: ({ numGpus, machine }) => numGpus / machine.numGpus,
     }),
     gpuRamMb: t.int({ description: 'Memory of one GPU in MB.', resolve: ({ machine }) => machine.gpuModel.ramMb }),
+    gpuRamGb: t.int({
+      description: 'Memory of one GPU in GB as its maker states it: 24 for a card that reports 24,564 MB.',
+      resolve: offerFields.gpuRamGb.read,
+    }),
     gpuTotalRamMb: t.int({
       description: 'Memory of all GPUs in the offer, in MB.',
       resolve: offerFields.gpuTotalRamMb.read,

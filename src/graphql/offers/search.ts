@@ -1,45 +1,18 @@
 import { renameIssuePaths } from '../../domain/errors.ts'
-import type { OfferField } from '../../domain/offers/fields.ts'
 import { maxOrderKeys } from '../../domain/offers/order.ts'
 import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
 import { permissionSentence } from '../permission.ts'
-import { OfferFilter, parseOfferFilter } from './filter.ts'
+import { OfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
+import { orderFields } from './order-fields.ts'
+import { parseOfferFilter } from './parse-filter.ts'
 import { OfferPricingInput, parsePricing } from './price.ts'
 
-const orderFields = {
-  PRICE_PER_HOUR: { value: 'pricePerHour', description: 'Price per hour of GPUs and disk.' },
-  PRICE_PER_GPU_HOUR: {
-    value: 'pricePerGpuHour',
-    description: 'Price per hour of GPUs and disk, divided by the number of GPUs.',
-  },
-  MINIMUM_BID_PER_HOUR: { value: 'minimumBidPerHour', description: 'Lowest bid per hour that would win the GPUs now.' },
-  SCORE: {
-    value: 'score',
-    description:
-      'Performance per dollar, on demand with a disk of 8 GB, multiplied by reliability. Independent of `pricing`.',
-  },
-  DLPERF: { value: 'dlperf', description: 'Deep learning performance score of all GPUs.' },
-  DLPERF_PER_DOLLAR: {
-    value: 'dlperfPerDollar',
-    description: 'Deep learning performance per US dollar of the hourly price.',
-  },
-  TFLOPS_PER_DOLLAR: { value: 'tflopsPerDollar', description: 'TFLOPS per US dollar of the hourly price.' },
-  RELIABILITY: { value: 'reliability', description: 'Reliability of the machine.' },
-  GPU_RAM_MB: { value: 'gpuRamMb', description: 'Memory of one GPU.' },
-  GPU_TOTAL_RAM_MB: { value: 'gpuTotalRamMb', description: 'Memory of all GPUs in the offer.' },
-  NUM_GPUS: { value: 'numGpus', description: 'Number of GPUs.' },
-  DOWNLOAD_MBPS: { value: 'downloadMbps', description: 'Download bandwidth.' },
-  // Ids ascend in the order in which offers are inserted. `listedAt` is the time of the transaction, so the two orders
-  // differ only between transactions that ran at the same time. No index has `listedAt`.
-  LISTED_AT: { value: 'id', description: 'Time when the offer was listed.' },
-} as const satisfies Record<string, { value: OfferField; description: string }>
-
 const OfferOrderField = builder.enumType('OfferOrderField', {
-  description: 'Fields that offers can be sorted by.',
+  description: 'Figures that offers can be sorted by, each named as its field. New values may be added.',
   values: orderFields,
 })
 

@@ -5,8 +5,9 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
-import { OfferFilter, parseOfferFilter } from './filter.ts'
+import { OfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
+import { parseOfferFilter } from './parse-filter.ts'
 import { OfferPricingInput, parsePricing } from './price.ts'
 
 const OfferChangeKind = enumOf<OfferChangeShape['kind']>(

@@ -1,3 +1,4 @@
+import type { Region as RegionShape } from '../../domain/machines/regions.ts'
 import { maxDiskGb } from '../../domain/offers/offers.ts'
 import {
   priceVolume,
@@ -11,12 +12,12 @@ import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
-import { FloatFilter, OrderDirection, StringFilter, UsdFilter } from '../filters.ts'
+import { FloatFilter, IdFilter, OrderDirection, StringFilter, UsdFilter } from '../filters.ts'
 import { printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
-import { Machine } from '../machines/machines.ts'
+import { Machine, Region } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
-import { parseConditions } from '../offers/filter.ts'
+import { parseConditions } from '../offers/parse-filter.ts'
 import { permissionSentence } from '../permission.ts'
 
 const VolumeOfferPrice = builder.objectRef<VolumeOfferPriceShape>('VolumeOfferPrice').implement({
@@ -79,13 +80,16 @@ export const volumeOfferById = createLoader((context, ids: readonly number[]) =>
 )
 
 // The fields are some of VolumeOfferField, with its names, because parseConditions takes the names from the input.
-type Filter = { [Field in VolumeOfferField]?: unknown }
+type Filter = { [Field in VolumeOfferField]?: unknown } & { region?: RegionShape[] | null | undefined }
 const VolumeOfferFilter = builder.inputRef<Filter>('VolumeOfferFilter').implement({
   description: 'Conditions for volume offers. All given fields must match; null and absent fields match every offer.',
   fields: t => ({
-    machineId: t.id({ description: 'ID of the machine, such as `mch_42` or `42`.' }),
+    machineId: t.field({ type: IdFilter, description: 'ID of the machine, such as `mch_42` or `42`.' }),
+    hostId: t.field({ type: IdFilter, description: 'ID of the host of the machine, such as `hst_42` or `42`.' }),
     gpuName: t.field({ type: StringFilter, description: 'Name of the GPU model in the machine, such as "RTX 4090".' }),
     country: t.field({ type: StringFilter, description: 'Country of the machine: two letters, ISO 3166.' }),
+    city: t.field({ type: StringFilter, description: 'City of the machine, as its host states it.' }),
+    region: t.field({ type: [Region], description: 'Region of the world of the machine: one of these.' }),
     verified: t.boolean({ description: 'Whether the machine is verified.' }),
     datacenter: t.boolean({ description: 'Whether the machine is in a data center.' }),
     reliability: t.field({

@@ -52,7 +52,7 @@ const queries = [
   },
   {
     text: 'query ($filter: VolumeOfferFilter) { volumeOffers(filter: $filter) { totalCount nodes { id } } }',
-    filter: { datacenter: true, country: { eq: 'SE' }, gpuName: { eq: 'x' }, machineId: 'mch_1' },
+    filter: { datacenter: true, country: { eq: 'SE' }, gpuName: { eq: 'x' }, machineId: { eq: 'mch_1' } },
   },
   {
     text: 'query ($filter: EventFilter) { events(filter: $filter) { nodes { id } } }',

@@ -61,7 +61,12 @@ describe('a search', () => {
     ['reliability', { reliability: { lt: 0.95 } }, ['1 RTX 4090']],
     ['verification', { verification: ['UNVERIFIED', 'DEVERIFIED'] }, ['1 RTX 4090']],
     ['a driver', { driverVersion: { gte: '570.172.08', lt: '571' }, numGpus: { eq: 8 } }, ['8 H100 SXM']],
-    ['a machine', { machineId: 'mch_3' }, ['1 RTX 4090']],
+    ['a machine', { machineId: { eq: 'mch_3' } }, ['1 RTX 4090']],
+    ['no machine of a list', { machineId: { nin: ['mch_1', '2', 'mch_4'] } }, ['1 RTX 4090']],
+    ['another host', { hostId: { in: ['hst_999', '998'] } }, []],
+    ['memory as it is marketed', { gpuRamGb: { eq: 24 }, numGpus: { eq: 2 } }, ['2 RTX 4090']],
+    ['a region', { region: ['EUROPE'], numGpus: { eq: 2 } }, ['2 RTX 4090']],
+    ['no region', { region: [] }, []],
     [
       'alternatives',
       { or: [{ numGpus: { eq: 8 } }, { country: { eq: 'se' }, numGpus: { eq: 2 } }] },
@@ -247,8 +252,13 @@ describe('an invalid search', () => {
     ['a negative disk size', { pricing: { diskGb: -1 } }, 'pricing.diskGb: must be from 0 to 100000, not -1.'],
     [
       'an id of another type',
-      { filter: { machineId: 'off_3' } },
-      'filter.machineId: "off_3" is not an id of the expected type; send one like mch_42.',
+      { filter: { machineId: { eq: 'off_3' } } },
+      'filter.machineId.eq: "off_3" is not an id of the expected type; send one like mch_42.',
+    ],
+    [
+      'a host id of another type',
+      { filter: { hostId: { in: ['hst_1', 'mch_3'] } } },
+      'filter.hostId.in: "mch_3" is not an id of the expected type; send one like hst_42.',
     ],
   ])('is refused with a message for %s', async (_what, variables, message) => {
     expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
@@ -270,11 +280,15 @@ describe('an invalid search', () => {
   })
 
   it('is refused with all issues and their paths', async () => {
-    const or = [{ driverVersion: { gte: 'a' } }, { driverVersion: { lt: 'x'.repeat(100) } }, { machineId: 'm' }]
-    const filter = { or, machineId: 'off_3' }
+    const or = [
+      { driverVersion: { gte: 'a' } },
+      { driverVersion: { lt: 'x'.repeat(100) } },
+      { machineId: { nin: ['1', 'm'] } },
+    ]
+    const filter = { or, machineId: { eq: 'off_3' } }
     const { errors } = await search({ filter })
     expect(errors?.[0]?.extensions['issues']).toEqual([
-      { path: 'filter.machineId', message: '"off_3" is not an id of the expected type; send one like mch_42.' },
+      { path: 'filter.machineId.eq', message: '"off_3" is not an id of the expected type; send one like mch_42.' },
       {
         path: 'filter.or.0.driverVersion.gte',
         message: '"a" is not a version; versions look like 580.105.08.',
@@ -283,7 +297,7 @@ describe('an invalid search', () => {
         path: 'filter.or.1.driverVersion.lt',
         message: `"${'x'.repeat(59)}… is not a version; versions look like 580.105.08.`,
       },
-      { path: 'filter.or.2.machineId', message: '"m" is not an id of the expected type; send one like mch_42.' },
+      { path: 'filter.or.2.machineId.nin', message: '"m" is not an id of the expected type; send one like mch_42.' },
     ])
   })
 

@@ -26,7 +26,7 @@ type Change = { kind: string; offerId: string; offer: Record<string, unknown> | 
 const fields = 'kind offerId offer { id numGpus minimumBidPerHour maxDiskGb rentable }'
 const watch = (args: string, key = renter) =>
   subscribeSse(app.fetch, key, `subscription { offerChanges(${args}) { ${fields} } }`)
-const ofMachine = (id: number, more = '') => `filter: { machineId: "${id}" ${more} }`
+const ofMachine = (id: number, more = '') => `filter: { machineId: { eq: "${id}" } ${more} }`
 
 async function newMachine(machine = {}): Promise<{ machineId: number; offerIds: string[] }> {
   const offerId = await rentals.newOffer(machine)
@@ -146,7 +146,7 @@ describe('a stream of offers', () => {
     const listedUntil = new Date(app.clock.now().getTime() + 3_600_000)
     const [short, long] = [await newMachine({ listedUntil }), await newMachine()]
     const stream = await watch(
-      `filter: { or: [{ machineId: "${short.machineId}" }, { machineId: "${long.machineId}" }] }`,
+      `filter: { or: [{ machineId: { eq: "${short.machineId}" } }, { machineId: { eq: "${long.machineId}" } }] }`,
     )
     app.clock.advance(3_600_000)
     await app.operations.machines.drain(long.machineId)

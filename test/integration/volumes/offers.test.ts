@@ -105,10 +105,12 @@ describe('volume offers', () => {
     for (const { country } of machines.slice(0, 3)) {
       const [row] = (await app.sql(`SELECT id FROM machines WHERE country = '${country}'`)) as { id: number }[]
       for (const id of [`mch_${row?.id}`, row?.id]) {
-        expect(await found(`filter: { machineId: "${id}" }`)).toBe(country)
+        expect(await found(`filter: { machineId: { eq: "${id}" } }`)).toBe(country)
       }
     }
-    await expect(found('filter: { machineId: "vof_1" }')).rejects.toThrow('filter.machineId: "vof_1" is not an id')
+    await expect(found('filter: { machineId: { eq: "vof_1" } }')).rejects.toThrow(
+      'filter.machineId: { eq: "vof_1" } is not an id',
+    )
   })
 
   it('are nodes while they are on the market', async () => {

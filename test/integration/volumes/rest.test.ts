@@ -41,7 +41,7 @@ describe('a search for storage', () => {
     const offer = offers.find(({ id }: { id: number }) => id === ids[0])
     const { data } = await app.graphql(
       key,
-      `{ volumeOffers(sizeGb: 100, filter: { machineId: "${ids[0]}" }) { nodes {
+      `{ volumeOffers(sizeGb: 100, filter: { machineId: { eq: "${ids[0]}" } }) { nodes {
       price(sizeGb: 100) { pricePerHour } diskPricePerGbMonth maxSizeGb } } }`,
     )
     const [node] = data.volumeOffers.nodes

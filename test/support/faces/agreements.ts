@@ -368,7 +368,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     prepare: aMachine,
     rest: ({ id }) => ['POST', '/volumes/search/', { machine_id: { eq: id }, allocated_storage: 20 }],
     graphql: ({ id }) =>
-      `{ volumeOffers(filter: { machineId: "${id}" }, sizeGb: 20) { nodes { id maxSizeGb price(sizeGb: 20) { sizeGb pricePerHour } } } }`,
+      `{ volumeOffers(filter: { machineId: { eq: "${id}" } }, sizeGb: 20) { nodes { id maxSizeGb price(sizeGb: 20) { sizeGb pricePerHour } } } }`,
     normalizeRest: ({ offers }) =>
       offers.map((row: Answer) => [row.id, row.allocated_storage, row.disk_space, row.storage_total_cost]),
     normalizeGraphql: ({ volumeOffers }) =>

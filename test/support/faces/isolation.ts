@@ -95,13 +95,13 @@ export const fieldCases: Record<string, IsolationCase> = {
   offers: {
     operation: 'offers.search',
     of: 'machine',
-    ask: graphql(id => `{ offers(filter: { machineId: "${id}" }) { nodes { id } } }`),
+    ask: graphql(id => `{ offers(filter: { machineId: { eq: "${id}" } }) { nodes { id } } }`),
   },
   rentBestOffer: {
     operation: 'instances.rent',
     of: 'machine',
     ask: graphql(
-      id => `mutation { rentBestOffer(input: { filter: { machineId: "${id}" },
+      id => `mutation { rentBestOffer(input: { filter: { machineId: { eq: "${id}" } },
         terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { image: "ubuntu" } } }) { ${refused} } }`,
     ),
   },
@@ -181,7 +181,7 @@ export const fieldCases: Record<string, IsolationCase> = {
   volumeOffers: {
     operation: 'volumes.search',
     of: 'machine',
-    ask: graphql(id => `{ volumeOffers(filter: { machineId: "${id}" }) { nodes { id } } }`),
+    ask: graphql(id => `{ volumeOffers(filter: { machineId: { eq: "${id}" } }) { nodes { id } } }`),
   },
   createSshKey: {
     operation: 'sshKeys.register',
@@ -252,7 +252,9 @@ export const fieldCases: Record<string, IsolationCase> = {
   'subscription offerChanges': {
     operation: 'offers.watch',
     of: 'machine',
-    ask: stream(id => `subscription { offerChanges(filter: { machineId: "${id}" }) { offerId } }`, { quiet: true }),
+    ask: stream(id => `subscription { offerChanges(filter: { machineId: { eq: "${id}" } }) { offerId } }`, {
+      quiet: true,
+    }),
   },
   'subscription events': {
     operation: 'events.watch',

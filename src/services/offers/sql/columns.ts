@@ -2,6 +2,7 @@
 // GPU model, o the offer, m its machine. The arithmetic matches domain/offers/fields.ts; a property test compares them.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import { marketedRamGb } from '../../../domain/machines/gpu-ram.ts'
 import { mbHoursPerGbMonth } from '../../../domain/money.ts'
 import type { OfferField } from '../../../domain/offers/fields.ts'
 import { defaultDiskMb, type Pricing } from '../../../domain/offers/offers.ts'
@@ -79,6 +80,10 @@ const ofOffer = (text: string): FieldColumn => ({ scope: 'offer', sql: raw(text)
 /** For all other facts of the machine. */
 const ofMachine = (text: string): FieldColumn => ({ scope: 'machine', sql: raw(text) })
 
+/** The rule of `ramGbOf`. Reads g alone, so it is computed once for each kind of offer. */
+const ramGbSql = `coalesce((SELECT min(size) FROM unnest('{${marketedRamGb.join(',')}}'::bigint[]) AS size
+  WHERE size * 1024 >= g.ram_mb AND size * 1024 * 7 <= g.ram_mb::bigint * 8), ceil(g.ram_mb / 1024.0)::bigint)`
+
 const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = {
   id: ofOffer('o.id'),
   machineId: ofOffer('o.machine_id'),
@@ -87,6 +92,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   gpuName: ofKind('g.name'),
   gpuVendor: ofKind('g.vendor'),
   gpuRamMb: ofKind('g.ram_mb'),
+  gpuRamGb: ofKind(ramGbSql),
   gpuTotalRamMb: ofKind('(g.ram_mb * k.num_gpus)'),
   gpuMemoryBandwidthGigabytesPerSecond: ofKind('g.memory_bandwidth_gigabytes_per_second'),
   gpuMaxPowerWatts: ofKind('g.max_power_watts'),
@@ -95,6 +101,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   gpuFraction: ofMachine('(k.num_gpus::float8 / m.num_gpus)'),
   gpuMaxTempCelsius: ofMachine('m.gpu_max_temp_celsius'),
   gpuDisplayActive: ofMachine('m.gpu_display_active'),
+  gpuLanes: ofMachine('m.gpu_lanes'),
   nvlinkGigabytesPerSecond: ofMachine('m.nvlink_gigabytes_per_second'),
 
   tflops: ofKind('(g.tflops * k.num_gpus)'),
@@ -114,6 +121,8 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   motherboard: ofMachine('m.motherboard'),
   osVersion: ofMachine('m.os_version'),
 
+  totalDiskGb: ofMachine('(m.disk_mb::float8 / 1000)'),
+  maxDiskGb: ofMachine('(m.free_disk_mb::float8 / 1000)'),
   freeDiskGb: ofMachine('(m.free_disk_mb::float8 / 1000)'),
   diskReadMegabytesPerSecond: ofMachine('m.disk_read_megabytes_per_second'),
   downloadMbps: ofMachine('m.download_mbps'),
@@ -122,6 +131,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   staticIp: ofMachine('m.static_ip'),
 
   country: ofOffer('o.country'),
+  city: ofMachine('m.city'),
   datacenter: ofMachine('m.datacenter'),
   vmsEnabled: ofMachine('m.vms_enabled'),
   verification: ofMachine('m.verification::text'),
