@@ -140,6 +140,13 @@ export type GpuVendor =
   | 'AMD'
   | 'NVIDIA';
 
+export type IdFilter = {
+  eq?: string | null | undefined;
+  in?: Array<string> | null | undefined;
+  neq?: string | null | undefined;
+  nin?: Array<string> | null | undefined;
+};
+
 export type InstanceAction =
   | 'DESTROY'
   | 'REBOOT'
@@ -230,6 +237,7 @@ export type OfferAvailability =
 export type OfferFilter = {
   availability?: OfferAvailability | null | undefined;
   availableSeconds?: FloatFilter | null | undefined;
+  city?: StringFilter | null | undefined;
   computeCapability?: IntFilter | null | undefined;
   country?: StringFilter | null | undefined;
   cpuArch?: StringFilter | null | undefined;
@@ -251,17 +259,20 @@ export type OfferFilter = {
   freePorts?: IntFilter | null | undefined;
   gpuDisplayActive?: boolean | null | undefined;
   gpuFraction?: FloatFilter | null | undefined;
+  gpuLanes?: IntFilter | null | undefined;
   gpuMaxPowerWatts?: FloatFilter | null | undefined;
   gpuMaxTempCelsius?: FloatFilter | null | undefined;
   gpuMemoryBandwidthGigabytesPerSecond?: FloatFilter | null | undefined;
   gpuName?: StringFilter | null | undefined;
   gpuPricePerHour?: UsdFilter | null | undefined;
+  gpuRamGb?: FloatFilter | null | undefined;
   gpuRamMb?: IntFilter | null | undefined;
   gpuTotalRamMb?: IntFilter | null | undefined;
   gpuVendor?: Array<GpuVendor> | null | undefined;
   hasAvx?: boolean | null | undefined;
-  hostId?: number | null | undefined;
-  machineId?: string | null | undefined;
+  hostId?: IdFilter | null | undefined;
+  machineId?: IdFilter | null | undefined;
+  maxDiskGb?: FloatFilter | null | undefined;
   minimumBidPerHour?: UsdFilter | null | undefined;
   motherboard?: StringFilter | null | undefined;
   numGpus?: IntFilter | null | undefined;
@@ -272,11 +283,13 @@ export type OfferFilter = {
   pcieGigabytesPerSecond?: FloatFilter | null | undefined;
   pricePerGpuHour?: UsdFilter | null | undefined;
   pricePerHour?: UsdFilter | null | undefined;
+  region?: Array<Region> | null | undefined;
   reliability?: FloatFilter | null | undefined;
   score?: FloatFilter | null | undefined;
   staticIp?: boolean | null | undefined;
   tflops?: FloatFilter | null | undefined;
   tflopsPerDollar?: FloatFilter | null | undefined;
+  totalDiskGb?: FloatFilter | null | undefined;
   uploadMbps?: FloatFilter | null | undefined;
   uploadPricePerGb?: UsdFilter | null | undefined;
   verification?: Array<VerificationStatus> | null | undefined;
@@ -290,19 +303,49 @@ export type OfferOrder = {
 };
 
 export type OfferOrderField =
+  | 'COMPUTE_CAPABILITY'
+  | 'CPU_CORES'
+  | 'CPU_CORES_EFFECTIVE'
+  | 'CPU_GHZ'
+  | 'CPU_RAM_MB'
+  | 'CUDA_VERSION'
+  | 'DISK_PRICE_PER_GB_MONTH'
+  | 'DISK_PRICE_PER_HOUR'
+  | 'DISK_READ_MEGABYTES_PER_SECOND'
   | 'DLPERF'
   | 'DLPERF_PER_DOLLAR'
   | 'DOWNLOAD_MBPS'
+  | 'DOWNLOAD_PRICE_PER_GB'
+  | 'DRIVER_VERSION'
+  | 'FREE_DISK_GB'
+  | 'FREE_PORTS'
+  | 'GPU_FRACTION'
+  | 'GPU_LANES'
+  | 'GPU_MAX_POWER_WATTS'
+  | 'GPU_MAX_TEMP_CELSIUS'
+  | 'GPU_MEMORY_BANDWIDTH_GIGABYTES_PER_SECOND'
+  | 'GPU_PRICE_PER_HOUR'
+  | 'GPU_RAM_GB'
   | 'GPU_RAM_MB'
   | 'GPU_TOTAL_RAM_MB'
   | 'LISTED_AT'
+  | 'LISTED_UNTIL'
+  | 'MAX_DISK_GB'
   | 'MINIMUM_BID_PER_HOUR'
   | 'NUM_GPUS'
+  | 'NVLINK_GIGABYTES_PER_SECOND'
+  | 'OS_VERSION'
+  | 'PCIE_GIGABYTES_PER_SECOND'
+  | 'PCI_GENERATION'
   | 'PRICE_PER_GPU_HOUR'
   | 'PRICE_PER_HOUR'
   | 'RELIABILITY'
   | 'SCORE'
-  | 'TFLOPS_PER_DOLLAR';
+  | 'TFLOPS'
+  | 'TFLOPS_PER_DOLLAR'
+  | 'TOTAL_DISK_GB'
+  | 'UPLOAD_MBPS'
+  | 'UPLOAD_PRICE_PER_GB';
 
 export type OfferPricingInput = {
   diskGb?: number;
@@ -409,6 +452,15 @@ export type PortMappingInput = {
 export type PortProtocol =
   | 'TCP'
   | 'UDP';
+
+export type Region =
+  | 'AFRICA'
+  | 'ASIA'
+  | 'EUROPE'
+  | 'MIDDLE_EAST'
+  | 'NORTH_AMERICA'
+  | 'OCEANIA'
+  | 'SOUTH_AMERICA';
 
 export type RegistryCredentialInput = {
   host: string;
@@ -1545,7 +1597,7 @@ fragment Mode on LaunchMode {
 }`) as unknown as TypedDocumentString<UpdateTemplateMutation, UpdateTemplateMutationVariables>;
 export const FindVolumeOffersDocument = new TypedDocumentString(`
     query FindVolumeOffers($machine: ID!, $sizeGb: Float!) {
-  volumeOffers(first: 1, sizeGb: $sizeGb, filter: {machineId: $machine}) {
+  volumeOffers(first: 1, sizeGb: $sizeGb, filter: {machineId: {eq: $machine}}) {
     nodes {
       id
       maxSizeGb

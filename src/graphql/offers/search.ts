@@ -1,10 +1,12 @@
 import { renameIssuePaths } from '../../domain/errors.ts'
+import { maxFacetValues } from '../../domain/offers/facets.ts'
 import { maxOrderKeys } from '../../domain/offers/order.ts'
 import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
 import { permissionSentence } from '../permission.ts'
+import { OfferFacet, OfferFacetField } from './facets.ts'
 import { OfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
 import { orderFields } from './order-fields.ts'
@@ -72,6 +74,20 @@ builder.queryField('offers', t =>
       name: 'OfferConnection',
       description: 'A page of offers.',
       fields: t => ({
+        facets: t.field({
+          type: [OfferFacet],
+          nullable: { list: true, items: false },
+          description: `Values of fields among the matching offers on all pages, with counts and least prices for the \`pricing\` of the search. Counted only when this field is requested. A facet has at most ${maxFacetValues} values, those with most offers first.`,
+          complexity: ({ by }) => ({ field: 1, multiplier: new Set(by).size }),
+          args: {
+            by: t.arg({
+              type: [OfferFacetField],
+              required: true,
+              description: 'Fields to count by, each answered once, in this order.',
+            }),
+          },
+          resolve: ({ search }, { by }, { services, actor }) => services.offers.facets(actor, search, by),
+        }),
         totalCount: t.int({
           description: 'Number of matching offers on all pages. Counted only when this field is requested.',
           resolve: ({ search }, _args, { services, actor }) => services.offers.count(actor, search),

@@ -2,6 +2,14 @@ import { Prisma } from '../../database/generated/client.ts'
 import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
+import {
+  type Facet,
+  type FacetField,
+  type FacetValue,
+  facetColumnOf,
+  facetOf,
+  maxCountedValues,
+} from '../../domain/offers/facets.ts'
 import type { Condition } from '../../domain/offers/filter.ts'
 import { defaultPricing, type Offer, type OfferBlock, type Pricing, priceOf } from '../../domain/offers/offers.ts'
 import { completeOrder, type OrderKey, positionOf, reverseOrder } from '../../domain/offers/order.ts'
@@ -9,6 +17,7 @@ import { parseOfferCursor, printOfferCursor } from '../../domain/offers/page.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { facetStatement } from './sql/facets.ts'
 import { countStatement, type OfferSelection, type Slice, searchStatement } from './sql/statement.ts'
 
 export type OfferSearch = OfferSelection & { order: OrderKey[] }
@@ -48,6 +57,18 @@ export function offerReadServices(deps: DataDeps) {
       authorize(actor, 'offers.search')
       const [row] = await database.rows(withoutStatementName(countStatement({ ...selection, nowSql: database.nowSql })))
       return row?.[0] as number
+    },
+
+    /** The facets of a search, in the order of the fields, from one statement. */
+    async facets(actor: Actor, selection: OfferSelection, fields: readonly FacetField[]): Promise<Facet[]> {
+      authorize(actor, 'offers.search')
+      const unique = [...new Set(fields)]
+      if (unique.length === 0) return []
+      const columns = [...new Set(unique.map(facetColumnOf))]
+      const timed = { ...selection, nowSql: database.nowSql }
+      const rows = await database.rows(withoutStatementName(facetStatement(timed, columns, maxCountedValues)))
+      const counted = columns.map((_, index) => rows.filter(([column]) => column === index).map(toFacetValue))
+      return unique.map(field => facetOf(field, counted[columns.indexOf(facetColumnOf(field))] ?? []))
     },
 
     /** The cheapest rentable offers with the same GPU model and count, and room for the same disk. */
@@ -98,6 +119,11 @@ async function findSlice({ database }: DataDeps, selection: OfferSelection, slic
   const statement = searchStatement({ ...selection, nowSql: database.nowSql }, slice, allColumns)
   const rows = await database.rows(withoutStatementName(statement))
   return rows.map(row => toOffer(row, selection.pricing))
+}
+
+/** The row is one of `facetStatement`. */
+function toFacetValue([, value, count, price]: unknown[]): FacetValue {
+  return { value: value as string, count: count as number, minimumPriceNanos: price as bigint }
 }
 
 /** The row has `allColumns` and, last, the time of the read. */

@@ -22,6 +22,8 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
+type Facet = { field: string; values: { value: string; count: number; minimumPricePerHour: string }[] }
+
 const search = (variables: object, fields = 'nodes { id gpuName numGpus }') =>
   app.graphql(
     key,
@@ -148,6 +150,40 @@ describe('a search', () => {
     expect(data.offers).toMatchObject({ totalCount: 7, nodes: [{}] })
     expect(await counts('totalCount')).toHaveLength(1)
     expect(await counts('nodes { id }')).toHaveLength(0)
+  })
+
+  it('counts by fields with least prices, under the same filter and pricing, only if facets are selected', async () => {
+    const fields = `totalCount nodes { id } facets(by: [GPU_NAME, NUM_GPUS, REGION, VERIFICATION, GPU_NAME]) {
+      field values { value count minimumPricePerHour } }`
+    const filter = { gpuName: { eq: 'RTX 4090' } }
+    const { offers } = (await search({ first: 1, filter }, fields)).data
+    expect(offers.facets.map(({ field }: Facet) => field)).toEqual(['GPU_NAME', 'NUM_GPUS', 'REGION', 'VERIFICATION'])
+    const [byName, ...others] = offers.facets as Facet[]
+    expect(byName?.values).toEqual([
+      { value: 'RTX 4090', count: offers.totalCount, minimumPricePerHour: expect.any(String) },
+    ])
+    const filterFor = (field: string, value: string) =>
+      ({ NUM_GPUS: { numGpus: { eq: Number(value) } }, REGION: { region: [value] } })[field] ?? {
+        verification: [value],
+      }
+    for (const { field, values } of others) {
+      expect(values.length).toBeGreaterThan(0)
+      for (const { value, count, minimumPricePerHour } of values) {
+        const narrowed = { first: 1, filter: { ...filter, ...filterFor(field, value) } }
+        expect((await search(narrowed, 'totalCount nodes { price { pricePerHour } }')).data.offers).toEqual({
+          totalCount: count,
+          nodes: [{ price: { pricePerHour: minimumPricePerHour } }],
+        })
+      }
+    }
+    const bids = await search({ first: 1, filter, pricing: { rentalKind: 'INTERRUPTIBLE' } }, fields)
+    const cheapest = Number(bids.data.offers.facets[0].values[0].minimumPricePerHour)
+    expect(cheapest).toBeLessThan(Number(byName?.values[0]?.minimumPricePerHour))
+    const counts = async (selected: string) =>
+      (await captureQueries(() => search({ first: 1 }, selected))).filter(text => /GROUPING SETS/.test(text))
+    expect(await counts(fields)).toHaveLength(1)
+    expect(await counts('totalCount nodes { id }')).toHaveLength(0)
+    expect((await search({ first: 1 }, 'facets(by: []) { field }')).data.offers).toEqual({ facets: [] })
   })
 
   it('has pages forward and backward', async () => {

@@ -2,6 +2,9 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
+import { regionOf } from '../../../src/domain/machines/regions.ts'
+import { type Facet, type FacetField, facetFields } from '../../../src/domain/offers/facets.ts'
+import { fieldValueOf } from '../../../src/domain/offers/fields.ts'
 import type { Offer } from '../../../src/domain/offers/offers.ts'
 import type { PageResult } from '../../../src/domain/pages.ts'
 import { type OfferSearch, offerReadServices } from '../../../src/services/offers/offers.ts'
@@ -72,6 +75,31 @@ it(
   },
   timeout,
 )
+
+it(
+  'counts the values of facets, and finds their least prices, as in memory',
+  async () => {
+    const fields = fc.uniqueArray(fc.constantFrom(...facetFields), { minLength: 1 })
+    const property = fc.asyncProperty(searches(), fields, async (search, by) => {
+      const expected = searchInMemory(market, search)
+      expect(await offers.facets(actor, search, by)).toEqual(by.map(field => facetInMemory(expected, field)))
+    })
+    await fc.assert(property, { seed, numRuns })
+  },
+  timeout,
+)
+
+function facetInMemory(found: Offer[], field: FacetField): Facet {
+  const textOf = (offer: Offer) =>
+    field === 'region' ? regionOf(offer.machine.country) : String(fieldValueOf(offer, field))
+  const groups = Map.groupBy(found, textOf)
+  groups.delete(null)
+  const values = [...groups].map(([value, same]) => {
+    const prices = same.map(({ price }) => price.totalNanos).toSorted((a, b) => Number(a - b))
+    return { value: String(value), count: same.length, minimumPriceNanos: prices[0] ?? 0n }
+  })
+  return { field, values: values.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)) }
+}
 
 async function readForwards(search: OfferSearch, size: number): Promise<bigint[]> {
   const ids: bigint[] = []

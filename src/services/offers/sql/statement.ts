@@ -22,7 +22,7 @@ const { sql, join, raw, empty } = Prisma
  */
 export type OfferSelection = { filter: OfferFilter; pricing: Pricing; bundled: boolean }
 /** A selection with the time that its conditions are checked at. */
-type TimedSelection = OfferSelection & { nowSql: Prisma.Sql }
+export type TimedSelection = OfferSelection & { nowSql: Prisma.Sql }
 /** `limit` rows in the order of `keys`, from the first or from after a position. */
 export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: number }
 
@@ -46,6 +46,16 @@ export function countStatement(selection: TimedSelection): Prisma.Sql {
       SELECT count(*) ${fromIndexRangeSql(usesMachine(selection, []))} AND ${andSql(offerConditionsSql(selection))}
     ) matching
     WHERE ${andSql(kindConditionsSql(selection))}`
+}
+
+/** All offers that match, as k, g and o; and m, if the fields need it. */
+export function fromMatchesSql(selection: TimedSelection, fields: readonly OfferField[]): Prisma.Sql {
+  if (isPinned(selection)) return fromAllMatchesSql(selection)
+  const machine = usesMachine(selection, fields) ? sql`JOIN machines m ON m.id = o.machine_id` : empty
+  return sql`FROM ${indexRangesSql(selection)}
+    JOIN offers o ON o.withdrawn_at IS NULL AND o.rentable = r.rentable AND o.verified = v.verified
+      AND o.gpu_model_id = k.gpu_model_id AND o.num_gpus = k.num_gpus ${machine}
+    WHERE ${andSql([...kindConditionsSql(selection), ...offerConditionsSql(selection)])}`
 }
 
 /** The offer's id, and its values of the order keys as k0, k1 and so on. */
@@ -84,7 +94,12 @@ function fromAllMatchesSql(selection: TimedSelection): Prisma.Sql {
 function frontsSql(selection: TimedSelection, slice: Slice): Prisma.Sql {
   const { keys, after, limit } = slice
   const matching = andSql([...offerConditionsSql(selection), ...afterPositionSql(after, keys, selection)])
-  const fromRangeMatches = sql`${fromIndexRangeSql(usesMachine(selection, keys))} AND ${matching}`
+  const fromRangeMatches = sql`${fromIndexRangeSql(
+    usesMachine(
+      selection,
+      keys.map(({ field }) => field),
+    ),
+  )} AND ${matching}`
   const keysWithinKind = orderWithinKind(keys, selection)
   const order = keysWithinKind.map(({ field, direction }) => sql`${orderColumnSql(field, selection)} ${raw(direction)}`)
   const bounds = priceBoundsSql(selection, slice, fromRangeMatches, keysWithinKind)
@@ -135,11 +150,11 @@ function fromIndexRangeSql(withMachine: boolean): Prisma.Sql {
     AND o.gpu_model_id = k.gpu_model_id AND o.num_gpus = k.num_gpus`
 }
 
-function usesMachine(selection: TimedSelection, keys: OrderKey[]): boolean {
+function usesMachine(selection: TimedSelection, fields: readonly OfferField[]): boolean {
+  const isOfMachine = (field: OfferField) => fieldColumnOf(field, selection).scope === 'machine'
   const inFilter = ({ conditions, anyOf }: OfferFilter): boolean =>
-    [...conditions, ...keys].some(({ field }) => fieldColumnOf(field, selection).scope === 'machine') ||
-    anyOf.some(inFilter)
-  return inFilter(selection.filter)
+    conditions.some(({ field }) => isOfMachine(field)) || anyOf.some(inFilter)
+  return fields.some(isOfMachine) || inFilter(selection.filter)
 }
 
 /**
