@@ -141,7 +141,7 @@ describe('the ledger', () => {
     expect(await kinds(data.viewer.account.id, `vol_${volume}`, `ins_${id}`)).toEqual(['DISK', 'GPU', 'TOP_UP'])
     expect(await kinds()).toEqual([])
     const { data: other } = await app.graphql(stranger, '{ viewer { account { id } } }')
-    expect(await kinds(other.viewer.id)).toEqual([])
+    expect(await kinds(other.viewer.account.id)).toEqual([])
   })
 
   it.each(['42', 'key_1', 'ins_', 'ins_x', ''])('refuses %j as the ID of a subject', async id => {
