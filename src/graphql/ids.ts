@@ -30,3 +30,17 @@ export function parseIdType(id: string, path = 'id'): NodeType {
   const examples = Object.values(prefixes).map(prefix => `${prefix}_42`)
   throw invalidInput([{ path, message: `${quoteValue(id)} is not an id; send one like ${examples.join(', ')}.` }])
 }
+
+/** The type and the integer of an id whose type must be one of these. The id needs its prefix, which names the type. */
+export function parseTypedId<Type extends NodeType>(
+  types: readonly Type[],
+  id: string,
+  path: string,
+): { type: Type; id: bigint } {
+  const type = types.find(name => id.startsWith(`${prefixes[name]}_`))
+  if (type) return { type, id: parseId(type, id, path) }
+  const examples = types.map(name => `${prefixes[name]}_42`).join(', ')
+  throw invalidInput([
+    { path, message: `${quoteValue(id)} is not an ID with one of the expected prefixes; send one like ${examples}.` },
+  ])
+}

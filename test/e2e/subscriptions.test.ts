@@ -81,7 +81,7 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
     const { events: before } = await ask('{ events(last: 1) { pageInfo { endCursor } } }')
     const after = before.pageInfo.endCursor
     const events = await subscribe(
-      `subscription { events(after: "${after}") { cursor node { kind instanceId status } } }`,
+      `subscription { events(after: "${after}") { cursor node { kind subjectId status } } }`,
     )
     const { offers } = await ask('{ offers(first: 1) { nodes { id } } }')
     const { rentInstance } = await ask(
@@ -102,7 +102,7 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
     const eventStatuses: string[] = []
     while (eventStatuses.at(-1) !== 'INSTANCE_REMOVED') {
       const { node } = (await events.next())?.data.events ?? {}
-      expect(node.instanceId).toBe(id)
+      expect(node.subjectId).toBe(id)
       eventStatuses.push(node.kind === 'INSTANCE_STATUS_CHANGED' ? node.status : node.kind)
     }
     const steps = eventStatuses.filter((step, index) => step !== eventStatuses[index - 1])

@@ -45,7 +45,7 @@ const kinds: [string, SubscriptionKind][] = [
     'events',
     {
       query: id =>
-        `subscription { events(filter: { instanceIds: ["${id}"] }) { cursor node { kind changes { after } } } }`,
+        `subscription { events(filter: { subjectIds: ["ins_${id}"] }) { cursor node { kind changes { after } } } }`,
       labelOf: ({ events }: { events: { node: { changes: [{ after: string }] } } }) => events.node.changes[0].after,
       initialLabels: [],
     },

@@ -3,6 +3,8 @@
 import { isAllowed, type Operation } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
 import { invalidInput } from '../errors.ts'
+import type { EventActor } from './actor.ts'
+import type { EventSubject, SubjectType } from './subject.ts'
 
 /** Every event kind, and the operation that a key needs to read it. */
 export const eventReadOperations = {
@@ -48,12 +50,13 @@ export const eventReadOperations = {
 } as const satisfies Record<string, Operation>
 export type EventKind = keyof typeof eventReadOperations
 
-/** One change. `apiKeyId` is null when Berth itself or an operator made it. */
+/** One change: who made it, and what it is about. */
 export type Event = Position & {
   kind: EventKind
   accountId: number
   instanceId: bigint | null
-  apiKeyId: number | null
+  actor: EventActor
+  subject: EventSubject
   before: Record<string, unknown> | null
   after: Record<string, unknown> | null
   reason: string | null
@@ -72,19 +75,20 @@ export function isAfter(one: Position, other: Position): boolean {
 }
 
 /** An absent part matches every event. */
-export type EventFilter = { kinds?: readonly EventKind[] | undefined; instanceIds?: readonly bigint[] | undefined }
+export type EventFilter = { kinds?: readonly EventKind[] | undefined; subjects?: readonly EventSubject[] | undefined }
 
-export const maxInstancesPerFilter = 100
+export const maxSubjectsPerFilter = 100
 
-export function checkEventFilter({ instanceIds = [] }: EventFilter): void {
-  if (instanceIds.length <= maxInstancesPerFilter) return
-  const message = `takes at most ${maxInstancesPerFilter} ids, not ${instanceIds.length}.`
-  throw invalidInput([{ path: 'filter.instanceIds', message }])
+export function checkEventFilter({ subjects = [] }: EventFilter): void {
+  if (subjects.length <= maxSubjectsPerFilter) return
+  const message = `takes at most ${maxSubjectsPerFilter} ids, not ${subjects.length}.`
+  throw invalidInput([{ path: 'filter.subjectIds', message }])
 }
 
-export function matchesEventFilter(event: Event, { kinds, instanceIds }: EventFilter): boolean {
+export function matchesEventFilter(event: Event, { kinds, subjects }: EventFilter): boolean {
   if (kinds && !kinds.includes(event.kind)) return false
-  return !instanceIds || (event.instanceId !== null && instanceIds.includes(event.instanceId))
+  const { type, id } = event.subject
+  return !subjects || subjects.some(subject => subject.type === type && subject.id === id)
 }
 
 /** Whether the actor may read an event: the account must own it, and the key must be allowed to read its subject. */
@@ -95,23 +99,17 @@ export function canReadEvent(
   const { kind } = event
   // A gateway of a newer version may write kinds that this one does not know.
   if (event.accountId !== accountId || !isEventKind(kind)) return false
-  return isAllowed(permissions, eventReadOperations[kind], subjectOf(event))
+  return isAllowed(permissions, eventReadOperations[kind], boundableId(event.subject))
 }
 
 export function isEventKind(kind: string): kind is EventKind {
   return Object.hasOwn(eventReadOperations, kind)
 }
 
-/** The id of the event's subject, for the constraints of a key. */
-function subjectOf({ kind, instanceId, before, after }: Event): { id: number | undefined } {
-  if (instanceId !== null) return { id: Number(instanceId) }
-  const name = subjectField(kind)
-  const facts = { ...before, ...after }
-  return { id: name === undefined || facts[name] === undefined ? undefined : Number(facts[name]) }
-}
+/** The types of subjects whose ids the constraints of a key can bound. */
+export const boundableTypes: readonly SubjectType[] = ['Instance', 'Template', 'Volume']
 
-/** The fact with the id of a subject that is not an instance and that a constraint can bound. */
-export function subjectField(kind: EventKind): 'templateId' | 'volumeId' | undefined {
-  if (kind.startsWith('TEMPLATE_')) return 'templateId'
-  return kind.startsWith('VOLUME_') ? 'volumeId' : undefined
+/** The id of the event's subject, for the constraints of a key. */
+function boundableId({ type, id }: EventSubject): { id: number | undefined } {
+  return { id: boundableTypes.includes(type) ? Number(id) : undefined }
 }

@@ -2,6 +2,7 @@
 // add names, but never change one.
 
 import { printId } from '../ids.ts'
+import type { ActorKind } from './actor.ts'
 import type { Event, EventKind } from './events.ts'
 import { printFacts } from './facts.ts'
 
@@ -11,9 +12,10 @@ type EventPayload = {
   kind: EventKind
   createdAt: string
   accountId: string
-  instanceId?: string
-  /** The key that made the change. Absent when Berth itself or an operator made it. */
-  apiKeyId?: string
+  /** Who made the change: an API key with its id, the operator, or Berth itself. */
+  actor: { kind: Uppercase<ActorKind>; apiKeyId?: string }
+  /** What the event is about. */
+  subjectId: string
   reason?: string
   before?: Record<string, unknown>
   after?: Record<string, unknown>
@@ -24,8 +26,8 @@ export function payloadOf({
   kind,
   createdAt,
   accountId,
-  instanceId,
-  apiKeyId,
+  actor,
+  subject,
   reason,
   before,
   after,
@@ -35,8 +37,11 @@ export function payloadOf({
     kind,
     createdAt: createdAt.toISOString(),
     accountId: printId('Account', accountId),
-    ...(instanceId !== null && { instanceId: printId('Instance', instanceId) }),
-    ...(apiKeyId !== null && { apiKeyId: printId('ApiKey', apiKeyId) }),
+    actor: {
+      kind: actor.kind.toUpperCase() as Uppercase<ActorKind>,
+      ...(actor.kind === 'api_key' && { apiKeyId: printId('ApiKey', actor.apiKeyId) }),
+    },
+    subjectId: printId(subject.type, subject.id),
     ...(reason !== null && { reason }),
     ...(before && { before: printFacts(kind, before) }),
     ...(after && { after: printFacts(kind, after) }),

@@ -1,17 +1,16 @@
 import {
   type Event as EventShape,
   type EventFilter as Filter,
-  maxInstancesPerFilter,
+  maxSubjectsPerFilter,
 } from '../../domain/events/events.ts'
 import { messageOf } from '../../domain/events/message.ts'
-import { ApiKey, apiKeyById } from '../accounts/api-keys.ts'
+import { subjectTypes } from '../../domain/events/subject.ts'
 import { builder } from '../builder.ts'
-import { parseId, printId } from '../ids.ts'
-import { Instance, instanceById } from '../instances/instances.ts'
+import { parseTypedId, printId } from '../ids.ts'
 import { InstanceStatus, type StatusWithDestroyed, seenStatuses } from '../instances/status.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
+import { Actor } from './actor.ts'
 import { changesOf, EventChange } from './changes.ts'
 import { EventKindEnum } from './kinds.ts'
 
@@ -28,28 +27,9 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
       description:
         'Reason for the event, such as `USER_REQUEST` or `OUTBID`. New reasons may be added. Null if the kind says enough.',
     }),
-    apiKeyId: t.id({
-      nullable: true,
-      description: 'ID of the API key that caused the event. Null if the gateway or the operator caused it.',
-      resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
-    }),
-    apiKey: t.field({
-      type: ApiKey,
-      nullable: true,
-      description: `The API key that caused the event. Also null if the key has expired or was revoked since. ${permissionSentence('apiKeys.list')}`,
-      resolve: ({ apiKeyId }, _args, context) => (apiKeyId === null ? null : apiKeyById(context).load(apiKeyId)),
-    }),
-    instanceId: t.id({
-      nullable: true,
-      description: 'ID of the instance that the event is about. Null if the event is not about an instance.',
-      resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
-    }),
-    instance: t.field({
-      type: Instance,
-      nullable: true,
-      description: `The instance that the event is about, in its current state. ${permissionSentence('instances.get')}`,
-      resolve: ({ instanceId }, _args, context) =>
-        instanceId === null ? null : instanceById(context).load(instanceId),
+    actor: t.expose('actor', {
+      type: Actor,
+      description: 'Who made the change: an API key, the operator, or Berth itself.',
     }),
     previousStatus: t.field({
       type: InstanceStatus,
@@ -91,17 +71,17 @@ export const EventFilter = builder.inputType('EventFilter', {
       type: [EventKindEnum],
       description: 'Only events of these kinds. Events of every kind if absent or null.',
     }),
-    instanceIds: t.idList({
-      description: `Only events about these instances, at most ${maxInstancesPerFilter} IDs.`,
+    subjectIds: t.idList({
+      description: `Only events about these items, such as \`ins_42\` or \`vol_42\`; at most ${maxSubjectsPerFilter} IDs, each with its prefix. Events about every item if absent or null.`,
     }),
   }),
 })
 
 export function parseEventFilter(filter: typeof EventFilter.$inferInput | null | undefined): Filter {
-  const { kinds, instanceIds } = filter ?? {}
+  const { kinds, subjectIds } = filter ?? {}
   return {
     kinds: kinds ?? undefined,
-    instanceIds: instanceIds?.map((id, index) => parseId('Instance', String(id), `filter.instanceIds[${index}]`)),
+    subjects: subjectIds?.map((id, index) => parseTypedId(subjectTypes, String(id), `filter.subjectIds.${index}`)),
   }
 }
 

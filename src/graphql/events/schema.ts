@@ -1,2 +1,3 @@
 import './list.ts'
+import './subject.ts'
 import './watch.ts'

@@ -60,11 +60,16 @@ const nodeTypes = {
   Webhook,
 }
 
-async function findNode(id: string, path: string, context: Context): Promise<object | null> {
-  const type = parseIdType(id, path)
-  const node = await nodeFinders[type](context, parseId(type, id, path))
+/** The item of a type with an id, through the loaders of the request. Null if it is gone. */
+export async function loadNode({ type, id }: { type: NodeType; id: bigint }, context: Context): Promise<object | null> {
+  const node = await nodeFinders[type](context, id)
   if (node) brandWithType(node, nodeTypes[type])
   return node
+}
+
+async function findNode(id: string, path: string, context: Context): Promise<object | null> {
+  const type = parseIdType(id, path)
+  return await loadNode({ type, id: parseId(type, id, path) }, context)
 }
 
 builder.queryFields(t => ({

@@ -47,11 +47,11 @@ export const eventRoutes: Route[] = [
 ]
 
 function auditRowOf(event: Event): AuditRow {
-  const { apiKeyId, createdAt, kind, instanceId, reason } = event
+  const { actor, createdAt, kind, instanceId, reason } = event
   const about = instanceId === null ? null : Number(instanceId)
   return {
     ip_address: null,
-    api_key_id: apiKeyId,
+    api_key_id: actor.kind === 'api_key' ? actor.apiKeyId : null,
     created_at: createdAt.getTime() / 1000,
     api_route: null,
     args: { event: kind, instance_id: about, message: messageOf(event), reason },

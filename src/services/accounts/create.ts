@@ -1,8 +1,9 @@
-// Operator commands that create accounts and keys. They have no actor, so their events name no key.
+// Operator commands that create accounts and keys. Their events name the operator.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { DomainError, invalidInput, renameIssuePaths } from '../../domain/errors.ts'
+import { operatorActor } from '../../domain/events/actor.ts'
 import { lockAccount } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
@@ -64,6 +65,6 @@ async function insertApiKey(tx: Transaction, accountId: number, newKey: NewApiKe
       ${expiresAt}, ${at}) RETURNING id`)
   const id = inserted?.[0] as number
   const after = apiKeyFactsOf({ id, name, permissions, expiresAt })
-  await recordEvents(tx, [{ kind: 'API_KEY_CREATED', accountId, after }], at)
+  await recordEvents(tx, [{ kind: 'API_KEY_CREATED', accountId, actor: operatorActor, after }], at)
   return { id, key }
 }

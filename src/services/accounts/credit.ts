@@ -3,6 +3,7 @@ import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
+import { operatorActor } from '../../domain/events/actor.ts'
 import { textProblem } from '../../domain/texts.ts'
 import { type AccountBalance, lockAccount, readBalance } from '../billing/balance.ts'
 import { chargeMeters } from '../billing/meters.ts'
@@ -122,6 +123,6 @@ async function recordCreditEvent(tx: Transaction, balance: AccountBalance, grant
     creditNanos: String(creditNanos + amountNanos),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   }
-  const event = { kind: 'CREDIT_GRANTED' as const, accountId, before, after }
+  const event = { kind: 'CREDIT_GRANTED' as const, accountId, actor: operatorActor, before, after }
   await recordEvents(tx, [{ ...event, ...(reason && { reason }) }], at)
 }

@@ -1,6 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { type Quota, type QuotaOverrides, quotaNames } from '../../domain/accounts/quotas.ts'
+import { operatorActor } from '../../domain/events/actor.ts'
 import { lockAccount } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
@@ -34,7 +35,11 @@ export function quotaOperations({ database }: DataDeps) {
           UPDATE accounts SET max_instances = ${quotas.instances}::int, max_loading = ${quotas.loading}::int,
             max_disk_gb = ${quotas.diskGb}::int, max_volumes = ${quotas.volumes}::int WHERE id = ${account.id}`)
         const values = { before: pickQuotas(before, changed), after: pickQuotas(quotas, changed) }
-        await recordEvents(tx, [{ kind: 'ACCOUNT_QUOTAS_CHANGED', accountId: account.id, ...values }], balance.at)
+        await recordEvents(
+          tx,
+          [{ kind: 'ACCOUNT_QUOTAS_CHANGED', accountId: account.id, actor: operatorActor, ...values }],
+          balance.at,
+        )
         return { email: account.email, quotas }
       })
     },

@@ -9,6 +9,7 @@ import {
 } from '../../domain/accounts/secret-variables.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import { dedupeEnvironment, type EnvVar, emptyEnvironment } from '../../domain/launch/env.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
@@ -64,7 +65,11 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
         const deleted = await tx.rows(sql`
           DELETE FROM secret_variables WHERE account_id = ${accountId} AND name = ${name} RETURNING name`)
         if (deleted.length === 0) throw variableNotFound()
-        await recordEvents(tx, [{ kind: 'SECRET_VARIABLE_DELETED', accountId, apiKeyId, before: { name } }], tx.at)
+        await recordEvents(
+          tx,
+          [{ kind: 'SECRET_VARIABLE_DELETED', accountId, actor: apiKeyActor({ apiKeyId }), before: { name } }],
+          tx.at,
+        )
       })
     },
   }
@@ -83,7 +88,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
     })
     await tx.rows(sql`${insertSql('secret_variables', columns, rows)}
       ON CONFLICT (account_id, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`)
-    const event = { kind: 'SECRET_VARIABLE_UPDATED' as const, accountId, apiKeyId }
+    const event = { kind: 'SECRET_VARIABLE_UPDATED' as const, accountId, actor: apiKeyActor({ apiKeyId }) }
     await recordEvents(
       tx,
       changed.map(({ name }) => ({ ...event, after: { name } })),

@@ -1,20 +1,22 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
+import type { EventActor } from '../../domain/events/actor.ts'
 import type { EventKind } from '../../domain/events/events.ts'
+import { subjectOf } from '../../domain/events/subject.ts'
 
 /** Ids are named by their type, never `id`: apiKeyId, sshKeyId, templateId, volumeId. */
 type Facts = Record<string, unknown> & { id?: never }
 
 /**
- * One change. Without `apiKeyId`, Berth itself or an operator made the change. A subject that is not an instance is
- * named in `after`, or in `before` when it was deleted.
+ * One change. A subject that is not an instance or the account is named in `after`, or in `before` when it was
+ * deleted.
  */
 export type NewEvent = {
   kind: EventKind
   accountId: number
   instanceId?: bigint
-  apiKeyId?: number
+  actor: EventActor
   before?: Facts
   after?: Facts
   reason?: string
@@ -29,7 +31,11 @@ const eventColumns = modelColumnsOf(Prisma.EventScalarFieldEnum)
  */
 export async function recordEvents(tx: Transaction, events: NewEvent[], createdAt: Date): Promise<void> {
   if (events.length === 0) return
-  const rows = events.map(event => ({ ...event, createdAt }))
+  const rows = events.map(({ actor, ...event }) => {
+    const { type: subjectType, id: subjectId } = subjectOf(event)
+    const apiKeyId = actor.kind === 'api_key' ? actor.apiKeyId : null
+    return { ...event, actorKind: actor.kind, apiKeyId, subjectType, subjectId, createdAt }
+  })
   await tx.rows(Prisma.sql`
     WITH recorded AS (${insertSql('events', eventColumns, rows)} RETURNING id, account_id, kind, after)
     INSERT INTO webhook_deliveries (webhook_id, event_id, due_at)

@@ -5,34 +5,28 @@ import {
   type Operation,
   type Permissions,
 } from '../../domain/accounts/permissions/permissions.ts'
+import type { EventActor } from '../../domain/events/actor.ts'
 import type { KeptRange } from '../../domain/events/cursor.ts'
 import {
+  boundableTypes,
   type Event,
   type EventFilter,
   type EventKind,
   eventReadOperations,
   type Position,
-  subjectField,
 } from '../../domain/events/events.ts'
 
 const { sql, join } = Prisma
 
-export const eventColumns = sql`e.xid::text, e.id, e.kind, e.account_id, e.instance_id, e.api_key_id, e.before, e.after, e.reason, e.created_at`
+export const eventColumns = sql`e.xid::text, e.id, e.kind, e.account_id, e.instance_id, e.actor_kind, e.api_key_id, e.subject_type, e.subject_id, e.before, e.after, e.reason, e.created_at`
 
 export function toEvent(row: unknown[]): Event {
-  const [xid, id, kind, accountId, instanceId, apiKeyId, before, after, reason, createdAt] = row
-  return {
-    xid: BigInt(xid as string),
-    id,
-    kind,
-    accountId,
-    instanceId,
-    apiKeyId,
-    before,
-    after,
-    reason,
-    createdAt,
-  } as Event
+  const [xid, id, kind, accountId, instanceId, actorKind, apiKeyId, subjectType, subjectId, ...rest] = row
+  const [before, after, reason, createdAt] = rest
+  const actor = (actorKind === 'api_key' ? { kind: actorKind, apiKeyId } : { kind: actorKind }) as EventActor
+  const subject = { type: subjectType, id: subjectId }
+  const about = { kind, accountId, instanceId, actor, subject }
+  return { xid: BigInt(xid as string), id, ...about, before, after, reason, createdAt } as Event
 }
 
 /**
@@ -51,10 +45,15 @@ export function positionSql({ xid, id }: Position): Prisma.Sql {
 }
 
 /** `matchesEventFilter` in SQL. */
-export function filterSql({ kinds, instanceIds }: EventFilter): Prisma.Sql[] {
+export function filterSql({ kinds, subjects }: EventFilter): Prisma.Sql[] {
   return [
     ...(kinds ? [sql`e.kind = ANY(${kinds}::text[])`] : []),
-    ...(instanceIds ? [sql`e.instance_id = ANY(${instanceIds.map(String)}::bigint[])`] : []),
+    ...(subjects
+      ? [
+          sql`(e.subject_type, e.subject_id) IN (SELECT s.type, s.id FROM unnest(
+            ${subjects.map(({ type }) => type)}::text[], ${subjects.map(({ id }) => String(id))}::bigint[]) AS s(type, id))`,
+        ]
+      : []),
   ]
 }
 
@@ -69,17 +68,15 @@ export function readableSql(permissions: Permissions | null): Prisma.Sql {
   )
   const conditions = [...byOperation].map(([operation, entries]) => {
     const kinds = entries.map(([kind]) => kind)
-    return sql`(e.kind = ANY(${kinds}::text[]) AND ${constraintSql(permissions, operation, kinds)})`
+    return sql`(e.kind = ANY(${kinds}::text[]) AND ${constraintSql(permissions, operation)})`
   })
   return sql`(${join(conditions, ' OR ')})`
 }
 
-function constraintSql(permissions: Permissions, operation: Operation, [kind]: EventKind[]): Prisma.Sql {
+function constraintSql(permissions: Permissions, operation: Operation): Prisma.Sql {
   const constraints = constraintsOf(permissions, operation)
   if (constraints === undefined) return sql`false`
-  const name = kind && subjectField(kind)
-  const named = name ? sql`coalesce(e.after->>${name}, e.before->>${name})` : sql`NULL`
-  const subject = sql`coalesce(e.instance_id::float8, ${named}::float8)`
+  const subject = sql`CASE WHEN e.subject_type = ANY(${[...boundableTypes]}::text[]) THEN e.subject_id::float8 END`
   const bounds = Object.entries(constraints).flatMap(([parameter, constraint]) =>
     (['eq', 'lte', 'gte'] as const).flatMap(comparison => comparisonSql(subject, parameter, comparison, constraint)),
   )

@@ -3,6 +3,7 @@
 import { failureKindOf } from '../../database/failure-codes.ts'
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
+import { systemActor } from '../../domain/events/actor.ts'
 import type { CommandSubject, ItemPlan } from '../../domain/instances/command.ts'
 import { type Cause, destroyReason } from '../../domain/instances/destroy-reason.ts'
 import { isStarting } from '../../domain/instances/start-backoff.ts'
@@ -116,11 +117,10 @@ async function stopCharging(tx: Transaction, cause: Cause, changes: AppliedPlan[
 }
 
 function changeEvents(
-  { apiKeyId, reason }: Cause,
+  { actor, reason }: Cause,
   { subject, accountId, label, targetState, destroy, lapses }: AppliedPlan,
 ): NewEvent[] {
-  const about = apiKeyId === undefined ? { reason } : { apiKeyId, reason }
-  const event = { ...about, accountId, instanceId: subject.id }
+  const event = { actor, reason, accountId, instanceId: subject.id }
   const [oldState, newState] = [{ targetState: subject.targetState }, { targetState }]
   const [oldLabel, newLabel] = [{ label: subject.label }, { label }]
   return [
@@ -145,7 +145,8 @@ export function stopAtClearedEvent({
   stopAt: Date | null
 }): NewEvent {
   const before = { stopAt: stopAt?.toISOString() ?? null }
-  return { ...about, kind: 'INSTANCE_POLICY_CHANGED', before, after: { stopAt: null }, reason: 'SCHEDULE' }
+  const after = { stopAt: null }
+  return { ...about, actor: systemActor, kind: 'INSTANCE_POLICY_CHANGED', before, after, reason: 'SCHEDULE' }
 }
 
 /**

@@ -2,6 +2,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput, notFound } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import { type Bidder, checkBid, decideBid, winningBid } from '../../domain/instances/bid.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
@@ -64,7 +65,7 @@ export function bidServices(deps: Deps) {
     id: bigint,
     requestedBidNanos: bigint | undefined,
   ): Promise<boolean> {
-    const { accountId, apiKeyId } = actor
+    const { accountId } = actor
     const [seen] = await tx.rows(sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`)
     const machine = seen && (await lockMachine(tx, seen[0] as number))
     if (!machine) throw notFound('Instance', id)
@@ -85,7 +86,7 @@ export function bidServices(deps: Deps) {
       WHERE id = ${id} AND account_id = ${accountId} AND interruptible AND destroyed_at IS NULL RETURNING id`)
     if (written.length !== 1) throw new Error(`Instance ${id} was changed without its lock.`)
     const [before, after] = [{ gpuPriceNanos: String(bidder.gpuPriceNanos) }, { gpuPriceNanos: String(bidNanos) }]
-    const event = { kind: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
+    const event = { kind: 'INSTANCE_BID_CHANGED' as const, accountId, actor: apiKeyActor(actor), instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
     const granted = await updateMarket(tx, machine, at)
     const account = await lockAccount(tx, accountId, at)

@@ -2,6 +2,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, notFound } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import { type CurrentLaunch, changeLaunch, restartAfterLaunchChange } from '../../domain/instances/change-launch.ts'
 import type { LaunchConfig } from '../../domain/instances/instances.ts'
 import type { InstanceStatus, Restart, TargetState } from '../../domain/instances/states.ts'
@@ -57,10 +58,10 @@ export function changeLaunchServices(deps: Deps) {
             template_hash = coalesce(${template?.hash ?? null}, template_hash),
             restart = ${restartNow}::restart, generation = generation + 1, due_at = ${at}
           WHERE id = ${id}`)
-        const { accountId, apiKeyId } = actor
+        const { accountId } = actor
         const before = { image: current.launch.image, templateHash }
         const after = { image: launch.image, templateHash: template?.hash ?? templateHash }
-        const about = { accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' as const }
+        const about = { accountId, actor: apiKeyActor(actor), instanceId: id, reason: 'USER_REQUEST' as const }
         const changed = { kind: 'INSTANCE_LAUNCH_CHANGED' as const, ...about, before, after }
         const recycled = input.recycle ? [{ kind: 'INSTANCE_RECYCLED' as const, ...about }] : []
         await recordEvents(tx, [changed, ...recycled], at)

@@ -1,6 +1,7 @@
 import { transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import { checkInstanceIds, type InstanceCommand, type ItemPlan, planCommand } from '../../domain/instances/command.ts'
 import type { InstanceChange } from '../../domain/instances/instances.ts'
 import { checkLabel } from '../../domain/launch/launch.ts'
@@ -69,7 +70,7 @@ export function commandServices(deps: Deps) {
       const possiblePlans = planCommand(ids, subjects, command, false, refusals)
       const unaffordable = await unaffordableStarts(tx, admission, actor, possiblePlans, { dryRun, at })
       const plans = planCommand(ids, subjects, command, allOrNothing, new Map([...(refusals ?? []), ...unaffordable]))
-      const cause = { apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' } as const
+      const cause = { actor: apiKeyActor(actor), reason: 'USER_REQUEST' } as const
       const machines = dryRun ? [] : await applyPlans(tx, cause, plans, locked, at)
       await checkStartLimits(tx, actor, plans, { dryRun, at })
       return { plans, machines }

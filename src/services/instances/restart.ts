@@ -2,6 +2,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
 import { decideRestart, type Restartable } from '../../domain/instances/restart.ts'
 import type { RestartKind } from '../../domain/instances/states.ts'
@@ -72,7 +73,15 @@ async function requestRestart(
     UPDATE instances SET restart = ${decided}::restart, generation = generation + 1, due_at = ${at} WHERE id = ${id}`)
   await recordEvents(
     tx,
-    [{ kind: restartEvents[kind], accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' }],
+    [
+      {
+        kind: restartEvents[kind],
+        accountId,
+        actor: apiKeyActor({ apiKeyId }),
+        instanceId: id,
+        reason: 'USER_REQUEST',
+      },
+    ],
     at,
   )
 }

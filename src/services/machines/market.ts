@@ -1,6 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { insertSql, modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
+import { systemActor } from '../../domain/events/actor.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import {
   type Claim,
@@ -146,7 +147,11 @@ async function saveGrants(
   await endGpuMeter(tx, lost, at)
   const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
   const events = changed.map((claim): NewEvent => {
-    const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }
+    const about = {
+      actor: systemActor,
+      instanceId: claim.instanceId,
+      accountId: accounts.get(claim.instanceId) as number,
+    }
     const [before, after] = [{ granted: claim.holdsGpus }, { granted: !claim.holdsGpus }]
     if (!claim.holdsGpus) return { ...about, kind: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
     const minimum = calculateMinimumBid(claim, machine, claims)

@@ -2,6 +2,7 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
+import { systemActor } from '../../domain/events/actor.ts'
 import { isFinal } from '../../domain/instances/states.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import { lockAccount } from '../billing/balance.ts'
@@ -121,7 +122,13 @@ async function releaseResources(
   const freed = { diskMb: removed[0]?.[0] as number, ports: ports.length }
   const machineAfter = await changeFreeCapacity(tx, machine, freed)
   await updateOffers(tx, machineAfter, at)
-  const event = { kind: 'INSTANCE_REMOVED' as const, accountId, instanceId, reason: 'CONTAINER_GONE' }
+  const event = {
+    kind: 'INSTANCE_REMOVED' as const,
+    accountId,
+    actor: systemActor,
+    instanceId,
+    reason: 'CONTAINER_GONE',
+  }
   await recordEvents(tx, [{ ...event, before: freed, after: { diskMb: 0, ports: 0 } }], at)
   return machineAfter
 }
@@ -142,7 +149,7 @@ async function writeStatus(
     WHERE id = ${instanceId} AND (status <> ${status}::instance_status OR reason_code IS DISTINCT FROM ${reason?.code ?? null})
     AND destroyed_at IS NULL RETURNING id`)
   if (written.length === 0) return
-  const event = { kind: 'INSTANCE_STATUS_CHANGED' as const, accountId, instanceId }
+  const event = { kind: 'INSTANCE_STATUS_CHANGED' as const, accountId, actor: systemActor, instanceId }
   const [before, after] = [{ status: lease.status }, { status, message: reason?.message }]
   await recordEvents(tx, [{ ...event, before, after, ...(reason && { reason: reason.code }) }], at)
 }

@@ -5,6 +5,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, notFound } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import type { Registry } from '../../domain/launch/registry.ts'
 import type { StoredTemplate } from '../../domain/templates/patch.ts'
 import {
@@ -74,7 +75,7 @@ export async function replaceTemplate(
   if (!old) throw notFound('Template', id)
   const before = { templateId: id, name: old[0], hashId: old[1] }
   const after = { templateId: id, name: row.name, hashId: row.hashId }
-  await recordEvents(tx, [{ accountId, apiKeyId, kind: 'TEMPLATE_UPDATED', before, after }], at)
+  await recordEvents(tx, [{ accountId, actor: apiKeyActor({ apiKeyId }), kind: 'TEMPLATE_UPDATED', before, after }], at)
   return id
 }
 

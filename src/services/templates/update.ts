@@ -3,6 +3,7 @@ import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import { keepWrittenTexts, patchTemplate, type TemplatePatch } from '../../domain/templates/patch.ts'
 import type { Template, TemplateInput } from '../../domain/templates/templates.ts'
 import { authorize } from '../authorize.ts'
@@ -81,8 +82,13 @@ export function templateUpdateServices(deps: Deps) {
           WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
         if (!row) throw notFound('Template', id)
         const before = { templateId: id, name: row[0], hashId: row[1] }
-        const { accountId, apiKeyId } = actor
-        await recordEvents(tx, [{ accountId, apiKeyId, kind: 'TEMPLATE_DELETED', before }], at)
+        const event = {
+          kind: 'TEMPLATE_DELETED' as const,
+          accountId: actor.accountId,
+          actor: apiKeyActor(actor),
+          before,
+        }
+        await recordEvents(tx, [event], at)
       })
     },
   }
@@ -115,6 +121,6 @@ async function insertTemplate(tx: Transaction, { accountId, apiKeyId }: Actor, r
   const [inserted] = await tx.rows(sql`${insertSql('templates', columns, [record])} RETURNING id`)
   const id = inserted?.[0] as number
   const after = { templateId: id, name: row.name, hashId: row.hashId }
-  await recordEvents(tx, [{ accountId, apiKeyId, kind: 'TEMPLATE_CREATED', after }], at)
+  await recordEvents(tx, [{ accountId, actor: apiKeyActor({ apiKeyId }), kind: 'TEMPLATE_CREATED', after }], at)
   return id
 }

@@ -12,7 +12,7 @@ const { sql } = Prisma
 /** Deletes a volume and returns its disk to the machine. The machine must be locked, and the volume detached. */
 export async function deleteVolume(
   tx: Transaction,
-  { accountId, apiKeyId, reason }: Cause & { accountId: number },
+  { accountId, actor, reason }: Cause & { accountId: number },
   machine: Machine,
   id: bigint,
   at: Date,
@@ -22,7 +22,7 @@ export async function deleteVolume(
   const [sizeMb, name] = deleted as [number, string]
   await updateOffers(tx, await changeFreeCapacity(tx, machine, { diskMb: sizeMb }), at)
   const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
-  const event = { kind: 'VOLUME_DELETED' as const, accountId, before, reason }
-  await recordEvents(tx, [{ ...event, ...(apiKeyId !== undefined && { apiKeyId }) }], at)
+  const event = { kind: 'VOLUME_DELETED' as const, accountId, actor, before, reason }
+  await recordEvents(tx, [event], at)
   await stopMeters(tx, await lockAccount(tx, accountId, at), sql`m.volume_id = ${id}`)
 }

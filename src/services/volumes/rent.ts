@@ -5,6 +5,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import type { NewVolumeMount, VolumeMount } from '../../domain/launch/env.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import { diskPricePerHour } from '../../domain/money.ts'
@@ -89,7 +90,13 @@ export async function insertVolumes(
   const ids = inserted.map(([id]) => id as bigint)
   const events = rows.map(({ name, sizeMb, diskNanos }, index) => {
     const after = { volumeId: String(ids[index]), name, sizeMb, machineId, diskNanos: String(diskNanos) }
-    return { kind: 'VOLUME_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
+    return {
+      kind: 'VOLUME_CREATED' as const,
+      accountId,
+      actor: apiKeyActor({ apiKeyId }),
+      after,
+      reason: 'USER_REQUEST',
+    }
   })
   await recordEvents(tx, events, at)
   return ids

@@ -2,6 +2,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput, notFound } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import { diskPricePerHour } from '../../domain/money.ts'
 import { diskMbOf } from '../../domain/offers/offers.ts'
 import {
@@ -85,7 +86,13 @@ export function volumeUpdateServices(deps: Deps) {
         const [volume] = await loadVolumeFacts(tx, actor, [id])
         if (!volume) throw notFound('Volume', id)
         if (volume.instanceId !== null) throw volumeInUse(id, volume.instanceId, volume.removing)
-        await deleteVolume(tx, { ...actor, reason: 'USER_REQUEST' }, machine, id, tx.at)
+        await deleteVolume(
+          tx,
+          { accountId: actor.accountId, actor: apiKeyActor(actor), reason: 'USER_REQUEST' },
+          machine,
+          id,
+          tx.at,
+        )
       })
     },
   }

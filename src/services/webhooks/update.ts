@@ -3,6 +3,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
 import type { EventKind } from '../../domain/events/events.ts'
 import {
   checkCanReadKinds,
@@ -153,7 +154,7 @@ function ownWebhookSql({ accountId }: Actor, id: number): Prisma.Sql {
 }
 
 function eventActorOf({ accountId, apiKeyId }: Actor) {
-  return { accountId, apiKeyId, reason: 'USER_REQUEST' }
+  return { accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' }
 }
 
 /** What an event records about a webhook: only the host of its URL, since the rest may contain a secret. */

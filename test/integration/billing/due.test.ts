@@ -86,7 +86,7 @@ describe('when credit ends', () => {
     const charged = (gpuPriceNanos * (ms(end) - ms(instance.since))) / 3_600_000n
     expect(await account.entries("e.kind = 'gpu'")).toMatchObject([{ end, amount: -charged }])
     expect(await account.eventsLike('ACCOUNT_CREDIT_ENDED')).toMatchObject([
-      { after: { endedAt: end.toISOString() }, at: now() },
+      { after: { endedAt: end.toISOString() }, created_at: now() },
     ])
     const owed = (diskNanos * (ms(now()) - ms(end))) / 3_600_000n
     const left = Math.round(Number(await account.credit()) * 1e9)

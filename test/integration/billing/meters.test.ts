@@ -5,6 +5,7 @@ import { Prisma } from '../../../src/database/generated/client.ts'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { creditStatusOf } from '../../../src/domain/billing/balance.ts'
+import { systemActor } from '../../../src/domain/events/actor.ts'
 import { type AccountBalance, lockAccount, readBalance } from '../../../src/services/billing/balance.ts'
 import { chargeMeters, startGpuMeter, stopMeters } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
@@ -432,7 +433,7 @@ describe('the lock order', () => {
       () =>
         transaction(gateway.database, async tx => {
           const locked = await lockInstances(tx, [id])
-          await applyPlans(tx, { reason: 'USER_REQUEST' }, [...steps], locked, clock.now())
+          await applyPlans(tx, { actor: systemActor, reason: 'USER_REQUEST' }, [...steps], locked, clock.now())
           await tx.rows(Prisma.sql`UPDATE instances SET policy_due_at = NULL WHERE id = ${id}`)
         }),
     )

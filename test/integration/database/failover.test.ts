@@ -86,7 +86,8 @@ describe('a gateway', () => {
     await pair.failOver()
     // The standby uses up the lost transactions' ids before a gateway connects, so only the timeline differs.
     const [accountId] = await pair.runSql(pair.standbyUrl, "SELECT id FROM accounts WHERE email LIKE 'renter-1@%'")
-    const event = `INSERT INTO events (kind, account_id, after, created_at) VALUES ('CREDIT_GRANTED', ${accountId?.['id']}, '{}', now())`
+    const event = `INSERT INTO events (kind, account_id, actor_kind, subject_type, subject_id, after, created_at)
+      VALUES ('CREDIT_GRANTED', ${accountId?.['id']}, 'system', 'Account', ${accountId?.['id']}, '{}', now())`
     for (const _ of Array(100)) await pair.runSql(pair.standbyUrl, event)
     expect(await pair.runSql(pair.standbyUrl, 'SELECT timeline_id FROM pg_control_checkpoint()')).toEqual([
       { timeline_id: 1 },

@@ -56,7 +56,7 @@ const queries = [
   },
   {
     text: 'query ($filter: EventFilter) { events(filter: $filter) { nodes { id } } }',
-    filter: { kinds: ['INSTANCE_CREATED'], instanceIds: ['1'] },
+    filter: { kinds: ['INSTANCE_CREATED'], subjectIds: ['ins_1'] },
   },
   {
     text: 'query ($filter: LedgerFilter) { viewer { account { ledger(filter: $filter) { totalCount nodes { id } } } } }',

@@ -74,13 +74,13 @@ it('the audit logs agree with the events of GraphQL', async () => {
   const key = await app.newKey(null, someCredit)
   await rentals.rent(key)
   const rows = await logsOf(key)
-  const { data } = await app.graphql(key, '{ events(last: 100) { nodes { kind createdAt message instanceId } } }')
-  type Node = { kind: string; createdAt: string; message: string; instanceId: string | null }
-  const ofGraphql = data.events.nodes.map(({ kind, createdAt, message, instanceId }: Node) => [
+  const { data } = await app.graphql(key, '{ events(last: 100) { nodes { kind createdAt message subjectId } } }')
+  type Node = { kind: string; createdAt: string; message: string; subjectId: string }
+  const ofGraphql = data.events.nodes.map(({ kind, createdAt, message, subjectId }: Node) => [
     kind,
     Date.parse(createdAt) / 1000,
     message,
-    instanceId && Number(instanceId.replace('ins_', '')),
+    subjectId.startsWith('ins_') ? Number(subjectId.replace('ins_', '')) : null,
   ])
   expect(rows.map(({ args, created_at }) => [args.event, created_at, args.message, args.instance_id])).toEqual(
     ofGraphql.toReversed(),

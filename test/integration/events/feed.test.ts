@@ -46,7 +46,8 @@ const write = (actor = renter, sql: Parameters<typeof writeEvent>[0] = gateway.s
   writeEvent(sql, { accountId: actor.accountId, createdAt: clock.now() })
 const writeMany = (count: number) =>
   gateway.sql(
-    `INSERT INTO events (kind, account_id, created_at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, ${count})`,
+    `INSERT INTO events (kind, account_id, actor_kind, subject_type, subject_id, created_at)
+      SELECT 'CREDIT_GRANTED', ${renter.accountId}, 'system', 'Account', ${renter.accountId}, now() FROM generate_series(1, ${count})`,
   )
 const watch = (cursor?: string) => gateway.services.events.watch(renter, {}, cursor)
 /** Makes the feed read once: a new follower is admitted at the end of a read. */

@@ -47,29 +47,28 @@ async function newKey(account = {}): Promise<string> {
   return key
 }
 const write = async (key: string, count = 1) =>
-  await app.sql(`INSERT INTO events (kind, account_id, created_at)
-    SELECT 'CREDIT_GRANTED', ${await idOf(key)}, now() FROM generate_series(1, ${count})`)
+  await app.sql(`INSERT INTO events (kind, account_id, actor_kind, subject_type, subject_id, created_at)
+    SELECT 'CREDIT_GRANTED', ${await idOf(key)}, 'system', 'Account', ${await idOf(key)}, now() FROM generate_series(1, ${count})`)
 const refusal = (code: string) => [{ extensions: { code } }]
 
 describe('an event', () => {
-  it('says what happened, when, why, by which key, and what changed, in names of the schema', async () => {
+  it('says what happened, when, why, who made it, and what changed, in names of the schema', async () => {
     const id = await rentals.rent(owner, { label: 'first', disk: 20, price: 0.25, runtype: 'ssh_direct' })
     const offerId = (await ask(owner, `{ instance(id: ${id}) { offer { id } machine { id } } }`)).instance
     await rentals.converge()
     await app.rest(owner, 'PUT', `/instances/${id}/`, { label: 'second' })
     await app.rest(owner, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-    const fields = `id kind createdAt message reason apiKeyId apiKey { id } instanceId instance { label }
+    const fields = `id kind createdAt message reason actor { kind ... on ApiKeyActor { apiKeyId apiKey { id } } } subjectId subject { ... on Instance { label } }
       previousStatus status changes { field before after }`
     const { instance } = await ask(owner, `{ instance(id: ${id}) { events { nodes { ${fields} } } } }`)
     const by = (await ask(owner, '{ viewer { account { apiKeys { id current } } } }')).viewer.account.apiKeys[0].id
-    const common = { id: expect.stringMatching(/^evt_\d+$/), instanceId: `ins_${id}`, instance: { label: 'second' } }
+    const common = { id: expect.stringMatching(/^evt_\d+$/), subjectId: `ins_${id}`, subject: { label: 'second' } }
     const createdAt = expect.any(String)
     const byOwner = {
       ...common,
       createdAt,
       reason: 'USER_REQUEST',
-      apiKeyId: by,
-      apiKey: { id: by },
+      actor: { kind: 'API_KEY', apiKeyId: by, apiKey: { id: by } },
       previousStatus: null,
       status: null,
     }
@@ -78,8 +77,7 @@ describe('an event', () => {
         ...common,
         createdAt,
         kind: 'INSTANCE_STATUS_CHANGED',
-        apiKeyId: null,
-        apiKey: null,
+        actor: { kind: 'SYSTEM' },
         previousStatus,
         status,
         message,
@@ -105,8 +103,7 @@ describe('an event', () => {
       {
         ...byOwner,
         reason: 'GPUS_FREE',
-        apiKeyId: null,
-        apiKey: null,
+        actor: { kind: 'SYSTEM' },
         kind: 'INSTANCE_GRANTED',
         message: 'Instance received its GPUs.',
         changes: [{ field: 'granted', before: 'false', after: 'true' }],
@@ -134,7 +131,8 @@ describe('an event', () => {
     }
     const kinds = Object.keys(eventReadOperations) as EventKind[]
     const rows = kinds.map(kind => ({ kind, before: facts[kind]?.[0] ?? null, after: facts[kind]?.[1] ?? null }))
-    await app.sql(`INSERT INTO events (kind, account_id, before, after, created_at) SELECT kind, ${await idOf(key)}, before, after, now()
+    await app.sql(`INSERT INTO events (kind, account_id, actor_kind, subject_type, subject_id, before, after, created_at)
+      SELECT kind, ${await idOf(key)}, 'system', 'Account', ${await idOf(key)}, before, after, now()
       FROM json_to_recordset('${JSON.stringify(rows)}') AS r(kind text, before jsonb, after jsonb)`)
     const { events } = await ask(
       key,
@@ -208,14 +206,14 @@ describe('the history of an account', () => {
     expect((await page(key, `(before: "${first.pageInfo.endCursor}")`)).pageInfo.endCursor).toBeNull()
   })
 
-  it('is filtered by kind and by instance', async () => {
+  it('is filtered by kind and by subject', async () => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const read = async (filter: string) =>
-      (await ask(owner, `{ events(first: 100, filter: { ${filter} }) { nodes { kind instanceId } } }`)).events.nodes
-    const created = (id: number) => ({ kind: 'INSTANCE_CREATED', instanceId: `ins_${id}` })
-    const both = `instanceIds: ["${one}", "ins_${other}"]`
+      (await ask(owner, `{ events(first: 100, filter: { ${filter} }) { nodes { kind subjectId } } }`)).events.nodes
+    const created = (id: number) => ({ kind: 'INSTANCE_CREATED', subjectId: `ins_${id}` })
+    const both = `subjectIds: ["ins_${one}", "vol_${one}", "ins_${other}"]`
     expect(await read(`${both}, kinds: [INSTANCE_CREATED]`)).toEqual([created(one), created(other)])
-    expect(await read(`instanceIds: ["${one}"]`)).toHaveLength(2)
+    expect(await read(`subjectIds: ["ins_${one}"]`)).toHaveLength(2)
     expect(await read(`${both}, kinds: []`)).toEqual([])
   })
 
@@ -228,8 +226,9 @@ describe('the history of an account', () => {
     ],
     [`(after: "${Buffer.from('["v1","events",7,"9","0"]').toString('base64url')}")`, 'CURSOR_EXPIRED'],
     ['(first: 101)', 'BAD_USER_INPUT'],
-    ['(filter: { instanceIds: ["vol_1"] })', 'BAD_USER_INPUT'],
-    [`(filter: { instanceIds: [${Array.from({ length: 101 }, (_, id) => `"${id}"`)}] })`, 'BAD_USER_INPUT'],
+    ['(filter: { subjectIds: ["off_1"] })', 'BAD_USER_INPUT'],
+    ['(filter: { subjectIds: ["1"] })', 'BAD_USER_INPUT'],
+    [`(filter: { subjectIds: [${Array.from({ length: 101 }, (_, id) => `"ins_${id}"`)}] })`, 'BAD_USER_INPUT'],
   ])('is refused for events%.40s', async (args, code) => {
     const { data, errors } = await app.graphql(owner, `{ events${args} { nodes { id } } }`)
     expect([data, errors]).toMatchObject([null, refusal(code)])
@@ -240,21 +239,111 @@ describe('the history of an account', () => {
     const [one, other] = [await rentals.rent(key), await rentals.rent(key)]
     const read = async (permissions: Permissions['api']) => {
       const scoped = await app.newScopedKey(key, { api: { user_read: { 'events.list': {} }, ...permissions } })
-      return (await ask(scoped, '{ events(first: 2) { nodes { kind instanceId } } }')).events.nodes
+      return (await ask(scoped, '{ events(first: 2) { nodes { kind subjectId } } }')).events.nodes
     }
     await write(key, 2)
-    const of = (id: number) => ['CREATED', 'GRANTED'].map(end => ({ kind: `INSTANCE_${end}`, instanceId: `ins_${id}` }))
+    const of = (id: number) => ['CREATED', 'GRANTED'].map(end => ({ kind: `INSTANCE_${end}`, subjectId: `ins_${id}` }))
     expect(await read({})).toEqual([])
     expect(await read({ instance_read: {} })).toEqual(of(one))
     const only = { constraints: { id: { eq: other } } }
     expect(await read({ instance_read: { 'instances.get': only } })).toEqual(of(other))
     const viewer = { 'events.list': {}, 'accounts.viewer': {} }
-    expect(await read({ user_read: viewer })).toEqual(Array(2).fill({ kind: 'CREDIT_GRANTED', instanceId: null }))
+    expect(await read({ user_read: viewer })).toEqual(
+      Array(2).fill({ kind: 'CREDIT_GRANTED', subjectId: `acc_${await idOf(key)}` }),
+    )
+  })
+})
+
+describe('the actor of an event', () => {
+  const actorsOf = async (key: string, kind: string) => {
+    const { events } = await ask(
+      key,
+      `{ events(filter: { kinds: [${kind}] }) { nodes { actor { __typename kind ... on ApiKeyActor { apiKeyId } } } } }`,
+    )
+    return events.nodes.map(({ actor }: { actor: object }) => actor)
+  }
+
+  it('is the operator for a command of the operator', async () => {
+    const key = await app.newKey(null, someCredit)
+    const operator = { __typename: 'OperatorActor', kind: 'OPERATOR' }
+    expect(await actorsOf(key, 'CREDIT_GRANTED')).toEqual([operator])
+    expect(await actorsOf(key, 'API_KEY_CREATED')).toEqual([operator])
+  })
+
+  it('is Berth itself for what the market and the machine did', async () => {
+    const key = await app.newKey(null, someCredit)
+    await rentals.rent(key)
+    expect(await actorsOf(key, 'INSTANCE_GRANTED')).toEqual([{ __typename: 'SystemActor', kind: 'SYSTEM' }])
+  })
+
+  it('is the API key for a request, and keeps its ID when the key is gone', async () => {
+    const key = await app.newKey(null, someCredit)
+    const { viewer } = await ask(key, '{ viewer { account { apiKeys { id } } } }')
+    const actor = { __typename: 'ApiKeyActor', kind: 'API_KEY', apiKeyId: viewer.account.apiKeys[0].id }
+    await rentals.rent(key)
+    expect(await actorsOf(key, 'INSTANCE_CREATED')).toEqual([actor])
+  })
+})
+
+describe('the subject of an event', () => {
+  const addVariable = 'updateSecretVariables(input: { variables: [{ name: "A", value: "b" }] }) { __typename }'
+
+  it('is what was made: a key, a webhook, or the account for a secret variable', async () => {
+    const key = await newKey(someCredit)
+    const { createApiKey, createWebhook } = await ask(
+      key,
+      `mutation { createApiKey(input: { name: "one", fullAccess: true }) { ... on CreateApiKeySuccess { apiKey { id } } }
+        createWebhook(input: { url: "https://hooks.example.com/", kinds: [CREDIT_GRANTED] }) {
+          ... on CreateWebhookSuccess { webhook { id } } } ${addVariable} }`,
+    )
+    const { events } = await ask(key, '{ events { nodes { kind subjectId subject { id __typename } } } }')
+    const about = (kind: string, id: string, __typename: string) => ({
+      kind,
+      subjectId: id,
+      subject: { id, __typename },
+    })
+    expect(events.nodes).toEqual([
+      about('API_KEY_CREATED', createApiKey.apiKey.id, 'ApiKey'),
+      about('WEBHOOK_CREATED', createWebhook.webhook.id, 'Webhook'),
+      about('SECRET_VARIABLE_UPDATED', `acc_${await idOf(key)}`, 'Account'),
+    ])
+  })
+
+  it('is null when it is gone, and its ID stays', async () => {
+    const key = await newKey(someCredit)
+    const { createWebhook } = await ask(
+      key,
+      `mutation { createWebhook(input: { url: "https://hooks.example.com/", kinds: [CREDIT_GRANTED] }) {
+        ... on CreateWebhookSuccess { webhook { id } } } }`,
+    )
+    const { id } = createWebhook.webhook
+    await ask(key, `mutation { deleteWebhook(input: { id: "${id}" }) { __typename } }`)
+    const { events } = await ask(
+      key,
+      `{ events(filter: { subjectIds: ["${id}"] }) { nodes { subjectId subject { id } } } }`,
+    )
+    expect(events.nodes).toEqual(Array(2).fill({ subjectId: id, subject: null }))
+  })
+
+  it('costs as many statements for 20 events as for one', async () => {
+    const key = await app.newKey(null, someCredit)
+    for (let index = 0; index < 10; index += 1) await rentals.rent(key)
+    const query = (first: number) =>
+      `{ events(first: ${first}, filter: { kinds: [INSTANCE_CREATED, INSTANCE_GRANTED] }) { nodes {
+        subject { id } actor { ... on ApiKeyActor { apiKey { id } } } } } }`
+    await ask(key, query(1))
+    const count = async (first: number) => {
+      const statements = await captureQueries(async () => {
+        expect((await ask(key, query(first))).events.nodes).toHaveLength(first)
+      })
+      return statements.length
+    }
+    expect(await count(20)).toBe(await count(1))
   })
 })
 
 describe('the history of an instance', () => {
-  const fields = 'id events { nodes { id kind instance { id } } pageInfo { endCursor } }'
+  const fields = 'id events { nodes { id kind subject { id } } pageInfo { endCursor } }'
 
   it('takes as many statements for 20 instances as for one', async () => {
     const count = async (rentedBefore: number, rows: number) => {
@@ -266,7 +355,7 @@ describe('the history of an instance', () => {
         expect(instances.nodes).toHaveLength(rows)
         for (const { id, events } of instances.nodes)
           expect(events.nodes).toMatchObject([
-            { kind: 'INSTANCE_CREATED', instance: { id } },
+            { kind: 'INSTANCE_CREATED', subject: { id } },
             { kind: 'INSTANCE_GRANTED' },
           ])
       })
@@ -280,13 +369,13 @@ describe('the history of an instance', () => {
     const { a, b } = await ask(
       owner,
       `{ a: instance(id: ${one}) { oldest: events(first: 1) { nodes { kind } } newest: events(last: 1) { nodes { kind } } }
-        b: instance(id: ${other}) { oldest: events(first: 1) { nodes { kind instanceId } } } }`,
+        b: instance(id: ${other}) { oldest: events(first: 1) { nodes { kind subjectId } } } }`,
     )
     expect(a).toEqual({
       oldest: { nodes: [{ kind: 'INSTANCE_CREATED' }] },
       newest: { nodes: [{ kind: 'INSTANCE_GRANTED' }] },
     })
-    expect(b.oldest.nodes).toEqual([{ kind: 'INSTANCE_CREATED', instanceId: `ins_${other}` }])
+    expect(b.oldest.nodes).toEqual([{ kind: 'INSTANCE_CREATED', subjectId: `ins_${other}` }])
   })
 
   it('needs the permission for this instance', async () => {

@@ -112,7 +112,7 @@ describe.each(transports)('a stream over %s', transport => {
     const third = await startGateway()
     const id = await rentals.rent(renter)
     const query = (after: string) =>
-      `subscription { events(${after} filter: { instanceIds: ["${id}"] }) { cursor node { changes { after } } } }`
+      `subscription { events(${after} filter: { subjectIds: ["ins_${id}"] }) { cursor node { changes { after } } } }`
     const label = (label: string) => first.app.rest(renter, 'PUT', `/instances/${id}/`, { label })
     const stream = await open(transport, third, renter, query(''))
     await expect.poll(() => third.app.countStreams()).toBe(1)
@@ -169,8 +169,8 @@ describe('a client that stops reading its stream', () => {
 
   /** Writes more events than a reader may be behind. */
   async function flood(): Promise<void> {
-    await first.app.sql(`INSERT INTO events (kind, account_id, instance_id, created_at)
-      SELECT 'INSTANCE_LABEL_CHANGED', account_id, id, created_at FROM instances, generate_series(1, ${maxBufferedEvents + 1})
+    await first.app.sql(`INSERT INTO events (kind, account_id, instance_id, actor_kind, subject_type, subject_id, created_at)
+      SELECT 'INSTANCE_LABEL_CHANGED', account_id, id, 'system', 'Instance', id, created_at FROM instances, generate_series(1, ${maxBufferedEvents + 1})
       WHERE id = ${id}`)
   }
 

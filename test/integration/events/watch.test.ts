@@ -111,7 +111,8 @@ describe('a stream of events', () => {
   it('continues after a cursor without reading events outside the filter', async () => {
     const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
     await gateway.sql(
-      `INSERT INTO events (kind, account_id, created_at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, 1000)`,
+      `INSERT INTO events (kind, account_id, actor_kind, subject_type, subject_id, created_at)
+      SELECT 'CREDIT_GRANTED', ${renter.accountId}, 'system', 'Account', ${renter.accountId}, now() FROM generate_series(1, 1000)`,
     )
     await rent(renter)
     const rows = vi.spyOn(gateway.database, 'rows')

@@ -438,7 +438,7 @@ describe('setting a policy', () => {
     expect(await policies.read(id)).toMatchObject({ policy: { ...all, stopAt: null, stopAtCost: null } })
     const answer = await app.graphql(
       key,
-      `{ events(filter: { instanceIds: ["${id}"], kinds: [INSTANCE_POLICY_CHANGED] }) { nodes {
+      `{ events(filter: { subjectIds: ["ins_${id}"], kinds: [INSTANCE_POLICY_CHANGED] }) { nodes {
         message reason changes { field before after } } } }`,
     )
     const changed = { message: 'Instance policy changed.', reason: 'USER_REQUEST' }

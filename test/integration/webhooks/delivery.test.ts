@@ -62,7 +62,8 @@ describe('an event', () => {
         kind: 'SSH_KEY_CREATED',
         createdAt: now.toISOString(),
         accountId: expect.stringMatching(/^acc_\d+$/),
-        apiKeyId: expect.stringMatching(/^key_\d+$/),
+        actor: { kind: 'API_KEY', apiKeyId: expect.stringMatching(/^key_\d+$/) },
+        subjectId: expect.stringMatching(/^ssh_\d+$/),
         after: { sshKeyId: expect.stringMatching(/^ssh_\d+$/), name: 'first', fingerprint: expect.any(String) },
       },
     })
@@ -91,7 +92,7 @@ describe('an event', () => {
     const instance = await rentals.rent(key, { disk: 12.5, runtype: 'ssh_direct', label: 'mine' })
     await app.runUntilIdle()
     const [made, loading] = receiver.received.map(({ event }) => event)
-    expect([made.instanceId, loading.instanceId]).toEqual([`ins_${instance}`, `ins_${instance}`])
+    expect([made.subjectId, loading.subjectId]).toEqual([`ins_${instance}`, `ins_${instance}`])
     expect(made.after).toEqual({
       ...{ image: 'ubuntu', mode: 'SSH_DIRECT', label: 'mine', diskGb: 12.5, targetState: 'RUNNING' },
       ...{ templateHash: null, gpuPricePerHour: '0.4' },

@@ -157,7 +157,8 @@ it(
             const instanceId = kind.startsWith('INSTANCE_') ? { instanceId: BigInt(id) } : {}
             await writeEvent(sql, { kind, accountId, after, ...instanceId })
           }
-      const newer = "INSERT INTO events (kind, account_id, created_at) VALUES ('OF_A_NEWER_VERSION', $1, now())"
+      const newer =
+        "INSERT INTO events (kind, account_id, actor_kind, subject_type, subject_id, created_at) VALUES ('OF_A_NEWER_VERSION', $1::int, 'system', 'Account', $1::int, now())"
       await session.query(newer, [mine.accountId])
     })
     const all = (

@@ -1,5 +1,6 @@
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { EventKind } from '../../../src/domain/events/events.ts'
+import { subjectOf } from '../../../src/domain/events/subject.ts'
 import type { EventEdge } from '../../../src/services/events/history.ts'
 
 type Sql = (text: string, values?: unknown[]) => Promise<unknown>
@@ -14,12 +15,11 @@ export type WrittenEvent = {
 
 /** Writes an event as the services do, in its own transaction or in the session's. */
 export async function writeEvent(sql: Sql, { kind = 'CREDIT_GRANTED', accountId, ...rest }: WrittenEvent) {
-  await sql('INSERT INTO events (kind, account_id, instance_id, after, created_at) VALUES ($1, $2, $3, $4, $5)', [
-    kind,
-    accountId,
-    rest.instanceId ?? null,
-    JSON.stringify(rest.after ?? {}),
-    rest.createdAt ?? new Date(),
+  const after = rest.after ?? {}
+  const { type, id } = subjectOf({ kind, accountId, instanceId: rest.instanceId, after: { ...after } })
+  const columns = 'kind, account_id, instance_id, after, created_at, actor_kind, subject_type, subject_id'
+  await sql(`INSERT INTO events (${columns}) VALUES ($1, $2, $3, $4, $5, 'system', $6, $7)`, [
+    ...[kind, accountId, rest.instanceId ?? null, JSON.stringify(after), rest.createdAt ?? new Date(), type, id],
   ])
 }
 

@@ -162,20 +162,21 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     reads: true,
     prepare: anInstance,
     rest: () => ['GET', '/audit_logs/'],
-    graphql: () => '{ events(last: 25) { nodes { kind instanceId apiKeyId createdAt message reason } } }',
+    graphql: () =>
+      '{ events(last: 25) { nodes { kind subjectId actor { ... on ApiKeyActor { apiKeyId } } createdAt message reason } } }',
     normalizeRest: body =>
       body.map(({ args, api_key_id, created_at }: Answer) => [
         ...[args.event, args.instance_id, args.message, args.reason, api_key_id, created_at],
       ]),
     normalizeGraphql: ({ events }) =>
       events.nodes
-        .map(({ kind, instanceId, message, reason, apiKeyId, createdAt }: Answer) => [
+        .map(({ kind, subjectId, message, reason, actor, createdAt }: Answer) => [
           ...[
             kind,
-            instanceId && plainId(instanceId),
+            subjectId.startsWith('ins_') ? plainId(subjectId) : null,
             message,
             reason,
-            apiKeyId && plainId(apiKeyId),
+            actor.apiKeyId ? plainId(actor.apiKeyId) : null,
             toSeconds(createdAt),
           ],
         ])

@@ -77,7 +77,9 @@ export const fieldCases: Record<string, IsolationCase> = {
   events: {
     operation: 'events.list',
     of: 'instance',
-    ask: graphql(id => `{ events(filter: { subjectIds: ["ins_${id}"] }) { nodes { id instance { label } } } }`),
+    ask: graphql(
+      id => `{ events(filter: { subjectIds: ["ins_${id}"] }) { nodes { id subject { ... on Instance { label } } } } }`,
+    ),
   },
   'Account.ledger': {
     operation: 'billing.ledger',

@@ -101,7 +101,8 @@ describe('the URL of a webhook', () => {
 
 describe('the payload of an event', () => {
   const event: Event = {
-    ...{ xid: 1n, id: 7n, kind: 'INSTANCE_BID_CHANGED', accountId: 2, instanceId: 3n, apiKeyId: 4 },
+    ...{ xid: 1n, id: 7n, kind: 'INSTANCE_BID_CHANGED', accountId: 2, instanceId: 3n },
+    ...{ actor: { kind: 'api_key', apiKeyId: 4 }, subject: { type: 'Instance', id: 3n } },
     ...{ before: { gpuPriceNanos: '200000000' }, after: { gpuPriceNanos: '250000001' }, reason: 'USER_REQUEST' },
     createdAt: new Date('2026-11-21T12:00:00.000Z'),
   }
@@ -109,7 +110,7 @@ describe('the payload of an event', () => {
   it('has the names of the GraphQL face', () => {
     expect(payloadOf(event)).toEqual({
       ...{ id: 'evt_7', kind: 'INSTANCE_BID_CHANGED', createdAt: '2026-11-21T12:00:00.000Z', accountId: 'acc_2' },
-      ...{ instanceId: 'ins_3', apiKeyId: 'key_4', reason: 'USER_REQUEST' },
+      ...{ actor: { kind: 'API_KEY', apiKeyId: 'key_4' }, subjectId: 'ins_3', reason: 'USER_REQUEST' },
       ...{ before: { bidPerHour: '0.2' }, after: { bidPerHour: '0.250000001' } },
     })
   })
@@ -134,8 +135,12 @@ describe('the payload of an event', () => {
   })
 
   it('omits parts that the event lacks', () => {
-    const bare = { ...event, instanceId: null, apiKeyId: null, before: null, after: null, reason: null }
-    expect(Object.keys(payloadOf(bare))).toEqual(['id', 'kind', 'createdAt', 'accountId'])
+    const bare = { ...event, before: null, after: null, reason: null }
+    expect(Object.keys(payloadOf(bare))).toEqual(['id', 'kind', 'createdAt', 'accountId', 'actor', 'subjectId'])
+  })
+
+  it.each(['operator', 'system'] as const)('says that the %s acted, without a key', kind => {
+    expect(payloadOf({ ...event, actor: { kind } }).actor).toEqual({ kind: kind.toUpperCase() })
   })
 
   it('of any kind has no amount in nano-dollars', () => {

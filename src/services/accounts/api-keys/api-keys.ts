@@ -6,6 +6,7 @@ import { forbidden } from '../../../domain/accounts/permissions/forbidden.ts'
 import { missingPermissions } from '../../../domain/accounts/permissions/missing.ts'
 import { type Actor, isInstanceKey } from '../../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
+import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize } from '../../authorize.ts'
 import { checkKeyHasNoLimit } from '../../billing/limits/limits.ts'
 import type { Deps } from '../../deps.ts'
@@ -116,7 +117,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
           UPDATE api_keys SET revoked_at = ${at}, keep_instance_keys = ${keepInstanceKeys}
           WHERE id = ${String(id)}::bigint AND ${activeKeySql(actor, sql`${at}::timestamptz`)} RETURNING ${columns}`)
         if (!row) throw notFound('ApiKey', id)
-        const event = { kind: 'API_KEY_DELETED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
+        const event = { kind: 'API_KEY_DELETED' as const, accountId: actor.accountId, actor: apiKeyActor(actor) }
         await recordEvents(tx, [{ ...event, before: apiKeyFactsOf(toApiKey(row)) }], at)
       })
     },
@@ -171,7 +172,7 @@ async function recordKeyChange(
   secret: string,
   at: Date,
 ): Promise<StoredApiKey> {
-  await recordEvents(tx, [{ kind, accountId, apiKeyId, after: apiKeyFactsOf(apiKey) }], at)
+  await recordEvents(tx, [{ kind, accountId, actor: apiKeyActor({ apiKeyId }), after: apiKeyFactsOf(apiKey) }], at)
   const { createdAt, expiresAt, lastUsedAt: _, ...facts } = apiKey
   return { ...facts, createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null, secret }
 }

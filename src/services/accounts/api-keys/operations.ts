@@ -1,6 +1,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { transaction } from '../../../database/transaction.ts'
 import type { Permissions } from '../../../domain/accounts/permissions/permissions.ts'
+import { operatorActor } from '../../../domain/events/actor.ts'
 import type { DataDeps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { findAccount } from '../accounts.ts'
@@ -54,6 +55,7 @@ export function apiKeyOperations({ database }: DataDeps) {
         const events = rows.map(([id, name, accountId]) => ({
           kind: 'API_KEY_DELETED' as const,
           accountId: accountId as number,
+          actor: operatorActor,
           before: { apiKeyId: id, name },
         }))
         await recordEvents(tx, events, at)

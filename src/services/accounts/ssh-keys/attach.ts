@@ -5,6 +5,7 @@ import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { sshKeysProblem } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { invalidState, notFound } from '../../../domain/errors.ts'
+import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
@@ -110,7 +111,13 @@ export async function recordKeysChanged(
   if (ids.length === 0) return
   await tx.rows(sql`
     UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id = ANY(${ids.map(String)}::bigint[])`)
-  const event = { kind: 'INSTANCE_SSH_KEYS_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST', ...change }
+  const event = {
+    kind: 'INSTANCE_SSH_KEYS_CHANGED' as const,
+    accountId,
+    actor: apiKeyActor({ apiKeyId }),
+    reason: 'USER_REQUEST',
+    ...change,
+  }
   await recordEvents(
     tx,
     ids.map(instanceId => ({ ...event, instanceId })),

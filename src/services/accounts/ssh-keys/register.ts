@@ -11,6 +11,7 @@ import {
 } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { DomainError, type Issue, invalidInput } from '../../../domain/errors.ts'
+import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { maxIdsPerCommand } from '../../../domain/instances/command.ts'
 import { authorize, authorizeEach } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
@@ -93,7 +94,7 @@ export function registerServices(deps: Deps) {
     }
     const id = inserted[0] as number
     const after = { sshKeyId: id, name, fingerprint }
-    await recordEvents(tx, [{ kind: 'SSH_KEY_CREATED', accountId, apiKeyId, after }], at)
+    await recordEvents(tx, [{ kind: 'SSH_KEY_CREATED', accountId, actor: apiKeyActor({ apiKeyId }), after }], at)
     return { id, name, publicKey, fingerprint, createdAt: at.toISOString() }
   }
 }

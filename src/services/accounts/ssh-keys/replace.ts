@@ -3,6 +3,7 @@ import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { type PublicKey, parsePublicKey, type SshKey, sshKeyName } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
+import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize } from '../../authorize.ts'
 import { isUniqueViolation } from '../../database-errors.ts'
 import type { Deps } from '../../deps.ts'
@@ -71,7 +72,7 @@ async function replaceIn(
     UPDATE ssh_keys SET name = ${name}, public_key = ${publicKey}, fingerprint = ${fingerprint} WHERE id = ${id}`)
   const before = { sshKeyId: id, name: oldName, fingerprint: oldFingerprint }
   const after = { sshKeyId: id, name, fingerprint }
-  await recordEvents(tx, [{ kind: 'SSH_KEY_UPDATED', accountId, apiKeyId, before, after }], at)
+  await recordEvents(tx, [{ kind: 'SSH_KEY_UPDATED', accountId, actor: apiKeyActor({ apiKeyId }), before, after }], at)
   await recordKeysChanged(tx, actor, instances, { after: { sshKeyId: id } }, at)
   return sshKey
 }

@@ -4,6 +4,7 @@ import { instanceAccessOperations } from '../../../domain/accounts/permissions/p
 import type { SshKey } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { notFound } from '../../../domain/errors.ts'
+import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize, authorizeAny } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
@@ -81,7 +82,7 @@ async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<bool
   if (!instances.every(instanceId => locked.includes(instanceId))) return false
   await tx.rows(sql`UPDATE ssh_keys SET deleted_at = ${at} WHERE id = ${id}`)
   const before = { sshKeyId: id, name: key[0], fingerprint: key[1] }
-  await recordEvents(tx, [{ kind: 'SSH_KEY_DELETED', accountId, apiKeyId, before }], at)
+  await recordEvents(tx, [{ kind: 'SSH_KEY_DELETED', accountId, actor: apiKeyActor({ apiKeyId }), before }], at)
   await tx.rows(sql`
     DELETE FROM instance_ssh_keys WHERE ssh_key_id = ${id} AND instance_id = ANY(${instances.map(String)}::bigint[])`)
   await recordKeysChanged(tx, actor, instances, { before: { sshKeyId: id } }, at)

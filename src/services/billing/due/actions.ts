@@ -3,6 +3,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { type BillingAction, midnightBefore } from '../../../domain/billing/due.ts'
+import { systemActor } from '../../../domain/events/actor.ts'
 import type { Machine } from '../../../domain/machines/machines.ts'
 import { applyPlans, type LockedInstance, lockInstances } from '../../instances/apply-plans.ts'
 import { lockMachine } from '../../machines/market.ts'
@@ -68,7 +69,13 @@ export async function performAction(
       return await destroyInstances(tx, instances, at)
     case 'deleteVolumes':
       if (volume)
-        await deleteVolume(tx, { accountId: account.accountId, reason: 'DEBT' }, volume.machine, volume.id, at)
+        await deleteVolume(
+          tx,
+          { accountId: account.accountId, actor: systemActor, reason: 'DEBT' },
+          volume.machine,
+          volume.id,
+          at,
+        )
       return []
     case null:
       return []
@@ -86,7 +93,7 @@ async function stopInstances(
   const machines: number[] = []
   for (const [reason, instances] of perReason) {
     const steps = instances.map(({ id }) => ({ id, outcome: 'applied' as const, targetState: 'stopped' as const }))
-    machines.push(...(await applyPlans(tx, { reason }, steps, taken, at)))
+    machines.push(...(await applyPlans(tx, { actor: systemActor, reason }, steps, taken, at)))
   }
   return machines
 }
@@ -114,5 +121,5 @@ const debtMessage = 'Destroyed: the account stayed in debt past the grace period
 async function destroyInstances(tx: Transaction, taken: LockedInstance[], at: Date): Promise<number[]> {
   const ids = taken.filter(({ subject }) => !subject.destroyedAt).map(({ subject }) => subject.id)
   const steps = ids.map(id => ({ id, outcome: 'applied' as const, destroy: true as const }))
-  return await applyPlans(tx, { reason: 'DEBT', message: debtMessage }, steps, taken, at)
+  return await applyPlans(tx, { actor: systemActor, reason: 'DEBT', message: debtMessage }, steps, taken, at)
 }

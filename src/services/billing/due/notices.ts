@@ -2,6 +2,7 @@ import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { creditStatusOf } from '../../../domain/billing/balance.ts'
 import type { Notice } from '../../../domain/billing/due.ts'
+import { systemActor } from '../../../domain/events/actor.ts'
 import type { NewEvent } from '../../events/events.ts'
 import type { AccountBalance } from '../balance.ts'
 
@@ -24,12 +25,17 @@ export async function buildNoticeEvents(
       const { kind } = notice
       switch (kind) {
         case 'ACCOUNT_LOW_CREDIT':
-          return { kind, accountId, after: { ...credit, endsAt: notice.endsAt.toISOString() } }
+          return { kind, accountId, actor: systemActor, after: { ...credit, endsAt: notice.endsAt.toISOString() } }
         case 'ACCOUNT_CREDIT_ENDED':
-          return { kind, accountId, after: { ...credit, endedAt: notice.endedAt.toISOString() } }
+          return { kind, accountId, actor: systemActor, after: { ...credit, endedAt: notice.endedAt.toISOString() } }
         case 'ACCOUNT_DEBT': {
           const instants = { since: notice.since.toISOString(), destroysAt: notice.destroysAt.toISOString() }
-          return { kind, accountId, after: { ...credit, ...instants, ...(await loadDestroyedIds(tx, accountId)) } }
+          return {
+            kind,
+            accountId,
+            actor: systemActor,
+            after: { ...credit, ...instants, ...(await loadDestroyedIds(tx, accountId)) },
+          }
         }
       }
     }),

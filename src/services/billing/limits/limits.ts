@@ -4,6 +4,7 @@ import type { Actor } from '../../../domain/actor.ts'
 import { checkLimitAmount } from '../../../domain/billing/limits.ts'
 import type { SpendAction, SpendLimit, SpendLimitWithUsage, SpendWindow } from '../../../domain/billing/spend-limit.ts'
 import { DomainError, notFound } from '../../../domain/errors.ts'
+import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize } from '../../authorize.ts'
 import type { DataDeps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
@@ -91,7 +92,7 @@ async function deleteInTransaction(tx: Transaction, actor: Actor, id: bigint): P
 }
 
 function limitChangeEvent({ accountId, apiKeyId }: Actor) {
-  return { kind: 'SPEND_LIMIT_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST' }
+  return { kind: 'SPEND_LIMIT_CHANGED' as const, accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' }
 }
 
 async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promise<number> {

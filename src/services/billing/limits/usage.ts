@@ -6,6 +6,7 @@ import type { Transaction } from '../../../database/transaction.ts'
 import { type Balance, creditStatusOf } from '../../../domain/billing/balance.ts'
 import { predictReachedAt, sumCountedRates, windowsToCheck } from '../../../domain/billing/limits.ts'
 import type { SpendLimit, SpendLimitWithUsage } from '../../../domain/billing/spend-limit.ts'
+import { systemActor } from '../../../domain/events/actor.ts'
 import { recordEvents } from '../../events/events.ts'
 import { endSpenderGpus } from '../gpu-ends.ts'
 import { loadDesiredRates, loadSpending } from '../spending.ts'
@@ -109,6 +110,6 @@ export async function recordReachedLimit(tx: Transaction, account: Account): Pro
   // A day or month limit is reached when its whole amount is used, so the event does not repeat the usage.
   const used = window === 'hour' ? { usedNanos: String(usedNanos) } : {}
   const after = { spendLimitId, apiKeyId, window, amountNanos: String(amountNanos), action, ...used, reachedAt }
-  await recordEvents(tx, [{ kind: 'ACCOUNT_SPEND_LIMIT', accountId, after }], at)
+  await recordEvents(tx, [{ kind: 'ACCOUNT_SPEND_LIMIT', accountId, actor: systemActor, after }], at)
   return true
 }

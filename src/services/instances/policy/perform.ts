@@ -1,5 +1,6 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
+import { systemActor } from '../../../domain/events/actor.ts'
 import { nextPolicyAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
 import { recordEvents } from '../../events/events.ts'
 import { applyPlans, type LockedInstance, stopAtClearedEvent } from '../apply-plans.ts'
@@ -21,7 +22,7 @@ export async function performDueAction(
     case 'announce': {
       await tx.rows(sql`UPDATE instances SET announced_at = ${at} WHERE id = ${id}`)
       const after = { endsAt: facts.endsAt.toISOString() }
-      await recordEvents(tx, [{ kind: 'INSTANCE_ENDING', accountId, instanceId: id, after }], at)
+      await recordEvents(tx, [{ kind: 'INSTANCE_ENDING', accountId, actor: systemActor, instanceId: id, after }], at)
       return []
     }
     case 'lapse':
@@ -29,13 +30,25 @@ export async function performDueAction(
       return []
     case 'stop': {
       const reason = action.code
-      const moved = await applyPlans(tx, { reason }, [{ id, outcome: 'applied', targetState: 'stopped' }], [locked], at)
+      const moved = await applyPlans(
+        tx,
+        { actor: systemActor, reason },
+        [{ id, outcome: 'applied', targetState: 'stopped' }],
+        [locked],
+        at,
+      )
       if (reason === 'SCHEDULE') await clearStopAt(tx, locked, at)
       return moved
     }
     case 'destroy': {
       const { code, message } = action.reason
-      return await applyPlans(tx, { reason: code, message }, [{ id, outcome: 'applied', destroy: true }], [locked], at)
+      return await applyPlans(
+        tx,
+        { actor: systemActor, reason: code, message },
+        [{ id, outcome: 'applied', destroy: true }],
+        [locked],
+        at,
+      )
     }
   }
 }

@@ -2,6 +2,7 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { invalidState, notFound } from '../../../domain/errors.ts'
+import { apiKeyActor } from '../../../domain/events/actor.ts'
 import type { Instance } from '../../../domain/instances/instances.ts'
 import {
   changedPolicyFields,
@@ -65,7 +66,7 @@ async function setPolicyInTransaction(
   input: PolicyInput,
   at: Date,
 ): Promise<void> {
-  const { accountId, apiKeyId } = actor
+  const { accountId } = actor
   const [locked] = await lockInstances(tx, [id], accountId)
   if (!locked || locked.subject.destroyedAt) throw notFound('Instance', id)
   const account = await lockAccount(tx, accountId, at)
@@ -86,7 +87,7 @@ async function setPolicyInTransaction(
     after: policyEventDetails(after, parts),
     reason: 'USER_REQUEST',
   }
-  const about = { kind: 'INSTANCE_POLICY_CHANGED' as const, accountId, apiKeyId, instanceId: id }
+  const about = { kind: 'INSTANCE_POLICY_CHANGED' as const, accountId, actor: apiKeyActor(actor), instanceId: id }
   await recordEvents(tx, [{ ...about, ...changed }], at)
   await scheduleNextAction(tx, account, id, at)
 }

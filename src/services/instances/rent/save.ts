@@ -4,6 +4,7 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { insertSql, modelColumnsOf } from '../../../database/rows.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
+import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { changedPolicyFields, mergePolicy, policyEventDetails } from '../../../domain/instances/policy/change.ts'
 import { nextPolicyAction, noPolicy } from '../../../domain/instances/policy/policy.ts'
 import type { RentInput, TargetOffer } from '../../../domain/instances/rent/decide.ts'
@@ -129,5 +130,11 @@ function createdEvent({ accountId, apiKeyId }: Actor, rental: DecidedRental) {
   const policy = mergePolicy(input.policy ?? {})
   const policyDetails = policyEventDetails(policy, changedPolicyFields(policy, noPolicy))
   const after = { ...settings, offerId, machineId: machine.id, gpuPriceNanos: price, ...policyDetails }
-  return { kind: 'INSTANCE_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
+  return {
+    kind: 'INSTANCE_CREATED' as const,
+    accountId,
+    actor: apiKeyActor({ apiKeyId }),
+    after,
+    reason: 'USER_REQUEST',
+  }
 }
