@@ -109,7 +109,7 @@ describe('volume offers', () => {
       }
     }
     await expect(found('filter: { machineId: { eq: "vof_1" } }')).rejects.toThrow(
-      'filter.machineId: { eq: "vof_1" } is not an id',
+      'filter.machineId.eq: "vof_1" is not an id',
     )
   })
 
