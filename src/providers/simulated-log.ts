@@ -45,14 +45,14 @@ export function readLines(log: LogEntry[], now: number, { after, tail }: LogRang
 
 function linesOf({ n, at, text, source, everyMs, until }: LogEntry, now: number): LogLine[] {
   if (at > now) return []
-  if (everyMs === undefined) return [{ at: new Date(at), text, source, cursor: `${n}.0` }]
+  if (everyMs === undefined) return [{ printedAt: new Date(at), text, source, cursor: `${n}.0` }]
   const end = Math.min(now, (until ?? Number.POSITIVE_INFINITY) - 1)
   const first = Math.max(0, Math.ceil((now - keptMs - at) / everyMs))
   const count = Math.floor((end - at) / everyMs) + 1 - first
   return Array.from({ length: Math.max(0, count) }, (_, index) => {
     const turn = first + index
     const filled = text.replaceAll('#', () => String(40 + ((turn * 37 + n) % 55)))
-    return { at: new Date(at + turn * everyMs), text: filled, source, cursor: `${n}.${turn}` }
+    return { printedAt: new Date(at + turn * everyMs), text: filled, source, cursor: `${n}.${turn}` }
   })
 }
 

@@ -236,7 +236,8 @@ export function testProviderContract(name: string, createHarness: () => Provider
     describe('reading the log', () => {
       const logs = (range: LogRange = {}, provider = harness.createProvider()) =>
         provider.logs(instanceId, range, signal())
-      const texts = (lines: LogLine[]) => lines.map(({ at, text, source }) => [at.getTime(), text, source])
+      const texts = (lines: LogLine[]) =>
+        lines.map(({ printedAt, text, source }) => [printedAt.getTime(), text, source])
 
       it('returns no lines without a container', async () => {
         expect(await logs()).toEqual([])
@@ -247,7 +248,9 @@ export function testProviderContract(name: string, createHarness: () => Provider
         await sendAndFinish('ensure', 'start')
         const lines = await logs()
         expect(lines.length).toBeGreaterThan(2)
-        expect(lines.map(({ at }) => at)).toEqual(lines.map(({ at }) => at).toSorted((a, b) => Number(a) - Number(b)))
+        expect(lines.map(({ printedAt }) => printedAt)).toEqual(
+          lines.map(({ printedAt }) => printedAt).toSorted((a, b) => Number(a) - Number(b)),
+        )
         expect(new Set(lines.map(({ cursor }) => cursor)).size).toBe(lines.length)
         expect(await logs({}, harness.createProvider())).toEqual(lines)
       })

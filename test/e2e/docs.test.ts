@@ -156,7 +156,7 @@ const answers: Record<string, unknown[]> = {
     {
       data: {
         instance: {
-          logs: expect.arrayContaining([{ ...anyLine(), at: expect.any(String), source: expect.anything() }]),
+          logs: expect.arrayContaining([{ ...anyLine(), printedAt: expect.any(String), source: expect.anything() }]),
         },
       },
     },
@@ -221,7 +221,7 @@ async function rentUntil(firstEvent: Promise<unknown>): Promise<void> {
 }
 
 function anyLine() {
-  return { cursor: expect.any(String), line: expect.any(String) }
+  return { cursor: expect.any(String), text: expect.any(String) }
 }
 
 describe('the pages under docs/', () => {

@@ -57,7 +57,7 @@ const logSources = ['machine', 'stdout', 'stderr'] as const
 export type LogSource = (typeof logSources)[number]
 
 /** A printed line. Reading can resume after its cursor, even if the container was restarted or made anew since. */
-export type LogLine = { at: Date; text: string; source: LogSource; cursor: string }
+export type LogLine = { printedAt: Date; text: string; source: LogSource; cursor: string }
 
 /**
  * Selects log lines, at most `maxLogLines`: with `after`, the oldest lines after that cursor; with `tail`, that many last

@@ -72,7 +72,7 @@ mutation Best($template: String!) {
 # instance waits and resumes when they are free again.
 mutation Bid($instance: ID!) {
   updateInstanceBid(
-    input: { instanceId: $instance, bidPerHour: "0.45" }
+    input: { id: $instance, bidPerHour: "0.45" }
   ) {
     ... on UpdateInstanceBidSuccess {
       instance { bidPerHour minimumBidPerHour status }

@@ -8,7 +8,7 @@ import { instanceResult } from './result.ts'
 const UpdateInstanceBidInput = builder.inputType('UpdateInstanceBidInput', {
   description: 'An interruptible instance and its new bid.',
   fields: t => ({
-    instanceId: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
+    id: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     bidPerHour: t.field({
       type: 'Usd',
       required: true,
@@ -43,7 +43,7 @@ builder.mutationField('updateInstanceBid', t =>
     },
     resolve: (_root, { input }, { services, actor }) =>
       answer({ bid: 'bidPerHour' }, async () => {
-        const id = parseId('Instance', input.instanceId, 'instanceId')
+        const id = parseId('Instance', input.id)
         const instance = await services.instances.changeBid(actor, id, input.bidPerHour)
         return { instance }
       }),

@@ -21,9 +21,12 @@ const LogLine = builder.objectRef<LogLineShape>('LogLine').implement({
     cursor: t.exposeString('cursor', {
       description: 'Position of the line. Pass it as `after` to `instanceLogs` to continue there.',
     }),
-    at: t.expose('at', { type: 'DateTime', description: 'When the line was printed, by the clock of the machine.' }),
+    printedAt: t.expose('printedAt', {
+      type: 'DateTime',
+      description: 'When the line was printed, by the clock of the machine.',
+    }),
     source: t.expose('source', { type: LogSource, description: 'Source of the line.' }),
-    line: t.exposeString('text', { description: 'Text of the line without the line break.' }),
+    text: t.exposeString('text', { description: 'Text of the line without the line break.' }),
   }),
 })
 

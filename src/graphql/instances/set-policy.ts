@@ -7,7 +7,7 @@ import { instanceResult } from './result.ts'
 const UpdateInstancePolicyInput = builder.inputType('UpdateInstancePolicyInput', {
   description: 'An instance and the changes to its policy. An absent field stays as it is; null removes it.',
   fields: t => ({
-    instanceId: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
+    id: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     ...policyFields(t),
   }),
 })
@@ -33,9 +33,10 @@ builder.mutationField('updateInstancePolicy', t =>
     },
     resolve: (_root, { input }, { services, actor }) =>
       answer({}, async () => {
-        const { instanceId, ...policy } = input
-        const id = parseId('Instance', instanceId, 'instanceId')
-        return { instance: await services.instances.setPolicy(actor, id, parsePolicyInput(policy)) }
+        const { id, ...policy } = input
+        return {
+          instance: await services.instances.setPolicy(actor, parseId('Instance', id), parsePolicyInput(policy)),
+        }
       }),
   }),
 )

@@ -65,7 +65,7 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
   await at('02T09:20:07')
   const raised = await app.graphql(
     key,
-    `mutation { updateInstanceBid(input: { instanceId: "${bidding}", bidPerHour: "0.31" }) { __typename } }`,
+    `mutation { updateInstanceBid(input: { id: "${bidding}", bidPerHour: "0.31" }) { __typename } }`,
   )
   expect(raised.data.updateInstanceBid.__typename).toBe('UpdateInstanceBidSuccess')
   await at('02T10:00:00')

@@ -316,7 +316,7 @@ describe('billing work with different clocks', () => {
     const instance = await account.rentRunning({ price: 0.4 })
     const midnight = new Date(Math.ceil(now().getTime() / (24 * hourMs)) * 24 * hourMs)
     app.clock.advance(20 * hourMs)
-    const bid = `mutation { updateInstanceBid(input: {instanceId: "${instance.id}", bidPerHour: "0.39"}) { __typename } }`
+    const bid = `mutation { updateInstanceBid(input: {id: "${instance.id}", bidPerHour: "0.39"}) { __typename } }`
     expect((await app.graphql(account.key, bid)).data.updateInstanceBid.__typename).toBe('UpdateInstanceBidSuccess')
     expect((await account.row())['metered_at']).toSatisfy((ahead: Date) => ahead > midnight)
     app.clock.advance(-15 * hourMs)

@@ -93,7 +93,7 @@ describe('an instance whose GPU charges were ended by a limit', () => {
       account,
       limit('HOUR', '0.1'),
       limit('MONTH', '1000'),
-      `updateInstanceBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`,
+      `updateInstanceBid(input: {id: "${id}", bidPerHour: "0.29"}) { __typename }`,
     )
     await app.runUntilIdle()
     expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })
@@ -105,7 +105,7 @@ describe('an instance whose GPU charges ended with the credit', () => {
     const account = await newAccount(app, dollar)
     const { id } = await account.rentRunning({ price: 0.3 })
     app.clock.advance(10 * 60 * minute)
-    await mutate(account, `updateInstanceBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`)
+    await mutate(account, `updateInstanceBid(input: {id: "${id}", bidPerHour: "0.29"}) { __typename }`)
     await app.operations.accounts.grantCredit(account.email, { amountNanos: 10n * dollar })
     const charged = await chargedTo(account)
     await app.runUntilIdle()
@@ -132,13 +132,13 @@ describe('an instance with stopAt', () => {
     const stopAt = new Date(app.clock.now().getTime() + 10)
     await mutate(
       account,
-      `updateInstancePolicy(input: {instanceId: "${id}", stopAt: "${stopAt.toISOString()}"}) { __typename }`,
+      `updateInstancePolicy(input: {id: "${id}", stopAt: "${stopAt.toISOString()}"}) { __typename }`,
     )
     app.clock.advance(20)
     await mutate(
       account,
-      `updateInstanceBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`,
-      `updateInstancePolicy(input: {instanceId: "${id}", stopAt: null}) { __typename }`,
+      `updateInstanceBid(input: {id: "${id}", bidPerHour: "0.29"}) { __typename }`,
+      `updateInstancePolicy(input: {id: "${id}", stopAt: null}) { __typename }`,
     )
     expect(await account.instance(id)).toMatchObject({
       target_state: 'stopped',
@@ -159,10 +159,7 @@ describe('a disk whose charges have ended', () => {
     ]
     await app.sql(creditSql(3n * dollar, `id = ${account.id}`))
     const destroyAt = new Date(app.clock.now().getTime() + 60 * minute).toISOString()
-    await mutate(
-      account,
-      `updateInstancePolicy(input: {instanceId: "${other.id}", destroyAt: "${destroyAt}"}) { __typename }`,
-    )
+    await mutate(account, `updateInstancePolicy(input: {id: "${other.id}", destroyAt: "${destroyAt}"}) { __typename }`)
     app.clock.advance(3 * 60 * minute)
     const query = '{ viewer { account { credit costPerHour usage { cost } } } instances { nodes { costPerHour } } }'
     const { data } = await app.graphql(account.key, query)

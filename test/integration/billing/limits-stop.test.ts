@@ -244,7 +244,7 @@ describe('a day limit that stops instances', () => {
     const id = await rentals.rentToStatus(worker, 'running', { price: 0.4 })
     const reached = instantOf(1_000_000_000n, await meters())
     app.clock.advance(3 * hour)
-    const bid = `mutation { updateInstanceBid(input: { instanceId: ${id}, bidPerHour: "0.3" }) { ... on Error { code } } }`
+    const bid = `mutation { updateInstanceBid(input: { id: ${id}, bidPerHour: "0.3" }) { ... on Error { code } } }`
     expect((await app.graphql(worker, bid)).data.updateInstanceBid).toEqual({})
     await limits.enforce(accountId)
     expect([await targetOf(id), (await charged(id)).until]).toEqual(['stopped', reached])

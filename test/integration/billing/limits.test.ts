@@ -238,7 +238,7 @@ describe('an API key with a limit', () => {
   it('raises only bids of instances that it rented, and lowers any bid', async () => {
     const [own, foreign] = [await rent(worker, { price: 0.3 }), await rent(owner, { price: 0.3 })]
     const bid = async (key: string, { body }: typeof own, bidPerHour: string) => {
-      const input = `{ instanceId: ${body.new_contract}, bidPerHour: "${bidPerHour}" }`
+      const input = `{ id: ${body.new_contract}, bidPerHour: "${bidPerHour}" }`
       const { data, errors } = await app.graphql(
         key,
         `mutation { updateInstanceBid(input: ${input}) { __typename ... on Error { code message } } }`,
@@ -357,7 +357,7 @@ describe('an hourly limit', () => {
     const id = rented.body.new_contract
     await limits.set(owner, { ...hourly, amount: '0.35' })
     const bid = async (bidPerHour: string) => {
-      const query = `mutation { updateInstanceBid(input: { instanceId: ${id}, bidPerHour: "${bidPerHour}" }) { ... on Error { code message } } }`
+      const query = `mutation { updateInstanceBid(input: { id: ${id}, bidPerHour: "${bidPerHour}" }) { ... on Error { code message } } }`
       return (await app.graphql(worker, query)).data.updateInstanceBid
     }
     const before = await readAccountState()

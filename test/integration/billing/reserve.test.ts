@@ -139,7 +139,7 @@ describe('an account with $1', () => {
     const bid = (price: number) => app.rest(key, 'PUT', `/instances/bid_price/${id}/`, { price })
     expect(await bid(0.81)).toMatchObject(lacks(1.006))
     expect(await bid(0.8)).toMatchObject({ status: 200 })
-    const input = { instanceId: String(id), bidPerHour: '0.804000001' }
+    const input = { id: String(id), bidPerHour: '0.804000001' }
     expect(await faces.mutate(key, 'updateInstanceBid', input)).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
     expect(await bid(0.2)).toMatchObject({ status: 200 })
   })

@@ -221,7 +221,7 @@ describe('a bid over REST and GraphQL', () => {
   ])('has the same result or refusal: %s dollars for an instance that is %s', async (bid, status) => {
     const [one, other] = await rentTwins(status, key, { price: 0.3 })
     const rest = await app.rest(key, 'PUT', `/instances/bid_price/${one}/`, { client_id: 'me', price: Number(bid) })
-    const graphql = await faces.mutate(key, 'updateInstanceBid', { instanceId: String(other), bidPerHour: bid })
+    const graphql = await faces.mutate(key, 'updateInstanceBid', { id: String(other), bidPerHour: bid })
     expect(graphql.code).toBe(graphqlCodes[rest.body.error])
     expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
   })

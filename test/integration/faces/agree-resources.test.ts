@@ -124,7 +124,7 @@ describe('SSH keys', () => {
   ])('are attached or refused alike: %s', async (_what, body, code) => {
     const requests = ({ id, other }: OwnAccount): FaceRequests => ({
       rest: ['POST', `/instances/${other}/ssh/`, { ssh_key: aPublicKey('mine') }],
-      graphql: ['attachSshKey', `instanceId: "${other}", sshKeyId: "${id}"`],
+      graphql: ['attachSshKey', `id: "${other}", sshKeyId: "${id}"`],
     })
     expect(await expectAgreement(requests, attached, prepare(body))).toBe(code)
   })
@@ -132,7 +132,7 @@ describe('SSH keys', () => {
   it('are detached alike', async () => {
     const requests = ({ id, other }: OwnAccount): FaceRequests => ({
       rest: ['DELETE', `/instances/${other}/ssh/${id}/`],
-      graphql: ['detachSshKey', `instanceId: "${other}", sshKeyId: "${id}"`],
+      graphql: ['detachSshKey', `id: "${other}", sshKeyId: "${id}"`],
     })
     const first = async (key: string) => ({ ...(await register(key)), other: await rentals.rent(key) })
     expect(await expectAgreement(requests, attached, first)).toBeUndefined()

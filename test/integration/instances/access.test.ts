@@ -111,8 +111,8 @@ describe('a running instance', () => {
 
     it('logs the ports on which it listens', async () => {
       const id = await rentals.rentToStatus(key, 'running', { runtype: 'jupyter' })
-      const { data } = await plain.graphql(key, `{ instance(id: ${id}) { logs(tail: 20) { line } } }`)
-      expect(data.instance.logs.map(({ line }: { line: string }) => line)).toContain(
+      const { data } = await plain.graphql(key, `{ instance(id: ${id}) { logs(tail: 20) { text } } }`)
+      expect(data.instance.logs.map(({ text }: { text: string }) => text)).toContain(
         'The notebook listens on port 8080, SSH on port 22',
       )
     })
@@ -299,31 +299,34 @@ it.each(['created', 'stopped', 'exited', 'unknown'])(
 describe('the log of an instance', () => {
   it('is read with the instance, followed from a cursor, and empty once the instance is destroyed', async () => {
     const id = await rentals.rentToStatus(key, 'running', { onstart: 'echo hello' })
-    const { data } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: 2) { cursor at source line } } }`)
+    const { data } = await plain.graphql(
+      key,
+      `{ instance(id: "${id}") { logs(tail: 2) { cursor printedAt source text } } }`,
+    )
     const [first, second] = data.instance.logs
     expect(second).toEqual({
-      ...{ cursor: expect.any(String), at: expect.stringMatching(/Z$/), line: expect.any(String) },
+      ...{ cursor: expect.any(String), printedAt: expect.stringMatching(/Z$/), text: expect.any(String) },
       source: expect.stringMatching(/^(MACHINE|STDOUT|STDERR)$/),
     })
-    const query = `subscription { instanceLogs(id: "${id}", after: "${first.cursor}") { cursor line } }`
+    const query = `subscription { instanceLogs(id: "${id}", after: "${first.cursor}") { cursor text } }`
     const stream = await subscribeSse(proxied.fetch, key, query)
-    expect((await stream.next())?.data.instanceLogs).toEqual({ cursor: second.cursor, line: second.line })
+    expect((await stream.next())?.data.instanceLogs).toEqual({ cursor: second.cursor, text: second.text })
     await plain.rest(key, 'DELETE', `/instances/${id}/`)
     await rentals.converge()
     await stream.readToEnd()
-    const after = await plain.graphql(key, `{ instance(id: "${id}") { logs { line } } }`)
+    const after = await plain.graphql(key, `{ instance(id: "${id}") { logs { text } } }`)
     expect(after.data.instance.logs).toEqual([])
   })
 
   it.each([0, 1_001])('is refused with a tail of %d', async tail => {
     const id = await rentals.rent(key)
-    const { errors } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: ${tail}) { line } } }`)
+    const { errors } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: ${tail}) { text } } }`)
     expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', issues: [{ path: 'tail' }] } }])
   })
 
   it('is limited to a few instances per request by the query cost', async () => {
     const ask = async (first: number) =>
-      (await plain.graphql(key, `{ instances(first: ${first}) { nodes { logs(tail: 1) { line } } } }`)).errors
+      (await plain.graphql(key, `{ instances(first: ${first}) { nodes { logs(tail: 1) { text } } } }`)).errors
     expect(await ask(5)).toBeUndefined()
     expect(await ask(25)).toMatchObject([{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }])
   })
@@ -331,7 +334,7 @@ describe('the log of an instance', () => {
   it('needs a permission beyond reading the instance', async () => {
     const id = await rentals.rent(key)
     const scoped = await plain.newScopedKey(key, { api: { instance_read: { 'instances.get': {} } } })
-    const { data, errors } = await plain.graphql(scoped, `{ instance(id: "${id}") { label logs { line } } }`)
+    const { data, errors } = await plain.graphql(scoped, `{ instance(id: "${id}") { label logs { text } } }`)
     expect([data, errors]).toMatchObject([{ instance: null }, [{ extensions: { code: 'FORBIDDEN' } }]])
   })
 })

@@ -30,7 +30,7 @@ function withFakeConsole(provider: Provider): Provider {
     async logs(id, { after, tail = maxLogLines }) {
       if (unreachable.has(id)) throw new Error('The machine is silent.')
       const lines = (printed.get(id) ?? []).map((text, number): LogLine => {
-        return { at: clock.now(), text, source: 'stdout', cursor: String(number) }
+        return { printedAt: clock.now(), text, source: 'stdout', cursor: String(number) }
       })
       return after === undefined ? lines.slice(-tail) : lines.slice(Number(after) + 1, Number(after) + 1 + maxLogLines)
     },

@@ -292,7 +292,7 @@ describe('stopAtCost', () => {
     const bid = async (bidPerHour: string) => {
       await app.graphql(
         key,
-        `mutation { updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "${bidPerHour}" }) { __typename } }`,
+        `mutation { updateInstanceBid(input: { id: "${id}", bidPerHour: "${bidPerHour}" }) { __typename } }`,
       )
       return await due()
     }
@@ -394,10 +394,7 @@ describe('destruction', () => {
     await policies.setTargetState(id, 'STOPPED')
     await passHours(1.5)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED' })
-    await app.graphql(
-      key,
-      `mutation { updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "0.4" }) { __typename } }`,
-    )
+    await app.graphql(key, `mutation { updateInstanceBid(input: { id: "${id}", bidPerHour: "0.4" }) { __typename } }`)
     await passHours(0.6)
     expect(await policies.read(id)).toMatchObject(destroyed)
   })

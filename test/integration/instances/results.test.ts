@@ -38,10 +38,10 @@ async function read(url: string, by: TestApp = app) {
 }
 
 const linesOf = async (id: number) => {
-  const { data } = await app.graphql(key, `{ instance(id: "${id}") { logs(tail: 1000) { line source } } }`)
-  return data.instance.logs as { line: string; source: string }[]
+  const { data } = await app.graphql(key, `{ instance(id: "${id}") { logs(tail: 1000) { text source } } }`)
+  return data.instance.logs as { text: string; source: string }[]
 }
-const textOf = (lines: { line: string }[]) => lines.map(({ line }) => `${line}\n`).join('')
+const textOf = (lines: { text: string }[]) => lines.map(({ text }) => `${text}\n`).join('')
 
 describe('a log', () => {
   it('has a link on the requested host that works without a key on every gateway', async () => {
@@ -111,13 +111,13 @@ describe('a log', () => {
       lines.find(({ source }) => source !== 'MACHINE'),
       lines.find(({ source }) => source === 'MACHINE'),
     ]
-    const needle = own?.line.slice(0, 8) as string
+    const needle = own?.text.slice(0, 8) as string
     const filtered = await read((await askLogs(id, { filter: needle })).body.result_url)
-    expect(filtered.text).toBe(textOf(lines.filter(({ line }) => line.includes(needle))))
+    expect(filtered.text).toBe(textOf(lines.filter(({ text }) => text.includes(needle))))
     const machineLog = await read((await askLogs(id, { daemon_logs: 'true', tail: '1000' })).body.result_url)
     expect(machineLog.text).toBe(textOf(lines.filter(({ source }) => source === 'MACHINE')))
-    expect(machineLog.text).toContain(machine?.line)
-    expect(machineLog.text).not.toContain(own?.line)
+    expect(machineLog.text).toContain(machine?.text)
+    expect(machineLog.text).not.toContain(own?.text)
   })
 
   it.each([{ tail: '0' }, { tail: -1 }, { tail: 'many' }, { daemon_logs: 'perhaps' }, { filter: 'x'.repeat(513) }])(

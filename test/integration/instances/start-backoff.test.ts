@@ -86,7 +86,7 @@ describe('an account that repeatedly gives up loading instances', () => {
   it('must wait after a policy ends loading instances', async () => {
     await giveUpOften(async id => {
       const destroyAt = new Date(app.clock.now().getTime() + 1_000).toISOString()
-      const query = `mutation { updateInstancePolicy(input: { instanceId: "${id}", destroyAt: "${destroyAt}" }) { __typename } }`
+      const query = `mutation { updateInstancePolicy(input: { id: "${id}", destroyAt: "${destroyAt}" }) { __typename } }`
       expect((await app.graphql(key, query)).errors).toBeUndefined()
       app.clock.advance(2_000)
       await app.runUntilIdle()

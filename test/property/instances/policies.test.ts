@@ -77,7 +77,7 @@ async function perform(id: number, accountId: number, command: Command): Promise
       await policies.setTargetState(id, command.name === 'start' ? 'RUNNING' : 'STOPPED')
       break
     case 'bid': {
-      const input = { instanceId: String(id), bidPerHour: command.price }
+      const input = { id: String(id), bidPerHour: command.price }
       const query = 'mutation ($input: UpdateInstanceBidInput!) { updateInstanceBid(input: $input) { __typename } }'
       await app.graphql(key, query, { input })
       break

@@ -195,7 +195,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   'instances.changeBid': {
     prepare: site => anInstance(site, { price: 0.3 }),
     rest: ({ id }) => ['PUT', `/instances/bid_price/${id}/`, { price: 0.35 }],
-    graphql: ({ id }) => `updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "0.35" })`,
+    graphql: ({ id }) => `updateInstanceBid(input: { id: "${id}", bidPerHour: "0.35" })`,
   },
   'instances.destroy': {
     prepare: aRunningInstance,
@@ -238,10 +238,10 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     normalizeRest: async ({ result_url }, _ids, { app }) =>
       (await fetchText(app, result_url)).trimEnd().split('\n').slice(0, 3),
     normalizeGraphql: async (_data, { id }, { app, key: own }) => {
-      const lines = await subscribeSse(app.fetch, own, `subscription { instanceLogs(id: "${id}") { line } }`)
+      const lines = await subscribeSse(app.fetch, own, `subscription { instanceLogs(id: "${id}") { text } }`)
       const first = [await lines.next(), await lines.next(), await lines.next()]
       await lines.close()
-      return first.map(line => line?.data.instanceLogs.line)
+      return first.map(line => line?.data.instanceLogs.text)
     },
   },
   'instances.reboot': {

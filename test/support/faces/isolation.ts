@@ -135,15 +135,11 @@ export const fieldCases: Record<string, IsolationCase> = {
   },
   updateInstanceBid: {
     ...instance('instances.changeBid'),
-    ask: graphql(
-      id => `mutation { updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "0.3" }) { ${refused} } }`,
-    ),
+    ask: graphql(id => `mutation { updateInstanceBid(input: { id: "${id}", bidPerHour: "0.3" }) { ${refused} } }`),
   },
   updateInstancePolicy: {
     ...instance('instances.setPolicy'),
-    ask: graphql(
-      id => `mutation { updateInstancePolicy(input: { instanceId: "${id}", stopAtCost: "3" }) { ${refused} } }`,
-    ),
+    ask: graphql(id => `mutation { updateInstancePolicy(input: { id: "${id}", stopAtCost: "3" }) { ${refused} } }`),
   },
   destroyInstances: {
     ...instance('instances.destroy'),
@@ -249,7 +245,7 @@ export const fieldCases: Record<string, IsolationCase> = {
   },
   'subscription instanceLogs': {
     ...instance('instances.logs'),
-    ask: stream(id => `subscription { instanceLogs(id: "${id}") { line } }`, { quiet: true }),
+    ask: stream(id => `subscription { instanceLogs(id: "${id}") { text } }`, { quiet: true }),
   },
   'subscription offerChanges': {
     operation: 'offers.watch',

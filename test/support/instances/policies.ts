@@ -59,7 +59,7 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
     ask(
       'updateInstancePolicy',
       'UpdateInstancePolicyInput',
-      { instanceId: String(id), ...policy },
+      { id: String(id), ...policy },
       `... on UpdateInstancePolicySuccess { instance { ${policyFields} } }`,
     )
 

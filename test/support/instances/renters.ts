@@ -120,7 +120,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     marks += 1
     // Each bid is unique.
     const nanos = BigInt(random.between(200, 4_000)) * 1_000_000n + BigInt(marks)
-    const input = { instanceId: String(instance.id), bidPerHour: usd(nanos) }
+    const input = { id: String(instance.id), bidPerHour: usd(nanos) }
     const { answer, again } = await ask(random, renter, bid, input)
     const done = expected(answer, 'UpdateInstanceBidSuccess', ['BID_TOO_LOW', 'INVALID_STATE'])
     const about = { accountId: renter.accountId, instanceId: instance.id }

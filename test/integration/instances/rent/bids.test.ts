@@ -50,7 +50,7 @@ async function changeBid(key: string, id: number, bidPerHour: string) {
       ... on InvalidStateError { current { id } }
       ... on InsufficientCreditError { available }
       ... on InvalidInputError { issues { path message } } } }`,
-    { input: { instanceId: String(id), bidPerHour } },
+    { input: { id: String(id), bidPerHour } },
   )
   return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data.updateInstanceBid
 }
@@ -219,7 +219,7 @@ describe('a changed bid', () => {
     const { id, machineId } = await aBid(0.25)
     const { body } = await rentBeside(machineId, { price: 0.3 })
     const change = (alias: string, bid: string) =>
-      `${alias}: updateInstanceBid(input: { instanceId: "${body.new_contract}", bidPerHour: "${bid}" }) { __typename }`
+      `${alias}: updateInstanceBid(input: { id: "${body.new_contract}", bidPerHour: "${bid}" }) { __typename }`
     const items = `{ ... on UpdateInstancesSuccess { items { instance { minimumBidPerHour } } } }`
     const stop = `updateInstances(input: { ids: ["${body.new_contract}"], label: "x" }) ${items}`
     const { data } = await app.graphql(rival, `mutation { ${change('a', '0.4')} stop: ${stop} ${change('b', '0.2')} }`)
@@ -302,7 +302,7 @@ describe('a bid', () => {
     expect(await eventsOf(other)).toEqual([won])
     const { data, errors } = await app.graphql(
       await app.newScopedKey(renter, { api: { instance_write: {} } }),
-      `mutation { updateInstanceBid(input: { instanceId: "${id}", bidPerHour: "0.31" }) {
+      `mutation { updateInstanceBid(input: { id: "${id}", bidPerHour: "0.31" }) {
         ... on UpdateInstanceBidSuccess { instance { bidPerHour minimumBidPerHour } } } }`,
     )
     expect(data.updateInstanceBid).toEqual({ instance: { bidPerHour: '0.31', minimumBidPerHour: null } })
