@@ -44,6 +44,17 @@ export const StringFilter = builder.inputType('StringFilter', {
     in: t.stringList({ description: 'Equal to one of these values.' }),
     nin: t.stringList({ description: 'Equal to none of these values.' }),
     contains: t.string({ description: 'Contains this text.' }),
+    startsWith: t.string({ description: 'Starts with this text.' }),
+  }),
+})
+
+export const IdFilter = builder.inputType('IdFilter', {
+  description: 'Conditions on an ID. All given conditions must hold.',
+  fields: t => ({
+    eq: t.id({ description: 'Equal to this ID.' }),
+    neq: t.id({ description: 'Not equal to this ID.' }),
+    in: t.idList({ description: 'Equal to one of these IDs.' }),
+    nin: t.idList({ description: 'Equal to none of these IDs.' }),
   }),
 })
 

@@ -15,7 +15,7 @@ type ColumnRules<Field> = {
 }
 
 export type RawComparison<Field> = { name: string; field: Field; operator: ListOperator; operand: unknown }
-type ListOperator = Exclude<Operator, 'contains'>
+type ListOperator = Exclude<Operator, 'contains' | 'startsWith'>
 
 type FilterRules<Field, Condition> = ColumnRules<Field> & {
   /** Prefix of a column's name in the path of an issue. */

@@ -227,7 +227,7 @@ describe('a typed client', () => {
   it('bids the minimum that wins, and runs again', async () => {
     const { minimumBidPerHour } = await readInstance(ask, instanceId)
     const bidPerHour = minimumBidPerHour ?? expect.fail('No bid wins.')
-    const { updateInstanceBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
+    const { updateInstanceBid } = await ask(client.ChangeBidDocument, { input: { id: instanceId, bidPerHour } })
     expect(expectTypename('UpdateInstanceBidSuccess', updateInstanceBid).instance.bidPerHour).toBe(bidPerHour)
     await expectStatus(ask, instanceId, 'RUNNING', 'STARTED')
     await expectStatus(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
@@ -237,7 +237,9 @@ describe('a typed client', () => {
     const tryDeleteVolume = async () =>
       (await ask(client.DeleteVolumeDocument, { input: { id: volumeId } })).deleteVolume
     expect(expectTypename('VolumeUnavailableError', await tryDeleteVolume()).attachedTo?.id).toBe(instanceId)
-    const { destroyInstances } = await ask(client.DestroyInstancesDocument, { input: { ids: [instanceId] } })
+    const { destroyInstances } = await ask(client.DestroyInstancesDocument, {
+      input: { target: { ids: [instanceId] } },
+    })
     expect(expectTypename('DestroyInstancesSuccess', destroyInstances).items).toEqual([
       { id: instanceId, outcome: 'APPLIED', error: null },
     ])

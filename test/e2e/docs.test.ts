@@ -65,7 +65,7 @@ describe('the README', () => {
     const instance = { id: expect.stringMatching(/^ins_\d+$/), pricePerHour: amount }
     expect(rented).toMatchObject({ data: { rentInstance: { instance } } })
     expect(read).toMatchObject({ data: { instance: { status: expect.any(String) } } })
-    expect(more).toEqual([{ data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } }])
+    expect(more).toEqual([{ data: { destroyInstance: { instance: { status: 'DESTROYED' } } } }])
   })
 
   it('rents over REST, and shows the answer as it is', async () => {
@@ -89,8 +89,8 @@ function shapeOf(answer: unknown): string {
 const answers: Record<string, unknown[]> = {
   'docs/renting.md': [
     { data: { instance: { actions: list } } },
-    { data: { updateInstance: { instance: { status: expect.any(String) } } } },
-    { data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } },
+    { data: { stopInstance: { instance: { targetState: 'STOPPED' } } } },
+    { data: { destroyInstance: { instance: { status: 'DESTROYED' } } } },
     { data: { createSshKey: { sshKey: { name: 'me@home' } } } },
     { data: { rentQuote: { rentable: true, blockers: [], warnings: [expect.stringContaining('no SSH proxy')] } } },
     { success: true, new_contract: expect.any(Number) },

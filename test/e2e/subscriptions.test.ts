@@ -95,7 +95,7 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
     const order = ['CREATED', 'SCHEDULING', 'LOADING', 'RUNNING']
     expect(seen).toEqual(seen.toSorted((one, other) => order.indexOf(one) - order.indexOf(other)))
 
-    await ask(`mutation { destroyInstances(input: { ids: ["${id}"] }) { __typename } }`)
+    await ask(`mutation { destroyInstances(input: { target: { ids: ["${id}"] } }) { __typename } }`)
     const last = (await watched.readToEnd()).at(-1)
     expect(last).toEqual({ data: { instanceChanged: { status: 'DESTROYED' } } })
 

@@ -75,12 +75,12 @@ it('keeps the ledger of an account exact while eight writers charge it, without 
     'rent more': gateway => rentAny(gateway, actor, 1_000_000n),
     outbid: gateway => rentAny(gateway, rival, 2_000_000n),
     async stop(gateway) {
-      await gateway.services.instances.update(actor, await pickInstances(gateway, actor, 6), { targetState: 'stopped' })
+      const ids = await pickInstances(gateway, actor, 6)
+      await gateway.services.instances.update(actor, { ids }, { targetState: 'stopped' })
     },
     async start(gateway) {
-      await gateway.services.instances.update(actor, await pickInstances(gateway, actor, 12), {
-        targetState: 'running',
-      })
+      const ids = await pickInstances(gateway, actor, 12)
+      await gateway.services.instances.update(actor, { ids }, { targetState: 'running' })
     },
     async bid(gateway) {
       const [id] = await pickInstances(gateway, actor, 1)
@@ -93,7 +93,7 @@ it('keeps the ledger of an account exact while eight writers charge it, without 
     async destroy(gateway) {
       for (const owner of [actor, rival]) {
         const living = await pickInstances(gateway, owner, 2 * instances)
-        if (living.length > instances / 2) await gateway.services.instances.destroy(owner, living.slice(0, 3))
+        if (living.length > instances / 2) await gateway.services.instances.destroy(owner, { ids: living.slice(0, 3) })
       }
     },
     settle: gateway => chargeAccount(gateway, actor),
@@ -127,7 +127,7 @@ it('keeps the ledger of an account exact while eight writers charge it, without 
 
   for (const owner of [actor, rival]) {
     for (let ids = await pickInstances(first, owner, 64); ids.length > 0; ids = await pickInstances(first, owner, 64)) {
-      await first.services.instances.destroy(owner, ids)
+      await first.services.instances.destroy(owner, { ids })
     }
     await chargeAccount(first, owner)
   }

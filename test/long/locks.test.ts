@@ -52,9 +52,10 @@ it('takes locks in one order, so that eight writers never deadlock', async () =>
     if (kind === 1) return await gateway.rent(actor, offerId, { terms: { interruptible: true, bidNanos } })
     if (ids.length === 0) return
     if (kind === 6) return await gateway.services.instances.changeBid(actor, ids[0] as bigint, bidNanos)
-    if (kind === 2 || kind === 3) return await gateway.services.instances.update(actor, ids, { targetState: 'stopped' })
-    if (kind === 4) return await gateway.services.instances.update(actor, ids, { targetState: 'running' })
-    return await gateway.services.instances.destroy(actor, ids.slice(0, 2))
+    if (kind === 2 || kind === 3)
+      return await gateway.services.instances.update(actor, { ids }, { targetState: 'stopped' })
+    if (kind === 4) return await gateway.services.instances.update(actor, { ids }, { targetState: 'running' })
+    return await gateway.services.instances.destroy(actor, { ids: ids.slice(0, 2) })
   }
 
   const reconcile = async (gateway: Gateway) => {

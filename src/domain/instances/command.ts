@@ -1,20 +1,59 @@
-import { DomainError, invalidState, notFound } from '../errors.ts'
+import { DomainError, invalidInput, invalidState, notFound } from '../errors.ts'
+import { checkInstanceFilter, type InstanceFilter, isEmptyFilter } from './filter.ts'
 import { decideChange, type Instance, type InstanceChange } from './instances.ts'
 import type { TargetState } from './states.ts'
 
+/** Most instances of one command. */
+export const maxInstancesPerCommand = 1_000
+/** Most ids of a command over REST, and of the instances that get a new SSH key. */
 export const maxIdsPerCommand = 64
 
-/** The limit counts ids as sent, before duplicates are removed. */
-export function checkInstanceIds(ids: readonly bigint[]): void {
+/** The instances of a command: named by their ids, or all that match a filter. */
+export type InstanceTarget = { ids: readonly bigint[] } | { filter: InstanceFilter }
+
+/** `limit` counts ids as sent, before duplicates are removed. */
+export function checkTarget(target: InstanceTarget, limit: number): void {
+  if ('ids' in target) checkInstanceIds(target.ids, limit)
+  else {
+    checkInstanceFilter(target.filter)
+    if (isEmptyFilter(target.filter)) throw emptyFilter()
+  }
+}
+
+function emptyFilter(): DomainError {
+  const message = 'has no condition, so every instance would match. Add a condition.'
+  return invalidInput([{ path: 'filter', message }])
+}
+
+function checkInstanceIds(ids: readonly bigint[], limit: number): void {
   if (ids.length === 0) throw invalidIds('ids list required', 'must name at least one instance.')
-  if (ids.length <= maxIdsPerCommand) return
-  const message = `must have at most ${maxIdsPerCommand} ids, not ${ids.length}.`
-  throw invalidIds(`chunk length of ${ids.length} > ${maxIdsPerCommand}`, message)
+  if (ids.length <= limit) return
+  const message = `must have at most ${limit} ids, not ${ids.length}.`
+  throw invalidIds(`chunk length of ${ids.length} > ${limit}`, message)
 }
 
 /** `words` is the message that clients of the bulk update know. */
 function invalidIds(words: string, message: string): DomainError {
   return new DomainError('INVALID_INPUT', words, { issues: [{ path: 'ids', message }] })
+}
+
+/** A destruction by filter must say how many instances match, so that a condition that matches too many destroys none. */
+export function checkExpectation(target: InstanceTarget, expectedCount: number | undefined, dryRun: boolean): void {
+  if ('ids' in target || dryRun || expectedCount !== undefined) return
+  const message = 'is required to destroy by filter. A dry run says how many instances match.'
+  throw invalidInput([{ path: 'expectedCount', message }])
+}
+
+/** Refuses a command that matches another number of instances than its caller expects. */
+export function checkMatchedCount(matchedCount: number, expectedCount: number | undefined): void {
+  if (expectedCount === undefined || expectedCount === matchedCount) return
+  const message = `is ${expectedCount}, but the target matches ${matchedCount} instances now. Nothing was changed. Check the matches with a dry run.`
+  throw invalidInput([{ path: 'expectedCount', message }])
+}
+
+export function tooManyMatches(count: number, limit: number): DomainError {
+  const message = `matches ${count} instances; one command changes at most ${limit}. Nothing was changed. Narrow the filter.`
+  return invalidInput([{ path: 'filter', message }])
 }
 
 export type InstanceCommand = { kind: 'change'; change: InstanceChange } | { kind: 'destroy' }

@@ -159,8 +159,8 @@ export function finalStatusRefusal(status: InstanceStatus): string {
   return `The instance has the status ${status} and never runs again. Destroy it and rent a new one.`
 }
 
-/** A requested change. An absent field stays as it is. */
-export type InstanceChange = { targetState?: TargetState | undefined; label?: string | undefined }
+/** A requested change. An absent field stays as it is. Null removes the label, and so does "", which only REST accepts. */
+export type InstanceChange = { targetState?: TargetState | undefined; label?: string | null | undefined }
 
 /** The fields that a change writes, or the message of a refusal. Fields that already match are left out. */
 export function decideChange(

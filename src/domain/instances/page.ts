@@ -1,35 +1,6 @@
-import { invalidInput } from '../errors.ts'
 import type { Direction } from '../offers/order.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
-import { textProblem } from '../texts.ts'
 import type { Instance } from './instances.ts'
-import type { InstanceStatus, TargetState } from './states.ts'
-
-export const maxIdsPerFilter = 100
-
-/** An instance must match every given field. */
-export type InstanceFilter = {
-  ids?: bigint[] | undefined
-  label?: string | undefined
-  status?: InstanceStatus[] | undefined
-  targetState?: TargetState | undefined
-  gpuName?: string | undefined
-  idempotencyKey?: string | undefined
-}
-
-/** Refuses a filter that costs too much, or that has a string that no row can contain. */
-export function checkInstanceFilter({ ids = [], label = '', gpuName = '', idempotencyKey = '' }: InstanceFilter): void {
-  const issues = [
-    ...(ids.length > maxIdsPerFilter
-      ? [{ path: 'filter.ids', message: `takes at most ${maxIdsPerFilter} ids, not ${ids.length}.` }]
-      : []),
-    ...Object.entries({ label, gpuName, idempotencyKey }).flatMap(([name, text]) => {
-      const message = textProblem(text)
-      return message ? [{ path: `filter.${name}`, message }] : []
-    }),
-  ]
-  if (issues.length > 0) throw invalidInput(issues)
-}
 
 export type InstanceOrder = { field: 'createdAt' | 'pricePerHour' | 'label'; direction: Direction }
 

@@ -5,7 +5,7 @@ import { parseBoolean, parseNumber, quoteValue } from '../values.ts'
 import { type FieldType, type FieldValue, fieldTypeOf, fieldValueOf, type OfferField } from './fields.ts'
 import type { Offer } from './offers.ts'
 
-const operators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains'] as const
+const operators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains', 'startsWith'] as const
 export type Operator = (typeof operators)[number]
 
 const equalityOperators: readonly Operator[] = ['eq', 'neq', 'in', 'nin']
@@ -13,7 +13,7 @@ const orderedOperators: readonly Operator[] = [...equalityOperators, 'gt', 'gte'
 export const operatorsByType: Record<FieldType, readonly Operator[]> = {
   number: orderedOperators,
   usd: orderedOperators,
-  text: [...equalityOperators, 'contains'],
+  text: [...equalityOperators, 'contains', 'startsWith'],
   boolean: equalityOperators,
 }
 
@@ -135,4 +135,5 @@ const comparators: Record<ValueCondition['operator'], (a: FieldValue, b: FieldVa
   lt: (a, b) => a < b,
   lte: (a, b) => a <= b,
   contains: (a, b) => String(a).includes(String(b)),
+  startsWith: (a, b) => String(a).startsWith(String(b)),
 }

@@ -152,7 +152,7 @@ query Costs {
     query: `# 13. Destroy: ends rentals and deletes their disks with
 # all data on them. Volumes stay.
 mutation Destroy($instances: [ID!]!) {
-  destroyInstances(input: { ids: $instances }) {
+  destroyInstances(input: { target: { ids: $instances } }) {
     ... on DestroyInstancesSuccess {
       succeededCount
       items { id outcome error { code message } }

@@ -173,12 +173,10 @@ subscription Follow($instance: ID!) {
   },
   {
     query: `# 7. Stop: a stopped instance costs only its disk.
-# Set RUNNING to start it again.
+# startInstances starts it again.
 mutation Stop($instances: [ID!]!) {
-  updateInstances(
-    input: { ids: $instances, targetState: STOPPED }
-  ) {
-    ... on UpdateInstancesSuccess {
+  stopInstances(input: { target: { ids: $instances } }) {
+    ... on StopInstancesSuccess {
       items {
         id
         outcome

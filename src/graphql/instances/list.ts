@@ -1,29 +1,9 @@
-import type { InstanceFilter as Filter } from '../../domain/instances/page.ts'
-import { maxIdsPerFilter } from '../../domain/instances/page.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
-import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
+import { InstanceFilter, parseInstanceFilter } from './filter.ts'
 import { Instance } from './instances.ts'
-import { InstanceStatus, type StatusWithDestroyed, TargetState } from './status.ts'
-
-const InstanceFilter = builder.inputType('InstanceFilter', {
-  description: 'Conditions for instances. All given fields must match; null and absent fields match every instance.',
-  fields: t => ({
-    ids: t.idList({ description: `IDs of the instances, at most ${maxIdsPerFilter}.` }),
-    label: t.string({ description: 'Exact label of the instance, case-sensitive.' }),
-    status: t.field({
-      type: [InstanceStatus],
-      description: 'The status is one of these. Destroyed instances are never listed.',
-    }),
-    targetState: t.field({ type: TargetState, description: 'Desired state of the instance.' }),
-    gpuName: t.string({ description: 'Name of the GPU model, case-insensitive.' }),
-    idempotencyKey: t.string({
-      description: 'Idempotency key of the rent request. Finds the instance after its response was lost.',
-    }),
-  }),
-})
 
 const InstanceOrderField = builder.enumType('InstanceOrderField', {
   description: 'Fields that instances can be sorted by.',
@@ -56,10 +36,13 @@ builder.queryField('instances', t =>
   t.connection(
     {
       type: Instance,
-      description: `Lists the instances of your account that are not destroyed. ${permissionSentence('instances.list')}`,
+      description: `Lists the instances of your account. Destroyed instances are listed only if \`filter.ids\` or \`filter.status\` asks for them. ${permissionSentence('instances.list')}`,
       complexity: pageComplexity,
       args: {
-        filter: t.arg({ type: InstanceFilter, description: 'Instances to list. Defaults to all.' }),
+        filter: t.arg({
+          type: InstanceFilter,
+          description: 'Instances to list. Absent or null: all that are not destroyed.',
+        }),
         orderBy: t.arg({
           type: InstanceOrder,
           required: true,
@@ -77,7 +60,7 @@ builder.queryField('instances', t =>
       description: 'A page of instances.',
       fields: t => ({
         totalCount: t.int({
-          description: 'Number of matching instances on all pages. Counted only when this field is requested.',
+          description: 'Exact number of matching instances on all pages. Counted only when this field is requested.',
           resolve: ({ search }, _args, { services, actor }) => services.instances.count(actor, search),
         }),
       }),
@@ -85,22 +68,3 @@ builder.queryField('instances', t =>
     { name: 'InstanceEdge', description: 'An instance with its cursor.' },
   ),
 )
-
-function parseInstanceFilter({
-  ids,
-  label,
-  status,
-  targetState,
-  gpuName,
-  idempotencyKey,
-}: typeof InstanceFilter.$inferInput): Filter {
-  return {
-    ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids.${index}`)),
-    label: label ?? undefined,
-    // The list never contains destroyed instances.
-    status: status?.filter((one): one is Exclude<StatusWithDestroyed, 'destroyed'> => one !== 'destroyed'),
-    targetState: targetState ?? undefined,
-    gpuName: gpuName ?? undefined,
-    idempotencyKey: idempotencyKey ?? undefined,
-  }
-}

@@ -1,5 +1,6 @@
 import './best-offer.ts'
 import './bid.ts'
+import './bulk/bulk.ts'
 import './execute.ts'
 import './instances.ts'
 import './list.ts'

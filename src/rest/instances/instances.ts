@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
 import { type ErrorCode, notFound } from '../../domain/errors.ts'
-import type { ItemPlan } from '../../domain/instances/command.ts'
+import { type ItemPlan, maxIdsPerCommand } from '../../domain/instances/command.ts'
 import { type InstanceChange, isWaitingForGpus } from '../../domain/instances/instances.ts'
 import type { Services } from '../../services/services.ts'
 import { RestFailure } from '../errors.ts'
@@ -26,6 +26,7 @@ import { instanceRowSchema } from './row.ts'
 const path = '/api/v0/instances/{id}/'
 /** Enough for most accounts. GraphQL lists more in pages. */
 const maxRows = 5_000
+export const restLimit = { limit: maxIdsPerCommand }
 
 export const instanceReadRoutes: Route[] = [
   route({
@@ -79,7 +80,7 @@ export const instanceReadRoutes: Route[] = [
       startBackoff,
     ],
     answer: async ({ services, actor, body: { ids = [], ...change } }) => {
-      const steps = await services.instances.update(actor, ids.map(BigInt), parseUpdateBody(change))
+      const steps = await services.instances.update(actor, { ids: ids.map(BigInt) }, parseUpdateBody(change), restLimit)
       return { success: summarizeBulk(steps) }
     },
   }),
@@ -111,7 +112,7 @@ export const instanceReadRoutes: Route[] = [
     result: okResult,
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
-      const [step] = await services.instances.destroy(actor, [id])
+      const [step] = await services.instances.destroy(actor, { ids: [id] })
       if (step?.outcome === 'failed') throw step.error
       if (step?.outcome !== 'applied') throw notFound('Instance', id)
       return { success: true as const }
@@ -123,7 +124,7 @@ type Caller = { services: Services; actor: Actor }
 
 /** Changes one instance. A start that must wait for GPUs is accepted too, but its answer has `success: false`. */
 export async function updateInstance({ services, actor }: Caller, id: bigint, change: InstanceChange) {
-  const [step] = await services.instances.update(actor, [id], change)
+  const [step] = await services.instances.update(actor, { ids: [id] }, change)
   if (step?.outcome === 'failed') throw step.error
   const [instance] = await services.instances.byIds(actor, [id], 'instances.update')
   const queues = change.targetState === 'running' && instance && isWaitingForGpus(instance)

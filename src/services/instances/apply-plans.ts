@@ -1,45 +1,20 @@
 // Writes the plans of a command, which comes from a caller or from a due policy.
 
-import { failureKindOf } from '../../database/failure-codes.ts'
 import { Prisma } from '../../database/generated/client.ts'
-import { type Transaction, transaction } from '../../database/transaction.ts'
+import type { Transaction } from '../../database/transaction.ts'
 import { systemActor } from '../../domain/events/actor.ts'
-import type { CommandSubject, ItemPlan } from '../../domain/instances/command.ts'
+import type { ItemPlan } from '../../domain/instances/command.ts'
 import { type Cause, destroyReason } from '../../domain/instances/destroy-reason.ts'
 import { isStarting } from '../../domain/instances/start-backoff.ts'
 import type { TargetState } from '../../domain/instances/states.ts'
 import { lockAccount } from '../billing/balance.ts'
 import { stopMeters } from '../billing/meters.ts'
 import { gpuMetersSql, instanceMetersSql } from '../billing/sql.ts'
-import type { Deps } from '../deps.ts'
 import { type NewEvent, recordEvents } from '../events/events.ts'
-import { lockMachine, updateMarket } from '../machines/market.ts'
+import type { LockedInstance } from './lock.ts'
 import { countFailedStart, hasGpuHolder } from './start-backoff.ts'
 
 const { sql } = Prisma
-
-export type MarketDeps = Pick<Deps, 'database' | 'log'>
-export type LockedInstance = { subject: CommandSubject; accountId: number; machineId: number }
-
-/**
- * Locks instances in the order of their ids, as every transaction does that locks several instances. With `owner`, an
- * account id, locks only instances of that account.
- */
-export async function lockInstances(
-  tx: Transaction,
-  ids: readonly bigint[],
-  owner?: number,
-): Promise<LockedInstance[]> {
-  const rows = await tx.rows(sql`
-    SELECT id, label, target_state, status, destroyed_at, stop_at, account_id, machine_id FROM instances
-    WHERE id = ANY(${ids.map(String)}::bigint[]) AND (${owner ?? null}::int IS NULL OR account_id = ${owner ?? null})
-    ORDER BY id FOR NO KEY UPDATE`)
-  return rows.map(([id, label, targetState, status, destroyedAt, stopAt, accountId, machineId]) => ({
-    subject: { id, label, targetState, status, destroyedAt, stopAt } as CommandSubject,
-    accountId: accountId as number,
-    machineId: machineId as number,
-  }))
-}
 
 /** Writes the applied plans to the locked instances. Returns the ids of the machines whose markets must be updated. */
 export async function applyPlans(
@@ -49,9 +24,10 @@ export async function applyPlans(
   locked: LockedInstance[],
   at: Date,
 ): Promise<number[]> {
+  const planById = new Map(plans.map(plan => [plan.id, plan]))
   const changes = locked.flatMap(one => {
     const { subject } = one
-    const plan = plans.find(({ id }) => id === subject.id)
+    const plan = planById.get(subject.id)
     if (plan?.outcome !== 'applied') return []
     const { label = subject.label, targetState = subject.targetState, destroy = false } = plan
     const starts = !destroy && targetState === 'running' && subject.targetState === 'stopped'
@@ -147,28 +123,4 @@ export function stopAtClearedEvent({
   const before = { stopAt: stopAt?.toISOString() ?? null }
   const after = { stopAt: null }
   return { ...about, actor: systemActor, kind: 'INSTANCE_POLICY_CHANGED', before, after, reason: 'SCHEDULE' }
-}
-
-/**
- * Updates the markets of machines after a command has committed, each in a transaction of its own. A failure is logged and
- * not thrown: the command is done, so its caller must not see a failure. This is safe, because `applyPlans` made each moved
- * instance due. The next pass updates the market if an instance has GPUs that it does not want, or wants GPUs that it does
- * not have. A transient database failure is logged as a warning, anything else as an error.
- */
-export async function updateMarkets({ database, log }: MarketDeps, machineIds: number[]): Promise<void> {
-  for (const machineId of machineIds) {
-    try {
-      await transaction(database, async tx => {
-        const machine = await lockMachine(tx, machineId)
-        if (machine) await updateMarket(tx, machine, tx.at)
-      })
-    } catch (error) {
-      const meaning = failureKindOf(error)
-      const level = meaning === 'uncertain' || meaning === 'refused' ? 'warn' : 'error'
-      log[level](
-        { err: error, machineId },
-        'The market of a machine was not updated. The next pass over its instances updates it.',
-      )
-    }
-  }
 }

@@ -2,7 +2,16 @@ import { transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
-import { checkInstanceIds, type InstanceCommand, type ItemPlan, planCommand } from '../../domain/instances/command.ts'
+import {
+  checkExpectation,
+  checkMatchedCount,
+  checkTarget,
+  type InstanceCommand,
+  type InstanceTarget,
+  type ItemPlan,
+  maxInstancesPerCommand,
+  planCommand,
+} from '../../domain/instances/command.ts'
 import type { InstanceChange } from '../../domain/instances/instances.ts'
 import { checkLabel } from '../../domain/launch/launch.ts'
 import { requireCredit } from '../accounts/accounts.ts'
@@ -10,13 +19,19 @@ import { authorizeEach } from '../authorize.ts'
 import { checkStartLimits } from '../billing/limits/check.ts'
 import type { Deps } from '../deps.ts'
 import { unaffordableStarts } from './admission.ts'
-import { applyPlans, lockInstances, updateMarkets } from './apply-plans.ts'
+import { applyPlans } from './apply-plans.ts'
+import { lockTarget } from './lock.ts'
 import { loadStartRefusals } from './policy/facts.ts'
+import { updateMarkets } from './update-markets.ts'
 
 export type CommandOptions = {
   allOrNothing?: boolean
   /** Return the plans without applying them. */
   dryRun?: boolean
+  /** Refuse the command unless exactly this many instances match. */
+  expectedCount?: number | undefined
+  /** Most instances; fewer over REST. */
+  limit?: number
 }
 
 export function commandServices(deps: Deps) {
@@ -28,42 +43,45 @@ export function commandServices(deps: Deps) {
      */
     async update(
       actor: Actor,
-      ids: readonly bigint[],
+      target: InstanceTarget,
       change: InstanceChange,
       options: CommandOptions = {},
     ): Promise<ItemPlan[]> {
-      authorizeEach(actor, 'instances.update', ids, { relabels: change.label !== undefined })
-      checkInstanceIds(ids)
-      const issue = change.label === undefined ? undefined : checkLabel(change.label)
+      authorizeEach(actor, 'instances.update', idsOf(target), { relabels: change.label !== undefined })
+      checkTarget(target, options.limit ?? maxInstancesPerCommand)
+      const issue = change.label ? checkLabel(change.label) : undefined
       if (issue) throw invalidInput([issue])
       if (change.targetState === undefined && change.label === undefined) {
         throw new DomainError('INVALID_INPUT', 'The request changes nothing: give a state or a label.', { issues: [] })
       }
-      return await runCommand(actor, ids, { kind: 'change', change }, options)
+      return await runCommand(actor, target, { kind: 'change', change }, options)
     },
 
     /** Ends rentals. An instance that is already destroyed stays unchanged. */
-    async destroy(actor: Actor, ids: readonly bigint[], options: CommandOptions = {}): Promise<ItemPlan[]> {
-      authorizeEach(actor, 'instances.destroy', ids)
-      checkInstanceIds(ids)
-      return await runCommand(actor, ids, { kind: 'destroy' }, options)
+    async destroy(actor: Actor, target: InstanceTarget, options: CommandOptions = {}): Promise<ItemPlan[]> {
+      authorizeEach(actor, 'instances.destroy', idsOf(target))
+      checkTarget(target, options.limit ?? maxInstancesPerCommand)
+      checkExpectation(target, options.expectedCount, options.dryRun ?? false)
+      return await runCommand(actor, target, { kind: 'destroy' }, options)
     },
   }
 
   /**
-   * Applies all plans in one transaction. Then each machine's market is updated in a transaction of its own, whose failure
-   * does not fail the command: see `updateMarkets`.
+   * Applies all plans in one transaction. Then the markets of the machines are updated, whose failure does not fail the
+   * command: see `updateMarkets`. The number of statements does not depend on the number of instances.
    */
   async function runCommand(
     actor: Actor,
-    ids: readonly bigint[],
+    target: InstanceTarget,
     command: InstanceCommand,
-    { allOrNothing = false, dryRun = false }: CommandOptions,
+    { allOrNothing = false, dryRun = false, expectedCount, limit = maxInstancesPerCommand }: CommandOptions,
   ): Promise<ItemPlan[]> {
     const { plans, machines } = await transaction(database, async tx => {
       const { at } = tx
       if (command.kind === 'change' && command.change.targetState === 'running') await requireCredit(tx, actor, at)
-      const locked = await lockInstances(tx, ids, actor.accountId)
+      const locked = await lockTarget(tx, actor, target, limit)
+      checkMatchedCount(locked.length, expectedCount)
+      const ids = 'ids' in target ? target.ids : locked.map(({ subject }) => subject.id)
       const starts = command.kind === 'change' && command.change.targetState === 'running'
       const subjects = locked.map(({ subject }) => subject)
       const refusals = starts ? await loadStartRefusals(tx, ids, at) : undefined
@@ -78,4 +96,12 @@ export function commandServices(deps: Deps) {
     await updateMarkets(deps, machines)
     return plans
   }
+}
+
+/**
+ * The ids that the key must be allowed to change. A key with a constraint on the id may use a filter only together with ids:
+ * otherwise it could find out which other instances match.
+ */
+function idsOf(target: InstanceTarget): readonly bigint[] {
+  return ('ids' in target ? target.ids : target.filter.ids) ?? []
 }

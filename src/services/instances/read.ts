@@ -4,10 +4,9 @@ import type { Transaction } from '../../database/transaction.ts'
 import { type InstanceAccessOperation, isAllowed } from '../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
+import { checkInstanceFilter, type InstanceFilter } from '../../domain/instances/filter.ts'
 import type { Instance, PortBinding } from '../../domain/instances/instances.ts'
 import {
-  checkInstanceFilter,
-  type InstanceFilter,
   type InstanceOrder,
   type InstancePosition,
   parseInstanceCursor,
@@ -18,7 +17,8 @@ import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
-import { holdsGpusSql, isChargedSql } from './sql.ts'
+import { matchingInstancesSql } from './filter.ts'
+import { holdsGpusSql, instancesFromSql, isChargedSql, livingInstancesSql } from './sql.ts'
 
 type InstancePageQuery = { filter: InstanceFilter; order: InstanceOrder }
 
@@ -39,8 +39,6 @@ const allColumns = join([
     ORDER BY a.mount_path) FROM volume_attachments a JOIN volumes v ON v.id = a.volume_id
     WHERE a.instance_id = i.id AND a.released_at IS NULL AND i.destroyed_at IS NULL)`,
 ])
-/** Instances `i` with their machines `m` and GPU models `g`. */
-export const instancesFromSql = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
 
 export function instanceReadServices(deps: Deps) {
   const { database } = deps
@@ -51,14 +49,14 @@ export function instanceReadServices(deps: Deps) {
     /** The living instances of the account, newest first. */
     async list(actor: Actor, limit: number): Promise<Instance[]> {
       authorize(actor, 'instances.list')
-      return await find([...livingInstancesSql(actor)], sql`i.id DESC`, limit)
+      return await find(livingInstancesSql(actor), sql`i.id DESC`, limit)
     },
 
     async page(actor: Actor, { filter, order }: InstancePageQuery, page: PageArguments): Promise<PageResult<Instance>> {
       authorize(actor, 'instances.list')
       checkInstanceFilter(filter)
       const { limit, backward, cursor } = parsePage(page)
-      const conditions = [...livingInstancesSql(actor), ...filterSql(filter)]
+      const conditions = matchingInstancesSql(actor, filter)
       const ascending = (order.direction === 'asc') !== backward
       if (cursor !== undefined) conditions.push(afterPositionSql(order, parseInstanceCursor(cursor, order), ascending))
       const direction = raw(ascending ? 'ASC' : 'DESC')
@@ -70,7 +68,7 @@ export function instanceReadServices(deps: Deps) {
     async count(actor: Actor, { filter }: InstancePageQuery): Promise<number> {
       authorize(actor, 'instances.list')
       checkInstanceFilter(filter)
-      const conditions = join([...livingInstancesSql(actor), ...filterSql(filter)], ' AND ')
+      const conditions = join(matchingInstancesSql(actor, filter), ' AND ')
       const [row] = await database.rows(
         withoutStatementName(sql`SELECT count(*)::int FROM ${instancesFromSql} WHERE ${conditions}`),
       )
@@ -119,22 +117,6 @@ export async function findInstances(
     WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
   const rows = await database.rows(filtered ? withoutStatementName(statement) : statement)
   return rows.map(row => ({ ...toInstance(row.slice(0, -1)), sshProxy, asOf: row.at(-1) as Date }))
-}
-
-/** Conditions for instances of an account that are not destroyed. */
-export function livingInstancesSql({ accountId }: Actor): Prisma.Sql[] {
-  return [sql`i.account_id = ${accountId}`, sql`i.destroyed_at IS NULL`]
-}
-
-function filterSql({ ids, label, status, targetState, gpuName, idempotencyKey }: InstanceFilter): Prisma.Sql[] {
-  return [
-    ...(ids ? [sql`i.id = ANY(${ids.map(String)}::bigint[])`] : []),
-    ...(label !== undefined ? [sql`i.label = ${label}`] : []),
-    ...(status ? [sql`i.status = ANY(${status}::instance_status[])`] : []),
-    ...(targetState ? [sql`i.target_state = ${targetState}::target_state`] : []),
-    ...(idempotencyKey !== undefined ? [sql`i.idempotency_key = ${idempotencyKey}`] : []),
-    ...(gpuName !== undefined ? [sql`lower(g.name) = ${gpuName.toLowerCase()}`] : []),
-  ]
 }
 
 function orderColumn({ field }: InstanceOrder): Prisma.Sql {

@@ -1,7 +1,16 @@
 // SQL fragments on instances with the alias `i`.
 
 import { Prisma } from '../../database/generated/client.ts'
+import type { Actor } from '../../domain/actor.ts'
 import { finalStatuses } from '../../domain/instances/states.ts'
+
+/** Instances `i` with their machines `m` and GPU models `g`. */
+export const instancesFromSql = Prisma.sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
+
+/** Conditions for instances of an account that are not destroyed. */
+export function livingInstancesSql({ accountId }: Pick<Actor, 'accountId'>): Prisma.Sql[] {
+  return [Prisma.sql`i.account_id = ${accountId}`, Prisma.sql`i.destroyed_at IS NULL`]
+}
 
 /** The same rule as `wantsGpus` in domain/instances/instances.ts. */
 export const wantsGpusSql = Prisma.sql`i.target_state = 'running' AND i.destroyed_at IS NULL

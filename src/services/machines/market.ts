@@ -33,6 +33,17 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine 
   return recordsOf(row, machineColumns)[0] as Machine
 }
 
+/** Locks those of the machines that no other transaction has locked, without waiting for the others. */
+export async function lockFreeMachines(tx: Transaction, ids: readonly number[]): Promise<Machine[]> {
+  const rows = await tx.rows(Prisma.sql`
+    WITH locked AS MATERIALIZED (
+      SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ANY(${ids}::int[])
+      ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+    ) SELECT locked.*, clock_timestamp() FROM locked`)
+  for (const row of rows.slice(0, 1)) tx.advanceTo(row.at(-1) as Date)
+  return rows.map(row => recordsOf(row, machineColumns)[0] as Machine)
+}
+
 /** Reads a machine without a lock, so another transaction may be changing it. */
 export async function readMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
   const [row] = await tx.rows(Prisma.sql`SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ${id}`)
@@ -59,28 +70,43 @@ export async function changeFreeCapacity(
  * writes only changes.
  */
 export async function updateMarket(tx: Transaction, machine: Machine, at: Date): Promise<Claim[]> {
-  const claims = await loadClaims(tx, [machine.id])
-  const granted = selectGranted(claims)
-  await saveGrants(tx, machine, claims, granted, at)
-  await saveOffers(tx, machine, granted, at)
-  return granted
+  const [market] = await updateMarketsOf(tx, [machine], at)
+  return market?.granted ?? []
+}
+
+type Market = { machine: Machine; claims: Claim[]; granted: Claim[] }
+
+/** Like `updateMarket` for several locked machines, with the same number of statements. */
+export async function updateMarketsOf(tx: Transaction, machines: readonly Machine[], at: Date): Promise<Market[]> {
+  if (machines.length === 0) return []
+  const claimsByMachine = await loadClaimsByMachine(tx, machines)
+  const markets = machines.map(machine => {
+    const claims = claimsByMachine.get(machine.id) ?? []
+    return { machine, claims, granted: selectGranted(claims) }
+  })
+  await saveGrants(tx, markets, at)
+  await saveOffers(tx, markets, at)
+  return markets
 }
 
 /** Recomputes a machine's offers when its claims have not changed. The machine must be locked. */
 export async function updateOffers(tx: Transaction, machine: Machine, at: Date): Promise<void> {
   const claims = await loadClaims(tx, [machine.id])
-  await saveOffers(
-    tx,
-    machine,
-    claims.filter(({ holdsGpus }) => holdsGpus),
-    at,
-  )
+  await saveOffers(tx, [{ machine, granted: claims.filter(({ holdsGpus }) => holdsGpus) }], at)
 }
 
-async function saveOffers(tx: Transaction, machine: Machine, granted: Claim[], at: Date): Promise<void> {
-  const { changed, added } = planOffers(machine, await loadCurrentOffers(tx, machine.id), granted)
+async function saveOffers(tx: Transaction, markets: Omit<Market, 'claims'>[], at: Date): Promise<void> {
+  const current = await loadCurrentOffers(
+    tx,
+    markets.map(({ machine }) => machine.id),
+  )
+  const plans = markets.map(({ machine, granted }) => {
+    return { machine, ...planOffers(machine, current.get(machine.id) ?? [], granted) }
+  })
+  const changed = plans.flatMap(plan => plan.changed)
+  const added = plans.flatMap(plan => offerRowsOf(plan.machine, plan.added, at))
   if (changed.length > 0) await saveChangedOffers(tx, changed)
-  if (added.length > 0) await tx.rows(insertSql('offers', offerColumns, offerRowsOf(machine, added, at)))
+  if (added.length > 0) await tx.rows(insertSql('offers', offerColumns, added))
 }
 
 /**
@@ -124,29 +150,30 @@ export async function loadClaims(
  * Writes the holder of each GPU. Instances that won or lost their GPUs become due and get an event. The GPU charges of
  * those that lost them end.
  */
-async function saveGrants(
-  tx: Transaction,
-  machine: Machine,
-  claims: Claim[],
-  granted: Claim[],
-  at: Date,
-): Promise<void> {
-  const changed = claims.filter(claim => claim.holdsGpus !== granted.includes(claim))
+async function saveGrants(tx: Transaction, markets: Market[], at: Date): Promise<void> {
+  const changes = markets.flatMap(({ machine, claims, granted }) => {
+    const changed = claims.filter(claim => claim.holdsGpus !== granted.includes(claim))
+    return changed.map(claim => ({ claim, machine, claims }))
+  })
+  const changed = changes.map(({ claim }) => claim)
   // Locks instances in id order, before the update of `gpus` locks them through foreign keys in any order.
   const rows = changed.length > 0 ? await tx.rows(makeDueSql(changed, at)) : []
-  const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
-    Array.from({ length: numGpus }, (_, index) => ({ index: firstGpu + index, instanceId: String(instanceId) })),
+  const holders = markets.flatMap(({ machine, granted }) =>
+    granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
+      Array.from({ length: numGpus }, (_, index) => [machine.id, firstGpu + index, String(instanceId)] as const),
+    ),
   )
   await tx.rows(Prisma.sql`
     UPDATE gpus SET holder_id = wanted.holder_id
-    FROM gpus AS old LEFT JOIN unnest(${holders.map(({ index }) => index)}::int[], ${holders.map(({ instanceId }) => instanceId)}::bigint[])
-      AS wanted(index, holder_id) ON wanted.index = old.index
-    WHERE old.machine_id = ${machine.id} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
+    FROM gpus AS old LEFT JOIN unnest(${holders.map(([machineId]) => machineId)}::int[], ${holders.map(([, index]) => index)}::int[],
+      ${holders.map(([, , instanceId]) => instanceId)}::bigint[]) AS wanted(machine_id, index, holder_id)
+      ON wanted.machine_id = old.machine_id AND wanted.index = old.index
+    WHERE old.machine_id = ANY(${markets.map(({ machine }) => machine.id)}::int[]) AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
   const lost = changed.filter(({ holdsGpus }) => holdsGpus).map(({ instanceId }) => instanceId)
   await endGpuMeter(tx, lost, at)
   const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
-  const events = changed.map((claim): NewEvent => {
+  const events = changes.map(({ claim, machine, claims }): NewEvent => {
     const about = {
       actor: systemActor,
       instanceId: claim.instanceId,
@@ -169,10 +196,20 @@ function makeDueSql(changed: Claim[], at: Date): Prisma.Sql {
     ) RETURNING id, account_id`
 }
 
-async function loadCurrentOffers(tx: Transaction, machineId: number): Promise<CurrentOffer[]> {
+async function loadCurrentOffers(tx: Transaction, machineIds: readonly number[]): Promise<Map<number, CurrentOffer[]>> {
   const rows = await tx.rows(Prisma.sql`
-    SELECT ${selectListSql('o', offerColumns)} FROM offers o WHERE o.machine_id = ${machineId} AND o.withdrawn_at IS NULL`)
-  return rows.map(row => recordsOf(row, offerColumns)[0] as CurrentOffer)
+    SELECT ${selectListSql('o', offerColumns)} FROM offers o
+    WHERE o.machine_id = ANY(${machineIds}::int[]) AND o.withdrawn_at IS NULL`)
+  const offers = rows.map(row => recordsOf(row, offerColumns)[0] as CurrentOffer & { machineId: number })
+  return Map.groupBy(offers, ({ machineId }) => machineId)
+}
+
+async function loadClaimsByMachine(tx: Transaction, machines: readonly Machine[]): Promise<Map<number, Claim[]>> {
+  const claims = await loadClaims(
+    tx,
+    machines.map(({ id }) => id),
+  )
+  return Map.groupBy(claims, ({ machineId }) => machineId)
 }
 
 async function saveChangedOffers(tx: Transaction, offers: CurrentOffer[]): Promise<void> {

@@ -94,6 +94,8 @@ function conditionSql({ field, operator, values }: TemplateCondition, actor: Act
       return sql`${value} <> ALL(${texts}::${type}[])`
     case 'contains':
       return sql`strpos(${value}, ${texts[0]}) > 0`
+    case 'startsWith':
+      return sql`starts_with(${value}, ${texts[0]})`
     default:
       return sql`${value} ${sqlOperators[operator]} ${texts[0]}::${type}`
   }

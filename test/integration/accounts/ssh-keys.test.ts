@@ -453,7 +453,7 @@ describe('reading SSH keys', () => {
 
   it('shows each change to later fields of the same request', async () => {
     const [id, one, two] = [await rentals.rent(key), await registerKey(key), await registerKey(key)]
-    const shown = (success: string) => `{ ... on ${success} { instance { sshKeys { id } } } }`
+    const shownBy = (success: string) => `{ ... on ${success} { instance { sshKeys { id } } } }`
     const ask = async (mutations: string) => {
       const { data, errors } = await app.graphql(key, `mutation { ${mutations} }`)
       expect(errors).toBeUndefined()
@@ -462,12 +462,12 @@ describe('reading SSH keys', () => {
       )
     }
     const attach = (sshKeyId: string) =>
-      `attachSshKey(input: { id: "${id}", sshKeyId: "${sshKeyId}" }) ${shown('AttachSshKeySuccess')}`
-    const label = (text: string) =>
-      `updateInstance(input: { id: "${id}", label: "${text}" }) ${shown('UpdateInstanceSuccess')}`
+      `attachSshKey(input: { id: "${id}", sshKeyId: "${sshKeyId}" }) ${shownBy('AttachSshKeySuccess')}`
+    const label = (text: string) => `updateInstance(input: { id: "${id}", label: "${text}" })
+      ${shownBy('UpdateInstanceSuccess')}`
     expect(
       await ask(`a: ${attach(one)} b: ${attach(two)}
-        c: detachSshKey(input: { id: "${id}", sshKeyId: "${one}" }) ${shown('DetachSshKeySuccess')}`),
+        c: detachSshKey(input: { id: "${id}", sshKeyId: "${one}" }) ${shownBy('DetachSshKeySuccess')}`),
     ).toEqual([[one], [one, two], [two]])
     expect(
       await ask(`a: ${label('x')} b: deleteSshKey(input: { id: "${two}" }) { __typename } c: ${label('y')}

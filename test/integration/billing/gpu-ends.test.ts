@@ -46,21 +46,21 @@ describe('an instance whose GPU charges were ended by a limit', () => {
     await app.runUntilIdle()
     expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })
     // The GPUs are charged again after the instance is started again.
-    await mutate(account, `updateInstance(input: {id: "${id}", targetState: RUNNING}) { __typename }`)
+    await mutate(account, `startInstance(input: {id: "${id}"}) { __typename }`)
     for (let turn = 0; turn < 3; turn += 1) {
       await app.runUntilIdle()
       app.clock.advance(30_000)
     }
     const before = await chargedTo(account)
     app.clock.advance(60 * minute)
-    await mutate(account, `updateInstance(input: {id: "${id}", targetState: STOPPED}) { __typename }`)
+    await mutate(account, `stopInstance(input: {id: "${id}"}) { __typename }`)
     expect((await chargedTo(account)) - before > 400_000_000n).toBe(true)
   })
 
   it('is stopped even if the rate is within the limit again before the next pass', async () => {
     const account = await newAccount(app, 100n * dollar)
     const [one, other] = [await account.rentRunning(), await account.rentRunning()]
-    const stop = `updateInstance(input: {id: "${one.id}", targetState: STOPPED}) { __typename }`
+    const stop = `stopInstance(input: {id: "${one.id}"}) { __typename }`
     await mutate(account, limit('HOUR', '0.5'), limit('MONTH', '1000'), stop)
     await app.runUntilIdle()
     for (const { id } of [one, other]) expect(await account.instance(id)).toMatchObject({ target_state: 'stopped' })

@@ -82,7 +82,7 @@ describe('twelve simultaneous requests against a limit that allows five', () => 
     // Twelve disks, and five running instances.
     await limit(owner, 2_048_000_000n)
     const start = (ids: bigint[]) => (gateway: Gateway) =>
-      gateway.services.instances.update(worker, ids, { targetState: 'running' })
+      gateway.services.instances.update(worker, { ids }, { targetState: 'running' })
     const ids = rented.map(({ id }) => id)
     const pairs = Array.from({ length: 3 }, (_, index) => ids.slice(index * 2, index * 2 + 2))
     await atOnce([...pairs.map(start), ...ids.slice(6).map(id => start([id]))])
@@ -108,7 +108,7 @@ describe('twelve simultaneous requests against a limit that allows five', () => 
       ...stopped.map(
         ({ id }) =>
           (gateway: Gateway) =>
-            gateway.services.instances.update(worker, [id], { targetState: 'running' }),
+            gateway.services.instances.update(worker, { ids: [id] }, { targetState: 'running' }),
       ),
       ...bidders.map(
         ({ id }) =>
@@ -184,9 +184,10 @@ describe('a limit that stops instances', () => {
     await atOnce([
       ...Array.from({ length: 6 }, () => enforce),
       ...ids.map(
-        id => (gateway: Gateway) => gateway.services.instances.update(worker, [id], { targetState: 'running' }),
+        id => (gateway: Gateway) =>
+          gateway.services.instances.update(worker, { ids: [id] }, { targetState: 'running' }),
       ),
-      ...ids.slice(4).map(id => (gateway: Gateway) => gateway.services.instances.destroy(worker, [id])),
+      ...ids.slice(4).map(id => (gateway: Gateway) => gateway.services.instances.destroy(worker, { ids: [id] })),
       ...Array.from({ length: 6 }, () => enforce),
     ])
     // A pass skips an account that another transaction has locked, so even the last pass above may have skipped it.

@@ -216,23 +216,23 @@ describe('an API key with a limit', () => {
     const faces = facesOf(app)
     const before = await readAccountState()
     const all = starts([own, foreign])
-    expect(await faces.mutate(worker, 'updateInstances', all)).toEqual(forbidden)
-    expect(await faces.mutate(worker, 'updateInstances', { ...all, dryRun: true })).toEqual(forbidden)
+    expect(await faces.update(worker, all)).toEqual(forbidden)
+    expect(await faces.update(worker, { ...all, dryRun: true })).toEqual(forbidden)
     const one = { id: String(foreign), targetState: 'RUNNING' }
-    expect(await faces.mutate(worker, 'updateInstance', one)).toEqual(forbidden)
+    expect(await faces.update(worker, one)).toEqual(forbidden)
     const answer = { status: 403, body: { success: false, error: 'forbidden', msg: forbidden.message } }
     expect(await app.rest(worker, 'PUT', `/instances/${foreign}/`, { state: 'running' })).toMatchObject(answer)
     expect(await app.rest(worker, 'PUT', '/instances/', { ids: [own, foreign], state: 'running' })).toMatchObject(
       answer,
     )
     expect(await readAccountState()).toEqual(before)
-    expect(await faces.mutate(worker, 'updateInstances', starts([own]))).toMatchObject({ succeededCount: 1 })
+    expect(await faces.update(worker, starts([own]))).toMatchObject({ succeededCount: 1 })
     // A key without a limit starts the foreign instance, even though another key of the account has a limit.
-    expect(await faces.mutate(owner, 'updateInstances', all)).toMatchObject({ items: [{}, { outcome: 'APPLIED' }] })
+    expect(await faces.update(owner, all)).toMatchObject({ items: [{}, { outcome: 'APPLIED' }] })
     // A start of a running instance, a label and a stop add no costs.
-    expect(await faces.mutate(worker, 'updateInstance', one)).not.toHaveProperty('code')
-    expect(await faces.mutate(worker, 'updateInstance', { id: one.id, label: 'x' })).not.toHaveProperty('code')
-    expect(await faces.mutate(worker, 'updateInstance', { ...one, targetState: 'STOPPED' })).not.toHaveProperty('code')
+    expect(await faces.update(worker, one)).not.toHaveProperty('code')
+    expect(await faces.update(worker, { id: one.id, label: 'x' })).not.toHaveProperty('code')
+    expect(await faces.update(worker, { ...one, targetState: 'STOPPED' })).not.toHaveProperty('code')
   })
 
   it('raises only bids of instances that it rented, and lowers any bid', async () => {
@@ -332,8 +332,8 @@ describe('an hourly limit', () => {
     const faces = facesOf(app)
     const before = await readAccountState()
     const input = { ids: ids.map(String), targetState: 'RUNNING' }
-    expect(await faces.mutate(worker, 'updateInstances', input)).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
-    const dry = await faces.mutate(worker, 'updateInstances', { ...input, dryRun: true })
+    expect(await faces.update(worker, input)).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
+    const dry = await faces.update(worker, { ...input, dryRun: true })
     expect(dry).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
     expect(await app.rest(worker, 'PUT', '/instances/', { ids, state: 'running' })).toMatchObject({
       status: 400,
@@ -341,15 +341,13 @@ describe('an hourly limit', () => {
     })
     expect(await readAccountState()).toEqual(before)
     const one = { ids: [String(ids[0])], targetState: 'RUNNING' }
-    expect(await faces.mutate(worker, 'updateInstances', { ...one, dryRun: true })).toMatchObject({ succeededCount: 1 })
-    expect(await faces.mutate(worker, 'updateInstances', one)).toMatchObject({ succeededCount: 1 })
+    expect(await faces.update(worker, { ...one, dryRun: true })).toMatchObject({ succeededCount: 1 })
+    expect(await faces.update(worker, one)).toMatchObject({ succeededCount: 1 })
     // A repeated start adds no costs, and neither does a label or a stop.
     await limits.set(owner, { ...hourly, amount: '0' })
-    expect(await faces.mutate(worker, 'updateInstances', one)).toMatchObject({ items: [{ outcome: 'UNCHANGED' }] })
-    expect(await faces.mutate(worker, 'updateInstance', { id: one.ids[0], label: 'x' })).not.toHaveProperty('code')
-    expect(await faces.mutate(worker, 'updateInstance', { id: one.ids[0], targetState: 'STOPPED' })).not.toHaveProperty(
-      'code',
-    )
+    expect(await faces.update(worker, one)).toMatchObject({ items: [{ outcome: 'UNCHANGED' }] })
+    expect(await faces.update(worker, { id: one.ids[0], label: 'x' })).not.toHaveProperty('code')
+    expect(await faces.update(worker, { id: one.ids[0], targetState: 'STOPPED' })).not.toHaveProperty('code')
   })
 
   it('refuses a higher bid of a running instance and allows a lower bid', async () => {

@@ -10,7 +10,8 @@ import { type AccountBalance, lockAccount, readBalance } from '../../../src/serv
 import { chargeMeters, startGpuMeter, stopMeters } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
 import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
-import { applyPlans, lockInstances } from '../../../src/services/instances/apply-plans.ts'
+import { applyPlans } from '../../../src/services/instances/apply-plans.ts'
+import { lockInstances } from '../../../src/services/instances/lock.ts'
 import { lockMachine } from '../../../src/services/machines/market.ts'
 import { loadVolumeFacts } from '../../../src/services/volumes/rent.ts'
 import { manualClock } from '../../support/clock.ts'
@@ -65,8 +66,8 @@ async function rentRunning(options: RentOptions = {}): Promise<bigint> {
 }
 
 const update = (id: bigint, targetState: 'running' | 'stopped') =>
-  gateway.services.instances.update(actor, [id], { targetState })
-const destroy = (id: bigint) => gateway.services.instances.destroy(actor, [id])
+  gateway.services.instances.update(actor, { ids: [id] }, { targetState })
+const destroy = (id: bigint) => gateway.services.instances.destroy(actor, { ids: [id] })
 const terms = (bidNanos: bigint) => ({ terms: { interruptible: true, bidNanos } as const })
 
 async function meterOf(id: bigint, kind = 'gpu') {
@@ -323,7 +324,7 @@ describe('a posted charge', () => {
     const past = await readBalance(gateway.database, actor.accountId, new Date(clock.now().getTime() - hour))
     expect([past.at, creditStatusOf(past)]).toEqual([clock.now(), creditStatusOf(await balance())])
     const early = openGateway({ url: testDatabase.url, now: () => new Date(clock.now().getTime() - hour) })
-    await early.services.instances.update(actor, [id], { targetState: 'stopped' })
+    await early.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
     await early.close()
     expect(await entriesOf(id)).toEqual(entries)
     expect(await meterOf(id)).toEqual({ ...before, rate: 0n })

@@ -104,7 +104,7 @@ it('recognizes earlier grants and charges instances that are destroyed afterward
   expect(creditNanos).toBe(40_000_000_000n - 500_000_000n - 4_000_000n)
   const actor = { accountId, apiKeyId: 1, publicId: '', permissions: null }
   for (const { id } of await gateway.sql('SELECT id FROM instances WHERE account_id = $1', [accountId])) {
-    await gateway.services.instances.destroy(actor, [BigInt(id as string)])
+    await gateway.services.instances.destroy(actor, { ids: [BigInt(id as string)] })
   }
   expect(await brokenLaws(gateway.sql)).toEqual([])
   // Instances destroyed or removed before the migration have no meters.

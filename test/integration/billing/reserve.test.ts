@@ -110,14 +110,10 @@ describe('an account with $1', () => {
     await rentals.converge()
     const start = { ids: stopped.map(String), targetState: 'RUNNING' }
     const steps = (outcome: string[]) => outcome.map(one => expect.objectContaining({ outcome: one }))
-    expect((await faces.mutate(key, 'updateInstances', { ...start, dryRun: true })).items).toEqual(
-      steps(['APPLIED', 'FAILED', 'FAILED']),
-    )
+    expect((await faces.update(key, { ...start, dryRun: true })).items).toEqual(steps(['APPLIED', 'FAILED', 'FAILED']))
     const everything = { ...start, errorPolicy: 'REJECT_EVERYTHING' }
-    expect((await faces.mutate(key, 'updateInstances', everything)).items).toEqual(
-      steps(['SKIPPED', 'FAILED', 'FAILED']),
-    )
-    const { items } = await faces.mutate(key, 'updateInstances', start)
+    expect((await faces.update(key, everything)).items).toEqual(steps(['SKIPPED', 'FAILED', 'FAILED']))
+    const { items } = await faces.update(key, start)
     expect(items).toEqual(steps(['APPLIED', 'FAILED', 'FAILED']))
     expect(items[1].error).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
     const path = `/instances/${stopped[1]}/`
@@ -127,11 +123,9 @@ describe('an account with $1', () => {
       status: 400,
       body: { error: 'insufficient_credit' },
     })
-    expect(await faces.mutate(key, 'updateInstance', { id: String(stopped[1]), targetState: 'RUNNING' })).toMatchObject(
-      {
-        code: 'INSUFFICIENT_CREDIT',
-      },
-    )
+    expect(await faces.update(key, { id: String(stopped[1]), targetState: 'RUNNING' })).toMatchObject({
+      code: 'INSUFFICIENT_CREDIT',
+    })
   })
 
   it('bids no more than it can pay for an hour, even before its instance runs', async () => {
@@ -210,7 +204,7 @@ describe('simultaneous requests of one account on two gateways', () => {
     }
     await Promise.all(
       ids.map((id, index) =>
-        (gateways[index % 2] as Gateway).services.instances.update(actor, [id], { targetState: 'running' }),
+        (gateways[index % 2] as Gateway).services.instances.update(actor, { ids: [id] }, { targetState: 'running' }),
       ),
     )
     // Disks need $1.568, so $1.432 remains for GPUs at $0.4.

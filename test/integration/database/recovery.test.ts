@@ -112,9 +112,9 @@ describe('a lease', () => {
     await listMachineWithGpus(1)
     const id = await rentGpu(0)
     await drainGateway()
-    await liveGateway().services.instances.update(actor, [id], { targetState: 'stopped' })
+    await liveGateway().services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
     await drainGateway()
-    await liveGateway().services.instances.update(actor, [id], { targetState: 'running' })
+    await liveGateway().services.instances.update(actor, { ids: [id] }, { targetState: 'running' })
     const providerCalls: string[] = []
     const slow = openGateway({
       url: testDatabase.url,
@@ -145,7 +145,7 @@ it('ends a call of the provider before the lease expires', async () => {
   await listMachineWithGpus(1)
   const id = await rentGpu(0)
   await drainGateway()
-  await liveGateway().services.instances.update(actor, [id], { targetState: 'stopped' })
+  await liveGateway().services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
   let late = false
   const limits = vi.spyOn(AbortSignal, 'timeout')
   const slow = openGateway({
@@ -201,11 +201,11 @@ describe('a gateway that, at any call of the provider,', () => {
           await both()
           expect(await readInstance(id)).toMatchObject({ status: 'running', restart: null, leased_until: null })
         }
-        await liveGateway().services.instances.update(actor, [id], { targetState: 'stopped' })
+        await liveGateway().services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
         await both()
         expect(await readInstance(id)).toMatchObject({ status: 'stopped' })
         expect(await readFreeGpus()).toEqual([0])
-        await liveGateway().services.instances.destroy(actor, [id])
+        await liveGateway().services.instances.destroy(actor, { ids: [id] })
         await both()
         expect(await readInstance(id)).toMatchObject({ removed_at: expect.any(Date), leased_until: null, due_at: null })
         expect(await readFreeGpus()).toEqual([0])
@@ -234,10 +234,10 @@ describe('a command whose gateway crashed before it updated the market', () => {
     async change => {
       await listMachineWithGpus(1)
       const first = await rentGpu(0)
-      await liveGateway().services.instances.update(actor, [first], { targetState: 'stopped' })
+      await liveGateway().services.instances.update(actor, { ids: [first] }, { targetState: 'stopped' })
       const second = await rentGpu(0)
       await drainGateway()
-      await liveGateway().services.instances.update(actor, [first], { targetState: 'running' })
+      await liveGateway().services.instances.update(actor, { ids: [first] }, { targetState: 'running' })
       await drainGateway()
       expect(await readInstance(first)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
       await writeDesired(second, change)
@@ -250,7 +250,7 @@ describe('a command whose gateway crashed before it updated the market', () => {
     await listMachineWithGpus(1)
     const id = await rentGpu(0)
     await drainGateway()
-    await liveGateway().services.instances.update(actor, [id], { targetState: 'stopped' })
+    await liveGateway().services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
     await drainGateway()
     await writeDesired(id, "target_state = 'running', claimed_at = $2")
     await drainGateway()
@@ -267,7 +267,7 @@ it('keeps in later passes the reason why an instance ended', async () => {
   await liveGateway().idle()
   const ended = { status: 'exited', reason_code: 'EXITED', exit_code: 9 }
   expect(await readInstance(id)).toMatchObject(ended)
-  await liveGateway().services.instances.update(actor, [id], { targetState: 'stopped' })
+  await liveGateway().services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
   await liveGateway().idle()
   expect(await readInstance(id)).toMatchObject(ended)
 })

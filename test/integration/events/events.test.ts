@@ -82,14 +82,14 @@ describe('the events of an instance', () => {
   it('record its whole life, with authors and reasons', async () => {
     await aMachine()
     const { id } = await rent(renter)
-    const update = (change: object) => gateway.services.instances.update(renter, [id], change)
+    const update = (change: object) => gateway.services.instances.update(renter, { ids: [id] }, change)
     await idle()
     await update({ label: 'mine' })
     await update({ targetState: 'stopped' })
     await idle()
     await update({ targetState: 'running' })
     await idle()
-    await gateway.services.instances.destroy(renter, [id])
+    await gateway.services.instances.destroy(renter, { ids: [id] })
     await idle()
     expect(await eventsOf(id)).toEqual([
       createdEvent(),
@@ -126,7 +126,7 @@ describe('the events of an instance', () => {
     await idle()
     const { id: high } = await rent(rival, atBid(300_000_000n))
     await idle()
-    await gateway.services.instances.destroy(rival, [high])
+    await gateway.services.instances.destroy(rival, { ids: [high] })
     // The high bidder comes first. Otherwise the low bidder may first wait until the other container is gone.
     const leases = await gateway.reconciliation.leaseDue(100)
     for (const id of [high, low])

@@ -56,7 +56,7 @@ describe('an update over REST and GraphQL', () => {
   it.each(updates)('has the same result or refusal for an instance that is %s: %j', async (status, body, input) => {
     const [one, other] = await rentTwins(status)
     const rest = await app.rest(key, 'PUT', `/instances/${one}/`, body)
-    const graphql = await faces.mutate(key, 'updateInstance', { id: String(other), ...input })
+    const graphql = await faces.update(key, { id: String(other), ...input })
     expect(graphql.code).toBe(graphqlCodes[rest.body.error])
     expect(rest.status === 200).toBe(graphql.code === undefined)
     expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
@@ -73,7 +73,7 @@ describe('an update over REST and GraphQL', () => {
     }
     const rest = await app.rest(key, 'PUT', `/instances/${one}/`, { state: 'running' })
     expect([rest.status, rest.body]).toMatchObject([200, { success: false, error: 'resources_unavailable' }])
-    const graphql = await faces.mutate(key, 'updateInstance', { id: String(other), targetState: 'RUNNING' })
+    const graphql = await faces.update(key, { id: String(other), targetState: 'RUNNING' })
     expect(graphql.code).toBeUndefined()
     await rentals.converge()
     expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
@@ -92,7 +92,7 @@ describe('an update over REST and GraphQL', () => {
       const reader = await app.newScopedKey(poor, { api: { instance_read: {} } })
       const actor = { 'no permission': reader, 'no key': undefined }[name] ?? (name === 'no key' ? undefined : poor)
       const rest = await app.rest(actor, 'PUT', `/instances/${one}/`, { state: 'running' })
-      const graphql = await faces.mutate(actor, 'updateInstance', { id: String(other), targetState: 'RUNNING' })
+      const graphql = await faces.update(actor, { id: String(other), targetState: 'RUNNING' })
       expect([graphql.code, bareIds(graphql.message)]).toEqual([graphqlCodes[rest.body.error], rest.body.msg])
       expect(rest.status).not.toBe(200)
       expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
@@ -121,7 +121,7 @@ describe('a bulk update over REST and GraphQL', () => {
     const [ones, others] = [pairs.map(([one]) => one), pairs.map(([, other]) => other)]
     const rest = await app.rest(key, 'PUT', '/instances/', { ids: [...ones, 987_654], ...body })
     const ids = [...others, 987_654].map(String)
-    const graphql = await faces.mutate(key, 'updateInstances', { ids, ...input })
+    const graphql = await faces.update(key, { ids, ...input })
     expect(rest.body).toEqual({ success: graphql.succeededCount > 0 })
     expect(graphql.items.map((item: { outcome: string }) => item.outcome)).toEqual([...outcomes, 'FAILED'])
     for (const [one, other] of pairs) expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
@@ -131,14 +131,14 @@ describe('a bulk update over REST and GraphQL', () => {
 
   it('answers 404 over REST and NOT_FOUND for each item in GraphQL when no instance is found', async () => {
     const rest = await app.rest(key, 'PUT', '/instances/', { ids: [987_654], state: 'stopped' })
-    const graphql = await faces.mutate(key, 'updateInstances', { ids: ['987654'], targetState: 'STOPPED' })
+    const graphql = await faces.update(key, { ids: ['987654'], targetState: 'STOPPED' })
     expect([rest.status, graphql.items]).toMatchObject([404, [{ outcome: 'FAILED', error: { code: 'NOT_FOUND' } }]])
   })
 
   it('names an invalid id by its position in the list', async () => {
-    const graphql = await faces.mutate(key, 'updateInstances', { ids: ['1', 'off_2'], targetState: 'STOPPED' })
-    expect([graphql.code, graphql.issues[0].path]).toEqual(['INVALID_INPUT', 'ids.1'])
-    const single = await faces.mutate(key, 'updateInstance', { id: 'off_2', targetState: 'STOPPED' })
+    const graphql = await faces.update(key, { ids: ['1', 'off_2'], targetState: 'STOPPED' })
+    expect([graphql.code, graphql.issues[0].path]).toEqual(['INVALID_INPUT', 'target.ids.1'])
+    const single = await faces.update(key, { id: 'off_2', targetState: 'STOPPED' })
     expect([single.code, single.issues[0].path]).toEqual(['INVALID_INPUT', 'id'])
   })
 
@@ -146,11 +146,15 @@ describe('a bulk update over REST and GraphQL', () => {
     ['no ids', { ids: [], state: 'stopped' }, { ids: [], targetState: 'STOPPED' }],
     ['neither ids nor changes', { ids: [] }, { ids: [] }],
     ['no changes', { ids: [1] }, { ids: ['1'] }],
-    ['65 ids', { ids: Array(65).fill(1), state: 'stopped' }, { ids: Array(65).fill('1'), targetState: 'STOPPED' }],
+    [
+      '1,001 ids',
+      { ids: Array(1_001).fill(1), state: 'stopped' },
+      { ids: Array(1_001).fill('1'), targetState: 'STOPPED' },
+    ],
     ['a label that is too long', { ids: [1], label: 'x'.repeat(257) }, { ids: ['1'], label: 'x'.repeat(257) }],
   ])('is refused alike with %s', async (_name, body, input) => {
     const rest = await app.rest(key, 'PUT', '/instances/', body)
-    const graphql = await faces.mutate(key, 'updateInstances', input)
+    const graphql = await faces.update(key, input)
     expect([rest.status, graphql.code]).toEqual([400, graphqlCodes[rest.body.error]])
   })
 })
@@ -161,7 +165,7 @@ describe('destroying an instance', () => {
     async status => {
       const [one, other] = await rentTwins(status)
       expect((await app.rest(key, 'DELETE', `/instances/${one}/`)).body).toEqual({ success: true })
-      const graphql = await faces.mutate(key, 'destroyInstances', { ids: [String(other)] })
+      const graphql = await faces.mutate(key, 'destroyInstances', { target: { ids: [String(other)] } })
       expect(graphql.items).toMatchObject([{ outcome: 'APPLIED' }])
       expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
       await rentals.converge()
@@ -174,7 +178,7 @@ describe('destroying an instance', () => {
     const [one, other] = await rentTwins('destroyed')
     const before = await faces.readInstance(one)
     expect((await app.rest(key, 'DELETE', `/instances/${one}/`)).body.error).toBe('no_such_instance')
-    const graphql = await faces.mutate(key, 'destroyInstances', { ids: [String(other)] })
+    const graphql = await faces.mutate(key, 'destroyInstances', { target: { ids: [String(other)] } })
     expect(graphql.items).toMatchObject([{ outcome: 'UNCHANGED' }])
     expect([await faces.readInstance(one), await faces.readInstance(other)]).toEqual([before, before])
   })
@@ -186,7 +190,7 @@ describe('destroying several instances over REST', () => {
     for (const status of ['running', 'stopped', 'exited', 'destroyed']) pairs.push(await rentTwins(status))
     const [ones, others] = [pairs.map(([one]) => one), pairs.map(([, other]) => other)]
     const rest = await app.rest(key, 'DELETE', '/instances/', { instance_ids: [...ones, 987_654] })
-    const graphql = await faces.mutate(key, 'destroyInstances', { ids: [...others, 987_654].map(String) })
+    const graphql = await faces.mutate(key, 'destroyInstances', { target: { ids: [...others, 987_654].map(String) } })
     expect([rest.body, graphql.succeededCount]).toEqual([{ success: true }, 4])
     await rentals.converge()
     for (const [one, other] of pairs) expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))

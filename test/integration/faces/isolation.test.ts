@@ -185,16 +185,16 @@ describe('a key with write but without read permission', () => {
     const id = await rentals.rent(owner)
     const constraints = { id: { eq: id }, relabels: { eq } }
     const key = await app.newScopedKey(owner, { api: { instance_write: { 'instances.update': { constraints } } } })
-    const ask = (change: string) =>
+    const ask = (verb: 'Update' | 'Stop', change: string) =>
       app.graphql(
         key,
-        `mutation { updateInstance(input: { id: "${id}", ${change} }) {
-          ... on UpdateInstanceSuccess { instance { label targetState } } } }`,
+        `mutation { answer: ${verb.toLowerCase()}Instance(input: { id: "${id}"${change} }) {
+          ... on ${verb}InstanceSuccess { instance { label targetState } } } }`,
       )
-    const [labeled, stopped] = [await ask('label: "new"'), await ask('targetState: STOPPED')]
+    const [labeled, stopped] = [await ask('Update', ', label: "new"'), await ask('Stop', '')]
     const refused = (eq ? stopped : labeled).errors
     expect(refused).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
-    const { instance } = (eq ? labeled : stopped).data.updateInstance
+    const { instance } = (eq ? labeled : stopped).data.answer
     expect(instance).toEqual(eq ? { label: 'new', targetState: 'RUNNING' } : { label: null, targetState: 'STOPPED' })
   })
 

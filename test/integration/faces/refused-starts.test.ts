@@ -54,7 +54,7 @@ const readGpu = async () =>
   (await gateway.sql('SELECT holder_id, occupant_id FROM gpus WHERE machine_id = $1', [machineId]))[0]
 const containerState = async (id: bigint) => (await gateway.provider.observe(id, AbortSignal.timeout(10_000))).state
 const update = (id: bigint, targetState: 'running' | 'stopped') =>
-  gateway.services.instances.update(actor, [id], { targetState })
+  gateway.services.instances.update(actor, { ids: [id] }, { targetState })
 
 /** Another gateway whose provider has some calls replaced. */
 const openGatewayWith = (calls: (provider: Provider) => Partial<Provider>) =>
@@ -177,7 +177,7 @@ it('polls an unreachable machine ever more rarely for a destroyed instance', asy
   const id = await rent()
   await advanceClock(minute)
   await gateway.operations.machines.unplug(machineId)
-  await gateway.services.instances.destroy(actor, [id])
+  await gateway.services.instances.destroy(actor, { ids: [id] })
   const dueInMs = async () => ((await readInstance(id))['due_at'] as Date).getTime() - clock.now().getTime()
   const delays: number[] = []
   for (const hours of [0.1, 1, 2]) {

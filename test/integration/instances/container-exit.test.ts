@@ -56,7 +56,7 @@ describe('a container that ends as soon as it starts', () => {
     const calm = open()
     const { id } = await calm.rent(actor, await newOffer(calm))
     await calm.idle()
-    await calm.services.instances.update(actor, [id], { targetState: 'stopped' })
+    await calm.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
     await calm.idle()
     let starts = 0
     const crashing = open(provider => ({
@@ -67,7 +67,7 @@ describe('a container that ends as soon as it starts', () => {
         await crashing.sql('UPDATE simulated_containers SET exit_code = 3 WHERE instance_id = $1', [instanceId])
       },
     }))
-    await crashing.services.instances.update(actor, [id], { targetState: 'running' })
+    await crashing.services.instances.update(actor, { ids: [id] }, { targetState: 'running' })
     await crashing.idle()
     expect(await rowOf(crashing, id)).toMatchObject({ status: 'exited', reason_code: 'EXITED', exit_code: 3 })
     expect(starts).toBe(1)
@@ -85,14 +85,14 @@ describe('an instance that was observed running', () => {
       async observe(instanceId, signal) {
         const observed = await provider.observe(instanceId, signal)
         if (observed.state === 'running')
-          await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
+          await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
         return observed
       },
     }))
     await interrupted.idle()
     expect(await rowOf(gateway, id)).toMatchObject({ status: 'stopped', started_at: clock.now() })
     await gateway.sql('DELETE FROM simulated_containers WHERE instance_id = $1', [id])
-    await gateway.services.instances.update(actor, [id], { targetState: 'running' })
+    await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'running' })
     await gateway.idle()
     expect(await rowOf(gateway, id)).toMatchObject({ status: 'unknown', reason_code: 'CONTAINER_LOST' })
     await gateway.close()
@@ -112,7 +112,7 @@ describe('a machine without room for the smallest disk', () => {
     expect(await rentable()).toBe(0)
     const error = await refusalOf(gateway.rent(actor, await offerAt(gateway.sql, 1)))
     expect(error.code).toBe('OFFER_UNAVAILABLE')
-    await gateway.services.instances.destroy(actor, [id])
+    await gateway.services.instances.destroy(actor, { ids: [id] })
     await gateway.idle()
     expect(await rentable()).toBe(3)
     await gateway.close()

@@ -99,9 +99,9 @@ describe('a pass over a destroyed instance', () => {
   it('keeps the status and the reason of the instance, and records no status event', async () => {
     const id = await rentWithPorts(0)
     await idle()
-    await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
+    await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
     await idle()
-    await gateway.services.instances.destroy(actor, [id])
+    await gateway.services.instances.destroy(actor, { ids: [id] })
     const [before, kinds] = [await statusOf(id), await kindsOf(id)]
     expect(before).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
     await idle()
@@ -112,7 +112,7 @@ describe('a pass over a destroyed instance', () => {
   it('keeps the status of the instance when another status is observed', async () => {
     const id = await rentWithPorts(0)
     await idle()
-    await gateway.services.instances.destroy(actor, [id])
+    await gateway.services.instances.destroy(actor, { ids: [id] })
     const [before, kinds] = [await statusOf(id), await kindsOf(id)]
     const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
     await gateway.reconciliation.record(await leaseOf(id), { ...goneFinding, status: 'exited', reason, gone: false })
@@ -123,7 +123,7 @@ describe('a pass over a destroyed instance', () => {
   it('frees the disk and ports of the instance once, however often its container is found gone', async () => {
     const id = await rentWithPorts(3)
     expect(await roomOf(machines)).toEqual({ free_disk_mb: 892_000, free_ports: 96 })
-    await gateway.services.instances.destroy(actor, [id])
+    await gateway.services.instances.destroy(actor, { ids: [id] })
     // Another rental takes room, so that a second release would show.
     const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL', [
       machines,
@@ -145,7 +145,7 @@ describe('a pass over a destroyed instance', () => {
       (
         await gateway.sql('SELECT num_nonnulls(registry_login, secret_env) AS kept FROM instances WHERE id = $1', [id])
       )[0]
-    await gateway.services.instances.destroy(actor, [id])
+    await gateway.services.instances.destroy(actor, { ids: [id] })
     await gateway.reconciliation.record(await leaseOf(id), { ...goneFinding, gone: false })
     expect(await kept()).toEqual({ kept: 2 })
     await gateway.reconciliation.record(await leaseOf(id), goneFinding)
@@ -161,7 +161,7 @@ describe('a finding from before a command', () => {
     await idle()
     const lease = await leaseOf(id)
     clock.advance(1_000)
-    await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
+    await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
     const dueAt = async () => (await gateway.sql('SELECT due_at, leased_until FROM instances WHERE id = $1', [id]))[0]
     const [before, kinds] = [await statusOf(id), await kindsOf(id)]
     expect(before).toMatchObject([{ status: 'running', reason_code: 'STARTED' }])
@@ -191,9 +191,9 @@ it('makes an instance due on a new target state, but not on a new label', async 
   const before = await dueStateOf()
   clock.advance(1_000)
   const { instances } = gateway.services
-  await instances.update(actor, [id], { label: 'another' })
+  await instances.update(actor, { ids: [id] }, { label: 'another' })
   expect(await dueStateOf()).toEqual(before)
-  await instances.update(actor, [id], { targetState: 'stopped', label: 'third' })
+  await instances.update(actor, { ids: [id] }, { targetState: 'stopped', label: 'third' })
   expect(await dueStateOf()).toMatchObject({ due_at: clock.now() })
   expect((await dueStateOf())?.['generation']).toBeGreaterThan(before?.['generation'] as number)
 })

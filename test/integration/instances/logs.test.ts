@@ -138,7 +138,7 @@ describe('a followed log', () => {
     const stream = await gateway.services.instances.watchLogs(renter, id, { tail: 10 })
     await take(stream, 1)
     print(id, 'last')
-    await gateway.services.instances.destroy(renter, [id])
+    await gateway.services.instances.destroy(renter, { ids: [id] })
     expect(textsOf(await take(stream))).toEqual(['last'])
     const late = await gateway.services.instances.watchLogs(renter, id, { tail: 1 })
     expect(textsOf(await take(late))).toEqual(['last'])
@@ -217,7 +217,7 @@ describe('a command', () => {
 
   it('is refused for an instance that does not run, without a call to the machine', async () => {
     const [destroyed, created] = [await rentRunning(), await rent()]
-    await gateway.services.instances.destroy(renter, [destroyed])
+    await gateway.services.instances.destroy(renter, { ids: [destroyed] })
     commands = []
     for (const id of [created, destroyed]) {
       const asking = gateway.services.instances.execute(renter, id, 'ls')

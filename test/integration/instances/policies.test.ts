@@ -243,10 +243,10 @@ describe('stopAtCost', () => {
     const other = await policies.rent({}, { spec: { source: { image: 'ubuntu' }, targetState: 'STOPPED' } })
     const { data } = await app.graphql(
       key,
-      `mutation { updateInstances(input: { ids: ["${id}", "${other}"], targetState: RUNNING }) {
-        ... on UpdateInstancesSuccess { items { outcome } } } }`,
+      `mutation { startInstances(input: { target: { ids: ["${id}", "${other}"] } }) {
+        ... on StartInstancesSuccess { items { outcome } } } }`,
     )
-    expect(data.updateInstances.items).toEqual([{ outcome: 'FAILED' }, { outcome: 'APPLIED' }])
+    expect(data.startInstances.items).toEqual([{ outcome: 'FAILED' }, { outcome: 'APPLIED' }])
     await app.rest(key, 'DELETE', `/instances/${other}/`)
   })
 

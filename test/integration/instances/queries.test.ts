@@ -83,7 +83,7 @@ describe('a bulk command', () => {
       expect([change, await count(all)]).toEqual([change, await count(few)])
     }
     const destroy = async (ids: number[]) => {
-      const input = { ids: ids.map(String) }
+      const input = { target: { ids: ids.map(String) } }
       const statements = await captureQueries(() =>
         app.graphql(
           many,

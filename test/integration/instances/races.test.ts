@@ -45,8 +45,8 @@ async function rentBlock(firstGpu: number, size: number, bidNanos?: bigint): Pro
   return id
 }
 
-const stop = (...ids: bigint[]) => gateway.services.instances.update(actor, ids, { targetState: 'stopped' })
-const start = (...ids: bigint[]) => gateway.services.instances.update(actor, ids, { targetState: 'running' })
+const stop = (...ids: bigint[]) => gateway.services.instances.update(actor, { ids }, { targetState: 'stopped' })
+const start = (...ids: bigint[]) => gateway.services.instances.update(actor, { ids }, { targetState: 'running' })
 
 async function idle(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) {
@@ -97,7 +97,7 @@ describe('leasing due instances', () => {
       await session.query('SELECT pg_advisory_lock(7)')
       const passing = gateway.idle()
       await waitForLockWaiters(session)
-      await gateway.services.instances.destroy(actor, [winner])
+      await gateway.services.instances.destroy(actor, { ids: [winner] })
       await session.query('SELECT pg_advisory_unlock(7)')
       await passing
     })
@@ -422,7 +422,7 @@ describe('a rental that waits', () => {
 
   it('keeps its place when its label changes', async () => {
     const [holder, first] = await aQueue()
-    await gateway.services.instances.update(actor, [first], { label: 'patient', targetState: 'running' })
+    await gateway.services.instances.update(actor, { ids: [first] }, { label: 'patient', targetState: 'running' })
     await stop(holder)
     expect(await holderOfAll()).toBe(first)
   })

@@ -41,8 +41,8 @@ const statusOf = async (instanceId: bigint) =>
   (await gateway.sql('SELECT status FROM instances WHERE id = $1', [instanceId]))[0]?.['status']
 const machines = () => gateway.operations.machines
 const update = (instanceId: bigint, targetState: 'running' | 'stopped') =>
-  gateway.services.instances.update(actor, [instanceId], { targetState })
-const destroy = (instanceId: bigint) => gateway.services.instances.destroy(actor, [instanceId])
+  gateway.services.instances.update(actor, { ids: [instanceId] }, { targetState })
+const destroy = (instanceId: bigint) => gateway.services.instances.destroy(actor, { ids: [instanceId] })
 
 describe('a drained machine', () => {
   it('keeps its offers, but none is rentable until it is resumed', async () => {

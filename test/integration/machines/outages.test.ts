@@ -64,8 +64,8 @@ async function container(id: bigint) {
 }
 
 const update = (id: bigint, targetState: 'running' | 'stopped') =>
-  gateway.services.instances.update(actor, [id], { targetState })
-const destroy = (id: bigint) => gateway.services.instances.destroy(actor, [id])
+  gateway.services.instances.update(actor, { ids: [id] }, { targetState })
+const destroy = (id: bigint) => gateway.services.instances.destroy(actor, { ids: [id] })
 const unplug = () => gateway.operations.machines.unplug(machineId)
 const plug = () => gateway.operations.machines.plug(machineId)
 

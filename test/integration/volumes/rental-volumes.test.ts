@@ -130,7 +130,7 @@ describe('requested volumes', () => {
       { ...facts, id: free, instanceId: null },
       { ...facts, id: used, instanceId: instance.id },
     ])
-    await gateway.services.instances.destroy(actor, [instance.id])
+    await gateway.services.instances.destroy(actor, { ids: [instance.id] })
     expect(await found()).toMatchObject([{ id: free }, { id: used, instanceId: instance.id, removing: true }])
     await runUntilIdle()
     expect(await found()).toMatchObject([{ id: free }, { id: used, instanceId: null, removing: false }])
@@ -168,7 +168,7 @@ describe('an instance', () => {
     await attach(other, dataMount(third))
     const released = () =>
       gateway.sql('SELECT released_at FROM volume_attachments WHERE instance_id = $1', [instance.id])
-    await gateway.services.instances.destroy(actor, [instance.id])
+    await gateway.services.instances.destroy(actor, { ids: [instance.id] })
     expect(await released()).toEqual([{ released_at: null }, { released_at: null }])
     await runUntilIdle()
     const [row] = await gateway.sql('SELECT removed_at FROM instances WHERE id = $1', [instance.id])
@@ -185,7 +185,7 @@ describe('an instance', () => {
     const id = await createVolume(machineId)
     const first = await rent(machineId)
     await attach(first, dataMount(id))
-    await gateway.services.instances.destroy(actor, [first.id])
+    await gateway.services.instances.destroy(actor, { ids: [first.id] })
     await runUntilIdle()
     const second = await rent(machineId)
     await attach(second, dataMount(id))
@@ -208,7 +208,7 @@ describe('the database', () => {
     await attach(first, dataMount(id))
     await expect(attach(second, dataMount(id))).rejects.toThrow('volume_attachments_one_instance')
     // A destroyed instance keeps its volumes until its container is gone.
-    await gateway.services.instances.destroy(actor, [first.id])
+    await gateway.services.instances.destroy(actor, { ids: [first.id] })
     await expect(attach(second, dataMount(id))).rejects.toThrow('volume_attachments_one_instance')
   })
 
@@ -242,7 +242,7 @@ describe('the database', () => {
     await attach(instance, dataMount(id))
     const deleting = () => gateway.sql('UPDATE volumes SET deleted_at = now() WHERE id = $1', [id])
     await expect(deleting()).rejects.toThrow(`volume ${id} is attached`)
-    await gateway.services.instances.destroy(actor, [instance.id])
+    await gateway.services.instances.destroy(actor, { ids: [instance.id] })
     await expect(deleting()).rejects.toThrow(`volume ${id} is attached`)
     await runUntilIdle()
     await deleting()

@@ -200,7 +200,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   'instances.destroy': {
     prepare: aRunningInstance,
     rest: ({ id }) => ['DELETE', `/instances/${id}/`],
-    graphql: ({ id }) => `destroyInstances(input: { ids: ["${id}"] })`,
+    graphql: ({ id }) => `destroyInstances(input: { target: { ids: ["${id}"] } })`,
   },
   'instances.execute': {
     reads: true,
@@ -262,8 +262,8 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   },
   'instances.update': {
     prepare: aRunningInstance,
-    rest: ({ id }) => ['PUT', `/instances/${id}/`, { state: 'stopped', label: 'mine' }],
-    graphql: ({ id }) => `updateInstance(input: { id: "${id}", targetState: STOPPED, label: "mine" })`,
+    rest: ({ id }) => ['PUT', `/instances/${id}/`, { state: 'stopped' }],
+    graphql: ({ id }) => `stopInstance(input: { id: "${id}" })`,
   },
   'offers.search': {
     reads: true,

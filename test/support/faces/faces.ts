@@ -31,27 +31,57 @@ export function messagesOf(msg: string): string[] {
 }
 
 const refusal = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
-const items = '{ succeededCount items { id outcome error { code } } }'
+const items = (success: string) => `... on ${success} { succeededCount items { id outcome error { code } } } ${refusal}`
+const one = (success: string) => `... on ${success} { instance { id } } ${refusal}`
 const mutations = {
   rentInstance: `... on RentInstanceSuccess { instance { id } } ${refusal}`,
-  updateInstance: `... on UpdateInstanceSuccess { instance { id } } ${refusal}`,
-  updateInstances: `... on UpdateInstancesSuccess ${items} ${refusal}`,
-  destroyInstances: `... on DestroyInstancesSuccess ${items} ${refusal}`,
-  rebootInstance: `... on RebootInstanceSuccess { instance { id } } ${refusal}`,
-  recycleInstance: `... on RecycleInstanceSuccess { instance { id } } ${refusal}`,
+  startInstance: one('StartInstanceSuccess'),
+  stopInstance: one('StopInstanceSuccess'),
+  updateInstance: one('UpdateInstanceSuccess'),
+  startInstances: items('StartInstancesSuccess'),
+  stopInstances: items('StopInstancesSuccess'),
+  updateInstances: items('UpdateInstancesSuccess'),
+  destroyInstances: items('DestroyInstancesSuccess'),
+  rebootInstance: one('RebootInstanceSuccess'),
+  recycleInstance: one('RecycleInstanceSuccess'),
   updateInstanceBid: `... on UpdateInstanceBidSuccess { instance { id } } ${refusal}`,
+}
+
+type UpdateInput = {
+  id?: string | undefined
+  ids?: string[]
+  targetState?: string | null
+  label?: string
+  dryRun?: boolean
+  errorPolicy?: string
 }
 
 export type Faces = {
   /** The result of a mutation. A refusal has `code` and `message`, whether it came as a value or as an error. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the mutation
   mutate: (key: string | undefined, field: keyof typeof mutations, input: object) => Promise<any>
+  /**
+   * The mutations that together do what one REST update does: to a state, to a label or to both. Ends at the first refusal.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the mutation
+  update: (key: string | undefined, input: UpdateInput) => Promise<any>
   /** Every fact of an instance that must be equal after equal requests. */
   readInstance: (id: number | string) => Promise<Record<string, unknown>>
 }
 
 export function facesOf(app: TestApp): Faces {
-  return {
+  const faces: Faces = {
+    async update(key, { id, ids, targetState, label, ...options }) {
+      const input = { ...(ids ? { target: { ids } } : { id }), ...options }
+      const noun = ids ? 'Instances' : 'Instance'
+      let answer: { code?: string } = {}
+      if (targetState) answer = await faces.mutate(key, `${targetState === 'RUNNING' ? 'start' : 'stop'}${noun}`, input)
+      if (answer.code || (targetState && label === undefined)) return answer
+      return await faces.mutate(key, `update${noun}`, {
+        ...input,
+        ...(label !== undefined && { label: label || null }),
+      })
+    },
     async mutate(key, field, input) {
       const type = `${field[0]?.toUpperCase()}${field.slice(1)}Input`
       const query = `mutation ($input: ${type}!) { ${field}(input: $input) { ${mutations[field]} } }`
@@ -71,4 +101,5 @@ export function facesOf(app: TestApp): Faces {
       return row as Record<string, unknown>
     },
   }
+  return faces
 }

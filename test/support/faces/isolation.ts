@@ -65,7 +65,8 @@ const template = (operation: Operation) => ({ operation, parameter: 'id', of: 't
 const sshKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'sshKey' }) as const
 const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
 const webhook = (operation: Operation) => ({ operation, parameter: 'id', of: 'webhook' }) as const
-const items = '{ items { outcome instance { id } error { code message } } }'
+const bulk = (verb: string) =>
+  `... on ${verb}InstancesSuccess { items { outcome instance { id } error { code message } } }`
 
 export const fieldCases: Record<string, IsolationCase> = {
   instance: { ...instance('instances.get'), ask: graphql(id => `{ instance(id: "${id}") { id label } }`) },
@@ -121,9 +122,33 @@ export const fieldCases: Record<string, IsolationCase> = {
   updateInstances: {
     ...instance('instances.update'),
     ask: graphql(
-      id =>
-        `mutation { updateInstances(input: { ids: ["${id}"], targetState: STOPPED }) { ${refused} ... on UpdateInstancesSuccess ${items} } }`,
+      id => `mutation { updateInstances(input: { target: { ids: ["${id}"] }, label: "taken" }) {
+        ${refused} ${bulk('Update')} } }`,
     ),
+  },
+  startInstance: {
+    ...instance('instances.update'),
+    ask: graphql(id => `mutation { startInstance(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  stopInstance: {
+    ...instance('instances.update'),
+    ask: graphql(id => `mutation { stopInstance(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  startInstances: {
+    ...instance('instances.update'),
+    ask: graphql(
+      id => `mutation { startInstances(input: { target: { ids: ["${id}"] } }) { ${refused} ${bulk('Start')} } }`,
+    ),
+  },
+  stopInstances: {
+    ...instance('instances.update'),
+    ask: graphql(
+      id => `mutation { stopInstances(input: { target: { ids: ["${id}"] } }) { ${refused} ${bulk('Stop')} } }`,
+    ),
+  },
+  destroyInstance: {
+    ...instance('instances.destroy'),
+    ask: graphql(id => `mutation { destroyInstance(input: { id: "${id}" }) { ${refused} } }`),
   },
   rebootInstance: {
     ...instance('instances.reboot'),
@@ -144,8 +169,7 @@ export const fieldCases: Record<string, IsolationCase> = {
   destroyInstances: {
     ...instance('instances.destroy'),
     ask: graphql(
-      id =>
-        `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ... on DestroyInstancesSuccess ${items} } }`,
+      id => `mutation { destroyInstances(input: { target: { ids: ["${id}"] } }) { ${refused} ${bulk('Destroy')} } }`,
     ),
   },
   createVolume: {

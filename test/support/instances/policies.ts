@@ -65,10 +65,10 @@ export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
 
   const setTargetState = (id: number, targetState: string) =>
     ask(
-      'updateInstance',
-      'UpdateInstanceInput',
-      { id: String(id), targetState },
-      `... on UpdateInstanceSuccess { instance { ${policyFields} } }`,
+      targetState === 'RUNNING' ? 'startInstance' : 'stopInstance',
+      targetState === 'RUNNING' ? 'StartInstanceInput' : 'StopInstanceInput',
+      { id: String(id) },
+      `... on ${targetState === 'RUNNING' ? 'Start' : 'Stop'}InstanceSuccess { instance { ${policyFields} } }`,
     )
 
   async function read(id: number) {

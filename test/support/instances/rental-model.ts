@@ -110,7 +110,7 @@ export async function openScenario() {
   async function destroyAll(): Promise<void> {
     const { instances } = await loadChoices(first, machineId)
     for (let from = 0; from < instances.length; from += 64) {
-      await first.services.instances.destroy(actor, instances.slice(from, from + 64))
+      await first.services.instances.destroy(actor, { ids: instances.slice(from, from + 64) })
     }
     await converge()
     await expectEverythingFree(first, machineId)
@@ -176,9 +176,9 @@ async function attempt(
     default: {
       const ids = command.picks.flatMap(pick => pickFrom(instances, pick))
       if (ids.length === 0) return
-      if (command.kind === 'destroy') return await gateway.services.instances.destroy(actor, ids)
+      if (command.kind === 'destroy') return await gateway.services.instances.destroy(actor, { ids })
       const targetState = command.kind === 'start' ? 'running' : 'stopped'
-      return await gateway.services.instances.update(actor, ids, { targetState })
+      return await gateway.services.instances.update(actor, { ids }, { targetState })
     }
   }
 }
@@ -193,8 +193,8 @@ async function swap(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promis
   )
   const rivals = rows.map(row => BigInt(row['id'] as string)).slice(0, 3)
   if (rivals.length === 0) return
-  await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
-  await gateway.services.instances.update(actor, rivals, { targetState: 'running' })
+  await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
+  await gateway.services.instances.update(actor, { ids: rivals }, { targetState: 'running' })
   await gateway.idle()
 }
 

@@ -42,11 +42,9 @@ const rent = `mutation ($input: RentInstanceInput!) { answer: rentInstance(input
   __typename ... on RentInstanceSuccess { instance { id } } ... on Error { code message } } }`
 const bid = `mutation ($input: UpdateInstanceBidInput!) { answer: updateInstanceBid(input: $input) {
   __typename ... on Error { code message } } }`
-const items = '{ items { id outcome error { code } } }'
-const update = `mutation ($input: UpdateInstancesInput!) { answer: updateInstances(input: $input) {
-  __typename ... on Error { code message } ... on UpdateInstancesSuccess ${items} } }`
-const destroy = `mutation ($input: DestroyInstancesInput!) { answer: destroyInstances(input: $input) {
-  __typename ... on Error { code message } ... on DestroyInstancesSuccess ${items} } }`
+const bulk = (verb: 'Start' | 'Stop' | 'Update' | 'Destroy') =>
+  `mutation ($input: ${verb}InstancesInput!) { answer: ${verb.toLowerCase()}Instances(input: $input) {
+    __typename ... on Error { code message } ... on ${verb}InstancesSuccess { items { id outcome error { code } } } } }`
 const register = `mutation ($input: CreateSshKeyInput!) { answer: createSshKey(input: $input) { __typename } }`
 
 export function createRenters({ renters, pick, sql }: RentersOptions) {
@@ -134,11 +132,16 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     targetState: string,
   ): Promise<void> {
     const label = nextMark()
-    const ids = instances.map(({ id }) => String(id))
-    const { answer, again } = await ask(random, renter, update, { ids, targetState, label })
+    const target = { ids: instances.map(({ id }) => String(id)) }
+    const verb = targetState === 'RUNNING' ? 'Start' : 'Stop'
+    const { answer: moved } = await ask(random, renter, bulk(verb), { target })
+    expected(moved, `${verb}InstancesSuccess`, [])
+    for (const { id, error } of moved.items as Item[])
+      if (error && error.code !== 'INVALID_STATE') throw new Error(`${id} was refused: ${error.code}`)
+    const { answer, again } = await ask(random, renter, bulk('Update'), { target, label })
     expected(answer, 'UpdateInstancesSuccess', [])
     for (const { id, outcome, error } of answer.items as Item[]) {
-      if (error && error.code !== 'INVALID_STATE') throw new Error(`${id} was refused: ${error.code}`)
+      if (error) throw new Error(`${id} was refused: ${error.code}`)
       const about = { accountId: renter.accountId, instanceId: toId(id) }
       record({ ...about, kind: 'INSTANCE_LABEL_CHANGED', mark: label }, { done: outcome !== 'FAILED', again })
     }
@@ -146,7 +149,8 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
 
   async function destroyOwned(random: SeededRandom, renter: Renter, instances: OwnedInstance[]): Promise<void> {
     const { accountId } = renter
-    const { answer } = await ask(random, renter, destroy, { ids: instances.map(({ id }) => String(id)) })
+    const target = { ids: instances.map(({ id }) => String(id)) }
+    const { answer } = await ask(random, renter, bulk('Destroy'), { target })
     expected(answer, 'DestroyInstancesSuccess', [])
     for (const { id, outcome } of answer.items as Item[]) {
       if (outcome === 'FAILED') throw new Error(`${id} could not be destroyed.`)

@@ -75,10 +75,14 @@ export async function openMarketSite() {
     switch (action.kind) {
       case 'start':
       case 'stop':
-        await services.instances.update(renter, [id], { targetState: action.kind === 'start' ? 'running' : 'stopped' })
+        await services.instances.update(
+          renter,
+          { ids: [id] },
+          { targetState: action.kind === 'start' ? 'running' : 'stopped' },
+        )
         return
       case 'destroy':
-        await services.instances.destroy(renter, [id])
+        await services.instances.destroy(renter, { ids: [id] })
         return
       case 'end':
         return await end(id)

@@ -104,8 +104,8 @@ async function play({ gateway, actor, rentals }: Side, index: number, round: num
     instances.changeBid(actor, id, milli(place) * 1_000_000n * BigInt(numGpus)),
   )
   const commands = [
-    instances.update(actor, ids, { label: `round ${round}` }),
-    instances.update(actor, ids, { targetState: round % 10 === 5 ? 'stopped' : 'running' }),
+    instances.update(actor, { ids }, { label: `round ${round}` }),
+    instances.update(actor, { ids }, { targetState: round % 10 === 5 ? 'stopped' : 'running' }),
   ]
   for (const result of await Promise.allSettled([...bids, ...commands])) {
     // Refusals are expected; other errors are not.

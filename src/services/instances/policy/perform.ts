@@ -3,7 +3,8 @@ import type { Transaction } from '../../../database/transaction.ts'
 import { systemActor } from '../../../domain/events/actor.ts'
 import { nextPolicyAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
 import { recordEvents } from '../../events/events.ts'
-import { applyPlans, type LockedInstance, stopAtClearedEvent } from '../apply-plans.ts'
+import { applyPlans, stopAtClearedEvent } from '../apply-plans.ts'
+import type { LockedInstance } from '../lock.ts'
 
 const { sql } = Prisma
 

@@ -9,7 +9,8 @@ import { parseSearchCursor, printSearchCursor } from '../../../domain/instances/
 import { type InstanceSearch, type ShownStatus, totalInstanceOrder } from '../../../domain/instances/search/search.ts'
 import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
-import { findInstances, instancesFromSql, livingInstancesSql } from '../read.ts'
+import { findInstances } from '../read.ts'
+import { instancesFromSql, livingInstancesSql } from '../sql.ts'
 import { afterPositionSql, conditionSql, orderSql, positionSql, shownStatusSql } from './sql.ts'
 
 const { sql, join } = Prisma

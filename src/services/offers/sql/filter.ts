@@ -36,6 +36,8 @@ export function conditionSql(condition: Condition, context: ColumnContext): Pris
       return sql`${value} <> ALL(${listSql(field, condition.values)})`
     case 'contains':
       return sql`strpos(${value}, ${condition.value}) > 0`
+    case 'startsWith':
+      return sql`starts_with(${value}, ${condition.value})`
     default:
       return sql`${value} ${sqlOperators[condition.operator]} ${parameterSql(field, condition.value)}`
   }

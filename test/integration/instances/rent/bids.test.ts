@@ -221,7 +221,7 @@ describe('a changed bid', () => {
     const change = (alias: string, bid: string) =>
       `${alias}: updateInstanceBid(input: { id: "${body.new_contract}", bidPerHour: "${bid}" }) { __typename }`
     const items = `{ ... on UpdateInstancesSuccess { items { instance { minimumBidPerHour } } } }`
-    const stop = `updateInstances(input: { ids: ["${body.new_contract}"], label: "x" }) ${items}`
+    const stop = `updateInstances(input: { target: { ids: ["${body.new_contract}"] }, label: "x" }) ${items}`
     const { data } = await app.graphql(rival, `mutation { ${change('a', '0.4')} stop: ${stop} ${change('b', '0.2')} }`)
     expect(data).toMatchObject({ stop: { items: [{ instance: { minimumBidPerHour: '0.251' } }] } })
     expect(await minimumOf(renter, id)).toBe('0.201')

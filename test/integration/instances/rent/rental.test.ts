@@ -39,16 +39,18 @@ const rent = (offerId: number, input: object = {}) =>
     { input: { offerId: String(offerId), spec: { source: { image: 'ubuntu' } }, ...input } },
   ).then(({ rentInstance }) => rentInstance)
 
-const bulk = (field: 'updateInstances' | 'destroyInstances', input: object) => {
-  const typeName = field === 'updateInstances' ? 'UpdateInstances' : 'DestroyInstances'
-  return ask(
-    `mutation ($input: ${typeName}Input!) { ${field}(input: $input) {
-      ... on ${typeName}Success { succeededCount failedCount items {
+const bulk = (
+  verb: 'start' | 'stop' | 'update' | 'destroy',
+  { ids, ...input }: { ids: string[]; [option: string]: unknown },
+) =>
+  ask(
+    `mutation ($input: ${capitalize(verb)}InstancesInput!) { answer: ${verb}Instances(input: $input) {
+      ... on ${capitalize(verb)}InstancesSuccess { matchedCount succeededCount failedCount items {
         index id outcome instance { ${instance} } error { code ... on InvalidStateError { current { id terminal } } }
       } } } }`,
-    { input },
-  ).then(data => data[field])
-}
+    { input: { target: { ids }, ...input } },
+  ).then(({ answer }) => answer)
+const capitalize = (word: string) => `${word[0]?.toUpperCase()}${word.slice(1)}`
 
 const read = (id: string) => ask(`{ instance(id: "${id}") { ${instance} } }`).then(data => data.instance)
 const outcomesOf = (items: { outcome: string }[]) => items.map(({ outcome }) => outcome)
@@ -76,7 +78,7 @@ describe('a rental', () => {
     expect(sshCommand).toBe(`ssh -p ${sshPort} root@${host}`)
     expect(ports).toEqual([{ containerPort: 22, hostPort: sshPort, protocol: 'TCP' }])
 
-    const [stopped] = (await bulk('updateInstances', { ids: [made.id], targetState: 'STOPPED' })).items
+    const [stopped] = (await bulk('stop', { ids: [made.id] })).items
     expect(stopped).toMatchObject({ outcome: 'APPLIED', instance: { status: 'RUNNING', targetState: 'STOPPED' } })
     await app.runUntilIdle()
     expect(await read(made.id)).toMatchObject({ status: 'STOPPING', statusReason: { code: 'USER_REQUEST' } })
@@ -84,12 +86,12 @@ describe('a rental', () => {
     expect(await read(made.id)).toMatchObject({ status: 'STOPPED', connection: null })
     expect(await available()).toEqual(['START', 'RECYCLE', 'DESTROY'])
 
-    await bulk('updateInstances', { ids: [made.id], targetState: 'RUNNING' })
+    await bulk('start', { ids: [made.id] })
     await rentals.converge()
     expect(await read(made.id)).toMatchObject({ status: 'RUNNING', startedAt: running.startedAt })
     expect(await available()).toEqual(['STOP', 'REBOOT', 'RECYCLE', 'DESTROY'])
 
-    await bulk('destroyInstances', { ids: [made.id] })
+    await bulk('destroy', { ids: [made.id] })
     expect(await read(made.id)).toMatchObject({ status: 'DESTROYED', terminal: true, connection: null, label: 'first' })
     expect(await available()).toEqual([])
     await rentals.converge()
@@ -178,48 +180,50 @@ describe('a bulk command', () => {
   const rentOne = async () => (await rent(await rentals.newOffer())).instance.id as string
 
   it.each([
-    ['updateInstances', { targetState: 'STOPPED' }],
-    ['destroyInstances', {}],
-  ] as const)('applies all or nothing with REJECT_EVERYTHING: %s', async (field, change) => {
+    ['stop', {}],
+    ['update', { label: 'x' }],
+    ['destroy', {}],
+  ] as const)('applies all or nothing with REJECT_EVERYTHING: %s', async (verb, change) => {
     const ids = [await rentOne(), 'ins_987654', await rentOne()]
-    const refused = await bulk(field, { ids, ...change, errorPolicy: 'REJECT_EVERYTHING' })
+    const refused = await bulk(verb, { ids, ...change, errorPolicy: 'REJECT_EVERYTHING' })
     expect(outcomesOf(refused.items)).toEqual(['SKIPPED', 'FAILED', 'SKIPPED'])
-    expect([refused.succeededCount, refused.failedCount]).toEqual([0, 3])
+    expect([refused.matchedCount, refused.succeededCount, refused.failedCount]).toEqual([2, 0, 3])
     expect(await read(ids[0] as string)).toMatchObject({ targetState: 'RUNNING', status: 'CREATED' })
-    const done = await bulk(field, { ids: [ids[0], ids[2]], ...change, errorPolicy: 'REJECT_EVERYTHING' })
+    const done = await bulk(verb, { ids: [ids[0], ids[2]] as string[], ...change, errorPolicy: 'REJECT_EVERYTHING' })
     expect(outcomesOf(done.items)).toEqual(['APPLIED', 'APPLIED'])
   })
 
   it.each([
-    ['updateInstances', { targetState: 'STOPPED', label: 'x' }],
-    ['destroyInstances', {}],
-  ] as const)('returns outcomes and changes nothing on a dry run: %s', async (field, change) => {
+    ['stop', {}],
+    ['update', { label: 'x' }],
+    ['destroy', {}],
+  ] as const)('returns outcomes and changes nothing on a dry run: %s', async (verb, change) => {
     const ids = [await rentOne(), 'ins_987654']
     const before = await read(ids[0] as string)
-    const { items } = await bulk(field, { ids, ...change, dryRun: true })
+    const { items } = await bulk(verb, { ids, ...change, dryRun: true })
     expect(outcomesOf(items)).toEqual(['APPLIED', 'FAILED'])
     expect(await read(ids[0] as string)).toEqual(before)
   })
 
   it('has one item per id in the order of the ids, even for a duplicate', async () => {
     const [one, other] = [await rentOne(), await rentOne()]
-    const { items } = await bulk('updateInstances', { ids: [other, one, other], label: 'x' })
+    const { items } = await bulk('update', { ids: [other, one, other], label: 'x' })
     const places = items.map(({ index, id }: { index: number; id: string }) => [index, id])
     expect(places).toEqual([other, one, other].map((id, index) => [index, id]))
   })
 
   it('names the instance when its status is final', async () => {
     const id = `ins_${await rentals.rentToStatus(key, 'exited')}`
-    const { items } = await bulk('updateInstances', { ids: [id], targetState: 'RUNNING' })
+    const { items } = await bulk('start', { ids: [id] })
     expect(items).toMatchObject([
       { outcome: 'FAILED', error: { code: 'INVALID_STATE', current: { id, terminal: true } } },
     ])
   })
 
-  it('removes a label with ""', async () => {
+  it('removes a label with null', async () => {
     const id = await rentOne()
-    await bulk('updateInstances', { ids: [id], label: 'x' })
-    const { items } = await bulk('updateInstances', { ids: [id], label: '' })
+    await bulk('update', { ids: [id], label: 'x' })
+    const { items } = await bulk('update', { ids: [id], label: null })
     expect(items).toMatchObject([{ outcome: 'APPLIED', instance: { label: null } }])
   })
 })

@@ -1,14 +1,14 @@
-import { type ItemPlan, maxIdsPerCommand } from '../../domain/instances/command.ts'
-import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
-import { builder } from '../builder.ts'
-import type { Context } from '../context.ts'
-import { enumOf } from '../enum.ts'
-import type { RefusalCode } from '../errors/codes.ts'
-import { mutationResult } from '../errors/mutation-result.ts'
-import { Refusal } from '../errors/refusal.ts'
-import { toRefusalValue } from '../errors/refusal-value.ts'
-import { printId } from '../ids.ts'
-import { Instance } from './instances.ts'
+import type { ItemPlan } from '../../../domain/instances/command.ts'
+import type { Instance as InstanceShape } from '../../../domain/instances/instances.ts'
+import { builder } from '../../builder.ts'
+import type { Context } from '../../context.ts'
+import { enumOf } from '../../enum.ts'
+import type { RefusalCode } from '../../errors/codes.ts'
+import { mutationResult } from '../../errors/mutation-result.ts'
+import { Refusal } from '../../errors/refusal.ts'
+import { toRefusalValue } from '../../errors/refusal-value.ts'
+import { printId } from '../../ids.ts'
+import { Instance } from '../instances.ts'
 
 const BulkItemOutcome = enumOf<ItemPlan['outcome']>('BulkItemOutcome', 'Outcome of a bulk command for one instance.', {
   applied: 'The command was applied.',
@@ -23,7 +23,10 @@ type BulkItem = ItemPlan & { index: number; instance: InstanceShape | null }
 const BulkInstanceItem = builder.objectRef<BulkItem>('BulkInstanceItem').implement({
   description: 'Outcome of a bulk command for one instance.',
   fields: t => ({
-    index: t.exposeInt('index', { description: 'Position of the instance ID in the input list, starting at 0.' }),
+    index: t.exposeInt('index', {
+      description:
+        'Position of the item in `items`, starting at 0; for IDs, also the position of the ID in the target.',
+    }),
     id: t.id({ description: 'ID of the instance.', resolve: ({ id }) => printId('Instance', id) }),
     outcome: t.expose('outcome', {
       type: BulkItemOutcome,
@@ -43,17 +46,24 @@ const BulkInstanceItem = builder.objectRef<BulkItem>('BulkInstanceItem').impleme
   }),
 })
 
-/** The result of a mutation that commands many instances. */
-export function bulkResult(mutation: string, description: string, errors: readonly RefusalCode[]) {
-  return mutationResult<{ items: BulkItem[] }>(mutation, {
-    description,
+type BulkOutcome = { items: BulkItem[] }
+
+/** The result of a bulk command: its outcome for each instance, or the error that prevented the whole command. */
+export function bulkResult(mutation: string, errors: readonly RefusalCode[]) {
+  return mutationResult<BulkOutcome>(mutation, {
+    description: 'The outcome for each instance, or the error that prevented the whole command.',
     success: {
-      description: 'Outcomes of a bulk command.',
+      description: 'Outcomes of the command for the instances that match.',
       fields: t => ({
         items: t.expose('items', {
           type: [BulkInstanceItem],
-          description: 'One outcome per ID of the input, in the same order.',
-          complexity: { multiplier: maxIdsPerCommand },
+          description: 'One outcome per ID of the target, in the same order; by filter, in the order of creation.',
+          // The mutation's own cost counts the items.
+          complexity: { multiplier: 1 },
+        }),
+        matchedCount: t.int({
+          description: 'Number of instances of your account that the target names or matches.',
+          resolve: ({ items }) => new Set(items.flatMap(({ instance }) => instance?.id ?? [])).size,
         }),
         succeededCount: t.int({
           description: 'Number of items with the outcome `APPLIED` or `UNCHANGED`.',
@@ -75,9 +85,10 @@ export async function loadBulkItems(
   context: Context,
   plans: ItemPlan[],
   operation: 'instances.update' | 'instances.destroy',
-): Promise<BulkItem[]> {
+): Promise<BulkOutcome> {
   const { services, actor } = context
-  const instances = await services.instances.byIds(actor, [...new Set(plans.map(({ id }) => id))], operation)
+  const ids = [...new Set(plans.map(({ id }) => id))]
+  const instances = ids.length === 0 ? [] : await services.instances.byIds(actor, ids, operation)
   const found = new Map(instances.map(instance => [instance.id, instance]))
-  return plans.map((plan, index) => ({ ...plan, index, instance: found.get(plan.id) ?? null }))
+  return { items: plans.map((plan, index) => ({ ...plan, index, instance: found.get(plan.id) ?? null })) }
 }

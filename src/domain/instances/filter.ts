@@ -1,0 +1,99 @@
+// Which instances of an account a list, a command or a stream is about.
+
+import { type Issue, invalidInput } from '../errors.ts'
+import { type InstantFilter, instantFilterIssues } from '../instants.ts'
+import { textProblem } from '../texts.ts'
+import type { InstanceStatus, TargetState } from './states.ts'
+
+export const maxIdsPerFilter = 1_000
+/** Most values of `in` and `nin`. */
+export const maxValuesPerCondition = 200
+
+/** Conditions on a text, ignoring case. All must hold. A missing text is compared as "". */
+export type TextConditions = {
+  eq?: string | undefined
+  neq?: string | undefined
+  in?: string[] | undefined
+  nin?: string[] | undefined
+  contains?: string | undefined
+  startsWith?: string | undefined
+}
+
+type EqualityConditions<Value> = {
+  eq?: Value | undefined
+  neq?: Value | undefined
+  in?: Value[] | undefined
+  nin?: Value[] | undefined
+}
+type OrderConditions<Value> = {
+  gt?: Value | undefined
+  gte?: Value | undefined
+  lt?: Value | undefined
+  lte?: Value | undefined
+}
+export type IdConditions = EqualityConditions<bigint>
+export type NumberConditions = EqualityConditions<number> & OrderConditions<number>
+
+/** An instance must match every given field. Destroyed instances match only if `ids` or `status` asks for them. */
+export type InstanceFilter = {
+  ids?: bigint[] | undefined
+  label?: TextConditions | undefined
+  status?: (InstanceStatus | 'destroyed')[] | undefined
+  targetState?: TargetState | undefined
+  gpuName?: TextConditions | undefined
+  numGpus?: NumberConditions | undefined
+  machineId?: IdConditions | undefined
+  templateId?: bigint | undefined
+  templateHashId?: string | undefined
+  createdAt?: InstantFilter | undefined
+  idempotencyKey?: string | undefined
+}
+
+/** Refuses a filter that costs too much, or that has a string that no row can contain. */
+export function checkInstanceFilter(filter: InstanceFilter): void {
+  const { ids = [], label = {}, gpuName = {}, templateHashId, idempotencyKey } = filter
+  const issues = [
+    ...(ids.length > maxIdsPerFilter
+      ? [{ path: 'filter.ids', message: `takes at most ${maxIdsPerFilter} ids, not ${ids.length}.` }]
+      : []),
+    ...Object.entries({ label, gpuName }).flatMap(([name, texts]) => textIssues(texts, `filter.${name}`)),
+    ...Object.entries({ templateHashId, idempotencyKey }).flatMap(([name, text]) => textIssue(text, `filter.${name}`)),
+    ...listIssues(filter.machineId, 'filter.machineId'),
+    ...listIssues(filter.numGpus, 'filter.numGpus'),
+    ...instantFilterIssues(filter.createdAt ?? {}, 'filter.createdAt'),
+  ]
+  if (issues.length > 0) throw invalidInput(issues)
+}
+
+function textIssues(conditions: TextConditions, path: string): Issue[] {
+  const texts = Object.entries(conditions).flatMap(([operator, value]) =>
+    [value ?? []].flat().flatMap(text => textIssue(text, `${path}.${operator}`)),
+  )
+  return [...listIssues(conditions, path), ...texts]
+}
+
+function textIssue(text: string | undefined, path: string): Issue[] {
+  const message = text === undefined ? undefined : textProblem(text)
+  return message ? [{ path, message }] : []
+}
+
+function listIssues(conditions: EqualityConditions<unknown> | undefined, path: string): Issue[] {
+  return (['in', 'nin'] as const).flatMap(operator => {
+    const count = conditions?.[operator]?.length ?? 0
+    const message = `takes at most ${maxValuesPerCondition} values, not ${count}.`
+    return count > maxValuesPerCondition ? [{ path: `${path}.${operator}`, message }] : []
+  })
+}
+
+/** Whether every living instance matches, because no field has a condition that an instance could fail. */
+export function isEmptyFilter(filter: InstanceFilter): boolean {
+  return Object.values(filter).every(value => {
+    if (value === undefined) return true
+    if (typeof value !== 'object' || Array.isArray(value)) return false
+    return Object.entries(value).every(([operator, operand]) => {
+      // Each text contains "", and each value is outside an empty list.
+      if (operator === 'contains' || operator === 'startsWith') return operand === undefined || operand === ''
+      return operand === undefined || (operator === 'nin' && (operand as unknown[]).length === 0)
+    })
+  })
+}

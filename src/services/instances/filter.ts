@@ -1,0 +1,67 @@
+// The filter of instances in SQL.
+
+import { Prisma } from '../../database/generated/client.ts'
+import type { Actor } from '../../domain/actor.ts'
+import type { IdConditions, InstanceFilter, NumberConditions, TextConditions } from '../../domain/instances/filter.ts'
+import { instantFilterSql } from '../instant-filter.ts'
+
+const { sql, raw } = Prisma
+
+/** Conditions for the account's instances that match a filter, on the aliases of `instancesFromSql`. */
+export function matchingInstancesSql({ accountId }: Pick<Actor, 'accountId'>, filter: InstanceFilter): Prisma.Sql[] {
+  const { ids, label, targetState, gpuName, numGpus, machineId, templateId, templateHashId, createdAt } = filter
+  const { idempotencyKey } = filter
+  return [
+    sql`i.account_id = ${accountId}`,
+    ...statusSql(filter),
+    ...(ids ? [sql`i.id = ANY(${ids.map(String)}::bigint[])`] : []),
+    ...(label ? textSql(sql`coalesce(i.label, '')`, label) : []),
+    ...(targetState ? [sql`i.target_state = ${targetState}::target_state`] : []),
+    ...(gpuName ? textSql(sql`g.name`, gpuName) : []),
+    ...(numGpus ? valueSql(sql`i.num_gpus`, numGpus) : []),
+    ...(machineId ? valueSql(sql`i.machine_id`, machineId) : []),
+    ...(templateId !== undefined ? [sql`i.template_id = ${String(templateId)}::bigint`] : []),
+    ...(templateHashId !== undefined ? [sql`i.template_hash = ${templateHashId}`] : []),
+    ...(createdAt ? instantFilterSql(sql`i.created_at`, createdAt) : []),
+    ...(idempotencyKey !== undefined ? [sql`i.idempotency_key = ${idempotencyKey}`] : []),
+  ]
+}
+
+/** The status that renters see: a destroyed instance has the status `destroyed`, whatever its row says. */
+function statusSql({ ids, status }: InstanceFilter): Prisma.Sql[] {
+  const isLiving = sql`i.destroyed_at IS NULL`
+  if (!status) return ids ? [] : [isLiving]
+  const statuses = status.filter(one => one !== 'destroyed')
+  const isOne = sql`i.status = ANY(${statuses}::instance_status[])`
+  if (!status.includes('destroyed')) return [isLiving, isOne]
+  return [statuses.length === 0 ? sql`i.destroyed_at IS NOT NULL` : sql`(i.destroyed_at IS NOT NULL OR ${isOne})`]
+}
+
+function textSql(column: Prisma.Sql, { eq, neq, in: one, nin, contains, startsWith }: TextConditions): Prisma.Sql[] {
+  const text = sql`lower(${column})`
+  const lower = (values: string[]) => sql`ARRAY(SELECT lower(v) FROM unnest(${values}::text[]) v)`
+  return [
+    ...(eq !== undefined ? [sql`${text} = lower(${eq})`] : []),
+    ...(neq !== undefined ? [sql`${text} <> lower(${neq})`] : []),
+    ...(one ? [sql`${text} = ANY(${lower(one)})`] : []),
+    ...(nin ? [sql`${text} <> ALL(${lower(nin)})`] : []),
+    ...(contains !== undefined ? [sql`strpos(${text}, lower(${contains})) > 0`] : []),
+    ...(startsWith !== undefined ? [sql`starts_with(${text}, lower(${startsWith}))`] : []),
+  ]
+}
+
+function valueSql(column: Prisma.Sql, conditions: IdConditions | NumberConditions): Prisma.Sql[] {
+  const { eq, neq, in: one, nin } = conditions
+  return [
+    ...(eq !== undefined ? [sql`${column} = ${String(eq)}::bigint`] : []),
+    ...(neq !== undefined ? [sql`${column} <> ${String(neq)}::bigint`] : []),
+    ...(one ? [sql`${column} = ANY(${one.map(String)}::bigint[])`] : []),
+    ...(nin ? [sql`${column} <> ALL(${nin.map(String)}::bigint[])`] : []),
+    ...(['gt', 'gte', 'lt', 'lte'] as const).flatMap(operator => {
+      const value = (conditions as NumberConditions)[operator]
+      return value === undefined ? [] : [sql`${column} ${orderOperators[operator]} ${String(value)}::bigint`]
+    }),
+  ]
+}
+
+const orderOperators = { gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
