@@ -49,16 +49,6 @@ export const StringFilter = builder.inputType('StringFilter', {
 })
 
 export const IdFilter = builder.inputType('IdFilter', {
-  description: 'Conditions on an ID. All given conditions must hold.',
-  fields: t => ({
-    eq: t.id({ description: 'Equal to this ID.' }),
-    neq: t.id({ description: 'Not equal to this ID.' }),
-    in: t.idList({ description: 'Equal to one of these IDs.' }),
-    nin: t.idList({ description: 'Equal to none of these IDs.' }),
-  }),
-})
-
-export const IdFilter = builder.inputType('IdFilter', {
   description: 'Conditions on an ID, such as `mch_42` or `42`. All given conditions must hold.',
   fields: t => ({
     eq: t.id({ description: 'This ID.' }),

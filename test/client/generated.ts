@@ -86,6 +86,13 @@ export type CreateVolumeInput = {
   sizeGb: number;
 };
 
+export type DateTimeFilter = {
+  gt?: string | null | undefined;
+  gte?: string | null | undefined;
+  lt?: string | null | undefined;
+  lte?: string | null | undefined;
+};
+
 export type DeleteApiKeyInput = {
   id: string;
   keepInstanceKeys?: boolean;
@@ -98,7 +105,8 @@ export type DeleteVolumeInput = {
 export type DestroyInstancesInput = {
   dryRun?: boolean;
   errorPolicy?: BulkErrorPolicy;
-  ids: Array<string>;
+  expectedCount?: number | null | undefined;
+  target: InstanceTargetInput;
 };
 
 export type EnvVarInput = {
@@ -155,6 +163,20 @@ export type InstanceAction =
   | 'STOP'
   | 'UPDATE_BID';
 
+export type InstanceFilter = {
+  createdAt?: DateTimeFilter | null | undefined;
+  gpuName?: StringFilter | null | undefined;
+  idempotencyKey?: string | null | undefined;
+  ids?: Array<string> | null | undefined;
+  label?: StringFilter | null | undefined;
+  machineId?: IdFilter | null | undefined;
+  numGpus?: IntFilter | null | undefined;
+  status?: Array<InstanceStatus> | null | undefined;
+  targetState?: TargetState | null | undefined;
+  templateHashId?: string | null | undefined;
+  templateId?: string | null | undefined;
+};
+
 export type InstanceKind =
   | 'CONTAINER'
   | 'VM';
@@ -193,6 +215,10 @@ export type InstanceStatus =
   | 'STOPPED'
   | 'STOPPING'
   | 'UNKNOWN';
+
+export type InstanceTargetInput =
+  {   filter: InstanceFilter; ids?: never; }
+  |  { filter?: never;   ids: Array<string>; };
 
 export type IntFilter = {
   eq?: number | null | undefined;
@@ -508,6 +534,7 @@ export type StringFilter = {
   in?: Array<string> | null | undefined;
   neq?: string | null | undefined;
   nin?: Array<string> | null | undefined;
+  startsWith?: string | null | undefined;
 };
 
 export type TargetState =
@@ -526,7 +553,7 @@ export type TemplateSourceInput = {
 
 export type UpdateInstanceBidInput = {
   bidPerHour: string;
-  instanceId: string;
+  id: string;
 };
 
 export type UpdateTemplateInput = {

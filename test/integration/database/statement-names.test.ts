@@ -44,7 +44,13 @@ const instanceFilter = {
 const queries = [
   {
     text: 'query ($filter: InstanceFilter) { instances(filter: $filter) { totalCount nodes { id } } }',
-    filter: { label: 'a', status: ['RUNNING'], gpuName: 'x', targetState: 'RUNNING', idempotencyKey: 'k' },
+    filter: {
+      label: { eq: 'a' },
+      status: ['RUNNING'],
+      gpuName: { eq: 'x' },
+      targetState: 'RUNNING',
+      idempotencyKey: 'k',
+    },
   },
   {
     text: 'query ($filter: TemplateFilter) { templates(filter: $filter) { totalCount nodes { id } } }',

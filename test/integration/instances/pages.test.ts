@@ -7,6 +7,9 @@ let app: TestApp
 let rentals: Rentals
 let key: string
 const ids: number[] = []
+let destroyed: number
+let machines: number[]
+const machineOf = (place: number) => machines[place]
 
 /** The labels and prices of the instances. Some are equal, and some instances have no label. */
 const rented = [
@@ -28,7 +31,10 @@ beforeAll(async () => {
     await rentals.rent(other, { label: 'b' })
     ids.push(await rentals.rent(key, { label }, { gpuNanos }))
   }
-  await app.rest(key, 'DELETE', `/instances/${await rentals.rent(key, { label: 'b' })}/`)
+  destroyed = await rentals.rent(key, { label: 'b' })
+  await app.rest(key, 'DELETE', `/instances/${destroyed}/`)
+  machines = []
+  for (const id of ids) machines.push((await rentals.read(key, id)).machine_id)
 })
 
 afterAll(() => app.close())
@@ -135,17 +141,54 @@ describe('instances in an order', () => {
 
 describe('a filter', () => {
   it.each([
+    ['asked for by status', () => ({ status: ['DESTROYED'], label: { eq: 'b' } }), () => [destroyed]],
+    [
+      'asked for by status and id',
+      () => ({ status: ['DESTROYED'], ids: [String(ids[0]), String(destroyed)] }),
+      () => [destroyed],
+    ],
+    [
+      'asked for among others',
+      () => ({ status: ['DESTROYED', 'CREATED'], label: { eq: 'b' } }),
+      () => [destroyed, ...[6, 3, 0].map(place => ids[place])],
+    ],
+    ['named by id', () => ({ ids: [String(destroyed), String(ids[0])] }), () => [destroyed, ids[0]]],
+  ])('lists and counts destroyed instances that are %s', async (_how, filter, found) => {
+    const { nodes, totalCount } = await page({ filter: filter() }, 'totalCount nodes { id }')
+    expect([numbersOf(nodes), totalCount]).toEqual([found(), found().length])
+  })
+
+  it.each([
+    ['a status without DESTROYED', () => ({ status: ['CREATED'], ids: [String(destroyed)] })],
+    ['a label alone', () => ({ label: { eq: 'b' }, targetState: 'STOPPED' })],
+  ])('lists no destroyed instance with %s', async (_name, filter) => {
+    expect(await all({ filter: filter() })).toEqual([])
+  })
+
+  it.each([
     ['an id', () => ({ ids: [`ins_${ids[1]}`, String(ids[2])] }), [1, 2]],
     ['no ids', () => ({ ids: [] }), []],
-    ['a label', () => ({ label: 'b' }), [0, 3, 6]],
-    ['a label in another case', () => ({ label: 'B' }), []],
+    ['a label in any case', () => ({ label: { eq: 'B' } }), [0, 3, 6]],
+    ['other labels, and none', () => ({ label: { neq: 'b' } }), [1, 2, 4, 5]],
+    ['some labels', () => ({ label: { in: ['A', 'å'] } }), [1, 4]],
+    ['all but some labels', () => ({ label: { nin: ['b', ''] } }), [1, 4]],
+    ['no label', () => ({ label: { eq: '' } }), [2, 5]],
+    ['a part of a label', () => ({ label: { contains: 'B' } }), [0, 3, 6]],
+    ['the start of a label', () => ({ label: { startsWith: 'A' } }), [1]],
+    ['a start that is a pattern in SQL', () => ({ label: { startsWith: '%' } }), []],
     ['a status', () => ({ status: ['CREATED', 'RUNNING'] }), [0, 1, 2, 3, 4, 5, 6]],
     ['another status', () => ({ status: ['EXITED'] }), []],
-    ['the status destroyed', () => ({ status: ['DESTROYED'] }), []],
     ['a target state', () => ({ targetState: 'RUNNING' }), [0, 1, 2, 3, 4, 5, 6]],
     ['another target state', () => ({ targetState: 'STOPPED' }), []],
-    ['a GPU in any case', () => ({ gpuName: 'rtx 4090' }), [0, 1, 2, 3, 4, 5, 6]],
-    ['several parts', () => ({ label: 'b', ids: [String(ids[0]), String(ids[1])] }), [0]],
+    ['a GPU in any case', () => ({ gpuName: { eq: 'rtx 4090' } }), [0, 1, 2, 3, 4, 5, 6]],
+    ['a number of GPUs', () => ({ numGpus: { gt: 1 } }), []],
+    ['a machine', () => ({ machineId: { in: [`mch_${machineOf(2)}`, String(machineOf(4))] } }), [2, 4]],
+    ['other machines', () => ({ machineId: { nin: [`mch_${machineOf(2)}`] } }), [0, 1, 3, 4, 5, 6]],
+    ['a template', () => ({ templateId: 'tpl_987654' }), []],
+    ['a template hash', () => ({ templateHashId: 'none' }), []],
+    ['a time in the past', () => ({ createdAt: { lt: '2020-01-01T00:00:00Z' } }), []],
+    ['a time from then on', () => ({ createdAt: { gte: '2020-01-01T00:00:00Z' } }), [0, 1, 2, 3, 4, 5, 6]],
+    ['several parts', () => ({ label: { eq: 'b' }, ids: [String(ids[0]), String(ids[1])] }), [0]],
     ['null, which counts as absent', () => ({ label: null, ids: null, status: null }), [0, 1, 2, 3, 4, 5, 6]],
   ])('by %s finds and counts the matches', async (_name, filter, places) => {
     const { nodes, totalCount } = await page({ first: 100, filter: filter() }, 'totalCount nodes { id }')
@@ -154,10 +197,14 @@ describe('a filter', () => {
   })
 
   it.each([
-    [{ ids: Array(101).fill('1') }, 'filter.ids'],
+    [{ ids: Array(1_001).fill('1') }, 'filter.ids'],
     [{ ids: ['1', 'off_1'] }, 'filter.ids.1'],
-    [{ label: 'a\0' }, 'filter.label'],
-    [{ gpuName: '\ud800' }, 'filter.gpuName'],
+    [{ label: { eq: 'a\0' } }, 'filter.label.eq'],
+    [{ gpuName: { in: ['a', '\ud800'] } }, 'filter.gpuName.in'],
+    [{ label: { nin: Array(201).fill('a') } }, 'filter.label.nin'],
+    [{ machineId: { in: ['mch_1', 'ins_1'] } }, 'filter.machineId.in.1'],
+    [{ templateId: 'ins_1' }, 'filter.templateId'],
+    [{ createdAt: { gt: '2026-01-01T00:00:00Z', lt: '2025-01-01T00:00:00Z' } }, 'filter.createdAt'],
   ])('of %j is refused with its path', async (filter, path) => {
     const { code, issues } = await page({ filter })
     expect([code, issues[0].path]).toEqual(['BAD_USER_INPUT', expect.stringContaining(path)])
@@ -166,7 +213,7 @@ describe('a filter', () => {
 
 describe('totalCount', () => {
   it('counts all pages, and only when it is requested', async () => {
-    expect(await page({ first: 2, filter: { label: 'b' } }, 'totalCount')).toEqual({ totalCount: 3 })
+    expect(await page({ first: 2, filter: { label: { eq: 'b' } } }, 'totalCount')).toEqual({ totalCount: 3 })
     const counted = (await captureQueries(() => page({ first: 1 }))).filter(text => /count\(\*\)/.test(text))
     expect(counted).toEqual([])
   })

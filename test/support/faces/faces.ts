@@ -95,7 +95,7 @@ export function facesOf(app: TestApp): Faces {
           (SELECT json_agg(json_build_array(host_port, container_port, protocol) ORDER BY host_port)
             FROM port_bindings b WHERE b.instance_id = i.id) AS ports,
           (SELECT count(*) FROM gpus g WHERE g.holder_id = i.id) AS gpus,
-          (SELECT json_agg(json_build_array(e.kind, e.reason) ORDER BY e.id)
+          (SELECT json_agg(json_build_array(e.kind, e.reason) ORDER BY e.kind, e.id)
             FROM events e WHERE e.instance_id = i.id) AS events
         FROM instances i WHERE id = ${String(id).replace('ins_', '')}`)
       return row as Record<string, unknown>

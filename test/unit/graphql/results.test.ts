@@ -40,7 +40,12 @@ const errorsOf: Record<string, readonly RefusalCode[]> = {
   deleteVolume: ['INVALID_INPUT', 'NOT_FOUND', 'VOLUME_UNAVAILABLE'],
   deleteWebhook: ['INVALID_INPUT', 'NOT_FOUND'],
   // The errors of one instance are in its item.
+  destroyInstance: ['INVALID_INPUT', 'NOT_FOUND'],
   destroyInstances: ['INVALID_INPUT'],
+  startInstance: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'SPEND_LIMIT_EXCEEDED', ...admission],
+  startInstances: ['INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'SPEND_LIMIT_EXCEEDED'],
+  stopInstance: ['INVALID_INPUT', 'NOT_FOUND'],
+  stopInstances: ['INVALID_INPUT'],
   detachSshKey: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
   executeCommand: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
   // A reboot keeps the GPUs and is charged as before, so it is not admitted anew.
@@ -53,14 +58,14 @@ const errorsOf: Record<string, readonly RefusalCode[]> = {
   rotateWebhookSecret: ['INVALID_INPUT', 'NOT_FOUND', ...idempotency],
   setSpendLimit: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT'],
   testWebhook: ['INVALID_INPUT', 'NOT_FOUND'],
-  updateInstance: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'SPEND_LIMIT_EXCEEDED', ...admission],
+  updateInstance: ['INVALID_INPUT', 'NOT_FOUND'],
   updateInstanceBid: [
     ...(['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'BID_TOO_LOW', 'SPEND_LIMIT_EXCEEDED'] as const),
     ...admission,
   ],
   updateInstancePolicy: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
   // Credit and limits are checked for the command as a whole; the other errors of one instance are in its item.
-  updateInstances: ['INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'SPEND_LIMIT_EXCEEDED'],
+  updateInstances: ['INVALID_INPUT'],
   updateSecretVariables: ['INVALID_INPUT', 'CONFLICT'],
   updateSshKey: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT'],
   updateTemplate: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', ...idempotency],
