@@ -158,6 +158,7 @@ async function saveGrants(tx: Transaction, markets: Market[], at: Date): Promise
   const changed = changes.map(({ claim }) => claim)
   // Locks instances in id order, before the update of `gpus` locks them through foreign keys in any order.
   const rows = changed.length > 0 ? await tx.rows(makeDueSql(changed, at)) : []
+  const machineIds = markets.map(({ machine }) => machine.id)
   const holders = markets.flatMap(({ machine, granted }) =>
     granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
       Array.from({ length: numGpus }, (_, index) => [machine.id, firstGpu + index, String(instanceId)] as const),
@@ -168,7 +169,8 @@ async function saveGrants(tx: Transaction, markets: Market[], at: Date): Promise
     FROM gpus AS old LEFT JOIN unnest(${holders.map(([machineId]) => machineId)}::int[], ${holders.map(([, index]) => index)}::int[],
       ${holders.map(([, , instanceId]) => instanceId)}::bigint[]) AS wanted(machine_id, index, holder_id)
       ON wanted.machine_id = old.machine_id AND wanted.index = old.index
-    WHERE old.machine_id = ANY(${markets.map(({ machine }) => machine.id)}::int[]) AND gpus.machine_id = old.machine_id AND gpus.index = old.index
+    WHERE old.machine_id = ANY(${machineIds}::int[]) AND gpus.machine_id = ANY(${machineIds}::int[])
+    AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
   const lost = changed.filter(({ holdsGpus }) => holdsGpus).map(({ instanceId }) => instanceId)
   await endGpuMeter(tx, lost, at)

@@ -72,7 +72,7 @@ describe('stopAt', () => {
         after: { stopAt: null },
       },
     ])
-    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'UpdateInstanceSuccess' })
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'StartInstanceSuccess' })
     await passHours(5)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
     await policies.setTargetState(id, 'STOPPED')
@@ -221,13 +221,13 @@ describe('stopAtCost', () => {
       issues: [{ path: 'stopAtCost', message: expect.stringMatching(/must be more than \$0\.5\d+/) }],
     })
     expect(await policies.set(id, { stopAtCost: '0.9' })).toMatchObject({ __typename: 'UpdateInstancePolicySuccess' })
-    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'UpdateInstanceSuccess' })
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'StartInstanceSuccess' })
     await rentals.converge()
     await passHours(10)
     expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
     expect((await policies.charged(id, 'gpu')).nanos).toBeLessThan(900_000_000n)
     await policies.set(id, { stopAtCost: null })
-    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'UpdateInstanceSuccess' })
+    expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject({ __typename: 'StartInstanceSuccess' })
     await passHours(10)
     expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
     await policies.setTargetState(id, 'STOPPED')
