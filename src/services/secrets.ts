@@ -5,7 +5,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises'
 export type Secrets = {
   seal(text: string): Buffer
   open(sealed: Uint8Array): string
-  /** Gives the same digest for the same text and purpose. Nobody without the secret can gpu the digest. */
+  /** Gives the same digest for the same text and purpose. Nobody without the secret can compute the digest. */
   digest(purpose: string, text: string): Buffer
 }
 

@@ -199,6 +199,7 @@ const answers: Record<string, unknown[]> = {
     },
     { data: { instances: { nodes: list } } },
     { data: { deleteApiKey: { deletedId: expect.stringMatching(/^key_\d+$/) } } },
+    { data: { createApiKey: { apiKey: { permissions: [{ category: 'INSTANCE_READ' }, { category: null }] } } } },
   ],
   'docs/rest.md': [{ offers: expect.arrayContaining([expect.anything()]) }],
 }
@@ -253,7 +254,7 @@ describe('the pages under docs/', () => {
     const [watchAll = '', watchInstance = '', watchOffers = ''] = blocksOf(readPage('docs/events.md'), 'sh stream')
     const watchedAll = pasteStream(load, watchAll)
     await rentUntil(watchedAll)
-    expect(await watchedAll).toMatchObject({ data: { events: { node: { type: expect.any(String) } } } })
+    expect(await watchedAll).toMatchObject({ data: { events: { node: { kind: expect.any(String) } } } })
     const instance = { status: expect.any(String) }
     expect(await pasteStream(load, watchInstance)).toMatchObject({ data: { instanceChanged: instance } })
     const waited = pasteStream(load, watchOffers)

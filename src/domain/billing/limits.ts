@@ -65,7 +65,7 @@ export function predictReachedAt(
   // The unspent part of the limit behaves like the credit of an account with the same meters.
   const unspent: Balance = {
     ...{ at, ...none, gpuRateNanos: rateNanos, gpuOrigin: origin },
-    // All meters count as gpu: disks use up a limit just as GPUs do.
+    // All meters count as GPU meters: disks use up a limit just as GPUs do.
     ends: ends.map(end => ({ ...end, kind: 'gpu', carried: 0 })),
     meteredAt: later(earlier(later(meteredAt, createdAt), at), from),
     postedNanos: amountNanos - postedNanos,

@@ -145,7 +145,7 @@ describe('a bid', () => {
     await gateway.rent(actor, taken, bid(210_000_000n))
     const wanted = bid(205_000_000n, { failIfUnavailable: true, launch: { diskGb: 100 } })
     const offer = await offerAt(gateway.sql, 0)
-    const pricing = { type: 'interruptible', diskMb: 100_000 }
+    const pricing = { rentalKind: 'interruptible', diskMb: 100_000 }
     const error = await refusalOf(gateway.rent(actor, offer, wanted))
     const alternatives = error.code === 'OFFER_UNAVAILABLE' ? error.details.alternatives : []
     expect(alternatives[0]).toMatchObject({ id: elsewhere, pricing })

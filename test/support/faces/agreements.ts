@@ -100,7 +100,9 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
         node.name,
         toSeconds(node.createdAt),
         node.expiresAt,
-        node.permissions?.map(({ category }: Answer) => category.toLowerCase()) ?? null,
+        node.permissions?.map(({ category }: Answer) =>
+          category === 'MARKET_READ' ? 'misc' : category.toLowerCase(),
+        ) ?? null,
       ]),
   },
   'apiKeys.create': {

@@ -1,3 +1,5 @@
+import { type Operation, operationCategories } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { operationNames } from '../../../src/graphql/accounts/operation-names.ts'
 import type { TestApp } from '../app.ts'
 
 /** The GraphQL code of each REST error. */
@@ -17,10 +19,17 @@ export const graphqlCodes: Record<string, string> = {
   invalid_state: 'INVALID_STATE',
 }
 
-/** A message of GraphQL with its ids as REST prints them. */
+/** A message of GraphQL with its ids and permissions as REST prints them. */
 export function bareIds(message: string): string {
-  return message.replace(/\b(?:ins|key|mch|off|vol|vof|tpl|ssh)_(?=\d)/g, '')
+  return message
+    .replace(/\b(?:ins|key|mch|off|vol|vof|tpl|ssh)_(?=\d)/g, '')
+    .replace(/the permission (\w+) of the category \w+/, (text, name) => {
+      const operation = operations.find(one => operationNames[one] === name)
+      return operation ? `the permission ${operationCategories[operation]} for ${operation}` : text
+    })
 }
+
+const operations = Object.keys(operationCategories) as Operation[]
 
 /** The issue messages in a REST error text, without the field names, which differ between the faces. */
 export function messagesOf(msg: string): string[] {

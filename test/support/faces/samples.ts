@@ -18,12 +18,12 @@ export function sampleOperations(id: string): { name: string; operation: string 
   const roots = { query: schema.getQueryType(), mutation: schema.getMutationType() }
   return Object.entries(roots).flatMap(([kind, root]) =>
     Object.values(root?.getFields() ?? {}).map(({ name, args, type }) => {
-      const given = (
-        chosenArgument[name] ? args.filter(arg => arg.name === chosenArgument[name]) : requiredOnly(args)
-      ).map(arg => `${arg.name}: ${sampleValue(arg.type, id)}`)
+      const given = requiredOnly(args).map(arg => `${arg.name}: ${sampleValue(arg.type, id)}`)
       const named = getNamedType(type)
       const refusal = isUnionType(named) ? ' ... on Error { code }' : ''
-      const selection = isLeafType(named) ? '' : ` { __typename${refusal} }`
+      // Every key may read itself, and so its viewer, but not the account.
+      const fields = name === 'viewer' ? 'account { __typename }' : `__typename${refusal}`
+      const selection = isLeafType(named) ? '' : ` { ${fields} }`
       return { name, operation: `${kind} { ${name}${given.length > 0 ? `(${given.join(', ')})` : ''}${selection} }` }
     }),
   )
@@ -32,9 +32,6 @@ export function sampleOperations(id: string): { name: string; operation: string 
 function requiredOnly<Input extends GraphQLArgument | GraphQLInputField>(inputs: readonly Input[]): Input[] {
   return inputs.filter(({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined)
 }
-
-/** Fields that need one of several optional arguments, and the argument to give. */
-const chosenArgument: Record<string, string> = { template: 'id' }
 
 const scalarSamples: Record<string, string> = {
   Boolean: 'true',

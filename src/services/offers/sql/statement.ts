@@ -158,7 +158,7 @@ function usesMachine(selection: TimedSelection, fields: readonly OfferField[]): 
 }
 
 /**
- * Bounds the part of an index range to read for a disk of another size: `tables` gpu the bounds, `condition` applies
+ * Bounds the part of an index range to read for a disk of another size: `tables` compute the bounds, `condition` applies
  * them. The index has the order of prices with the default disk, and another disk shifts each price by `shift.low` to
  * `shift.high`. `worst.price` is the worst shifted price of the first `limit` offers in index order: no offer of the page is
  * worse. Ascending, an offer can be on the page only if its stored price + `shift.low` is at most `worst.price`; descending,

@@ -134,7 +134,7 @@ describe('the best offer', () => {
       `SELECT id FROM offers WHERE country = '${country}' AND num_gpus = 2 ORDER BY machine_id`,
     )
     // A search with this filter shows both offers.
-    const filter = { country: { eq: country }, numGpus: { eq: 2 }, rentable: null }
+    const filter = { country: { eq: country }, numGpus: { eq: 2 }, availability: 'ANY' }
     await app.rest(key, 'PUT', `/asks/${taken?.slice('off_'.length)}/`, { image: 'ubuntu' })
     expect(await best({ filter })).toMatchObject(rented(`off_${(rows[1] as { id: string }).id}`))
     expect(await best({ filter })).toMatchObject({ code: 'NO_OFFER_RENTED', attempts: [] })
