@@ -39,7 +39,8 @@ describe('minimum bids', () => {
   it('depend only on rivals on the same machine', async () => {
     const [calm, contested] = [await bid(actor, 300_000_000n), await bid(actor, 300_000_000n)]
     await bid(rival, 900_000_000n, contested.machineId)
-    expect(await gateway.services.instances.minimumBids(actor, [calm.id, contested.id])).toEqual([
+    const bids = await gateway.services.instances.minimumBids(actor, [calm.id, contested.id])
+    expect(bids.toSorted((one, other) => Number(one.id - other.id))).toEqual([
       // The floor of the host.
       { id: calm.id, minimumBidNanos: 200_000_000n },
       { id: contested.id, minimumBidNanos: 901_000_000n },
