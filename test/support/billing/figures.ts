@@ -52,8 +52,9 @@ const nanosOf = (amount: string) => parseUsd(amount) as bigint
 const total = (amounts: string[]) => amounts.reduce((sum, amount) => sum + nanosOf(amount), 0n)
 
 /**
- * Call this when no work is due. Every running instance must pay, unless it is about to stop or its machine is out of
- * reach. Returns the number of running instances.
+ * Call this when no work is due. Every running instance must pay, unless it is about to stop, its machine is out of
+ * reach, or the clock stepped back before the pass that its last command made due. Returns the number of running
+ * instances.
  */
 export async function checkRunning(app: TestApp, story: string): Promise<number> {
   const running = (await app.sql(`
@@ -61,6 +62,8 @@ export async function checkRunning(app: TestApp, story: string): Promise<number>
       AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id) AS is_paid
     FROM instances i JOIN meters m ON m.instance_id = i.id AND m.kind = 'gpu'
     WHERE i.target_state = 'running' AND i.status = 'running' AND i.destroyed_at IS NULL
+    AND NOT (i.due_at > '${app.clock.now().toISOString()}' AND EXISTS (
+      SELECT FROM events e WHERE e.instance_id = i.id AND e.created_at = i.due_at))
     AND i.unreachable_at IS NULL AND m.stop_reason IS NULL AND i.num_gpus = (
       SELECT count(*) FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)`)) as { is_paid: boolean }[]
   const free = running.filter(({ is_paid }) => !is_paid)
