@@ -78,5 +78,6 @@ export async function runBerth(env: Record<string, string>, ...args: string[]) {
 export async function makeDataDir(): Promise<{ dataDir: string; remove: () => Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-e2e-'))
   await chmod(dataDir, 0o711)
-  return { dataDir, remove: () => rm(dataDir, { recursive: true, force: true }) }
+  // Processes of a server that was killed may still write for a moment.
+  return { dataDir, remove: () => rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }) }
 }
