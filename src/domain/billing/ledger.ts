@@ -39,11 +39,6 @@ export type LedgerSubject = { type: 'Instance' | 'Volume' | 'Account'; id: bigin
 
 export const maxLedgerSubjects = 100
 
-export function subjectOf({ instanceId, volumeId }: LedgerEntry, accountId: number): LedgerSubject {
-  if (instanceId !== null) return { type: 'Instance', id: instanceId }
-  return volumeId === null ? { type: 'Account', id: BigInt(accountId) } : { type: 'Volume', id: volumeId }
-}
-
 export function checkLedgerFilter({ subjects = [], postedAt = {} }: LedgerFilter): void {
   const issues = instantFilterIssues(postedAt, 'filter.postedAt')
   if (subjects.length > maxLedgerSubjects) {

@@ -36,7 +36,7 @@ export const Account = builder.prismaObject('Account', {
       type: 'Float',
       nullable: true,
       description:
-        'Time until the credit ends at the current burn rate, in whole seconds. 0 if it has ended; null while nothing costs anything.',
+        'Time until the credit ends at the current cost per hour, in whole seconds. 0 if it has ended; null while nothing costs anything.',
       resolve: async ({ id }, _args, context) => {
         const status = await creditStatusByAccount(context).load(id)
         return runwayOf(status, status.at)

@@ -35,7 +35,7 @@ const descriptions: Record<EventKind, string> = {
   CREDIT_GRANTED: 'The operator added or removed credit.',
   ACCOUNT_QUOTAS_CHANGED: 'The operator changed the quotas of the account.',
   ACCOUNT_LOW_CREDIT:
-    'At the current burn rate, the credit ends within 24 hours, or within 1 hour. Each warning repeats only if the credit was enough for longer in between.',
+    'At the current cost per hour, the credit ends within 24 hours, or within 1 hour. Each warning repeats only if the credit was enough for longer in between.',
   ACCOUNT_CREDIT_ENDED: 'The credit ended, and all running instances were stopped.',
   ACCOUNT_DEBT: 'The credit has been negative for a long time. The event says what will be destroyed, and when.',
   WEBHOOK_CREATED: 'A webhook was created.',

@@ -185,7 +185,7 @@ describe('a scoped key', () => {
     expect(await app.rest(key, 'DELETE', '/instances/abc/')).toMatchObject(forbidden)
   })
 
-  it('is told about a violated constraint, not about a missing permission', async () => {
+  it('reads that it violates a constraint, not that a permission is missing', async () => {
     const rent = { 'instances.rent': { constraints: { offerId: { lte: 5 } } } }
     const key = await app.newKey({ api: { instance_write: rent } })
     const { status, body } = await app.rest(key, 'PUT', '/asks/6/', { image: 'ubuntu' })

@@ -82,7 +82,7 @@ describe('an account with $1', () => {
     expect(await app.sql(`SELECT id FROM offers WHERE id = ANY('{${ids.slice(1)}}') AND NOT rentable`)).toEqual([])
   })
 
-  it('rents nothing that it cannot pay for during an hour, and is told how much credit it needs', async () => {
+  it('rents nothing that it cannot pay for during an hour; the error says how much credit it needs', async () => {
     expect(await rentals.tryRent(key, { image: 'ubuntu' }, { gpuNanos: dollar })).toMatchObject(lacks(1.196))
     const penniless = await app.newKey()
     expect(await rentals.tryRent(penniless, { image: 'ubuntu' })).toMatchObject(lacks(0.596, 0))
