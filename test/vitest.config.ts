@@ -7,8 +7,8 @@ const isolatedTests = ['test/unit/offers/watch.test.ts', 'test/integration/event
 const projectDefaults = {
   root: new URL('..', import.meta.url).pathname,
   pool: 'forks',
-  testTimeout: 20_000,
-  hookTimeout: 30_000,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
   // A poll waits for something that happens: one second is too short while two other files run.
   expect: { poll: { timeout: 5_000 } },
   // Node runs the tests like the program, without a transform in between.

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase } from '../support/database/database.ts'
 import { startFaultyProxy } from '../support/database/faulty-proxy.ts'
@@ -52,12 +53,14 @@ describe('a gateway whose database does not answer', () => {
     const [proxy, frozenProxy] = await Promise.all([startFaultyProxy(database.url), startFaultyProxy(database.url)])
     const running = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: proxy.url })
     expect((await fetch(`${running.url}/ready`)).status).toBe(200)
-    proxy.freeze()
-    const key = `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`
-    const unanswered = fetch(`${running.url}/api/v0/users/current/?api_key=${key}`)
     frozenProxy.freeze()
     const starting = spawnProgram('src/main.ts', [], { ...env, PORT: '0', BERTH_SECRET, DATABASE_URL: frozenProxy.url })
     await expect.poll(frozenProxy.countSockets, { timeout: 10_000 }).toBeGreaterThan(0)
+    // Only now: a request that waits for long is answered that the database is unavailable.
+    proxy.freeze()
+    const key = `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`
+    const unanswered = fetch(`${running.url}/api/v0/users/current/?api_key=${key}`)
+    await sleep(200)
     const outcomes = await Promise.all([stopProgram(running), stopProgram(starting), unanswered.catch(() => 'cut off')])
     expect(outcomes).toEqual([0, 0, 'cut off'])
     proxy.close()
