@@ -1,4 +1,6 @@
-// What creations and deletions share.
+// What mutations share.
+
+import type { Issue } from '../domain/errors.ts'
 
 /** Field options of `idempotencyKey`, for every input that creates something. */
 export const idempotencyKey = {
@@ -10,3 +12,15 @@ export const idempotencyKey = {
 export const replayed = {
   description: 'True if this is the stored answer to an earlier request with the same idempotency key.',
 } as const
+
+/** Refuses empty texts in changes, since null removes a text. */
+export function refuseEmpty(texts: Record<string, string | null | undefined>): Issue[] {
+  const names = Object.keys(texts).filter(name => texts[name] === '')
+  return names.map(path => ({ path, message: 'must not be empty. Send null to remove it.' }))
+}
+
+/** Refuses null in changes, for what can be changed but not removed. */
+export function refuseNull(values: Record<string, unknown>): Issue[] {
+  const names = Object.keys(values).filter(name => values[name] === null)
+  return names.map(path => ({ path, message: 'cannot be removed. Leave it out to keep it.' }))
+}

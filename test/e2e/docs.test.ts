@@ -176,7 +176,7 @@ const answers: Record<string, unknown[]> = {
     { success: true, results: list },
     {
       data: {
-        setSpendLimit: {
+        createSpendLimit: {
           spendLimit: { window: 'DAY', amount: '200', used: amount, action: 'STOP_RUNNING', reachedAt: null },
         },
       },

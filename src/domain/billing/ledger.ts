@@ -1,4 +1,5 @@
 import { invalidInput } from '../errors.ts'
+import { apiKeyActor, type EventActor, operatorActor, systemActor } from '../events/actor.ts'
 import { type InstantFilter, instantFilterIssues } from '../instants.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 
@@ -36,6 +37,25 @@ export type LedgerFilter = {
 
 /** What an entry is for: an instance, a volume, or the account itself, as with a top-up. */
 export type LedgerSubject = { type: 'Instance' | 'Volume' | 'Account'; id: bigint }
+
+/** The subject of an entry of this account. */
+export function ledgerSubjectOf(
+  { instanceId, volumeId }: Pick<LedgerEntry, 'instanceId' | 'volumeId'>,
+  accountId: number,
+): LedgerSubject {
+  if (instanceId !== null) return { type: 'Instance', id: instanceId }
+  if (volumeId !== null) return { type: 'Volume', id: volumeId }
+  return { type: 'Account', id: BigInt(accountId) }
+}
+
+/**
+ * Who caused an entry. A charge or a refund counts for the key that rented the instance or created the volume, whoever
+ * started it later. Only the operator adds or corrects credit.
+ */
+export function ledgerActorOf({ kind, apiKeyId }: Pick<LedgerEntry, 'kind' | 'apiKeyId'>): EventActor {
+  if (kind === 'top_up' || kind === 'adjustment') return operatorActor
+  return apiKeyId === null ? systemActor : apiKeyActor({ apiKeyId })
+}
 
 export const maxLedgerSubjects = 100
 

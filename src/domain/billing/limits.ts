@@ -29,11 +29,11 @@ type BalanceTimes = Pick<Balance, 'at' | 'meteredAt'>
  * no gateway has checked for a long time.
  */
 export function windowsToCheck(
-  { window, createdAt }: SpendLimit,
+  { window, updatedAt }: SpendLimit,
   { at, meteredAt }: BalanceTimes,
 ): { from: Date; until: Date }[] {
   if (window === 'hour') return []
-  const windows = [windowAt(window, earlier(later(meteredAt, createdAt), at))]
+  const windows = [windowAt(window, earlier(later(meteredAt, updatedAt), at))]
   for (let last = windows[0]; last && last.until <= at; ) {
     last = windowAt(window, last.until)
     windows.push(last)
@@ -56,7 +56,7 @@ export type Spending = {
 
 /** When a day or month limit is reached if nothing changes; null if it never is. */
 export function predictReachedAt(
-  { amountNanos, createdAt }: SpendLimit,
+  { amountNanos, updatedAt }: SpendLimit,
   spending: Spending,
   { at, meteredAt }: BalanceTimes,
 ) {
@@ -67,7 +67,7 @@ export function predictReachedAt(
     ...{ at, ...none, gpuRateNanos: rateNanos, gpuOrigin: origin },
     // All meters count as GPU meters: disks use up a limit just as GPUs do.
     ends: ends.map(end => ({ ...end, kind: 'gpu', carried: 0 })),
-    meteredAt: later(earlier(later(meteredAt, createdAt), at), from),
+    meteredAt: later(earlier(later(meteredAt, updatedAt), at), from),
     postedNanos: amountNanos - postedNanos,
   }
   const { endsAt, creditNanos } = creditStatusOf(unspent)
@@ -101,6 +101,13 @@ export function limitErrors(
     const isOver = window === 'hour' ? usedNanos + askedNanos > amountNanos : isReached(limit, at)
     return isOver ? [limitExceeded(limit, askedNanos)] : []
   })
+}
+
+/** The error for a second limit of the same account or key in the same window. */
+export function limitExists({ id, apiKeyId, window }: SpendLimit): DomainError<'CONFLICT'> {
+  const whose = apiKeyId === null ? 'the account' : withIds`API key ${mention('ApiKey', apiKeyId)}`
+  const message = withIds`Spend limit ${mention('SpendLimit', id)} already limits ${whose} per ${window}. Update that limit instead.`
+  return new DomainError('CONFLICT', message, { subject: { type: 'SpendLimit', id } })
 }
 
 function compareLimits(one: SpendLimit, other: SpendLimit): number {

@@ -14,11 +14,12 @@ export type SpendLimit = {
   window: SpendWindow
   amountNanos: bigint
   action: SpendAction
+  createdAt: Date
   /**
    * When the current amount and action were set. Earlier spending in the window counts, but the limit is never reached
    * before this instant.
    */
-  createdAt: Date
+  updatedAt: Date
   /** When the limit was last reached. For `hour`: null again as soon as the rate is within the limit. */
   reachedAt: Date | null
 }

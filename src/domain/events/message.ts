@@ -53,8 +53,9 @@ const sentences: Record<EventKind, string | ((facts: Facts, before: Facts) => st
     action === 'stop_running'
       ? 'Spend limit reached: the instances that it counts are stopped.'
       : 'Spend limit reached.',
-  SPEND_LIMIT_CHANGED: (_facts, before) =>
-    'amountNanos' in before ? 'Spend limit changed or removed.' : 'Spend limit set.',
+  SPEND_LIMIT_CREATED: 'Spend limit created.',
+  SPEND_LIMIT_UPDATED: 'Spend limit changed.',
+  SPEND_LIMIT_DELETED: 'Spend limit deleted.',
   CREDIT_GRANTED: ({ creditNanos }, before) =>
     parseNanos(creditNanos) < parseNanos(before['creditNanos']) ? 'Credit deducted.' : 'Credit granted.',
   ACCOUNT_QUOTAS_CHANGED: "The operator changed the account's quotas.",

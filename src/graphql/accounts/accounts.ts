@@ -29,14 +29,15 @@ export const Account = builder.prismaObject('Account', {
     }),
     costPerHour: t.field({
       type: 'Usd',
-      description: 'Current cost of everything in the account, in US dollars per hour.',
+      description:
+        'Current cost of everything in the account, in US dollars per hour: the GPUs of instances that run, the disks of all instances and all volumes. It is the sum of `costPerHour` of the instances and `pricePerHour` of the volumes. Instances that wait, load or are stopped cost only their disks.',
       resolve: async ({ id }, _args, context) => (await creditStatusByAccount(context).load(id)).costPerHourNanos,
     }),
     runwaySeconds: t.field({
       type: 'Float',
       nullable: true,
       description:
-        'Time until the credit ends at the current cost per hour, in whole seconds. 0 if it has ended; null while nothing costs anything.',
+        'Time until the credit ends if the account goes on costing `costPerHour`, in whole seconds. Neither instances that will start nor policies and spend limits that will stop instances are considered. 0 if the credit has ended; null while nothing costs anything.',
       resolve: async ({ id }, _args, context) => {
         const status = await creditStatusByAccount(context).load(id)
         return runwayOf(status, status.at)

@@ -12,10 +12,8 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { DateTimeFilter, parseDateTimeFilter } from '../filters.ts'
 import { parseId, printId } from '../ids.ts'
-import { Instance, instanceById } from '../instances/instances.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
 
 const LedgerKind = enumOf<Kind>('LedgerKind', 'Kind of a ledger entry: what it charges, adds or corrects.', {
   gpu: 'Charge for the GPUs of a running instance.',
@@ -64,29 +62,6 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
       nullable: true,
       description:
         'Remainder of the previous charge, in 1/3,600,000 of a nano-dollar. Charge = floor((`costPerHour` in nano-dollars × milliseconds of the period + `carried`) / 3,600,000). Null unless the entry is a charge.',
-    }),
-    instanceId: t.id({
-      nullable: true,
-      description: 'ID of the instance that the entry is for. Null if the entry is not for an instance.',
-      resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
-    }),
-    instance: t.field({
-      type: Instance,
-      nullable: true,
-      description: `The instance that the entry is for, in its current state. ${permissionSentence('instances.get')}`,
-      resolve: ({ instanceId }, _args, context) =>
-        instanceId === null ? null : instanceById(context).load(instanceId),
-    }),
-    volumeId: t.id({
-      nullable: true,
-      description: 'ID of the volume that the entry is for. Null if the entry is not for a volume.',
-      resolve: ({ volumeId }) => (volumeId === null ? null : printId('Volume', volumeId)),
-    }),
-    apiKeyId: t.id({
-      nullable: true,
-      description:
-        'ID of the API key that rented the instance or created the volume; the entry counts toward its limits. Null if there is none.',
-      resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
     note: t.exposeString('note', {
       nullable: true,

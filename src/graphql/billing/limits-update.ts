@@ -5,6 +5,7 @@ import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
+import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { SpendLimit, SpendLimitAction, SpendLimitWindow } from './limits.ts'
 
@@ -20,8 +21,10 @@ const SpendLimitTargetInput = builder.inputType('SpendLimitTargetInput', {
   }),
 })
 
-const SetSpendLimitInput = builder.inputType('SetSpendLimitInput', {
-  description: 'A spend limit: the account or key that it applies to, its window, amount and action.',
+const amountDescription = `Limit in US dollars, from 0 to ${printUsd(maxLimitNanos)}. 0 is a limit too: only \`deleteSpendLimit\` removes one.`
+
+const CreateSpendLimitInput = builder.inputType('CreateSpendLimitInput', {
+  description: 'A new spend limit: the account or key that it applies to, its window, amount and action.',
   fields: t => ({
     target: t.field({
       type: SpendLimitTargetInput,
@@ -33,16 +36,27 @@ const SetSpendLimitInput = builder.inputType('SetSpendLimitInput', {
       required: true,
       description: 'Window of the limit. The account and each API key have at most one limit per window.',
     }),
-    amount: t.field({
-      type: 'Usd',
-      required: true,
-      description: `Limit in US dollars, from 0 to ${printUsd(maxLimitNanos)}. 0 is a limit too: only \`deleteSpendLimit\` removes one.`,
-    }),
+    amount: t.field({ type: 'Usd', required: true, description: amountDescription }),
     action: t.field({
       type: SpendLimitAction,
       required: true,
       defaultValue: 'block_new',
       description: 'Action of the gateway when the limit is reached.',
+    }),
+    idempotencyKey: t.string(idempotencyKey),
+  }),
+})
+
+const kept = 'If absent, it stays; null is refused.'
+
+const UpdateSpendLimitInput = builder.inputType('UpdateSpendLimitInput', {
+  description: 'Changes to a spend limit. Absent fields stay as they are. Its target and its window never change.',
+  fields: t => ({
+    id: t.id({ required: true, description: 'ID of the spend limit to change, such as `lim_42` or `42`.' }),
+    amount: t.field({ type: 'Usd', description: `${amountDescription} ${kept}` }),
+    action: t.field({
+      type: SpendLimitAction,
+      description: `Action of the gateway when the limit is reached. ${kept}`,
     }),
   }),
 })
@@ -52,35 +66,75 @@ const DeleteSpendLimitInput = builder.inputType('DeleteSpendLimitInput', {
   fields: t => ({ id: t.id({ required: true, description: 'ID of the spend limit, such as `lim_42` or `42`.' }) }),
 })
 
-const setResult = mutationResult<{ spendLimit: SpendLimitWithUsage }>('setSpendLimit', {
-  description: 'The spend limit, or why it was not set.',
+type CreatedLimit = { spendLimit: SpendLimitWithUsage; replayed: boolean }
+
+const createResult = mutationResult<CreatedLimit>('createSpendLimit', {
+  description: 'The new spend limit, or why none was created.',
   success: {
-    description: 'The spend limit was set.',
+    description: 'The spend limit was created.',
+    fields: t => ({
+      spendLimit: t.expose('spendLimit', {
+        type: SpendLimit,
+        description: 'The spend limit with its current usage. A replayed answer shows it as it was the first time.',
+      }),
+      replayed: t.exposeBoolean('replayed', replayed),
+    }),
+  },
+  errors: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
+})
+
+const updateResult = mutationResult<{ spendLimit: SpendLimitWithUsage }>('updateSpendLimit', {
+  description: 'The changed spend limit, or why it did not change.',
+  success: {
+    description: 'The spend limit has the given amount and action.',
     fields: t => ({
       spendLimit: t.expose('spendLimit', { type: SpendLimit, description: 'The spend limit with its current usage.' }),
     }),
   },
-  errors: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT'],
+  errors: ['INVALID_INPUT', 'NOT_FOUND'],
 })
 
 const deletionResult = deleteResult('SpendLimit', 'spend limit', ['INVALID_INPUT', 'NOT_FOUND'])
 
+const limitedKeys =
+  'A key cannot limit itself. A key with a limit cannot create, change or delete limits, create keys, or change or reset any key but itself.'
+
 builder.mutationFields(t => ({
-  setSpendLimit: t.field({
-    type: setResult.union,
-    description: `Sets a spend limit, replacing the existing limit with the same target and window. A key cannot set its own limit. A key with a limit cannot set or delete limits, create keys, or reset any key but itself. ${permissionSentence('billing.setSpendLimit')}`,
+  createSpendLimit: t.field({
+    type: createResult.union,
+    description: `Creates a spend limit. Refused with \`CONFLICT\` if the target has a limit for the window already; the error has the ID of that limit. ${limitedKeys} ${permissionSentence('billing.setSpendLimit')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: SetSpendLimitInput, required: true, description: 'The spend limit to set.' }) },
+    args: { input: t.arg({ type: CreateSpendLimitInput, required: true, description: 'The spend limit to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      setResult.answer({}, async () => {
-        const { target, window, amount, action } = input
-        const limit = { apiKeyId: parseTarget(target), window, amountNanos: amount, action }
-        return { spendLimit: await services.billing.setSpendLimit(actor, limit) }
+      createResult.answer({}, () => {
+        const { target, amount, ...limit } = input
+        return services.billing.createSpendLimit(actor, {
+          ...limit,
+          apiKeyId: parseTarget(target),
+          amountNanos: amount,
+        })
+      }),
+  }),
+  updateSpendLimit: t.field({
+    type: updateResult.union,
+    description: `Changes the amount or the action of a spend limit. Earlier spending in the window counts against the new amount. ${limitedKeys} ${permissionSentence('billing.setSpendLimit')}`,
+    complexity: { field: 20 },
+    args: {
+      input: t.arg({ type: UpdateSpendLimitInput, required: true, description: 'The spend limit and its changes.' }),
+    },
+    resolve: (_root, { input }, { services, actor }) =>
+      updateResult.answer({}, async () => {
+        const { id, amount, action } = input
+        const limitId = parseId('SpendLimit', id)
+        const issues = refuseNull({ amount, action })
+        if (issues.length > 0) throw invalidInput(issues)
+        const change = { amountNanos: amount ?? undefined, action: action ?? undefined }
+        return { spendLimit: await services.billing.updateSpendLimit(actor, limitId, change) }
       }),
   }),
   deleteSpendLimit: t.field({
     type: deletionResult.union,
-    description: `Deletes a spend limit. An API key with a limit cannot delete limits. ${permissionSentence('billing.deleteSpendLimit')}`,
+    description: `Deletes a spend limit. An API key with a limit cannot delete any. ${permissionSentence('billing.deleteSpendLimit')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSpendLimitInput, required: true, description: 'The spend limit to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>

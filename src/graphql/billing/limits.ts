@@ -33,11 +33,6 @@ export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').i
       description: 'ID of the spend limit, such as `lim_42`.',
       resolve: ({ id }) => printId('SpendLimit', id),
     }),
-    apiKeyId: t.id({
-      nullable: true,
-      description: 'ID of the API key that the limit applies to. Null if it applies to the account.',
-      resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
-    }),
     window: t.expose('window', { type: SpendLimitWindow, description: 'Period that the amount applies to.' }),
     amount: t.expose('amountNanos', {
       type: 'Usd',
@@ -56,9 +51,13 @@ export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').i
       type: 'DateTime',
       nullable: true,
       description:
-        'When the limit was last reached since it was set. Null if never. For `HOUR`, also null once the cost is below the limit again.',
+        'When the limit was last reached since it was last changed. Null if never. For `HOUR`, also null once the cost is below the limit again.',
     }),
-    setAt: t.expose('createdAt', { type: 'DateTime', description: 'When the limit was last set or changed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the spend limit was created.' }),
+    updatedAt: t.expose('updatedAt', {
+      type: 'DateTime',
+      description: 'When the amount or the action last changed. The time of the creation if neither has changed.',
+    }),
   }),
 })
 

@@ -1,4 +1,5 @@
 import './costs.ts'
 import './ledger-connection.ts'
 import './limits-update.ts'
+import './subjects.ts'
 import './usage.ts'

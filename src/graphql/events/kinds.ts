@@ -31,7 +31,9 @@ const descriptions: Record<EventKind, string> = {
   VOLUME_CREATED: 'A volume was created.',
   VOLUME_DELETED: 'A volume was deleted.',
   ACCOUNT_SPEND_LIMIT: 'A spend limit of the account or of one of its API keys was reached.',
-  SPEND_LIMIT_CHANGED: 'A spend limit was set, changed or deleted.',
+  SPEND_LIMIT_CREATED: 'A spend limit was created.',
+  SPEND_LIMIT_UPDATED: 'The amount or the action of a spend limit changed.',
+  SPEND_LIMIT_DELETED: 'A spend limit was deleted.',
   CREDIT_GRANTED: 'The operator added or removed credit.',
   ACCOUNT_QUOTAS_CHANGED: 'The operator changed the quotas of the account.',
   ACCOUNT_LOW_CREDIT:

@@ -129,7 +129,7 @@ query Costs {
           kind
           amount
           balanceAfter
-          instanceId
+          subjectId
           startsAt
           endsAt
           costPerHour

@@ -85,15 +85,3 @@ function parseEnvironmentChanges({ env, ports, hostname }: Pick<LaunchChanges, '
 export function textChange(text: Change<string>): string | undefined {
   return text === null ? '' : text
 }
-
-/** Refuses empty texts, since null removes a text. */
-export function refuseEmpty(texts: Record<string, Change<string>>): Issue[] {
-  const names = Object.keys(texts).filter(name => texts[name] === '')
-  return names.map(path => ({ path, message: 'must not be empty. Send null to remove it.' }))
-}
-
-/** Refuses null for what can be changed but not removed. */
-export function refuseNull(values: Record<string, unknown>): Issue[] {
-  const names = Object.keys(values).filter(name => values[name] === null)
-  return names.map(path => ({ path, message: 'cannot be removed. Leave it out to keep it.' }))
-}

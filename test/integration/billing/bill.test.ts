@@ -90,16 +90,16 @@ it('bills every cost with a line, and the lines add up to the remaining credit',
   const { data } = await app.graphql(
     key,
     `{ viewer { account { credit costPerHour runwaySeconds
-      ledger(first: 100) { nodes { kind amount balanceAfter instanceId volumeId startsAt endsAt costPerHour } }
+      ledger(first: 100) { nodes { kind amount balanceAfter subjectId startsAt endsAt costPerHour } }
       usage(startsAt: "2026-12-01T00:00:00Z", endsAt: "2027-01-01T00:00:00Z", bucket: DAY) { cost buckets { startsAt cost } } } } }`,
   )
-  type Line = Record<'kind' | 'amount' | 'balanceAfter', string> &
-    Record<'instanceId' | 'volumeId' | 'startsAt' | 'endsAt' | 'costPerHour', string | null>
+  type Line = Record<'kind' | 'amount' | 'balanceAfter' | 'subjectId', string> &
+    Record<'startsAt' | 'endsAt' | 'costPerHour', string | null>
   const names = { [`ins_${trained}`]: 'trained', [`ins_${bidding}`]: 'bidding', [`ins_${lost}`]: 'lost' }
   const lines = (data.viewer.account.ledger.nodes as Line[]).map(line => {
-    const { kind, amount, balanceAfter, instanceId, volumeId, costPerHour } = line
+    const { kind, amount, balanceAfter, subjectId, costPerHour } = line
     const seconds = line.startsAt && line.endsAt ? (Date.parse(line.endsAt) - Date.parse(line.startsAt)) / 1000 : null
-    const what = volumeId ? 'volume' : instanceId && names[instanceId]
+    const what = subjectId.startsWith('vol_') ? 'volume' : (names[subjectId] ?? null)
     return [kind, what, line.startsAt?.slice(8, 19) ?? null, seconds, costPerHour, amount, balanceAfter]
   })
   expect(lines.reverse()).toEqual([

@@ -293,8 +293,8 @@ describe('the balance of an account', () => {
 
 describe('a limit in the database', () => {
   const limit = (key: string, amount: number) => `
-    INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
-    VALUES (${account}, ${key}, 'day', ${amount}, 'notify', now())`
+    INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at, updated_at)
+    VALUES (${account}, ${key}, 'day', ${amount}, 'notify', now(), now())`
 
   it('is unique for each window of an account or of an API key, and is not below zero', async () => {
     const key = `(SELECT min(id) FROM api_keys WHERE account_id = ${account})`

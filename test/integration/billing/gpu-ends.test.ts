@@ -20,14 +20,17 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const limit = (window: string, amount: string) =>
-  `setSpendLimit(input: {target: {account: true}, window: ${window}, amount: "${amount}", action: STOP_RUNNING}) { __typename }`
-/** Mutations that delete the limits of the account. */
-const deletion = async (account: TestAccount) => {
+  `createSpendLimit(input: {target: {account: true}, window: ${window}, amount: "${amount}", action: STOP_RUNNING}) { __typename }`
+const limitIds = async (account: TestAccount): Promise<string[]> => {
   const { data } = await app.graphql(account.key, '{ viewer { account { spendLimits { id } } } }')
-  return data.viewer.account.spendLimits.map(
-    ({ id }: { id: string }) => `deleteSpendLimit(input: {id: "${id}"}) { __typename }`,
-  )
+  return data.viewer.account.spendLimits.map(({ id }: { id: string }) => id)
 }
+/** Mutations that delete the limits of the account. */
+const deletion = async (account: TestAccount) =>
+  (await limitIds(account)).map(id => `deleteSpendLimit(input: {id: "${id}"}) { __typename }`)
+/** The mutation that gives the only limit of the account another amount. */
+const raise = async (account: TestAccount, amount: string) =>
+  `updateSpendLimit(input: {id: "${(await limitIds(account))[0]}", amount: "${amount}"}) { __typename }`
 const mutate = (account: TestAccount, ...fields: string[]) =>
   app.graphql(account.key, `mutation { ${fields.map((field, index) => `m${index}: ${field}`).join(' ')} }`)
 const chargedTo = async (account: TestAccount) =>
@@ -36,12 +39,12 @@ const chargedTo = async (account: TestAccount) =>
 describe('an instance whose GPU charges were ended by a limit', () => {
   it.each([
     ['deleted', deletion],
-    ['raised', async () => [limit('DAY', '100')]],
+    ['raised', async (account: TestAccount) => [await raise(account, '100')]],
   ])('is stopped even if the limit is %s at once', async (_, lift) => {
     const account = await newAccount(app, 100n * dollar)
     const { id } = await account.rentRunning()
     app.clock.advance(minute)
-    expect(JSON.stringify(await mutate(account, limit('DAY', '0.000001')))).toContain('SetSpendLimitSuccess')
+    expect(JSON.stringify(await mutate(account, limit('DAY', '0.000001')))).toContain('CreateSpendLimitSuccess')
     expect(JSON.stringify(await mutate(account, ...(await lift(account))))).toContain('Success')
     await app.runUntilIdle()
     expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })

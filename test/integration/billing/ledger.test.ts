@@ -23,8 +23,9 @@ beforeEach(async () => {
 
 afterAll(() => app.close())
 
-const lines = `id kind amount balanceAfter startsAt endsAt costPerHour carried instanceId instance { id label } volumeId
-  apiKeyId note postedAt`
+const about = `actor { kind ... on ApiKeyActor { apiKeyId } } subjectId
+  subject { __typename id ... on Instance { label } ... on Volume { name } ... on Account { credit } }`
+const lines = `id kind amount balanceAfter startsAt endsAt costPerHour carried ${about} note postedAt`
 
 async function ledger(
   of: string,
@@ -51,13 +52,15 @@ async function charged(times: number): Promise<number> {
 describe('the ledger', () => {
   it('has an entry for each grant and each period of running GPUs', async () => {
     const id = await charged(1)
-    const { data } = await app.graphql(key, '{ viewer { account { apiKeys { id } } } }')
+    const { data } = await app.graphql(key, '{ viewer { account { id credit apiKeys { id } } } }')
+    const { id: accountId, credit, apiKeys } = data.viewer.account
     const { totalCount, nodes } = await ledger(key)
-    const nothing = { startsAt: null, endsAt: null, costPerHour: null, carried: null }
-    const ofNone = { instanceId: null, instance: null, volumeId: null, apiKeyId: null, note: null }
+    const nothing = { startsAt: null, endsAt: null, costPerHour: null, carried: null, note: null }
+    const ofAccount = { subjectId: accountId, subject: { __typename: 'Account', id: accountId, credit } }
     const [charge, grant] = nodes
     expect([totalCount, nodes.length]).toEqual([2, 2])
-    expect(grant).toMatchObject({ kind: 'TOP_UP', amount: '100', balanceAfter: '100', ...nothing, ...ofNone })
+    expect(grant).toMatchObject({ kind: 'TOP_UP', amount: '100', balanceAfter: '100', ...nothing, ...ofAccount })
+    expect(grant.actor).toEqual({ kind: 'OPERATOR' })
     const seconds = (Date.parse(charge.endsAt) - Date.parse(charge.startsAt)) / 1000
     // 400,000,000 nano-dollars per 3,600 seconds.
     const nanos = Math.floor((400_000_000 * seconds) / 3600)
@@ -70,10 +73,9 @@ describe('the ledger', () => {
       endsAt: charge.postedAt,
       costPerHour: '0.4',
       carried: 0,
-      instanceId: `ins_${id}`,
-      instance: { id: `ins_${id}`, label: 'mine' },
-      volumeId: null,
-      apiKeyId: data.viewer.account.apiKeys[0].id,
+      actor: { kind: 'API_KEY', apiKeyId: apiKeys[0].id },
+      subjectId: `ins_${id}`,
+      subject: { __typename: 'Instance', id: `ins_${id}`, label: 'mine' },
       note: null,
       postedAt: expect.any(String),
     })
@@ -169,18 +171,26 @@ describe('the ledger', () => {
     const id = await charged(1)
     const [entry] = (await ledger(key)).nodes
     const ask = async (of: string, entryId: string, instanceId: number | string) => {
-      const found = await app.graphql(of, `{ node(id: "${entryId}") { id ... on LedgerEntry { amount instanceId } } }`)
+      const found = await app.graphql(of, `{ node(id: "${entryId}") { id ... on LedgerEntry { amount subjectId } } }`)
       return [found.data.node, (await ledger(of, `(filter: { subjectIds: ["ins_${instanceId}"] })`)).totalCount]
     }
-    expect(await ask(key, entry.id, id)).toEqual([{ id: entry.id, amount: entry.amount, instanceId: `ins_${id}` }, 1])
+    expect(await ask(key, entry.id, id)).toEqual([{ id: entry.id, amount: entry.amount, subjectId: `ins_${id}` }, 1])
     expect(await ask(stranger, entry.id, id)).toEqual([null, 0])
     expect(await ask(stranger, 'led_987654321', 987_654_321)).toEqual([null, 0])
   })
 
-  it('takes as many statements for entries of 25 instances as for one entry', async () => {
+  it('takes as many statements for 100 entries of instances and volumes as for 20', async () => {
     const ids: number[] = []
-    while (ids.length < 25) ids.push(await rentals.rent(key, { target_state: 'stopped' }))
-    app.clock.advance(60_000)
+    const kept: number[] = []
+    const volumes = volumesOf(app)
+    const machine = await volumes.newMachine()
+    // The disk of each instance and each volume is charged once a day.
+    while (kept.length < 5) kept.push(await volumes.make(key, machine, 10))
+    while (ids.length < 15) ids.push(await rentals.rent(key, { target_state: 'stopped' }))
+    for (let day = 0; day < 5; day += 1) {
+      app.clock.advance(24 * 3_600_000)
+      await app.runUntilIdle()
+    }
     for (const id of ids) await app.rest(key, 'DELETE', `/instances/${id}/`)
     const count = async (args: string, rows: number) => {
       const statements = await captureQueries(async () => {
@@ -188,7 +198,14 @@ describe('the ledger', () => {
       })
       return statements.length
     }
-    expect(await count('(first: 25)', 25)).toBe(await count('(first: 1)', 1))
+    const types = async (args: string) => {
+      const { nodes } = await ledger(key, args, 'nodes { subject { __typename } }')
+      return new Set(nodes.map(({ subject }: { subject: { __typename: string } }) => subject.__typename))
+    }
+    const [many, few] = ['(first: 100, filter: { kinds: [DISK] })', '(last: 20, filter: { kinds: [DISK] })']
+    const both = new Set(['Instance', 'Volume'])
+    expect([await types(many), await types(few)]).toEqual([both, both])
+    expect(await count(many, 100)).toBe(await count(few, 20))
   })
 })
 

@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 const limit = (actor: Actor, amountNanos: bigint, apiKeyId: bigint | null = null, window: SpendWindow = 'hour') =>
-  first.services.billing.setSpendLimit(actor, { apiKeyId, window, amountNanos, action: 'block_new' })
+  first.services.billing.createSpendLimit(actor, { apiKeyId, window, amountNanos, action: 'block_new' })
 
 /** An account with a second API key. */
 async function createRenter(): Promise<{ owner: Actor; worker: Actor }> {
@@ -136,18 +136,20 @@ describe('a limit that is set during another request', () => {
       const renting = first.rent(worker, one)
       await waitUntilBlocksOthers(session)
       await session.query(
-        `INSERT INTO spend_limits (account_id, "window", amount_nanos, action, created_at) VALUES ($1, 'hour', 1, 'block_new', now())`,
+        `INSERT INTO spend_limits (account_id, "window", amount_nanos, action, created_at, updated_at)
+        VALUES ($1, 'hour', 1, 'block_new', now(), now())`,
         [owner.accountId],
       )
       await session.query('COMMIT')
       await expect(renting).rejects.toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
     })
-    await limit(owner, 404_000_000n)
+    const [set] = await first.services.billing.spendLimits(owner)
+    await first.services.billing.updateSpendLimit(owner, BigInt(set?.id ?? 0), { amountNanos: 404_000_000n })
     await first.rent(worker, one)
     await expect(gateways[1].rent(worker, other)).rejects.toBeInstanceOf(DomainError)
   })
 
-  it('is refused when the key that sets it gets a limit first, and so is a new key', async () => {
+  it('is refused when the key that creates it gets a limit first, and so is a new key', async () => {
     const { owner, worker } = await createRenter()
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
@@ -156,8 +158,8 @@ describe('a limit that is set during another request', () => {
       const making = gateways[1].services.apiKeys.create(worker, { fullAccess: true })
       await waitUntilBlocksOthers(session)
       await session.query(
-        `INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
-        VALUES ($1, $2, 'hour', 1, 'block_new', now())`,
+        `INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at, updated_at)
+        VALUES ($1, $2, 'hour', 1, 'block_new', now(), now())`,
         [owner.accountId, worker.apiKeyId],
       )
       await session.query('COMMIT')
@@ -175,7 +177,7 @@ describe('a limit that stops instances', () => {
       await first.idle()
       clock.advance(31_000)
     }
-    await first.services.billing.setSpendLimit(owner, {
+    await first.services.billing.createSpendLimit(owner, {
       ...{ apiKeyId: null, window: 'day', amountNanos: 2_000_000_000n, action: 'stop_running' },
     })
     clock.advance(3 * 3_600_000)
@@ -215,7 +217,7 @@ describe('a limit that stops instances', () => {
     const { owner, worker } = await createRenter()
     const [offer] = await newOffers(1)
     const { id } = await first.rent(worker, offer as bigint)
-    await first.services.billing.setSpendLimit(owner, {
+    await first.services.billing.createSpendLimit(owner, {
       ...{ apiKeyId: null, window: 'hour', amountNanos: 1n, action: 'stop_running' },
     })
     // The gateway dies here: the limit is recorded as reached, and nothing is stopped.

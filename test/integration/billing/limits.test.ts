@@ -66,7 +66,8 @@ describe('a spend limit', () => {
   it('is set, changed, read and deleted with an event for each change', async () => {
     const made = await limits.set(owner, hourly)
     const id = expect.stringMatching(/^lim_\d+$/)
-    const none = { apiKeyId: null, reachedAt: null, used: '0' }
+    const accountId = `acc_${(await limits.accountOf(owner)).accountId}`
+    const none = { subjectId: accountId, reachedAt: null, used: '0' }
     expect(made).toEqual({ id, ...none, window: 'HOUR', amount: '1', action: 'BLOCK_NEW' })
     const changed = await limits.set(owner, { ...hourly, amount: '2.5', action: 'NOTIFY' })
     expect(changed).toEqual({ ...made, amount: '2.5', action: 'NOTIFY' })
@@ -75,7 +76,7 @@ describe('a spend limit', () => {
     await limits.set(owner, { apiKeyId: workerId, window: 'DAY', amount: '3' })
     const { account, keys } = await limits.read(owner)
     expect(account).toEqual([changed])
-    const ofWorker = { apiKeyId: workerId, window: 'DAY', amount: '3', action: 'BLOCK_NEW' }
+    const ofWorker = { subjectId: workerId, window: 'DAY', amount: '3', action: 'BLOCK_NEW' }
     expect(keys.find((key: { id: string }) => key.id === workerId).spendLimits).toEqual([{ id, ...none, ...ofWorker }])
     const { data } = await app.graphql(owner, `{ node(id: "${made.id}") { ... on SpendLimit { amount } } }`)
     expect(data.node).toEqual({ amount: '2.5' })
@@ -87,18 +88,18 @@ describe('a spend limit', () => {
       { ...facts, amountNanos: '1000000000', action: 'block_new' },
       { ...facts, amountNanos: '2500000000', action: 'notify' },
     ]
-    expect(await eventsOf('SPEND_LIMIT_CHANGED')).toMatchObject([
+    expect(await eventsOf('SPEND_LIMIT_CREATED')).toMatchObject([
       { before: null, after: one },
-      { before: one, after: other },
       { before: null, after: { amountNanos: '3000000000', window: 'day' } },
-      { before: other, after: null },
     ])
+    expect(await eventsOf('SPEND_LIMIT_UPDATED')).toMatchObject([{ before: one, after: other }])
+    expect(await eventsOf('SPEND_LIMIT_DELETED')).toMatchObject([{ before: other, after: null }])
     const recorded = await app.graphql(
       owner,
-      `{ events(first: 50, filter: { kinds: [SPEND_LIMIT_CHANGED] }) { nodes { message changes { field before after } } } }`,
+      `{ events(first: 50, filter: { kinds: [SPEND_LIMIT_UPDATED] }) { nodes { message changes { field before after } } } }`,
     )
-    expect(recorded.data.events.nodes[1]).toMatchObject({
-      message: 'Spend limit changed or removed.',
+    expect(recorded.data.events.nodes[0]).toMatchObject({
+      message: 'Spend limit changed.',
       changes: expect.arrayContaining([
         { field: 'amount', before: '1', after: '2.5' },
         { field: 'action', before: 'BLOCK_NEW', after: 'NOTIFY' },
@@ -117,17 +118,110 @@ describe('a spend limit', () => {
     expect((await limits.read(owner)).account).toEqual([])
   })
 
+  it('is not created a second time, and the refusal names the one that exists', async () => {
+    const { id } = await limits.create(owner, hourly)
+    const ofWorker = await limits.create(owner, { ...hourly, apiKeyId: workerId })
+    const before = await readAccountState()
+    const number = (limit: { id: string }) => limit.id.slice('lim_'.length)
+    expect(await limits.create(owner, { ...hourly, amount: '2' })).toEqual({
+      code: 'CONFLICT',
+      id,
+      message: `Spend limit lim_${number({ id })} already limits the account per hour. Update that limit instead.`,
+    })
+    expect(await limits.create(owner, { ...hourly, apiKeyId: workerId })).toEqual({
+      code: 'CONFLICT',
+      id: ofWorker.id,
+      message: `Spend limit lim_${number(ofWorker)} already limits API key ${workerId} per hour. Update that limit instead.`,
+    })
+    expect(await readAccountState()).toEqual(before)
+    expect(await limits.create(owner, { ...hourly, window: 'DAY' })).toMatchObject({ window: 'DAY' })
+  })
+
+  it('keeps what an update leaves out, and refuses null, an unknown limit and an invalid amount', async () => {
+    const stranger = await app.newKey()
+    const made = await limits.create(owner, { ...hourly, action: 'NOTIFY' })
+    expect(await limits.update(owner, { id: made.id, amount: '7' })).toEqual({ ...made, amount: '7' })
+    expect(await limits.update(owner, { id: made.id, action: 'STOP_RUNNING' })).toEqual({
+      ...{ ...made, amount: '7', action: 'STOP_RUNNING' },
+    })
+    const before = await readAccountState()
+    expect(await limits.update(owner, { id: made.id })).toEqual({ ...made, amount: '7', action: 'STOP_RUNNING' })
+    const message = 'cannot be removed. Leave it out to keep it.'
+    expect(await limits.update(owner, { id: made.id, amount: null, action: null })).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [
+        { path: 'amount', message },
+        { path: 'action', message },
+      ],
+    })
+    const refusals = [
+      { id: made.id, amount: '-1' },
+      { id: 'key_1', amount: '1' },
+      { id: 'lim_987654321', amount: '1' },
+      { id: 'lim_999999999999999999', amount: '1' },
+    ]
+    const codes = await Promise.all(refusals.map(async input => (await limits.update(owner, input)).code))
+    expect(codes).toEqual(['INVALID_INPUT', 'INVALID_INPUT', 'NOT_FOUND', 'NOT_FOUND'])
+    expect(await limits.update(stranger, { id: made.id, amount: '1' })).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await readAccountState()).toEqual(before)
+  })
+
+  it('says when it was created and last changed', async () => {
+    const times = async (id: string) =>
+      (await app.graphql(owner, `{ node(id: "${id}") { ... on SpendLimit { createdAt updatedAt } } }`)).data.node
+    const { id } = await limits.create(owner, hourly)
+    const { createdAt } = await times(id)
+    expect(await times(id)).toEqual({ createdAt, updatedAt: createdAt })
+    app.clock.advance(5_000)
+    await limits.update(owner, { id, amount: '3' })
+    const { updatedAt } = await times(id)
+    app.clock.advance(5_000)
+    await limits.update(owner, { id, amount: '3' })
+    expect(await times(id)).toEqual({ createdAt, updatedAt })
+    expect(Date.parse(updatedAt)).toBeGreaterThanOrEqual(Date.parse(createdAt) + 5_000)
+  })
+
+  it('shows the account or the key that it applies to, until that key is revoked', async () => {
+    const ofAccount = await limits.create(owner, hourly)
+    const ofWorker = await limits.create(owner, { ...hourly, apiKeyId: workerId })
+    const subjects = async (key: string) =>
+      await app.graphql(
+        key,
+        `{ nodes(ids: ["${ofAccount.id}", "${ofWorker.id}"]) { ... on SpendLimit {
+          subjectId subject { __typename id ... on Account { email } ... on ApiKey { name } } } } }`,
+      )
+    const { accountId } = await limits.accountOf(owner)
+    expect((await subjects(owner)).data.nodes).toEqual([
+      {
+        subjectId: `acc_${accountId}`,
+        subject: { __typename: 'Account', id: `acc_${accountId}`, email: expect.any(String) },
+      },
+      { subjectId: workerId, subject: { __typename: 'ApiKey', id: workerId, name: expect.any(String) } },
+    ])
+    // Without `user_read` the ids are shown, and each subject is refused alone.
+    const { data, errors } = await subjects(await app.newScopedKey(owner, { api: { billing_read: {} } }))
+    expect(data.nodes).toEqual([
+      { subjectId: `acc_${accountId}`, subject: null },
+      { subjectId: workerId, subject: null },
+    ])
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }, { extensions: { code: 'FORBIDDEN' } }])
+    await app.graphql(owner, `mutation { deleteApiKey(input: { id: "${workerId}" }) { __typename } }`)
+    expect((await subjects(owner)).data.nodes[1]).toEqual({ subjectId: workerId, subject: null })
+  })
+
   it('stays the same when its amount, its target or its id is missing', async () => {
     await limits.set(owner, hourly)
     await limits.set(owner, { ...hourly, apiKeyId: workerId })
     const before = await readAccountState()
     const forgotten = [
-      'mutation ($amount: Usd) { setSpendLimit(input: {target: {account: true}, window: HOUR, amount: $amount}) { __typename } }',
-      'mutation { setSpendLimit(input: {target: {account: true}, window: HOUR}) { __typename } }',
-      'mutation { setSpendLimit(input: {target: {account: true}, window: HOUR, amount: null}) { __typename } }',
-      'mutation ($key: ID) { setSpendLimit(input: {target: {apiKeyId: $key}, window: HOUR, amount: "9"}) { __typename } }',
-      'mutation { setSpendLimit(input: {target: {}, window: HOUR, amount: "9"}) { __typename } }',
-      'mutation { setSpendLimit(input: {window: HOUR, amount: "9"}) { __typename } }',
+      'mutation ($amount: Usd) { createSpendLimit(input: {target: {account: true}, window: HOUR, amount: $amount}) { __typename } }',
+      'mutation { createSpendLimit(input: {target: {account: true}, window: HOUR}) { __typename } }',
+      'mutation { createSpendLimit(input: {target: {account: true}, window: HOUR, amount: null}) { __typename } }',
+      'mutation ($key: ID) { createSpendLimit(input: {target: {apiKeyId: $key}, window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { createSpendLimit(input: {target: {}, window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { createSpendLimit(input: {window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { updateSpendLimit(input: {amount: "9"}) { __typename } }',
+      'mutation ($id: ID) { updateSpendLimit(input: {id: $id, amount: "9"}) { __typename } }',
       'mutation { deleteSpendLimit(input: {}) { __typename } }',
       'mutation ($id: ID) { deleteSpendLimit(input: {id: $id}) { __typename } }',
     ]
@@ -154,6 +248,7 @@ describe('an API key', () => {
     const node = `{ node(id: "${made.id}") { id } }`
     expect(await limits.set(reader, hourly)).toBe('FORBIDDEN')
     expect((await app.graphql(reader, node)).data.node).toEqual({ id: made.id })
+    expect(await limits.update(reader, { id: made.id, amount: '2' })).toBe('FORBIDDEN')
     expect(await limits.remove(reader, made.id)).toBe('FORBIDDEN')
     expect(await limits.remove(await app.newKey(), made.id)).toMatchObject({ code: 'NOT_FOUND' })
     expect((await app.graphql(writer, node)).errors?.[0]?.extensions).toMatchObject({ missing: ['SPEND_LIMITS'] })
@@ -181,6 +276,7 @@ describe('an API key', () => {
     for (const amount of ['0.5', '2']) {
       expect(await limits.set(limited, { window: 'HOUR', amount, apiKeyId })).toBe('FORBIDDEN')
     }
+    expect(await limits.update(limited, { id, amount: '2' })).toBe('FORBIDDEN')
     expect(await limits.remove(limited, id)).toBe('FORBIDDEN')
     expect(await readAccountState()).toEqual(before)
   })
@@ -270,7 +366,7 @@ describe('an hourly limit', () => {
     const { data } = await app.graphql(
       worker,
       `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename ... on Error { code message retry }
-        ... on SpendLimitExceededError { addedPerHour limit { window amount used action apiKeyId } } } }`,
+        ... on SpendLimitExceededError { addedPerHour limit { window amount used action subjectId } } } }`,
       { input: { offerId: String(offerId), spec } },
     )
     expect(data.rentInstance).toEqual({
@@ -281,7 +377,13 @@ describe('an hourly limit', () => {
         retry: 'AFTER_FIX',
       },
       addedPerHour: '0.404',
-      limit: { window: 'HOUR', amount: '1', used: '0.808', action: 'BLOCK_NEW', apiKeyId: null },
+      limit: {
+        window: 'HOUR',
+        amount: '1',
+        used: '0.808',
+        action: 'BLOCK_NEW',
+        subjectId: `acc_${(await limits.accountOf(owner)).accountId}`,
+      },
     })
     expect(await readAccountState()).toEqual(before)
     // A rate equal to the amount is allowed.

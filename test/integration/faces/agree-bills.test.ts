@@ -116,11 +116,8 @@ describe('REST charges', () => {
   it('end where the refunded period starts', async () => {
     const select_filters = { day: { gte: begin / 1000, lte: begin / 1000 + 3 * 86_400 } }
     const { results } = await getRest('/charges/', { select_filters })
-    const { nodes } = (await queryViewer(`ledger(filter: {kinds: [REFUND]}) { nodes { instanceId startsAt } }`)).ledger
-    expect(nodes.map(({ instanceId }: { instanceId: string }) => instanceId)).toEqual([
-      `ins_${offline}`,
-      `ins_${offline}`,
-    ])
+    const { nodes } = (await queryViewer(`ledger(filter: {kinds: [REFUND]}) { nodes { subjectId startsAt } }`)).ledger
+    expect(nodes.map(({ subjectId }: { subjectId: string }) => subjectId)).toEqual([`ins_${offline}`, `ins_${offline}`])
     const { items, end } = results.find(({ source }: Charge) => source === `instance-${offline}`)
     const seen = Date.parse(nodes[0].startsAt) / 1000
     expect([end, ...items.map((item: { end: number }) => item.end)]).toEqual([seen, seen, seen])
@@ -141,33 +138,36 @@ type Entry = {
   kind: string
   amount: string
   balanceAfter: string
-  instanceId: string | null
-  volumeId: string | null
+  subjectId: string
   costPerHour: string | null
   postedAt: string
 }
 const listLedger = async (kinds: string): Promise<Entry[]> =>
   (
     await queryViewer(`ledger(first: 100, filter: {kinds: [${kinds}]}) {
-      nodes { id kind amount balanceAfter instanceId volumeId costPerHour postedAt } }`)
+      nodes { id kind amount balanceAfter subjectId costPerHour postedAt } }`)
   ).ledger.nodes.toReversed()
-const plainId = (id: string | null) => (id === null ? null : Number(id.slice(4)))
+const plainId = (id: string) => Number(id.slice(4))
+const subjectIds = ({ subjectId }: Entry) => ({
+  instance_id: subjectId.startsWith('ins_') ? plainId(subjectId) : null,
+  volume_id: subjectId.startsWith('vol_') ? plainId(subjectId) : null,
+})
 
 describe('REST invoices', () => {
   it('mirror the GraphQL ledger without charges, with opposite signs', async () => {
     const entries = await listLedger('TOP_UP, REFUND, ADJUSTMENT')
     const { results, total } = await getRest('/api/v1/invoices/', { latest_first: false, limit: 100 })
     const types: Record<string, string> = { TOP_UP: 'credit', REFUND: 'refund', ADJUSTMENT: 'adjustment' }
-    const rows = entries.map(({ id, kind, amount, balanceAfter, instanceId, volumeId, postedAt }) => ({
+    const rows = entries.map(entry => ({
       ...{
-        start: Date.parse(postedAt) / 1000,
-        end: Date.parse(postedAt) / 1000,
-        type: types[kind],
-        amount: -Number(amount),
+        start: Date.parse(entry.postedAt) / 1000,
+        end: Date.parse(entry.postedAt) / 1000,
+        type: types[entry.kind],
+        amount: -Number(entry.amount),
       },
       metadata: {
-        ...{ invoice_id: plainId(id), balance_after: Number(balanceAfter) },
-        ...{ instance_id: plainId(instanceId), volume_id: plainId(volumeId) },
+        ...{ invoice_id: plainId(entry.id), balance_after: Number(entry.balanceAfter) },
+        ...subjectIds(entry),
       },
     }))
     expect(results).toMatchObject(rows)
@@ -184,7 +184,7 @@ describe('REST invoices', () => {
       amount: Number(entry.amount) * (isCharge(entry) ? -1 : 1),
       ...{ timestamp: Date.parse(entry.postedAt) / 1000, balance_after: Number(entry.balanceAfter) },
       rate: entry.costPerHour === null ? null : Number(entry.costPerHour),
-      ...{ instance_id: plainId(entry.instanceId), volume_id: plainId(entry.volumeId) },
+      ...subjectIds(entry),
     }))
     expect(invoices).toMatchObject(rows)
     expect(invoices).toHaveLength(rows.length)

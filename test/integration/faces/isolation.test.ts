@@ -29,6 +29,7 @@ beforeAll(async () => {
   await app.sql('ALTER SEQUENCE api_keys_id_seq RESTART 8500001')
   await app.sql('ALTER SEQUENCE templates_id_seq RESTART 6000001')
   await app.sql('ALTER SEQUENCE webhooks_id_seq RESTART 6500001')
+  await app.sql('ALTER SEQUENCE spend_limits_id_seq RESTART 9500001')
   rentals = rentalsOf(app)
   make = makersOf(app, rentals)
   owner = await app.newKey(null, muchCredit)

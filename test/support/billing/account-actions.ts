@@ -44,7 +44,18 @@ export function createAccountActions(
     )
     const action = chance.pick(['BLOCK_NEW', 'STOP_RUNNING', 'STOP_RUNNING', 'NOTIFY'])
     const window = chance.pick(['HOUR', 'DAY', 'MONTH'])
-    await mutate(renter, 'setSpendLimit', 'SetSpendLimitInput', { target, action, window, amount })
+    const created = await mutate(renter, 'createSpendLimit', 'CreateSpendLimitInput', {
+      target,
+      action,
+      window,
+      amount,
+    })
+    if (created.data?.createSpendLimit?.__typename !== 'ConflictError') return
+    const { apiKeyId } = { apiKeyId: null, ...target } as { apiKeyId: string | null }
+    const [id] =
+      await ids(`SELECT id FROM spend_limits WHERE account_id = ${renter.id} AND "window" = '${window?.toLowerCase()}'
+      AND api_key_id IS NOT DISTINCT FROM ${apiKeyId}`)
+    await mutate(renter, 'updateSpendLimit', 'UpdateSpendLimitInput', { id: String(id), action, amount })
   }
   const removeLimit = async (renter: Renter) => {
     const { accountId } = await limits.accountOf(renter.key)

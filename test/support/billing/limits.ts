@@ -2,22 +2,36 @@ import { openDatabase } from '../../../src/database/client.ts'
 import type { TestApp } from '../app.ts'
 import { performDueBilling } from './due.ts'
 
-export const limitFields = 'id apiKeyId window amount used action reachedAt'
-const resultFields = `... on SetSpendLimitSuccess { spendLimit { ${limitFields} } } ... on NotFoundError { id }
-  ... on Error { code message } ... on InvalidInputError { issues { path message } }`
+export const limitFields = 'id subjectId window amount used action reachedAt'
+const errorFields = `... on NotFoundError { id } ... on Error { code message }
+  ... on InvalidInputError { issues { path message } }`
 
-type TestLimitInput = { apiKeyId?: string | null | undefined; [name: string]: unknown }
+type TestLimitInput = { apiKeyId?: string | null | undefined; action?: string; [name: string]: unknown }
 
 /** Spend limits through the API, and the billing work that applies them. */
 export function limitsOf(app: TestApp) {
   return {
-    /** Limits the account if no key is named. */
+    /** Creates a limit, or changes the limit of the same target and window. Limits the account if no key is named. */
     // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
-    async set(key: string, { apiKeyId, ...values }: TestLimitInput): Promise<any> {
-      const query = `mutation ($input: SetSpendLimitInput!) { setSpendLimit(input: $input) { ${resultFields} } }`
+    async set(key: string, limit: TestLimitInput): Promise<any> {
+      const made = await this.create(key, limit)
+      const { amount, action = 'BLOCK_NEW' } = limit
+      return made.code === 'CONFLICT' ? await this.update(key, { id: made.id, amount, action }) : made
+    },
+    // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
+    async create(key: string, { apiKeyId, ...values }: TestLimitInput): Promise<any> {
+      const query = `mutation ($input: CreateSpendLimitInput!) { createSpendLimit(input: $input) {
+        ... on CreateSpendLimitSuccess { spendLimit { ${limitFields} } } ... on ConflictError { id } ${errorFields} } }`
       const input = { target: targetOf(apiKeyId), ...values }
       const { data, errors } = await app.graphql(key, query, { input })
-      return errors ? errors[0]?.extensions['code'] : (data.setSpendLimit.spendLimit ?? data.setSpendLimit)
+      return errors ? errors[0]?.extensions['code'] : (data.createSpendLimit.spendLimit ?? data.createSpendLimit)
+    },
+    // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
+    async update(key: string, input: { id: string; [name: string]: unknown }): Promise<any> {
+      const query = `mutation ($input: UpdateSpendLimitInput!) { updateSpendLimit(input: $input) {
+        ... on UpdateSpendLimitSuccess { spendLimit { ${limitFields} } } ${errorFields} } }`
+      const { data, errors } = await app.graphql(key, query, { input })
+      return errors ? errors[0]?.extensions['code'] : (data.updateSpendLimit.spendLimit ?? data.updateSpendLimit)
     },
     // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
     async remove(key: string, id: string): Promise<any> {

@@ -242,13 +242,18 @@ export const fieldCases: Record<string, IsolationCase> = {
     ...apiKey('apiKeys.revoke'),
     ask: graphql(id => `mutation { deleteApiKey(input: { id: "${id}" }) { ${refused} } }`),
   },
-  setSpendLimit: {
+  createSpendLimit: {
     operation: 'billing.setSpendLimit',
     of: 'apiKey',
     ask: graphql(
       id =>
-        `mutation { setSpendLimit(input: { target: { apiKeyId: "${id}" }, window: DAY, amount: "1" }) { ${refused} } }`,
+        `mutation { createSpendLimit(input: { target: { apiKeyId: "${id}" }, window: DAY, amount: "1" }) { ${refused} } }`,
     ),
+  },
+  updateSpendLimit: {
+    operation: 'billing.setSpendLimit',
+    of: 'spendLimit',
+    ask: graphql(id => `mutation { updateSpendLimit(input: { id: "${id}", amount: "2" }) { ${refused} } }`),
   },
   deleteSpendLimit: {
     operation: 'billing.deleteSpendLimit',
@@ -451,10 +456,10 @@ export function makersOf(
     const apiKeyId = await idOf(await app.newScopedKey(key, { api: {} }))
     const { data } = await app.graphql(
       key,
-      `mutation { setSpendLimit(input: { target: { apiKeyId: "${apiKeyId}" }, window: DAY, amount: "1" }) {
-      ... on SetSpendLimitSuccess { spendLimit { id } } } }`,
+      `mutation { createSpendLimit(input: { target: { apiKeyId: "${apiKeyId}" }, window: DAY, amount: "1" }) {
+      ... on CreateSpendLimitSuccess { spendLimit { id } } } }`,
     )
-    return Number(data.setSpendLimit.spendLimit.id.slice('lim_'.length))
+    return Number(data.createSpendLimit.spendLimit.id.slice('lim_'.length))
   }
 
   async function anSshKey(key: string): Promise<number> {

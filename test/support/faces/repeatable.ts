@@ -63,6 +63,10 @@ export const repeatableCases: Record<string, RepeatableCase> = {
   createVolume: { prepare: aMachine, graphql: id => `offerId: "${id}", sizeGb: 10` },
   createWebhook: { graphql: () => `url: "${url}", kinds: [INSTANCE_ENDING]`, hasSecret: true },
   rotateWebhookSecret: { prepare: aWebhook, graphql: id => `id: "${id}"`, hasSecret: true },
+  createSpendLimit: {
+    graphql: () => 'target: { account: true }, window: DAY, amount: "5"',
+    refusesLimited: true,
+  },
   createSshKey: { graphql: () => `publicKey: "${aPublicKey('repeated')}"` },
   rebootInstance: { prepare: anInstance, graphql: id => `id: "${id}"` },
   recycleInstance: { prepare: anInstance, graphql: id => `id: "${id}"` },

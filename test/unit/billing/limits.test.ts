@@ -17,6 +17,7 @@ const usd = 1_000_000_000n
 const aLimit = (facts: Partial<SpendLimitWithUsage> = {}): SpendLimitWithUsage => ({
   ...{ id: 1, apiKeyId: null, window: 'day', amountNanos: usd, action: 'block_new', usedNanos: 0n, reachedAt: null },
   createdAt: date('2026-01-01T00:00'),
+  updatedAt: date('2026-01-01T00:00'),
   ...facts,
 })
 
@@ -42,7 +43,7 @@ describe('the windows to check', () => {
     const days = ['2026-05-01T00:00', '2026-05-02T00:00', '2026-05-03T00:00'].map(date)
     expect(from({}, '2026-05-01T23:00', '2026-05-03T00:00')).toEqual(days)
     expect(from({}, '2026-05-03T23:00', '2026-05-03T23:30')).toEqual(days.slice(2))
-    expect(from({ createdAt: date('2026-05-02T09:00') }, '2026-05-01T23:00', '2026-05-03T01:00')).toEqual(days.slice(1))
+    expect(from({ updatedAt: date('2026-05-02T09:00') }, '2026-05-01T23:00', '2026-05-03T01:00')).toEqual(days.slice(1))
     expect(from({ window: 'month' }, '2026-04-30T23:00', '2026-05-03T01:00')).toEqual([
       date('2026-04-01T00:00'),
       days[0],
@@ -51,7 +52,7 @@ describe('the windows to check', () => {
 
   it('are none for an hourly limit, and only the current one for a limit that a faster clock created', () => {
     expect(from({ window: 'hour' }, '2026-05-01T23:00', '2026-05-03T00:00')).toEqual([])
-    expect(from({ createdAt: date('2026-05-05T09:00') }, '2026-05-01T23:00', '2026-05-02T01:00')).toEqual([
+    expect(from({ updatedAt: date('2026-05-05T09:00') }, '2026-05-01T23:00', '2026-05-02T01:00')).toEqual([
       date('2026-05-02T00:00'),
     ])
   })
@@ -80,8 +81,8 @@ describe('the instant at which a limit is reached', () => {
   it('can be in the future, and is never before the limit or the account changed', () => {
     const { at, meteredAt } = { at: date('2026-05-01T01:00'), meteredAt: day }
     expect(predictReachedAt(aLimit(), spending(), { at, meteredAt })).toEqual(date('2026-05-01T02:30'))
-    const createdAt = date('2026-05-01T04:00')
-    expect(predictReachedAt(aLimit({ createdAt }), spending(), times)).toEqual(createdAt)
+    const updatedAt = date('2026-05-01T04:00')
+    expect(predictReachedAt(aLimit({ updatedAt }), spending(), times)).toEqual(updatedAt)
     expect(predictReachedAt(aLimit(), spending(), { ...times, meteredAt: date('2026-05-01T05:00') })).toEqual(
       date('2026-05-01T05:00'),
     )

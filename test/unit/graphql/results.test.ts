@@ -23,6 +23,7 @@ const rental = [
 const errorsOf: Record<string, readonly RefusalCode[]> = {
   attachSshKey: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
   createApiKey: ['INVALID_INPUT', 'CONFLICT', ...idempotency],
+  createSpendLimit: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', ...idempotency],
   createSshKey: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'CONFLICT', ...idempotency],
   createTemplate: ['INVALID_INPUT', 'CONFLICT', ...idempotency],
   createVolume: [
@@ -56,7 +57,6 @@ const errorsOf: Record<string, readonly RefusalCode[]> = {
   rentInstance: [...rental, 'OFFER_UNAVAILABLE', 'PRICE_CHANGED', 'BID_TOO_LOW'],
   rotateApiKeySecret: ['INVALID_INPUT', 'NOT_FOUND', ...idempotency],
   rotateWebhookSecret: ['INVALID_INPUT', 'NOT_FOUND', ...idempotency],
-  setSpendLimit: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT'],
   testWebhook: ['INVALID_INPUT', 'NOT_FOUND'],
   updateInstance: ['INVALID_INPUT', 'NOT_FOUND'],
   updateInstanceBid: [
@@ -67,6 +67,7 @@ const errorsOf: Record<string, readonly RefusalCode[]> = {
   // Credit and limits are checked for the command as a whole; the other errors of one instance are in its item.
   updateInstances: ['INVALID_INPUT'],
   updateSecretVariables: ['INVALID_INPUT', 'CONFLICT'],
+  updateSpendLimit: ['INVALID_INPUT', 'NOT_FOUND'],
   updateSshKey: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT'],
   updateTemplate: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', ...idempotency],
 }

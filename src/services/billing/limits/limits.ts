@@ -1,13 +1,14 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { checkLimitAmount } from '../../../domain/billing/limits.ts'
+import { checkLimitAmount, limitExists } from '../../../domain/billing/limits.ts'
 import type { SpendAction, SpendLimit, SpendLimitWithUsage, SpendWindow } from '../../../domain/billing/spend-limit.ts'
 import { DomainError, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize } from '../../authorize.ts'
-import type { DataDeps } from '../../deps.ts'
+import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
+import { runIdempotent } from '../../idempotency.ts'
 import { lockAccount, readBalance } from '../balance.ts'
 import { findLimits, readLimitsWithUsage } from './usage.ts'
 
@@ -20,8 +21,13 @@ type SpendLimitInput = {
   amountNanos: bigint
   action: SpendAction
 }
+type WithIdempotencyKey = { idempotencyKey?: string | null | undefined }
+/** An absent part stays as it is. */
+type SpendLimitChange = { amountNanos?: bigint | undefined; action?: SpendAction | undefined }
 
-export function limitServices({ database }: DataDeps) {
+export function limitServices(deps: Pick<Deps, 'database' | 'secrets'>) {
+  const { database } = deps
+
   return {
     /** The current limits of the account and of its keys, oldest first. */
     async spendLimits(actor: Actor): Promise<SpendLimitWithUsage[]> {
@@ -30,23 +36,31 @@ export function limitServices({ database }: DataDeps) {
     },
 
     /**
-     * Sets or changes a limit. The account and each of its keys have at most one limit per window. A revoked key can
-     * have limits, too: its instances may still run. Earlier spending in the window counts against the new limit.
+     * Creates a limit. The account and each of its keys have at most one limit per window. A revoked key can have
+     * limits, too: its instances may still run. Earlier spending in the window counts against the new limit.
      */
-    async setSpendLimit(actor: Actor, input: SpendLimitInput): Promise<SpendLimitWithUsage> {
+    async createSpendLimit(
+      actor: Actor,
+      { idempotencyKey, ...input }: SpendLimitInput & WithIdempotencyKey,
+    ): Promise<{ spendLimit: SpendLimitWithUsage; replayed: boolean }> {
       authorize(actor, 'billing.setSpendLimit')
       checkLimitAmount(input.amountNanos)
-      const id = await transaction(database, tx => setInTransaction(tx, actor, input))
-      const limits = await readLimitsWithUsage(database, await readBalance(database, actor.accountId))
-      const limit = limits.find(one => one.id === id)
-      if (!limit)
-        throw new DomainError('CONFLICT', 'Another request deleted this limit at the same time. Set it again.', {
-          subject: null,
-        })
-      return limit
+      const request = { operation: 'billing.setSpendLimit' as const, input, idempotencyKey }
+      const create = async (tx: Transaction) => toStored(await createInTransaction(tx, actor, input))
+      const permit = async (tx: Transaction) => {
+        await lockForChange(tx, actor)
+      }
+      const { result, replayed } = await runIdempotent(deps, actor, request, create, permit)
+      return { spendLimit: fromStored(result), replayed }
     },
 
-    /** Removes a limit. `setSpendLimit` never removes a limit. */
+    /** Changes the amount or the action of a limit. Earlier spending in the window counts against the new amount. */
+    async updateSpendLimit(actor: Actor, id: bigint, change: SpendLimitChange): Promise<SpendLimitWithUsage> {
+      authorize(actor, 'billing.setSpendLimit')
+      if (change.amountNanos !== undefined) checkLimitAmount(change.amountNanos)
+      return await transaction(database, tx => updateInTransaction(tx, actor, id, change))
+    },
+
     async deleteSpendLimit(actor: Actor, id: bigint): Promise<void> {
       authorize(actor, 'billing.deleteSpendLimit', { id: Number(id) })
       await transaction(database, tx => deleteInTransaction(tx, actor, id))
@@ -54,45 +68,80 @@ export function limitServices({ database }: DataDeps) {
   }
 }
 
-/** Returns the id of the limit. */
-async function setInTransaction(tx: Transaction, actor: Actor, input: SpendLimitInput): Promise<number> {
-  const { window, amountNanos, action } = input
+/** Returns the instant of the change. */
+async function lockForChange(tx: Transaction, actor: Actor): Promise<Date> {
   // `lockAccount` records a limit that was already reached before this change.
-  const { accountId, at } = await lockAccount(tx, actor.accountId, tx.at)
+  const { at } = await lockAccount(tx, actor.accountId, tx.at)
   await checkKeyHasNoLimit(tx, actor)
+  return at
+}
+
+/** The account is locked. */
+async function createInTransaction(
+  tx: Transaction,
+  actor: Actor,
+  input: SpendLimitInput,
+): Promise<SpendLimitWithUsage> {
+  const { window, amountNanos, action } = input
+  const { accountId } = actor
   const apiKeyId = input.apiKeyId === null ? null : await findKeyId(tx, accountId, input.apiKeyId)
   if (apiKeyId === actor.apiKeyId)
     throw new DomainError('FORBIDDEN', 'An API key cannot set a limit for itself. Use another key.', { missing: [] })
   const limits = await findLimits(tx, accountId)
-  const before = limits.find(limit => limit.window === window && limit.apiKeyId === apiKeyId)
-  if (before && before.amountNanos === amountNanos && before.action === action) return before.id
+  const existing = limits.find(limit => limit.window === window && limit.apiKeyId === apiKeyId)
+  if (existing) throw limitExists(existing)
+  const { at } = await readBalance(tx, accountId, tx.at)
   const [row] = await tx.rows(sql`
-    INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
-    VALUES (${accountId}, ${apiKeyId}, ${window}::spend_window, ${amountNanos}, ${action}::spend_action, ${at})
-    ON CONFLICT (account_id, coalesce(api_key_id, 0), "window") DO UPDATE SET amount_nanos = excluded.amount_nanos,
-      action = excluded.action, created_at = excluded.created_at, reached_at = NULL RETURNING id`)
-  const id = row?.[0] as number
-  const after = limitEventFacts({ id, apiKeyId, window, amountNanos, action })
-  await recordEvents(
-    tx,
-    [{ ...limitChangeEvent(actor), ...(before && { before: limitEventFacts(before) }), after }],
-    at,
-  )
-  return id
+    INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at, updated_at)
+    VALUES (${accountId}, ${apiKeyId}, ${window}::spend_window, ${amountNanos}, ${action}::spend_action, ${at}, ${at})
+    RETURNING id`)
+  const limit = await readLimit(tx, actor, row?.[0] as number)
+  const event = { ...limitEvent(actor), kind: 'SPEND_LIMIT_CREATED' as const }
+  await recordEvents(tx, [{ ...event, after: limitEventFacts(limit) }], at)
+  return limit
+}
+
+async function updateInTransaction(
+  tx: Transaction,
+  actor: Actor,
+  id: bigint,
+  change: SpendLimitChange,
+): Promise<SpendLimitWithUsage> {
+  const at = await lockForChange(tx, actor)
+  const before = await findLimit(tx, actor, id)
+  const { amountNanos = before.amountNanos, action = before.action } = change
+  if (amountNanos === before.amountNanos && action === before.action) return await readLimit(tx, actor, before.id)
+  await tx.rows(sql`
+    UPDATE spend_limits SET amount_nanos = ${amountNanos}, action = ${action}::spend_action, updated_at = ${at},
+      reached_at = NULL WHERE id = ${before.id}`)
+  const after = await readLimit(tx, actor, before.id)
+  const event = { ...limitEvent(actor), kind: 'SPEND_LIMIT_UPDATED' as const }
+  await recordEvents(tx, [{ ...event, before: limitEventFacts(before), after: limitEventFacts(after) }], at)
+  return after
 }
 
 async function deleteInTransaction(tx: Transaction, actor: Actor, id: bigint): Promise<void> {
-  // `lockAccount` records a limit that was already reached before it is deleted.
-  const { accountId, at } = await lockAccount(tx, actor.accountId, tx.at)
-  await checkKeyHasNoLimit(tx, actor)
-  const limit = (await findLimits(tx, accountId)).find(one => BigInt(one.id) === id)
-  if (!limit) throw notFound('SpendLimit', id)
+  const at = await lockForChange(tx, actor)
+  const limit = await findLimit(tx, actor, id)
   await tx.rows(sql`DELETE FROM spend_limits WHERE id = ${limit.id}`)
-  await recordEvents(tx, [{ ...limitChangeEvent(actor), before: limitEventFacts(limit) }], at)
+  const event = { ...limitEvent(actor), kind: 'SPEND_LIMIT_DELETED' as const }
+  await recordEvents(tx, [{ ...event, before: limitEventFacts(limit) }], at)
 }
 
-function limitChangeEvent({ accountId, apiKeyId }: Actor) {
-  return { kind: 'SPEND_LIMIT_CHANGED' as const, accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' }
+async function findLimit(tx: Transaction, { accountId }: Actor, id: bigint): Promise<SpendLimit> {
+  const limit = (await findLimits(tx, accountId)).find(one => BigInt(one.id) === id)
+  if (!limit) throw notFound('SpendLimit', id)
+  return limit
+}
+
+/** A limit that exists, with its usage in this transaction. */
+async function readLimit(tx: Transaction, { accountId }: Actor, id: number): Promise<SpendLimitWithUsage> {
+  const limits = await readLimitsWithUsage(tx, await readBalance(tx, accountId, tx.at))
+  return limits.find(limit => limit.id === id) as SpendLimitWithUsage
+}
+
+function limitEvent({ accountId, apiKeyId }: Actor) {
+  return { accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' }
 }
 
 async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promise<number> {
@@ -116,6 +165,25 @@ export async function checkKeyHasNoLimit(tx: Transaction, { accountId, apiKeyId 
   throw new DomainError('FORBIDDEN', message, { missing: [] })
 }
 
-function limitEventFacts({ id, apiKeyId, window, amountNanos, action }: Omit<SpendLimit, 'createdAt' | 'reachedAt'>) {
+function limitEventFacts({ id, apiKeyId, window, amountNanos, action }: SpendLimit) {
   return { spendLimitId: id, apiKeyId, window, amountNanos: String(amountNanos), action }
+}
+
+type Changed<Type, Parts> = Omit<Type, keyof Parts> & Parts
+/** A limit as stored under an idempotency key. */
+type StoredLimit = Changed<
+  SpendLimitWithUsage,
+  { amountNanos: string; usedNanos: string; createdAt: string; updatedAt: string; reachedAt: string | null }
+>
+
+function toStored({ amountNanos, usedNanos, createdAt, updatedAt, reachedAt, ...limit }: SpendLimitWithUsage) {
+  const dates = { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() }
+  const amounts = { amountNanos: String(amountNanos), usedNanos: String(usedNanos) }
+  return { ...limit, ...amounts, ...dates, reachedAt: reachedAt?.toISOString() ?? null } satisfies StoredLimit
+}
+
+function fromStored({ amountNanos, usedNanos, createdAt, updatedAt, reachedAt, ...limit }: StoredLimit) {
+  const dates = { createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) }
+  const amounts = { amountNanos: BigInt(amountNanos), usedNanos: BigInt(usedNanos) }
+  return { ...limit, ...amounts, ...dates, reachedAt: reachedAt === null ? null : new Date(reachedAt) }
 }
