@@ -1,7 +1,7 @@
 // Generates a realistic demo market. The same seed gives the same machines, so that documentation, tests and benchmarks
 // can rely on them.
 
-import { parseDriverVersion } from '../src/domain/machines/machines.ts'
+import { versionNumberOf } from '../src/domain/machines/versions.ts'
 import type { NewMachine } from '../src/services/machines/machines.ts'
 import { type DemoModel, demoModels } from './gpu-models.ts'
 import { createRandom, type SeededRandom } from './seeded-random.ts'
@@ -54,13 +54,13 @@ const rackCpus: typeof homeCpus = [
   ['Intel Xeon Platinum 8480+', 224, 3.8, 'X13DEG-OAD'],
 ]
 /** Each driver with the newest CUDA version that it supports. */
-const drivers: [version: string, cuda: number, weight: number][] = [
-  ['535.183.06', 12.2, 2],
-  ['550.127.05', 12.4, 3],
-  ['565.57.01', 12.7, 2],
-  ['570.172.08', 12.8, 4],
-  ['575.64.03', 12.9, 2],
-  ['580.105.08', 13, 5],
+const drivers: [version: string, cuda: string, weight: number][] = [
+  ['535.183.06', '12.2', 2],
+  ['550.127.05', '12.4', 3],
+  ['565.57.01', '12.7', 2],
+  ['570.172.08', '12.8', 4],
+  ['575.64.03', '12.9', 2],
+  ['580.105.08', '13.0', 5],
 ]
 const diskNames = [
   'Samsung SSD 990 PRO 2TB',
@@ -150,9 +150,10 @@ function pickGpuFields(
   { datacenter }: Host,
   random: SeededRandom,
 ) {
-  const { name, vendor, computeCapability } = gpuModel
+  const { name, vendor } = gpuModel
+  const computeCapability = versionNumberOf(gpuModel.computeCapability)
   const [driver, cudaVersion] = random.weighted(drivers, ([, , weight]) => weight)
-  const isModern = computeCapability >= 800 || vendor === 'amd'
+  const isModern = computeCapability >= 8 || vendor === 'amd'
   return {
     gpuModel: name,
     numGpus,
@@ -161,10 +162,10 @@ function pickGpuFields(
     gpuDisplayActive: !datacenter && random.chance(0.15),
     gpuLanes: numGpus > 4 && !rack ? 8 : 16,
     nvlinkGigabytesPerSecond: /SXM|NVL|H200|B200/.test(name) ? 450 : 0,
-    pciGeneration: computeCapability >= 1000 ? 5 : isModern ? 4 : 3,
+    pciGeneration: computeCapability >= 10 ? 5 : isModern ? 4 : 3,
     pcieGigabytesPerSecond: random.rounded(6, isModern ? 26 : 13, 1),
-    cudaVersion: vendor === 'nvidia' ? cudaVersion : 0,
-    driverVersion: parseDriverVersion(vendor === 'nvidia' ? driver : '6.3.1') ?? 0,
+    cudaVersion: vendor === 'nvidia' ? cudaVersion : null,
+    driverVersion: vendor === 'nvidia' ? driver : '6.3.1',
   }
 }
 
@@ -179,7 +180,7 @@ function pickComputerFields(numGpus: number, { datacenter }: Host, random: Seede
     cpuRamMb: random.pick(large ? [128_000, 257_000, 515_000, 1_031_000] : [31_900, 64_200, 128_600]),
     hasAvx: true,
     motherboard,
-    osVersion: random.pick([20.04, 22.04, 22.04, 24.04]),
+    osVersion: random.pick(['20.04', '22.04', '22.04', '24.04']),
     diskName: random.pick(diskNames),
     diskReadMegabytesPerSecond: random.rounded(500, 7_000, 1),
     diskMb: (random.pick([200, 480, 900, 1_800, 3_600, 7_200]) + random.whole(0, 99)) * 1_000,

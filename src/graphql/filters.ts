@@ -60,13 +60,16 @@ export const IdFilter = builder.inputType('IdFilter', {
 
 export const VersionFilter = builder.inputType('VersionFilter', {
   description:
-    'Conditions on a version such as "580.105.08", compared number by number. All given conditions must hold.',
+    'Conditions on a version such as "12.8" or "580.105.08", compared number by number: "12.10" is newer than "12.9", and "12" is the same as "12.0". All given conditions must hold. A missing version, such as the CUDA version of a machine without CUDA, meets `neq` and `nin` alone.',
   fields: t => ({
-    eq: t.string({ description: 'Equal to this version.' }),
+    eq: t.string({ description: 'This version.' }),
+    neq: t.string({ description: 'Any version but this one.' }),
     gt: t.string({ description: 'Newer than this version.' }),
     gte: t.string({ description: 'This version or newer.' }),
     lt: t.string({ description: 'Older than this version.' }),
     lte: t.string({ description: 'This version or older.' }),
+    in: t.stringList({ description: 'One of these versions.' }),
+    nin: t.stringList({ description: 'None of these versions.' }),
   }),
 })
 

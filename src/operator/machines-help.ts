@@ -13,5 +13,6 @@ export function columnsHelp(): string {
 
 function printFallback(fallback: unknown): string {
   if (typeof fallback === 'bigint') return printUsd(fallback)
+  if (fallback === null) return 'unknown'
   return fallback === '' ? 'empty' : String(fallback)
 }

@@ -264,14 +264,14 @@ export type OfferFilter = {
   availability?: OfferAvailability | null | undefined;
   availableSeconds?: FloatFilter | null | undefined;
   city?: StringFilter | null | undefined;
-  computeCapability?: IntFilter | null | undefined;
+  computeCapability?: VersionFilter | null | undefined;
   country?: StringFilter | null | undefined;
   cpuArch?: StringFilter | null | undefined;
   cpuCores?: IntFilter | null | undefined;
   cpuCoresEffective?: FloatFilter | null | undefined;
   cpuGhz?: FloatFilter | null | undefined;
   cpuRamMb?: IntFilter | null | undefined;
-  cudaVersion?: FloatFilter | null | undefined;
+  cudaVersion?: VersionFilter | null | undefined;
   datacenter?: boolean | null | undefined;
   diskPricePerGbMonth?: UsdFilter | null | undefined;
   diskPricePerHour?: UsdFilter | null | undefined;
@@ -304,7 +304,7 @@ export type OfferFilter = {
   numGpus?: IntFilter | null | undefined;
   nvlinkGigabytesPerSecond?: FloatFilter | null | undefined;
   or?: Array<OfferFilter> | null | undefined;
-  osVersion?: FloatFilter | null | undefined;
+  osVersion?: VersionFilter | null | undefined;
   pciGeneration?: FloatFilter | null | undefined;
   pcieGigabytesPerSecond?: FloatFilter | null | undefined;
   pricePerGpuHour?: UsdFilter | null | undefined;
@@ -595,8 +595,11 @@ export type VersionFilter = {
   eq?: string | null | undefined;
   gt?: string | null | undefined;
   gte?: string | null | undefined;
+  in?: Array<string> | null | undefined;
   lt?: string | null | undefined;
   lte?: string | null | undefined;
+  neq?: string | null | undefined;
+  nin?: Array<string> | null | undefined;
 };
 
 export type VolumeHintInput = {

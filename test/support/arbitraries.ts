@@ -8,8 +8,8 @@ import type { MachineListing } from './factories.ts'
 
 const gpuModels = [
   { name: 'RTX 4090', ramMb: 24_564, tflops: 82.6 },
-  { name: 'H100 SXM', ramMb: 81_559, tflops: 66.9, computeCapability: 900 },
-  { name: 'RX 7900 XTX', ramMb: 24_560, tflops: 61.4, computeCapability: 0, vendor: 'amd' as const },
+  { name: 'H100 SXM', ramMb: 81_559, tflops: 66.9, computeCapability: '9.0' },
+  { name: 'RX 7900 XTX', ramMb: 24_560, tflops: 61.4, computeCapability: null, vendor: 'amd' as const },
 ]
 
 /** Machines that often have equal values, so that ties, bundles and boundaries come up. */
@@ -25,6 +25,10 @@ export const listingArbitrary: fc.Arbitrary<MachineListing> = fc.record({
     dlperfPerGpu: fc.constantFrom(13.3, 100, 199.1),
     country: fc.constantFrom('SE', 'US', 'KR'),
     datacenter: fc.boolean(),
+    // Spellings of one version, and versions that compare as numbers or as texts in another order.
+    cudaVersion: fc.constantFrom(null, '9.2', '12.1', '12.10', '12.8', '12.80', '12', '12.0', '12.8.1'),
+    driverVersion: fc.constantFrom('535', '535.86.05', '535.183.06', '565.77', '565.77.00', '6.3.1'),
+    osVersion: fc.constantFrom(null, '20.04', '22.04', '22.4', '24.04'),
     cpuCores: fc.constantFrom(16, 48, 127),
     cpuArch: fc.constantFrom('amd64', 'arm64'),
     diskMb: fc.integer({ min: 100_000, max: 100_010 }),
@@ -44,7 +48,12 @@ const fields = Object.keys(offerFields) as OfferField[]
 
 /** Conditions whose operands are values of existing offers: the boundaries of every comparison. */
 export function conditionArbitrary(offers: Offer[]): fc.Arbitrary<Condition> {
-  const value = (field: OfferField) => fc.constantFrom(...offers).map(offer => fieldValueOf(offer, field))
+  const value = (field: OfferField) =>
+    fc
+      .constantFrom(...offers)
+      .map(offer => fieldValueOf(offer, field))
+      // No client can name a missing version.
+      .map(given => (fieldTypeOf(field) === 'version' && given === '' ? '12.8' : given))
   return fc.constantFrom(...fields).chain(field =>
     fc.constantFrom(...operatorsByType[fieldTypeOf(field)]).chain(operator => {
       const operand = operator === 'in' || operator === 'nin' ? fc.array(value(field), { maxLength: 4 }) : value(field)

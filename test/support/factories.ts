@@ -11,7 +11,7 @@ export function aGpuModel(overrides: Partial<NewGpuModel> = {}): NewGpuModel {
     memoryBandwidthGigabytesPerSecond: 1_008,
     tflops: 82.6,
     maxPowerWatts: 450,
-    computeCapability: 890,
+    computeCapability: '8.9',
     ...overrides,
   }
 }
@@ -29,8 +29,8 @@ export function aMachine(overrides: Partial<MachineAttributes> = {}): MachineAtt
     nvlinkGigabytesPerSecond: 0,
     pciGeneration: 4,
     pcieGigabytesPerSecond: 20,
-    cudaVersion: 12.8,
-    driverVersion: 570_172_008,
+    cudaVersion: '12.8',
+    driverVersion: '570.172.08',
     cpuName: 'AMD EPYC 7713',
     cpuArch: 'amd64',
     cpuCores: 64,
@@ -38,7 +38,7 @@ export function aMachine(overrides: Partial<MachineAttributes> = {}): MachineAtt
     cpuRamMb: 257_000,
     hasAvx: true,
     motherboard: 'H12SSL-i',
-    osVersion: 22.04,
+    osVersion: '22.04',
     diskName: 'nvme',
     diskReadMegabytesPerSecond: 3_000,
     diskMb: 900_000,

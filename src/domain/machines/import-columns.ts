@@ -2,7 +2,8 @@
 // A column that a host may not know has a default. In a column of measurements, 0 means not measured.
 
 import { type ColumnType, decimal, instant, integer, matching, oneOf, text, usd, yesNo } from './import-column-types.ts'
-import { gpuVendors, parseDriverVersion, verifications } from './machines.ts'
+import { gpuVendors, verifications } from './machines.ts'
+import { parseDriverVersion, parseVersion, versionNumberOf } from './versions.ts'
 
 type Column<Value = unknown> = {
   type: ColumnType<Value>
@@ -13,13 +14,30 @@ type Column<Value = unknown> = {
   absentNote?: string
 }
 
-const driverVersionType: ColumnType<number> = {
+const driverVersionType: ColumnType<string> = {
   expected: 'a version such as 570.172.08',
   parse(value) {
-    const version = parseDriverVersion(value)
-    // The database column has four bytes.
-    return version !== undefined && version < 2 ** 31 ? version : undefined
+    const number = parseDriverVersion(value)
+    // REST clients read the number into four bytes.
+    return number !== undefined && number < 2 ** 31 ? value : undefined
   },
+}
+/** 0 means that there is none. */
+const cudaVersionType: ColumnType<string | null> = {
+  expected: 'a version such as 12.8, or 0',
+  parse: value => nullIfZero(parseVersion(value)),
+}
+const computeCapabilityType: ColumnType<string | null> = {
+  expected: 'a version such as 8.9, or 0',
+  parse: value => (/^\d{1,3}(\.\d{1,2})?$/.test(value) ? nullIfZero(value) : undefined),
+}
+/** Versions of Ubuntu end with a month of two digits. A number does not have the zero of 20.10. */
+const osVersionType: ColumnType<string | null> = {
+  expected: 'a version such as 24.04, or 0',
+  parse: value => nullIfZero(parseVersion(/^\d+\.\d$/.test(value) ? `${value}0` : value)),
+}
+function nullIfZero(version: string | undefined): string | null | undefined {
+  return version !== undefined && versionNumberOf(version) === 0 ? null : version
 }
 const ipv4Type = matching(
   /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/,
@@ -34,7 +52,7 @@ export const importMachineColumns = {
   gpuModel: { type: text(64), meaning: 'trade name of the GPU model' },
   numGpus: { type: integer(1, 16), meaning: 'number of GPUs' },
   driverVersion: { type: driverVersionType, meaning: 'GPU driver version' },
-  cudaVersion: { type: decimal(0, 100), meaning: 'newest CUDA version that the driver supports; 0 without CUDA' },
+  cudaVersion: { type: cudaVersionType, meaning: 'newest CUDA version that the driver supports; 0 without CUDA' },
   gpuPricePerHour: { type: gpuPriceType, meaning: 'US dollars per GPU per hour' },
   minBidPerHour: {
     type: gpuPriceType,
@@ -84,7 +102,7 @@ export const importMachineColumns = {
   cpuGhz: { type: decimal(0, 100), meaning: 'maximum CPU clock', defaultValue: 0 },
   hasAvx: { type: yesNo, meaning: 'whether the CPU has AVX', absentNote: 'default: true for amd64, else false' },
   motherboard: { type: text(128), meaning: 'motherboard model', defaultValue: '' },
-  osVersion: { type: decimal(0, 10_000), meaning: 'Ubuntu version, such as 24.04', defaultValue: 0 },
+  osVersion: { type: osVersionType, meaning: 'Ubuntu version, such as 24.04; 0 if unknown', defaultValue: null },
   diskName: { type: text(128), meaning: 'disk model', defaultValue: '' },
   diskReadMegabytesPerSecond: { type: decimal(0, 10_000_000), meaning: 'measured disk MB/s', defaultValue: 0 },
 } as const satisfies Record<string, Column<never> | Column>
@@ -100,7 +118,7 @@ const importGpuModelColumns = {
   gpuTflops: { type: decimal(0.001, 1_000_000), meaning: 'FP32 TFLOPS of one GPU', absentNote: unknownModelNote },
   gpuMaxPowerWatts: { type: decimal(0, 100_000), meaning: 'maximum power of one GPU', absentNote: unknownModelNote },
   gpuComputeCapability: {
-    type: decimal(0, 100, 100),
+    type: computeCapabilityType,
     meaning: 'CUDA compute capability, such as 8.9; 0 without CUDA',
     absentNote: unknownModelNote,
   },

@@ -8,6 +8,7 @@ import {
   requiredColumns,
 } from './import-columns.ts'
 import type { GpuModel, Machine } from './machines.ts'
+import { compareVersions } from './versions.ts'
 
 /** A row of an import file, or why it cannot be parsed. `place` names the row in messages: "line 2". */
 export type ImportRow = { place: string } & (
@@ -128,10 +129,10 @@ function resolveModel(
   const facts = { vendor, ramMb, memoryBandwidthGigabytesPerSecond, tflops, maxPowerWatts, computeCapability }
   if (name === undefined) return { model: undefined, issues: [] }
   const model = models.get(name)
-  const given = Object.entries(facts) as [keyof typeof facts, string | number | undefined][]
+  const given = Object.entries(facts) as [keyof typeof facts, string | number | null | undefined][]
   if (!model) {
     const common = catalog.get(name)
-    const completed = given.map(([fact, value]) => [fact, value ?? common?.[fact]] as const)
+    const completed = given.map(([fact, value]) => [fact, value === undefined ? common?.[fact] : value] as const)
     const missing = completed.filter(([, value]) => value === undefined)
     const message = `is required, because Berth does not know the GPU model "${name}" yet.`
     const issues = missing.map(([fact]) => ({ path: modelColumnName(fact), message }))
@@ -141,7 +142,10 @@ function resolveModel(
       issues,
     }
   }
-  const wrong = given.filter(([fact, value]) => value !== undefined && value !== model[fact])
+  const wrong = given.filter(([fact, value]) => {
+    if (fact !== 'computeCapability') return value !== undefined && value !== model[fact]
+    return computeCapability !== undefined && compareVersions(computeCapability, model.computeCapability) !== 0
+  })
   const message = `differs from the known value of the GPU model "${name}".`
   return { model, issues: wrong.map(([fact]) => ({ path: modelColumnName(fact), message })) }
 }

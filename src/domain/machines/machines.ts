@@ -14,8 +14,8 @@ export type GpuModel = {
   memoryBandwidthGigabytesPerSecond: number
   tflops: number
   maxPowerWatts: number
-  /** CUDA compute capability times 100. */
-  computeCapability: number
+  /** CUDA compute capability as a version such as 8.9; null without CUDA. */
+  computeCapability: string | null
 }
 
 /**
@@ -35,8 +35,9 @@ export type Machine = {
   nvlinkGigabytesPerSecond: number
   pciGeneration: number
   pcieGigabytesPerSecond: number
-  cudaVersion: number
-  driverVersion: number
+  /** Null without CUDA. */
+  cudaVersion: string | null
+  driverVersion: string
   cpuName: string
   cpuArch: string
   cpuCores: number
@@ -44,7 +45,8 @@ export type Machine = {
   cpuRamMb: number
   hasAvx: boolean
   motherboard: string
-  osVersion: number
+  /** Null if the host does not state it. */
+  osVersion: string | null
   diskName: string
   diskReadMegabytesPerSecond: number
   diskMb: number
@@ -87,20 +89,4 @@ export function blocksOf(numGpus: number): Block[] {
     for (let firstGpu = 0; firstGpu + size <= numGpus; firstGpu += size) blocks.push({ firstGpu, numGpus: size })
   }
   return blocks
-}
-
-/** Parses a driver version into one number, so that versions compare: 535.86.05 is 535086005. */
-export function parseDriverVersion(text: string): number | undefined {
-  const [, major, minor = '0', patch = '0'] = /^(\d{1,4})(?:\.(\d{1,3}))?(?:\.(\d{1,3}))?$/.exec(text) ?? []
-  if (major === undefined) return undefined
-  return Number(major) * 1_000_000 + Number(minor) * 1_000 + Number(patch)
-}
-
-/**
- * Prints a version in the form of its vendor: NVIDIA pads the last part to two digits, AMD does not. The number does
- * not store whether a last part of zero was written, so it is always printed: "565.77" becomes "565.77.00".
- */
-export function printDriverVersion(version: number, vendor: GpuVendor): string {
-  const [major, minor, patch] = [Math.floor(version / 1_000_000), Math.floor(version / 1_000) % 1_000, version % 1_000]
-  return `${major}.${minor}.${String(patch).padStart(vendor === 'nvidia' ? 2 : 1, '0')}`
 }

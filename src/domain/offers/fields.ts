@@ -1,12 +1,13 @@
 import { ramGbOf } from '../machines/gpu-ram.ts'
+import { computeCapabilityNumberOf, driverVersionNumberOf, versionNumberOf } from '../machines/versions.ts'
 import { usdToNumber } from '../money.ts'
 import { isRentable, type Offer } from './offers.ts'
 
 /**
- * How a filter compares a field: `usd` exactly, `text` without case, `number` as floats. An order compares texts by code
- * points, with case.
+ * How a filter compares a field: `usd` exactly, `text` without case, `number` as floats, `version` number by number. An
+ * order compares texts by code points, with case.
  */
-export type FieldType = 'number' | 'usd' | 'text' | 'boolean'
+export type FieldType = 'number' | 'usd' | 'text' | 'version' | 'boolean'
 export type FieldValue = number | bigint | string | boolean
 
 type Field<Type extends FieldType, Value extends FieldValue> = { type: Type; read: (offer: Offer) => Value }
@@ -14,6 +15,10 @@ type Field<Type extends FieldType, Value extends FieldValue> = { type: Type; rea
 const number = (read: (offer: Offer) => number): Field<'number', number> => ({ type: 'number', read })
 const usd = (read: (offer: Offer) => bigint): Field<'usd', bigint> => ({ type: 'usd', read })
 const text = (read: (offer: Offer) => string): Field<'text', string> => ({ type: 'text', read })
+/** A missing version is "", which comes before every version. */
+const version = (read: (offer: Offer) => string | null): Field<'version', string> => {
+  return { type: 'version', read: offer => read(offer) ?? '' }
+}
 const boolean = (read: (offer: Offer) => boolean): Field<'boolean', boolean> => ({ type: 'boolean', read })
 
 /**
@@ -32,7 +37,8 @@ export const offerFields = {
   gpuTotalRamMb: number(offer => offer.machine.gpuModel.ramMb * offer.numGpus),
   gpuMemoryBandwidthGigabytesPerSecond: number(offer => offer.machine.gpuModel.memoryBandwidthGigabytesPerSecond),
   gpuMaxPowerWatts: number(offer => offer.machine.gpuModel.maxPowerWatts),
-  computeCapability: number(offer => offer.machine.gpuModel.computeCapability),
+  computeCapability: version(offer => offer.machine.gpuModel.computeCapability),
+  computeCapabilityNumber: number(offer => computeCapabilityNumberOf(offer.machine.gpuModel.computeCapability)),
   numGpus: number(offer => offer.numGpus),
   gpuFraction: number(offer => offer.numGpus / offer.machine.numGpus),
   gpuMaxTempCelsius: number(offer => offer.machine.gpuMaxTempCelsius),
@@ -48,8 +54,11 @@ export const offerFields = {
 
   pciGeneration: number(offer => offer.machine.pciGeneration),
   pcieGigabytesPerSecond: number(offer => offer.machine.pcieGigabytesPerSecond),
-  cudaVersion: number(offer => offer.machine.cudaVersion),
-  driverVersion: number(offer => offer.machine.driverVersion),
+  cudaVersion: version(offer => offer.machine.cudaVersion),
+  driverVersion: version(offer => offer.machine.driverVersion),
+  // REST clients compare versions as numbers.
+  cudaVersionNumber: number(offer => versionNumberOf(offer.machine.cudaVersion)),
+  driverVersionNumber: number(offer => driverVersionNumberOf(offer.machine.driverVersion)),
   cpuArch: text(offer => offer.machine.cpuArch),
   cpuCores: number(offer => offer.machine.cpuCores),
   cpuCoresEffective: number(offer => cpuCoresEffectiveOf(offer)),
@@ -57,7 +66,8 @@ export const offerFields = {
   cpuRamMb: number(offer => offer.machine.cpuRamMb),
   hasAvx: boolean(offer => offer.machine.hasAvx),
   motherboard: text(offer => offer.machine.motherboard),
-  osVersion: number(offer => offer.machine.osVersion),
+  osVersion: version(offer => offer.machine.osVersion),
+  osVersionNumber: number(offer => versionNumberOf(offer.machine.osVersion)),
 
   totalDiskGb: number(offer => offer.machine.diskMb / 1000),
   maxDiskGb: number(offer => offer.machine.freeDiskMb / 1000),

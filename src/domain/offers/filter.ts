@@ -1,5 +1,6 @@
 import { type Issue, invalidInput } from '../errors.ts'
 import { countriesOf, type Region } from '../machines/regions.ts'
+import { compareVersions, parseVersion } from '../machines/versions.ts'
 import { nanosOfNumber, parseUsd } from '../money.ts'
 import { parseBoolean, parseNumber, quoteValue } from '../values.ts'
 import { type FieldType, type FieldValue, fieldTypeOf, fieldValueOf, type OfferField } from './fields.ts'
@@ -14,6 +15,7 @@ export const operatorsByType: Record<FieldType, readonly Operator[]> = {
   number: orderedOperators,
   usd: orderedOperators,
   text: [...equalityOperators, 'contains', 'startsWith'],
+  version: orderedOperators,
   boolean: equalityOperators,
 }
 
@@ -21,7 +23,7 @@ type ListOperator = 'in' | 'nin'
 type ValueCondition = { operator: Exclude<Operator, ListOperator>; value: FieldValue }
 type ListCondition = { operator: ListOperator; values: FieldValue[] }
 
-/** Compares one field with a value or a list. Texts are in lower case. */
+/** Compares one field with a value or a list. Texts are in lower case. No version is missing. */
 export type Condition = { field: OfferField } & (ValueCondition | ListCondition)
 
 /** Matches when every condition holds and, unless `anyOf` is empty, at least one of its filters matches. */
@@ -64,6 +66,7 @@ const typeNames: Record<FieldType, string> = {
   number: 'a number',
   usd: 'an amount',
   text: 'a string',
+  version: 'a version such as 12.8 or 580.105.08',
   boolean: 'a boolean',
 }
 
@@ -71,6 +74,7 @@ const valueParsers: Record<FieldType, (raw: unknown) => FieldValue | undefined> 
   number: parseNumber,
   usd: parseUsdOperand,
   text: raw => (typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw.toLowerCase() : undefined),
+  version: raw => (typeof raw === 'string' ? parseVersion(raw) : undefined),
   boolean: parseBoolean,
 }
 
@@ -116,6 +120,7 @@ export function matchesFilter(offer: Offer, filter: OfferFilter): boolean {
 
 /** All values of a field have one type, so that they compare. */
 export function meetsCondition(raw: FieldValue, condition: Condition): boolean {
+  if (fieldTypeOf(condition.field) === 'version') return meetsVersionCondition(String(raw), condition)
   const value = typeof raw === 'string' ? raw.toLowerCase() : raw
   switch (condition.operator) {
     case 'in':
@@ -125,6 +130,16 @@ export function meetsCondition(raw: FieldValue, condition: Condition): boolean {
     default:
       return comparators[condition.operator](value, condition.value)
   }
+}
+
+/** A missing version is equal to none, and neither older nor newer than any. */
+function meetsVersionCondition(version: string, condition: Condition): boolean {
+  if ('values' in condition) {
+    const isListed = condition.values.some(value => compareVersions(version, String(value)) === 0)
+    return isListed === (condition.operator === 'in')
+  }
+  if (version === '' && condition.operator !== 'neq') return false
+  return comparators[condition.operator](compareVersions(version, String(condition.value)), 0)
 }
 
 const comparators: Record<ValueCondition['operator'], (a: FieldValue, b: FieldValue) => boolean> = {

@@ -1,3 +1,4 @@
+import { parseVersion } from '../machines/versions.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 import { type FieldValue, fieldTypeOf } from './fields.ts'
 import type { Pricing } from './offers.ts'
@@ -28,6 +29,8 @@ function parsePositionValue(type: ReturnType<typeof fieldTypeOf>, value: unknown
       return typeof value === 'string' && /^-?\d{1,18}$/.test(value) ? BigInt(value) : undefined
     case 'text':
       return typeof value === 'string' && value.isWellFormed() && !value.includes('\0') ? value : undefined
+    case 'version':
+      return typeof value === 'string' && (value === '' || parseVersion(value) !== undefined) ? value : undefined
     case 'boolean':
       // No order has a boolean key.
       return undefined

@@ -55,7 +55,9 @@ const volumeOfferFields = [
   'staticIp',
   'cpuGhz',
   'cudaVersion',
+  'cudaVersionNumber',
   'driverVersion',
+  'driverVersionNumber',
   'availableSeconds',
   'external',
 ] as const satisfies OfferField[]

@@ -42,8 +42,9 @@ export const GpuModel = builder.prismaObject('GpuModel', {
     }),
     tflops: t.exposeFloat('tflops', { description: 'Single-precision TFLOPS of one GPU.' }),
     maxPowerWatts: t.exposeFloat('maxPowerWatts', { description: 'Power limit of one GPU in watts.' }),
-    computeCapability: t.exposeInt('computeCapability', {
-      description: 'CUDA compute capability times 100: 890 means 8.9. 0 for a model without CUDA.',
+    computeCapability: t.exposeString('computeCapability', {
+      nullable: true,
+      description: 'CUDA compute capability, such as "8.9". Null for a model without CUDA.',
     }),
   }),
 })

@@ -1,4 +1,4 @@
-import { type GpuVendor, printDriverVersion, type Verification } from '../../domain/machines/machines.ts'
+import type { Verification } from '../../domain/machines/machines.ts'
 import { type Region as RegionShape, regionOf } from '../../domain/machines/regions.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
@@ -70,17 +70,17 @@ export const Machine = builder.prismaObject('Machine', {
     cpuRamMb: t.exposeInt('cpuRamMb', { description: 'Main memory of the whole machine in MB.' }),
     hasAvx: t.exposeBoolean('hasAvx', { description: 'Whether the CPU has AVX instructions.' }),
     motherboard: t.exposeString('motherboard', { description: 'Name of the motherboard, as its maker states it.' }),
-    osVersion: t.string({
-      description: 'Version of Ubuntu, such as "22.04".',
-      resolve: ({ osVersion }) => osVersion.toFixed(2),
+    osVersion: t.exposeString('osVersion', {
+      nullable: true,
+      description: 'Version of Ubuntu, such as "22.04". Null if the host does not state it.',
     }),
 
-    driverVersion: t.string({
+    driverVersion: t.exposeString('driverVersion', {
       description: 'Version of the GPU driver, such as "580.105.08".',
-      resolve: ({ driverVersion, gpuModel }) => printDriverVersion(driverVersion, gpuModel.vendor as GpuVendor),
     }),
-    cudaVersion: t.exposeFloat('cudaVersion', {
-      description: 'Newest CUDA version that the driver supports; 0 without CUDA.',
+    cudaVersion: t.exposeString('cudaVersion', {
+      nullable: true,
+      description: 'Newest CUDA version that the driver supports, such as "12.8". Null for a machine without CUDA.',
     }),
     pciGeneration: t.exposeFloat('pciGeneration', { description: 'PCI Express generation.' }),
     pcieGigabytesPerSecond: t.exposeFloat('pcieGigabytesPerSecond', {

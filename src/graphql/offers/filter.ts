@@ -56,8 +56,8 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     }),
     gpuDisplayActive: t.boolean({ description: 'Whether a display is attached to a GPU.' }),
     computeCapability: t.field({
-      type: IntFilter,
-      description: 'CUDA compute capability times 100: 890 means 8.9. 0 without CUDA.',
+      type: VersionFilter,
+      description: 'CUDA compute capability of the GPU model, such as "8.9".',
     }),
     gpuLanes: t.field({ type: IntFilter, description: 'Number of PCI Express lanes of each GPU.' }),
     nvlinkGigabytesPerSecond: t.field({
@@ -88,11 +88,11 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     cpuRamMb: t.field({ type: IntFilter, description: 'Main memory of the whole machine in MB.' }),
     hasAvx: t.boolean({ description: 'Whether the CPU has AVX instructions.' }),
     motherboard: t.field({ type: StringFilter, description: 'Name of the motherboard, as its maker states it.' }),
-    osVersion: t.field({ type: FloatFilter, description: 'Version of Ubuntu, such as 22.04.' }),
+    osVersion: t.field({ type: VersionFilter, description: 'Version of Ubuntu, such as "22.04".' }),
     driverVersion: t.field({ type: VersionFilter, description: 'Version of the GPU driver, such as "580.105.08".' }),
     cudaVersion: t.field({
-      type: FloatFilter,
-      description: 'Newest CUDA version that the driver supports, such as 12.8; 0 without CUDA.',
+      type: VersionFilter,
+      description: 'Newest CUDA version that the driver supports, such as "12.8".',
     }),
     pciGeneration: t.field({ type: FloatFilter, description: 'PCI Express generation.' }),
     pcieGigabytesPerSecond: t.field({

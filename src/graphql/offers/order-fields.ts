@@ -60,10 +60,19 @@ export const orderFields = {
   DOWNLOAD_MBPS: { value: 'downloadMbps', description: 'Measured download bandwidth of the machine.' },
   UPLOAD_MBPS: { value: 'uploadMbps', description: 'Measured upload bandwidth of the machine.' },
   FREE_PORTS: { value: 'freePorts', description: 'Number of public ports that are not rented.' },
-  CUDA_VERSION: { value: 'cudaVersion', description: 'Newest CUDA version that the driver supports.' },
+  CUDA_VERSION: {
+    value: 'cudaVersion',
+    description: 'Newest CUDA version that the driver supports. Machines without CUDA count as older than all.',
+  },
   DRIVER_VERSION: { value: 'driverVersion', description: 'Version of the GPU driver.' },
-  OS_VERSION: { value: 'osVersion', description: 'Version of Ubuntu.' },
-  COMPUTE_CAPABILITY: { value: 'computeCapability', description: 'CUDA compute capability of the GPU model.' },
+  OS_VERSION: {
+    value: 'osVersion',
+    description: 'Version of Ubuntu. Machines with an unknown version count as older than all.',
+  },
+  COMPUTE_CAPABILITY: {
+    value: 'computeCapability',
+    description: 'CUDA compute capability of the GPU model. Models without CUDA count as lower than all.',
+  },
   RELIABILITY: { value: 'reliability', description: 'Share of time that the machine worked as offered.' },
   LISTED_UNTIL: { value: 'listedUntil', description: 'When the machine leaves the market.' },
   // Ids ascend in the order in which offers are inserted. `listedAt` is the time of the transaction, so the two orders

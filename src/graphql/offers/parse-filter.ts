@@ -1,5 +1,4 @@
 import type { Issue } from '../../domain/errors.ts'
-import { parseDriverVersion } from '../../domain/machines/machines.ts'
 import type { Region } from '../../domain/machines/regions.ts'
 import type { OfferField } from '../../domain/offers/fields.ts'
 import {
@@ -81,17 +80,12 @@ function comparisonsOf(input: unknown, path: string): RawComparison[] {
     .map(([operator, operand]) => ({ operator: operator as Operator, operand, path: `${path}.${operator}` }))
 }
 
-/** IDs and versions are strings in GraphQL and numbers in the domain. */
+/** IDs are strings in GraphQL and numbers in the domain. */
 function parseComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
   if (field === 'machineId' || field === 'hostId') {
     const ids = [operand].flat().map(id => parseIdOf(field, String(id)))
     const problem = ids.find(id => typeof id === 'string')
     return problem ?? parseCondition(field, operator, Array.isArray(operand) ? ids.map(Number) : Number(ids[0]))
-  }
-  if (field === 'driverVersion') {
-    const version = parseDriverVersion(String(operand))
-    if (version === undefined) return `${quoteValue(operand)} is not a version; versions look like 580.105.08`
-    return parseCondition(field, operator, version)
   }
   return parseCondition(field, operator, operand)
 }

@@ -1,5 +1,11 @@
 import type { z } from 'zod'
-import { type Block, type GpuModel, type Machine, printDriverVersion } from '../../domain/machines/machines.ts'
+import type { Block, GpuModel, Machine } from '../../domain/machines/machines.ts'
+import {
+  computeCapabilityNumberOf,
+  driverVersionNumberOf,
+  printDriverVersion,
+  versionNumberOf,
+} from '../../domain/machines/versions.ts'
 import { usdToNumber } from '../../domain/money.ts'
 import { cpuCoresEffectiveOf } from '../../domain/offers/fields.ts'
 import type { blockRowSchema } from './row.ts'
@@ -10,6 +16,7 @@ export function blockRow(
 ): z.output<typeof blockRowSchema> {
   const { machine, numGpus, firstGpu } = block
   const { gpuModel } = machine
+  const driverVersionNumber = driverVersionNumberOf(machine.driverVersion)
   return {
     machine_id: machine.id,
     host_id: machine.hostId,
@@ -27,13 +34,13 @@ export function blockRow(
     gpu_max_temp: machine.gpuMaxTempCelsius,
     gpu_lanes: machine.gpuLanes,
     gpu_display_active: machine.gpuDisplayActive,
-    compute_cap: gpuModel.computeCapability,
+    compute_cap: computeCapabilityNumberOf(gpuModel.computeCapability),
     bw_nvlink: machine.nvlinkGigabytesPerSecond,
     pci_gen: machine.pciGeneration,
     pcie_bw: machine.pcieGigabytesPerSecond,
-    cuda_max_good: machine.cudaVersion,
-    driver_version: printDriverVersion(machine.driverVersion, gpuModel.vendor),
-    driver_vers: machine.driverVersion,
+    cuda_max_good: versionNumberOf(machine.cudaVersion),
+    driver_version: printDriverVersion(driverVersionNumber, gpuModel.vendor),
+    driver_vers: driverVersionNumber,
 
     cpu_name: machine.cpuName,
     cpu_arch: machine.cpuArch,
@@ -43,7 +50,7 @@ export function blockRow(
     cpu_ram: machine.cpuRamMb,
     has_avx: Number(machine.hasAvx),
     mobo_name: machine.motherboard,
-    os_version: machine.osVersion.toFixed(2),
+    os_version: versionNumberOf(machine.osVersion).toFixed(2),
 
     disk_name: machine.diskName,
     disk_space: machine.freeDiskMb / 1000,

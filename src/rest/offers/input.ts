@@ -2,7 +2,7 @@
 // as absent, unknown fields are ignored, and numbers and booleans may be strings.
 
 import { DomainError, type Issue, invalidInput } from '../../domain/errors.ts'
-import { parseDriverVersion } from '../../domain/machines/machines.ts'
+import { parseDriverVersion } from '../../domain/machines/versions.ts'
 import { isTooDeep, maxNestingLevels } from '../../domain/nesting.ts'
 import { fieldTypeOf, type OfferField } from '../../domain/offers/fields.ts'
 import { type Condition, checkFilter, meetsCondition, parseCondition } from '../../domain/offers/filter.ts'

@@ -266,7 +266,7 @@ describe('an invalid search', () => {
     [
       'an invalid driver version',
       { filter: { driverVersion: { gte: 'new' } } },
-      'filter.driverVersion.gte: "new" is not a version; versions look like 580.105.08.',
+      'filter.driverVersion.gte: "new" is not a version such as 12.8 or 580.105.08.',
     ],
     ['an empty or', { filter: { or: [] } }, 'filter.or: must have at least one alternative.'],
     [
@@ -327,11 +327,11 @@ describe('an invalid search', () => {
       { path: 'filter.machineId.eq', message: '"off_3" is not an id of the expected type; send one like mch_42.' },
       {
         path: 'filter.or.0.driverVersion.gte',
-        message: '"a" is not a version; versions look like 580.105.08.',
+        message: '"a" is not a version such as 12.8 or 580.105.08.',
       },
       {
         path: 'filter.or.1.driverVersion.lt',
-        message: `"${'x'.repeat(59)}… is not a version; versions look like 580.105.08.`,
+        message: `"${'x'.repeat(59)}… is not a version such as 12.8 or 580.105.08.`,
       },
       { path: 'filter.or.2.machineId.nin', message: '"m" is not an id of the expected type; send one like mch_42.' },
     ])
@@ -436,7 +436,7 @@ it('lists GPU models by name', async () => {
     name: 'H100 SXM',
     gpuRamMb: 81_559,
     vendor: 'NVIDIA',
-    computeCapability: 890,
+    computeCapability: '8.9',
   })
 })
 

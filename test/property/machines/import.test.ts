@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sharesPort } from '../../../src/domain/machines/addresses.ts'
 import { findColumnIssues, parseMachines } from '../../../src/domain/machines/import-rows.ts'
-import { printDriverVersion } from '../../../src/domain/machines/machines.ts'
+import { printDriverVersion } from '../../../src/domain/machines/versions.ts'
 import { printUsd } from '../../../src/domain/money.ts'
 import { parseRows } from '../../../src/operator/machines-file.ts'
 import { aGpuModel, aMachine, type MachineAttributes } from '../../support/factories.ts'
@@ -25,7 +25,8 @@ const thousandths = (least: number, most: number) => fc.integer({ min: least * 1
 const machine: fc.Arbitrary<MachineAttributes> = fc
   .record({
     numGpus: fc.integer({ min: 1, max: 16 }),
-    driverVersion: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+    driverVersion: fc.integer({ min: 0, max: 2 ** 31 - 1 }).map(number => printDriverVersion(number, 'nvidia')),
+    cudaVersion: fc.constantFrom('11.8', '12.10', '13.0', '13'),
     gpuNanos: nanos(1_000_000_000_000n),
     diskPricePerGbMonthNanos: nanos(10_000_000_000n),
     downloadPricePerGbNanos: nanos(10_000_000_000n),
@@ -65,7 +66,6 @@ function printMachine(facts: MachineAttributes): Record<string, unknown> {
   return {
     ...rest,
     gpuModel: 'RTX 4090',
-    driverVersion: printDriverVersion(rest.driverVersion, 'nvidia'),
     gpuPricePerHour: printUsd(gpuNanos),
     minBidPerHour: printUsd(minBidGpuNanos),
     storagePricePerGbMonth: printUsd(diskPricePerGbMonthNanos),

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Database } from '../../../src/database/client.ts'
-import type { FieldValue } from '../../../src/domain/offers/fields.ts'
+import { compareVersions } from '../../../src/domain/machines/versions.ts'
+import { type FieldValue, fieldTypeOf } from '../../../src/domain/offers/fields.ts'
 import { matchesFilter } from '../../../src/domain/offers/filter.ts'
 import { defaultPricing, type Offer, priceOf } from '../../../src/domain/offers/offers.ts'
 import { completeOrder, type OrderKey, positionOf } from '../../../src/domain/offers/order.ts'
@@ -52,9 +53,11 @@ export function searchInMemory(market: Offer[], { filter, order, pricing, bundle
 
 /** The reference for the order in SQL. */
 function comparePositions(a: FieldValue[], b: FieldValue[], keys: OrderKey[]): number {
-  for (const [index, { direction }] of keys.entries()) {
-    const [left, right] = [a[index], b[index]]
-    if (left === undefined || right === undefined || left === right) continue
+  for (const [index, { field, direction }] of keys.entries()) {
+    let [left, right] = [a[index], b[index]]
+    if (left === undefined || right === undefined) continue
+    if (fieldTypeOf(field) === 'version') [left, right] = [compareVersions(String(left), String(right)), 0]
+    if (left === right) continue
     return left < right === (direction === 'asc') ? -1 : 1
   }
   return 0

@@ -37,8 +37,8 @@ describe('an imported machine', () => {
       {
         gpuModel: 'RTX 4090',
         numGpus: 2,
-        driverVersion: 570_172_008,
-        cudaVersion: 12.8,
+        driverVersion: '570.172.08',
+        cudaVersion: '12.8',
         gpuNanos: 350_000_000n,
         minBidGpuNanos: 175_000_000n,
         diskPricePerGbMonthNanos: 200_000_000n,
@@ -52,7 +52,7 @@ describe('an imported machine', () => {
         cpuRamMb: 257_500,
         hasAvx: true,
         motherboard: '',
-        osVersion: 0,
+        osVersion: null,
         diskName: '',
         diskReadMegabytesPerSecond: 0,
         diskMb: 1_800_000,
@@ -85,6 +85,30 @@ describe('an imported machine', () => {
     expect(machines).toMatchObject([{ numGpus: 4, datacenter: true, gpuNanos: 400_000_000n }])
   })
 
+  it.each([
+    ['cudaVersion', '12.10', '12.10'],
+    ['cudaVersion', '12.1', '12.1'],
+    ['cudaVersion', 12.8, '12.8'],
+    ['cudaVersion', 13, '13'],
+    ['cudaVersion', 0, null],
+    ['cudaVersion', '0.0', null],
+    ['driverVersion', '565.77', '565.77'],
+    ['osVersion', '24.04.3', '24.04.3'],
+    ['osVersion', 22.04, '22.04'],
+    ['osVersion', '0', null],
+    // A spreadsheet drops the zero of 20.10.
+    ['osVersion', 20.1, '20.10'],
+  ])('has the %s %j as %j', (column, given, stored) => {
+    expect(read({ [column]: given })).toMatchObject({ issues: [], machines: [{ [column]: stored }] })
+  })
+
+  it('may write a known compute capability in another way', () => {
+    expect(problems({ gpuComputeCapability: 8.9 }, { gpuComputeCapability: '8.90', publicIp: '203.0.113.8' })).toEqual([
+      'line 2: gpuComputeCapability: differs from the known value of the GPU model "RTX 4090".',
+    ])
+    expect(problems({ gpuComputeCapability: '08.9' })).toEqual([])
+  })
+
   it('has no AVX by default on ARM, and a minimum bid above zero at the lowest price', () => {
     expect(read({ cpuArch: 'arm64', gpuPricePerHour: '0.000000001' }).machines).toMatchObject([
       { hasAvx: false, minBidGpuNanos: 1n },
@@ -96,6 +120,12 @@ describe('an imported machine', () => {
     ['numGpus', 1.5, 'must be a whole number from 1 to 16, not 1.5.'],
     ['numGpus', [2], 'must be a whole number from 1 to 16, not [2].'],
     ['driverVersion', '2148', 'must be a version such as 570.172.08, not "2148".'],
+    ['driverVersion', '1.2.3.4', 'must be a version such as 570.172.08, not "1.2.3.4".'],
+    ['cudaVersion', 'v12', 'must be a version such as 12.8, or 0, not "v12".'],
+    ['cudaVersion', '-1', 'must be a version such as 12.8, or 0, not "-1".'],
+    ['osVersion', 'jammy', 'must be a version such as 24.04, or 0, not "jammy".'],
+    ['gpuComputeCapability', '8.905', 'must be a version such as 8.9, or 0, not "8.905".'],
+    ['gpuComputeCapability', '8.10', 'differs from the known value of the GPU model "RTX 4090".'],
     ['gpuPricePerHour', '0', 'must be dollars from 0.000000001 to 1000, with at most nine decimal places, not "0".'],
     ['gpuPricePerHour', '0.0000000001', 'must be dollars from 0.000000001 to 1000'],
     ['minBidPerHour', '0.350000001', 'must be at most gpuPricePerHour.'],
@@ -135,7 +165,7 @@ describe('a new GPU model', () => {
     const { machines, newModels, issues } = read(newModelColumns, { gpuModel: 'RTX 9090', publicIp: '203.0.113.8' })
     expect(issues).toEqual([])
     const facts = { vendor: 'nvidia', ramMb: 65_536, memoryBandwidthGigabytesPerSecond: 2_500, tflops: 150 }
-    expect(newModels).toEqual([{ name: 'RTX 9090', ...facts, maxPowerWatts: 700, computeCapability: 1310 }])
+    expect(newModels).toEqual([{ name: 'RTX 9090', ...facts, maxPowerWatts: 700, computeCapability: '13.1' }])
     expect(machines.map(({ gpuModel, dlperfPerGpu }) => [gpuModel, dlperfPerGpu])).toEqual([
       ['RTX 9090', 150],
       ['RTX 9090', 150],

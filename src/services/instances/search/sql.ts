@@ -33,7 +33,7 @@ const columns: Record<InstanceField, Prisma.Sql> = {
   cpuCores: sql`m.cpu_cores`,
   cpuRamMb: sql`m.cpu_ram_mb`,
   diskGb: sql`(i.disk_mb / 1000.0)`,
-  cudaVersion: sql`m.cuda_version`,
+  cudaVersion: sql`version_number(m.cuda_version)`,
   downloadMbps: sql`m.download_mbps`,
   uploadMbps: sql`m.upload_mbps`,
   machineId: sql`i.machine_id`,

@@ -28,6 +28,7 @@ const sqlOperators = { eq: raw('='), neq: raw('<>'), gt: raw('>'), gte: raw('>='
 export function conditionSql(condition: Condition, context: ColumnContext): Prisma.Sql {
   const { field } = condition
   const column = fieldColumnOf(field, context).sql
+  if (fieldTypeOf(field) === 'version') return versionConditionSql(column, condition)
   const value = fieldTypeOf(field) === 'text' ? sql`lower(${column})` : column
   switch (condition.operator) {
     case 'in':
@@ -43,7 +44,24 @@ export function conditionSql(condition: Condition, context: ColumnContext): Pris
   }
 }
 
+/** The rule of `meetsVersionCondition`. The column is the key of a version, '{}' if the version is missing. */
+function versionConditionSql(column: Prisma.Sql, condition: Condition): Prisma.Sql {
+  if ('values' in condition) {
+    if (condition.values.length === 0) return condition.operator === 'in' ? sql`false` : sql`true`
+    return sql`${column} ${raw(condition.operator === 'in' ? 'IN' : 'NOT IN')} (${join(condition.values.map(versionKeySql))})`
+  }
+  // Versions have no other operators.
+  const operator = condition.operator as keyof typeof sqlOperators
+  const compared = sql`${column} ${sqlOperators[operator]} ${versionKeySql(condition.value)}`
+  return operator === 'lt' || operator === 'lte' ? sql`(${compared} AND ${column} > '{}'::int[])` : compared
+}
+
+function versionKeySql(version: FieldValue): Prisma.Sql {
+  return sql`version_key(${version}::text)`
+}
+
 export function parameterSql(field: OfferField, value: FieldValue): Prisma.Sql {
+  if (fieldTypeOf(field) === 'version') return versionKeySql(value)
   return sql`${String(value)}::${raw(sqlTypeOf(field, [value]))}`
 }
 
@@ -59,6 +77,7 @@ function sqlTypeOf(field: OfferField, values: FieldValue[]): string {
     case 'usd':
       return 'bigint'
     case 'text':
+    case 'version':
       return 'text'
     case 'boolean':
       return 'boolean'
