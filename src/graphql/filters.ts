@@ -96,3 +96,11 @@ export const OrderDirection = builder.enumType('OrderDirection', {
     DESC: { value: 'desc', description: 'Largest values first.' },
   } as const,
 })
+
+type WithoutNulls<Input> = { [Key in keyof Input]: Exclude<Input[Key], null> }
+
+/** Null says nothing, like an absent condition. */
+export function withoutNulls<Input extends object>(input: Input | null | undefined): WithoutNulls<Input> | undefined {
+  if (!input) return undefined
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)) as WithoutNulls<Input>
+}

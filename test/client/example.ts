@@ -10,7 +10,7 @@ export async function rentAtBid(ask: ReturnType<typeof createTypedClient>, { off
     input: {
       offerId,
       terms: { interruptible: { bidPerHour: '0.25' } },
-      spec: { source: { template: { hashId } }, volumes: [{ source: { volumeId } }] },
+      spec: { source: { template: { by: { hashId } } }, volumes: [{ source: { volumeId } }] },
     },
   })
   if (rentInstance.__typename === 'RentInstanceSuccess') return rentInstance.instance.id

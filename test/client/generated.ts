@@ -547,7 +547,7 @@ export type TemplateByInput =
   |  { hashId?: never; id?: never;   name: string; };
 
 export type TemplateSourceInput = {
-  hashId: string;
+  by: TemplateByInput;
   image?: string | null | undefined;
 };
 

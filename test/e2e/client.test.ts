@@ -134,7 +134,7 @@ describe('a typed client', () => {
       offerId: offer.id,
       terms: { interruptible: { bidPerHour: offer.minimumBidPerHour } },
       spec: {
-        source: { template: { hashId: template.hashId } },
+        source: { template: { by: { hashId: template.hashId } } },
         volumes: [{ source: { volumeId }, mountPath: '/data' }],
         env: [{ name: 'EPOCHS', value: '30' }],
         label: 'training',
@@ -170,7 +170,7 @@ describe('a typed client', () => {
 
   it('cannot compile a contradictory input', async () => {
     // @ts-expect-error The compiler refuses it, as the gateway does.
-    const source: client.LaunchSourceInput = { image: 'ubuntu', template: { hashId: template.hashId } }
+    const source: client.LaunchSourceInput = { image: 'ubuntu', template: { by: { hashId: template.hashId } } }
     const input = { ...rental, spec: { ...rental.spec, source } }
     await expect(ask(client.RentDocument, { input })).rejects.toThrow('BAD_USER_INPUT')
   })

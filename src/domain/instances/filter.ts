@@ -1,30 +1,18 @@
 // Which instances of an account a list, a command or a stream is about.
 
+import {
+  type EqualityConditions,
+  listConditionIssues,
+  type TextConditions,
+  textConditionIssues,
+} from '../conditions.ts'
 import { type Issue, invalidInput } from '../errors.ts'
 import { type InstantFilter, instantFilterIssues } from '../instants.ts'
 import { textProblem } from '../texts.ts'
 import type { InstanceStatus, TargetState } from './states.ts'
 
 export const maxIdsPerFilter = 1_000
-/** Most values of `in` and `nin`. */
-export const maxValuesPerCondition = 200
 
-/** Conditions on a text, ignoring case. All must hold. A missing text is compared as "". */
-export type TextConditions = {
-  eq?: string | undefined
-  neq?: string | undefined
-  in?: string[] | undefined
-  nin?: string[] | undefined
-  contains?: string | undefined
-  startsWith?: string | undefined
-}
-
-type EqualityConditions<Value> = {
-  eq?: Value | undefined
-  neq?: Value | undefined
-  in?: Value[] | undefined
-  nin?: Value[] | undefined
-}
 type OrderConditions<Value> = {
   gt?: Value | undefined
   gte?: Value | undefined
@@ -56,33 +44,18 @@ export function checkInstanceFilter(filter: InstanceFilter): void {
     ...(ids.length > maxIdsPerFilter
       ? [{ path: 'filter.ids', message: `takes at most ${maxIdsPerFilter} ids, not ${ids.length}.` }]
       : []),
-    ...Object.entries({ label, gpuName }).flatMap(([name, texts]) => textIssues(texts, `filter.${name}`)),
+    ...Object.entries({ label, gpuName }).flatMap(([name, texts]) => textConditionIssues(texts, `filter.${name}`)),
     ...Object.entries({ templateHashId, idempotencyKey }).flatMap(([name, text]) => textIssue(text, `filter.${name}`)),
-    ...listIssues(filter.machineId, 'filter.machineId'),
-    ...listIssues(filter.numGpus, 'filter.numGpus'),
+    ...listConditionIssues(filter.machineId, 'filter.machineId'),
+    ...listConditionIssues(filter.numGpus, 'filter.numGpus'),
     ...instantFilterIssues(filter.createdAt ?? {}, 'filter.createdAt'),
   ]
   if (issues.length > 0) throw invalidInput(issues)
 }
 
-function textIssues(conditions: TextConditions, path: string): Issue[] {
-  const texts = Object.entries(conditions).flatMap(([operator, value]) =>
-    [value ?? []].flat().flatMap(text => textIssue(text, `${path}.${operator}`)),
-  )
-  return [...listIssues(conditions, path), ...texts]
-}
-
 function textIssue(text: string | undefined, path: string): Issue[] {
   const message = text === undefined ? undefined : textProblem(text)
   return message ? [{ path, message }] : []
-}
-
-function listIssues(conditions: EqualityConditions<unknown> | undefined, path: string): Issue[] {
-  return (['in', 'nin'] as const).flatMap(operator => {
-    const count = conditions?.[operator]?.length ?? 0
-    const message = `takes at most ${maxValuesPerCondition} values, not ${count}.`
-    return count > maxValuesPerCondition ? [{ path: `${path}.${operator}`, message }] : []
-  })
 }
 
 /** Whether every living instance matches, because no field has a condition that an instance could fail. */

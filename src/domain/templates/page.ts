@@ -1,13 +1,17 @@
+import { type TextConditions, textConditionIssues } from '../conditions.ts'
 import { invalidInput } from '../errors.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
-import { textProblem } from '../texts.ts'
 
-/** All given parts must match. `name` matches any part of a template's name, ignoring case. */
-export type TemplateFilter = { mine?: boolean | undefined; name?: string | undefined; public?: boolean | undefined }
+/** All given parts must match. */
+export type TemplateFilter = {
+  mine?: boolean | undefined
+  name?: TextConditions | undefined
+  public?: boolean | undefined
+}
 
-export function checkTemplateFilter({ name = '' }: TemplateFilter): void {
-  const message = textProblem(name)
-  if (message) throw invalidInput([{ path: 'filter.name', message }])
+export function checkTemplateFilter({ name = {} }: TemplateFilter): void {
+  const issues = textConditionIssues(name, 'filter.name')
+  if (issues.length > 0) throw invalidInput(issues)
 }
 
 const scope = 'templates by id desc'

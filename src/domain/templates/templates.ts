@@ -1,4 +1,4 @@
-import { type Issue, invalidInput } from '../errors.ts'
+import { DomainError, type Issue, invalidInput, notFound } from '../errors.ts'
 import {
   dedupeEnvironment,
   type EnvVar,
@@ -14,6 +14,7 @@ import { checkLaunch, type LaunchInput, type LaunchMode } from '../launch/launch
 import { nonEmptyRegistry, type Registry } from '../launch/registry.ts'
 import { maxDiskGb } from '../offers/offers.ts'
 import { textProblem } from '../texts.ts'
+import { quoteValue } from '../values.ts'
 import { aboutIssues, compactAbout, type TemplateAbout, type TemplateWritten, withTag } from './about.ts'
 
 /** A suggested volume, for forms. It attaches nothing. */
@@ -66,6 +67,9 @@ export type Template = {
 
 const maxTemplateName = 256
 
+/** How a request names a template: by the hash of its current settings, its id, or its name among the account's own. */
+export type TemplateReference = { hashId: string } | { id: bigint } | { name: string }
+
 /** Whether the text has the form of a hash. Checked before queries, since PostgreSQL rejects some texts. */
 export function isTemplateHash(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text)
@@ -73,9 +77,25 @@ export function isTemplateHash(text: string): boolean {
 
 /** The template that a name means. Throws if several of the account have it. */
 export function oneByName([template, other]: Template[]): Template | undefined {
-  if (!other) return template
+  if (other) throw severalTemplates('by.name')
+  return template
+}
+
+/** The error for a name that several templates of the account have. */
+export function severalTemplates(path: string): DomainError {
   const message = 'is the name of several templates of your account. Name the template by its ID or its hash.'
-  throw invalidInput([{ path: 'by.name', message }])
+  return invalidInput([{ path, message }])
+}
+
+export function templateNotFound(template: TemplateReference): DomainError {
+  if ('id' in template) return notFound('Template', template.id)
+  const message =
+    'name' in template
+      ? `Your account has no template with the name ${quoteValue(template.name)}.`
+      : isTemplateHash(template.hashId)
+        ? `Template ${template.hashId} not found.`
+        : 'Template not found: its hash must be 32 hex digits.'
+  return new DomainError('NOT_FOUND', message, { subject: null })
 }
 
 /** Splits an input into the stored settings and their secrets, or throws an error that lists every issue. */

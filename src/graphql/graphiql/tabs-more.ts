@@ -42,7 +42,7 @@ mutation Best($template: String!) {
       # Or onDemand: { maxPricePerHour: "0.8" }
       terms: { interruptible: { bidPerHour: "0.4" } }
       spec: {
-        source: { template: { hashId: $template } }
+        source: { template: { by: { hashId: $template } } }
         env: [{ name: "EPOCHS", value: "5" }]
       }
     }

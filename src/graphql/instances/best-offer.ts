@@ -1,4 +1,5 @@
 import { maxAttempts } from '../../domain/instances/rent/best-offer.ts'
+import { authorizeOperation } from '../../services/authorize.ts'
 import type { BestOfferRental } from '../../services/instances/rent/best-offer.ts'
 import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
@@ -109,6 +110,8 @@ builder.mutationField('rentBestOffer', t =>
     },
     resolve: (_root, { input }, { services, actor }) =>
       answer({ ...specIssuePaths, bid: 'terms.interruptible.bidPerHour', order: 'orderBy' }, async () => {
+        authorizeOperation(actor, 'offers.search')
+        authorizeOperation(actor, 'instances.rent')
         const { filter, orderBy, terms, spec, maxAttempts } = input
         const rentInput = {
           filter: parseOfferFilter(filter, { refuseEmptyFields: true }),

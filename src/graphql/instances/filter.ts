@@ -1,7 +1,7 @@
 import type { InstanceFilter as Filter } from '../../domain/instances/filter.ts'
 import { maxIdsPerFilter } from '../../domain/instances/filter.ts'
 import { builder } from '../builder.ts'
-import { DateTimeFilter, IdFilter, IntFilter, parseDateTimeFilter, StringFilter } from '../filters.ts'
+import { DateTimeFilter, IdFilter, IntFilter, parseDateTimeFilter, StringFilter, withoutNulls } from '../filters.ts'
 import { parseId } from '../ids.ts'
 import { InstanceStatus, TargetState } from './status.ts'
 
@@ -70,12 +70,4 @@ function parseMachineIds(machineId: FilterInput['machineId'], path: string): Fil
     in: one?.map((id, index) => parse(id, `in.${index}`)),
     nin: nin?.map((id, index) => parse(id, `nin.${index}`)),
   }
-}
-
-type WithoutNulls<Input> = { [Key in keyof Input]: Exclude<Input[Key], null> }
-
-/** Null says nothing, like an absent condition. */
-function withoutNulls<Input extends object>(input: Input | null | undefined): WithoutNulls<Input> | undefined {
-  if (!input) return undefined
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)) as WithoutNulls<Input>
 }

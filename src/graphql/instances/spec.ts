@@ -2,6 +2,7 @@ import type { RentInput } from '../../domain/instances/rent/decide.ts'
 import { maxVolumesPerInstance } from '../../domain/volumes/mount.ts'
 import { builder } from '../builder.ts'
 import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
+import { parseTemplateBy, TemplateByInput } from '../templates/by.ts'
 import { parseVolumeMounts, VolumeMountInput } from '../volumes/mount.ts'
 import { InstancePolicyInput, parseNewPolicyInput } from './policy.ts'
 import { InstanceKind, TargetState } from './status.ts'
@@ -9,8 +10,10 @@ import { InstanceKind, TargetState } from './status.ts'
 const TemplateSourceInput = builder.inputType('TemplateSourceInput', {
   description: 'A template whose settings are the defaults. Settings of the request override them.',
   fields: t => ({
-    hashId: t.string({ required: true, description: 'Hash of a template of your account, or of a public one.' }),
-    image: t.string({ description: "Container image that replaces the template's image." }),
+    by: t.field({ type: TemplateByInput, required: true, description: 'ID, hash or name of the template.' }),
+    image: t.string({
+      description: "Container image that replaces the template's image. If absent or null, the template's.",
+    }),
   }),
 })
 
@@ -62,6 +65,7 @@ type SpecInput = typeof InstanceSpecInput.$inferInput
 /** Input paths of the fields that have another name in the domain. */
 export const specIssuePaths: Record<string, string> = {
   image: 'spec.source.image',
+  templateName: 'spec.source.template.by.name',
   vm: 'spec.kind',
   newVolumes: 'spec.volumes',
   ...Object.fromEntries(
@@ -84,7 +88,7 @@ export function parseSpecInput({
   volumes: mounts,
   policy,
   ...settings
-}: SpecInput): Pick<RentInput, 'launch' | 'templateHash' | 'policy'> {
+}: SpecInput): Pick<RentInput, 'launch' | 'template' | 'policy'> {
   const { image, template } = source
   const { parseIssues, environment, ...rest } = parseLaunchInput(settings)
   const { volumes, newVolumes, parseIssues: mountIssues } = parseVolumeMounts(mounts)
@@ -98,5 +102,9 @@ export function parseSpecInput({
     label: label ?? undefined,
     targetState,
   }
-  return { launch, templateHash: template?.hashId || undefined, policy: parseNewPolicyInput(policy) }
+  return {
+    launch,
+    template: template && parseTemplateBy(template.by, 'spec.source.template.by'),
+    policy: parseNewPolicyInput(policy),
+  }
 }

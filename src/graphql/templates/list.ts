@@ -1,5 +1,6 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
+import { StringFilter, withoutNulls } from '../filters.ts'
 import { permissionSentence } from '../permission.ts'
 import { Template } from './templates.ts'
 
@@ -8,7 +9,7 @@ const TemplateFilter = builder.inputType('TemplateFilter', {
   fields: t => ({
     mine: t.boolean({ description: 'True for templates of your account, false for public ones of other accounts.' }),
     public: t.boolean({ description: 'True for templates that every account can rent with, false for private ones.' }),
-    name: t.string({ description: 'Text that the name contains, case-insensitive.' }),
+    name: t.field({ type: StringFilter, description: 'Name that the owner gave the template.' }),
   }),
 })
 
@@ -21,7 +22,7 @@ builder.queryField('templates', t =>
       args: { filter: t.arg({ type: TemplateFilter, description: 'Templates to list. Defaults to all.' }) },
       resolve: async (_root, { filter: input, ...page }, { services, actor }) => {
         const { mine, name, public: isPublic } = input ?? {}
-        const filter = { mine: mine ?? undefined, name: name ?? undefined, public: isPublic ?? undefined }
+        const filter = { mine: mine ?? undefined, name: withoutNulls(name), public: isPublic ?? undefined }
         return { filter, ...connectionOf(await services.templates.page(actor, filter, page)) }
       },
     },

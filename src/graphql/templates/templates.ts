@@ -1,12 +1,13 @@
 import type { Registry } from '../../domain/launch/registry.ts'
 import type { Template as TemplateShape, VolumeHint as VolumeHintShape } from '../../domain/templates/templates.ts'
 import { builder } from '../builder.ts'
-import { parseId, printId } from '../ids.ts'
+import { printId } from '../ids.ts'
 import { EnvVar, PortMapping } from '../launch/launch.ts'
 import { LaunchMode } from '../launch/mode.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
+import { parseTemplateBy, TemplateByInput } from './by.ts'
 
 const RegistryCredential = builder.objectRef<Omit<Registry, 'password'>>('RegistryCredential').implement({
   description: 'Credentials of a private registry. The password is never shown.',
@@ -113,30 +114,18 @@ export const templateById = createLoader((context, ids: readonly number[]) =>
   context.services.templates.byIds(context.actor, ids),
 )
 
-const TemplateByInput = builder.inputType('TemplateByInput', {
-  description: 'What names a template. Exactly one field must be given.',
-  isOneOf: true,
-  fields: t => ({
-    id: t.id({ description: 'ID of the template, such as `tpl_42` or `42`.' }),
-    hashId: t.string({ description: 'Hash of the current settings of the template: `Template.hashId`.' }),
-    name: t.string({
-      description:
-        'Name of a template of your own account, exactly as it is written. Refused if several templates have the name.',
-    }),
-  }),
-})
-
 builder.queryField('template', t =>
   t.field({
     type: Template,
     nullable: true,
     description: `A template of your account, or a public one. Null when no such template exists now. ${permissionSentence('templates.get')}`,
     args: { by: t.arg({ type: TemplateByInput, required: true, description: 'ID, hash or name of the template.' }) },
-    resolve: async (_root, { by: { id, hashId, name } }, context) => {
+    resolve: async (_root, { by }, context) => {
       const { services, actor } = context
-      if (id != null) return await templateById(context).load(Number(parseId('Template', id, 'by.id')))
-      if (hashId != null) return (await services.templates.byHash(actor, hashId)) ?? null
-      return (await services.templates.ownByName(actor, name ?? '')) ?? null
+      const reference = parseTemplateBy(by, 'by')
+      if ('id' in reference) return await templateById(context).load(Number(reference.id))
+      if ('hashId' in reference) return (await services.templates.byHash(actor, reference.hashId)) ?? null
+      return (await services.templates.ownByName(actor, reference.name)) ?? null
     },
   }),
 )

@@ -46,10 +46,10 @@ export const rentBestOfferRoutes: Route[] = [
 function parseRentBestOfferBody({ q, ...body }: z.output<typeof rentBestOfferBody>): RentBestOfferInput {
   refuseUselessFilters(typeof q === 'string' ? parseJson(q) : q)
   const { search, limit } = parseSearch({ q })
-  const { terms, launch, templateHash } = parseRentBody(body)
+  const { terms, launch, template } = parseRentBody(body)
   const { filter, order, pricing } = search
   const attempts = Math.min(limit, maxAttempts)
-  return { filter, order, type: pricing.rentalKind, terms, launch, templateHash, maxAttempts: attempts }
+  return { filter, order, type: pricing.rentalKind, terms, launch, template, maxAttempts: attempts }
 }
 
 /** A search ignores unknown and empty filters. Renting with one could pay for an offer that the caller did not mean. */

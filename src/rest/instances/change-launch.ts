@@ -54,8 +54,9 @@ export const instanceChangeLaunchRoutes: Route[] = [
     ],
     answer: async ({ services, actor, params: { id }, body }) => {
       const { template_id: templateId, recycle = false, ...settings } = body
-      const { launch, templateHash } = parseRentBody(settings)
-      const changing = services.instances.changeLaunch(actor, id, { launch, templateHash, templateId, recycle })
+      const { launch, template: byHash } = parseRentBody(settings)
+      const byId = templateId === undefined ? undefined : { id: BigInt(templateId) }
+      const changing = services.instances.changeLaunch(actor, id, { launch, template: byHash ?? byId, recycle })
       await changing.catch((error: unknown) => Promise.reject(renameIssuePaths(error, rentIssuePaths)))
       return { success: true as const }
     },

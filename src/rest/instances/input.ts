@@ -125,7 +125,9 @@ export const rentIssuePaths: Record<string, string> = {
 }
 
 /** Parses the settings of a rental. Issues go to `parseIssues`, so that the domain reports them with its own. */
-export function parseRentBody(body: z.output<typeof rentBody>): Omit<RentInput, 'offerId'> {
+export function parseRentBody(
+  body: z.output<typeof rentBody>,
+): Omit<RentInput, 'offerId' | 'template'> & { template: { hashId: string } | undefined } {
   const issues: Issue[] = []
   const environment = parseEnvironment(body, issues)
   const { volumes, newVolumes } = parseVolumeInfo(body, issues)
@@ -149,8 +151,8 @@ export function parseRentBody(body: z.output<typeof rentBody>): Omit<RentInput, 
   }
   const terms: RentInput['terms'] =
     body.price === undefined ? { interruptible: false } : { interruptible: true, bidNanos: nanosOfNumber(body.price) }
-  const templateHash = body.template_hash_id || undefined
-  return { terms, launch, templateHash, failIfUnavailable: body.cancel_unavail ?? false }
+  const template = body.template_hash_id ? { hashId: body.template_hash_id } : undefined
+  return { terms, launch, template, failIfUnavailable: body.cancel_unavail ?? false }
 }
 
 function parseEnvironment({ env }: z.output<typeof rentBody>, issues: Issue[]): Environment {

@@ -9,23 +9,22 @@ import type { InstanceStatus, Restart, TargetState } from '../../domain/instance
 import { restoreSecrets, splitSecrets } from '../../domain/launch/env.ts'
 import type { LaunchInput } from '../../domain/launch/launch.ts'
 import type { Registry } from '../../domain/launch/registry.ts'
+import type { TemplateReference } from '../../domain/templates/templates.ts'
 import { authorize } from '../authorize.ts'
 import { lockAccount } from '../billing/balance.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { openJson, sealJson } from '../secrets.ts'
-import { loadTemplateForLaunch } from '../templates/rent.ts'
-import { visibleSql } from '../templates/templates.ts'
+import { loadTemplatesForLaunch } from '../templates/rent.ts'
 import { admitRestart } from './admission.ts'
 import { bindMissingPorts, lockMissingPorts } from './ports.ts'
 
-const { sql, join } = Prisma
+const { sql } = Prisma
 
 type ChangeLaunchInput = {
   launch: LaunchInput
-  /** The base template, by hash or by id. The hash takes precedence. */
-  templateHash?: string | undefined
-  templateId?: number | undefined
+  /** The base template. */
+  template?: Exclude<TemplateReference, { name: string }> | undefined
   /** Make the container anew at once. */
   recycle: boolean
 }
@@ -69,18 +68,11 @@ export function changeLaunchServices(deps: Deps) {
     },
   }
 
-  async function loadTemplate(tx: Transaction, actor: Actor, { templateHash, templateId }: ChangeLaunchInput) {
-    if (templateHash === undefined && templateId === undefined) return undefined
-    const hash = templateHash ?? (await loadTemplateHash(tx, actor, templateId as number))
-    const template = hash === undefined ? undefined : await loadTemplateForLaunch(tx, secrets, actor, hash)
+  async function loadTemplate(tx: Transaction, actor: Actor, { template: reference }: ChangeLaunchInput) {
+    if (reference === undefined) return undefined
+    const [template] = await loadTemplatesForLaunch(tx, secrets, actor, reference)
     if (!template) throw new DomainError('NOT_FOUND', 'Template not found.', { subject: null })
     return template
-  }
-
-  async function loadTemplateHash(tx: Transaction, actor: Actor, templateId: number): Promise<string | undefined> {
-    const conditions = join([...visibleSql(actor), sql`t.id = ${templateId}::bigint`], ' AND ')
-    const [row] = await tx.rows(sql`SELECT t.hash_id FROM templates t WHERE ${conditions}`)
-    return row?.[0] as string | undefined
   }
 
   async function lockLaunch(

@@ -2,8 +2,9 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Actor } from '../../domain/actor.ts'
-import type { IdConditions, InstanceFilter, NumberConditions, TextConditions } from '../../domain/instances/filter.ts'
+import type { IdConditions, InstanceFilter, NumberConditions } from '../../domain/instances/filter.ts'
 import { instantFilterSql } from '../instant-filter.ts'
+import { textConditionsSql } from '../text-conditions.ts'
 
 const { sql, raw } = Prisma
 
@@ -15,9 +16,9 @@ export function matchingInstancesSql({ accountId }: Pick<Actor, 'accountId'>, fi
     sql`i.account_id = ${accountId}`,
     ...statusSql(filter),
     ...(ids ? [sql`i.id = ANY(${ids.map(String)}::bigint[])`] : []),
-    ...(label ? textSql(sql`coalesce(i.label, '')`, label) : []),
+    ...(label ? textConditionsSql(sql`coalesce(i.label, '')`, label) : []),
     ...(targetState ? [sql`i.target_state = ${targetState}::target_state`] : []),
-    ...(gpuName ? textSql(sql`g.name`, gpuName) : []),
+    ...(gpuName ? textConditionsSql(sql`g.name`, gpuName) : []),
     ...(numGpus ? valueSql(sql`i.num_gpus`, numGpus) : []),
     ...(machineId ? valueSql(sql`i.machine_id`, machineId) : []),
     ...(templateId !== undefined ? [sql`i.template_id = ${String(templateId)}::bigint`] : []),
@@ -35,19 +36,6 @@ function statusSql({ ids, status }: InstanceFilter): Prisma.Sql[] {
   const isOne = sql`i.status = ANY(${statuses}::instance_status[])`
   if (!status.includes('destroyed')) return [isLiving, isOne]
   return [statuses.length === 0 ? sql`i.destroyed_at IS NOT NULL` : sql`(i.destroyed_at IS NOT NULL OR ${isOne})`]
-}
-
-function textSql(column: Prisma.Sql, { eq, neq, in: one, nin, contains, startsWith }: TextConditions): Prisma.Sql[] {
-  const text = sql`lower(${column})`
-  const lower = (values: string[]) => sql`ARRAY(SELECT lower(v) FROM unnest(${values}::text[]) v)`
-  return [
-    ...(eq !== undefined ? [sql`${text} = lower(${eq})`] : []),
-    ...(neq !== undefined ? [sql`${text} <> lower(${neq})`] : []),
-    ...(one ? [sql`${text} = ANY(${lower(one)})`] : []),
-    ...(nin ? [sql`${text} <> ALL(${lower(nin)})`] : []),
-    ...(contains !== undefined ? [sql`strpos(${text}, lower(${contains})) > 0`] : []),
-    ...(startsWith !== undefined ? [sql`starts_with(${text}, lower(${startsWith}))`] : []),
-  ]
 }
 
 function valueSql(column: Prisma.Sql, conditions: IdConditions | NumberConditions): Prisma.Sql[] {

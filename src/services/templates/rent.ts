@@ -3,31 +3,49 @@ import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { LaunchInput } from '../../domain/launch/launch.ts'
 import type { Registry } from '../../domain/launch/registry.ts'
-import { isTemplateHash, type TemplateSettings, templateLaunchInput } from '../../domain/templates/templates.ts'
+import {
+  isTemplateHash,
+  type TemplateReference,
+  type TemplateSettings,
+  templateLaunchInput,
+} from '../../domain/templates/templates.ts'
+import { textProblem } from '../../domain/texts.ts'
 import { openJson, type Secrets } from '../secrets.ts'
 import { visibleSql } from './templates.ts'
 
 const { sql, join } = Prisma
 
-/**
- * The template that a rental starts from, with its secrets. Undefined if the renter cannot see a template with this
- * hash.
- */
-export async function loadTemplateForLaunch(
+type TemplateForLaunch = { id: number; hash: string; launch: LaunchInput }
+
+/** The templates that a rental can start from, with their secrets: several only if they share a name. */
+export async function loadTemplatesForLaunch(
   tx: Transaction,
   secrets: Secrets,
   actor: Actor,
-  hash: string,
-): Promise<{ id: number; hash: string; launch: LaunchInput } | undefined> {
-  if (!isTemplateHash(hash)) return undefined
-  const conditions = join([...visibleSql(actor), sql`t.hash_id = ${hash}`], ' AND ')
-  const [row] = await tx.rows(sql`
-    SELECT t.id, t.settings, t.registry_login, t.secret_env FROM templates t WHERE ${conditions}`)
-  if (!row) return undefined
-  const [id, settings, registryLogin, secretEnv] = row as [number, TemplateSettings, Buffer | null, Buffer | null]
-  const stored = {
-    registry: openJson<Registry>(secrets, registryLogin),
-    env: openJson<Record<string, string>>(secrets, secretEnv),
-  }
-  return { id, hash, launch: templateLaunchInput(settings, stored) }
+  reference: TemplateReference,
+): Promise<TemplateForLaunch[]> {
+  const named = referenceSql(actor, reference)
+  if (!named) return []
+  const rows = await tx.rows(sql`
+    SELECT t.id, t.hash_id, t.settings, t.registry_login, t.secret_env FROM templates t
+    WHERE ${join([...visibleSql(actor), named], ' AND ')} LIMIT 2`)
+  return rows.map(row => {
+    const [id, hash, settings, registryLogin, secretEnv] = row as [
+      ...[number, string, TemplateSettings],
+      ...[Buffer | null, Buffer | null],
+    ]
+    const stored = {
+      registry: openJson<Registry>(secrets, registryLogin),
+      env: openJson<Record<string, string>>(secrets, secretEnv),
+    }
+    return { id, hash, launch: templateLaunchInput(settings, stored) }
+  })
+}
+
+/** Undefined if no template can match, because PostgreSQL rejects the text or the text is no hash. */
+function referenceSql({ accountId }: Actor, reference: TemplateReference): Prisma.Sql | undefined {
+  if ('id' in reference) return sql`t.id = ${reference.id}::bigint`
+  if ('hashId' in reference) return isTemplateHash(reference.hashId) ? sql`t.hash_id = ${reference.hashId}` : undefined
+  if (textProblem(reference.name)) return undefined
+  return sql`t.account_id = ${accountId} AND t.name = ${reference.name}`
 }

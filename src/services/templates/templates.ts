@@ -12,6 +12,7 @@ import { isTemplateHash, oneByName, type Template } from '../../domain/templates
 import { textProblem } from '../../domain/texts.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { textConditionsSql } from '../text-conditions.ts'
 
 const { sql, join, raw } = Prisma
 
@@ -102,6 +103,6 @@ function filterSql(actor: Actor, { mine, name, public: isPublic }: TemplateFilte
     ...visibleSql(actor),
     ...(mine === undefined ? [] : [sql`(t.account_id = ${actor.accountId}) = ${mine}`]),
     ...(isPublic === undefined ? [] : [sql`t.public = ${isPublic}`]),
-    ...(name ? [sql`strpos(lower(t.name), lower(${name})) > 0`] : []),
+    ...(name ? textConditionsSql(sql`t.name`, name) : []),
   ]
 }

@@ -54,7 +54,7 @@ const queries = [
   },
   {
     text: 'query ($filter: TemplateFilter) { templates(filter: $filter) { totalCount nodes { id } } }',
-    filter: { mine: true, name: 'a', public: false },
+    filter: { mine: true, name: { contains: 'a' }, public: false },
   },
   {
     text: 'query ($filter: VolumeOfferFilter) { volumeOffers(filter: $filter) { totalCount nodes { id } } }',

@@ -48,7 +48,7 @@ describe('an error about a variable', () => {
     expect(await specErrors({ registry: { host: 'h', password: secret } })).toEqual(
       errorAt('registry', 'Field "username" of required type "String!" was not provided.'),
     )
-    expect(await specErrors({ source: { image: secret, template: { hashId: secret } } })).toEqual(
+    expect(await specErrors({ source: { image: secret, template: { by: { hashId: secret } } } })).toEqual(
       errorAt('source', 'Exactly one key must be specified for OneOf type "LaunchSourceInput".'),
     )
     expect(await specErrors({ ports: [{ containerPort: secret }] })).toEqual(

@@ -92,7 +92,7 @@ describe('an invalid template hash', () => {
     'is not found, without a query of templates: %j',
     async hashId => {
       const offerId = await rentals.newOffer()
-      const input = { offerId, spec: { source: { template: { hashId } } } }
+      const input = { offerId, spec: { source: { template: { by: { hashId } } } } }
       const best = { spec: input.spec, terms: { onDemand: { maxPricePerHour: '9' } }, filter: {} }
       const statements = await captureQueries(async () => {
         const rent = `mutation ($input: RentInstanceInput!, $best: RentBestOfferInput!) {
@@ -112,13 +112,15 @@ describe('an invalid template hash', () => {
 })
 
 describe('a rental with a template', () => {
-  async function rent(offer: number, hashId: string) {
-    const spec = { source: { template: { hashId } } }
+  const rent = (offer: number, hashId: string) => rentBy(owner, offer, { hashId })
+  async function rentBy(key: string, offer: number, by: object, more: object = {}) {
+    const spec = { source: { template: { by } } }
     const { data } = await app.graphql(
-      owner,
-      `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ... on Error { code }
+      key,
+      `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ... on Error { code message }
+        ... on InvalidInputError { issues { path } } ... on NotFoundError { id }
         ... on RentInstanceSuccess { instance { id templateHash template { id } launch { image onStart env { name value } } } } } }`,
-      { input: { offerId: String(offer), spec } },
+      { input: { offerId: String(offer), spec, ...more } },
     )
     return data.rentInstance
   }
@@ -134,7 +136,7 @@ describe('a rental with a template', () => {
   it('works with rentBestOffer', async () => {
     const { hashId } = await templates.mustCreate(owner, { name: 'best', image: 'torch', onStart: 'go' })
     await rentals.newOffer()
-    const spec = { source: { template: { hashId } } }
+    const spec = { source: { template: { by: { hashId } } } }
     const { data } = await app.graphql(
       owner,
       `mutation ($input: RentBestOfferInput!) { rentBestOffer(input: $input) {
@@ -163,7 +165,65 @@ describe('a rental with a template', () => {
     })
     const launch = { image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
     expect(answer.instance).toMatchObject({ templateHash: hashId, template: null, launch })
-    expect(await rent(await rentals.newOffer(), hashId)).toEqual({ code: 'NOT_FOUND' })
+    expect(await rent(await rentals.newOffer(), hashId)).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('names it by its ID, by its name or by its hash', async () => {
+    const { id, hashId } = await templates.mustCreate(owner, { name: 'three ways', image: 'torch', onStart: 'go' })
+    for (const by of [{ id }, { id: id.slice(4) }, { name: 'three ways' }, { hashId }]) {
+      const { instance } = await rentBy(owner, await rentals.newOffer(), by)
+      expect(instance).toMatchObject({ templateHash: hashId, template: { id }, launch: { onStart: 'go' } })
+    }
+  })
+
+  it('is repeated with the same idempotency key, however it names the template', async () => {
+    const { id } = await templates.mustCreate(owner, { name: 'repeated' })
+    for (const [idempotencyKey, by] of Object.entries({ repeatedById: { id }, repeatedByName: { name: 'repeated' } })) {
+      const offer = await rentals.newOffer()
+      const first = await rentBy(owner, offer, by, { idempotencyKey })
+      expect(first.instance.id).toMatch(/^ins_/)
+      expect((await rentBy(owner, offer, by, { idempotencyKey })).instance.id).toBe(first.instance.id)
+    }
+  })
+
+  it("finds another account's template by ID only while it is public, and never by name", async () => {
+    const { id } = await templates.mustCreate(owner, { name: 'lent', public: true })
+    const offer = await rentals.newOffer()
+    expect(await rentBy(stranger, offer, { name: 'lent' })).toEqual({
+      code: 'NOT_FOUND',
+      message: 'Your account has no template with the name "lent".',
+      id: null,
+    })
+    expect(await rentBy(stranger, offer, { id })).toMatchObject({ instance: { template: { id } } })
+    await templates.mustUpdate(owner, { id, public: false })
+    const refused = { code: 'NOT_FOUND', message: `Template ${id} not found.`, id }
+    expect(await rentBy(stranger, await rentals.newOffer(), { id })).toEqual(refused)
+  })
+
+  it.each([{ id: 'ins_1' }, { id: 'tpl_x' }])('refuses %j at the path of the ID', async by => {
+    const answer = await rentBy(owner, await rentals.newOffer(), by)
+    expect(answer).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'spec.source.template.by.id' }] })
+  })
+
+  it.each(['', 'a\0', '\ud800', 'none'])('finds none with the name %j', async name => {
+    expect(await rentBy(owner, await rentals.newOffer(), { name })).toMatchObject({ code: 'NOT_FOUND', id: null })
+  })
+
+  it('is refused, and its quote is blocked, if several templates have the name', async () => {
+    await templates.mustCreate(owner, { name: 'twin', image: 'one' })
+    await templates.mustCreate(owner, { name: 'twin', image: 'two' })
+    const offer = await rentals.newOffer()
+    const message = expect.stringContaining('is the name of several templates of your account')
+    const issues = [{ path: 'spec.source.template.by.name' }]
+    expect(await rentBy(owner, offer, { name: 'twin' })).toEqual({ code: 'INVALID_INPUT', message, issues })
+    const { data, errors } = await app.graphql(
+      owner,
+      `query ($input: RentInstanceInput!) { rentQuote(input: $input) { rentable
+        blockers { code ... on InvalidInputError { issues { path } } } } }`,
+      { input: { offerId: String(offer), spec: { source: { template: { by: { name: 'twin' } } } } } },
+    )
+    expect(errors).toBeUndefined()
+    expect(data.rentQuote).toEqual({ rentable: false, blockers: [{ code: 'INVALID_INPUT', issues }] })
   })
 })
 

@@ -6,7 +6,7 @@ import type { Actor } from '../../../src/domain/actor.ts'
 import type { TemplatePatch } from '../../../src/domain/templates/patch.ts'
 import type { TemplateInput } from '../../../src/domain/templates/templates.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
-import { loadTemplateForLaunch } from '../../../src/services/templates/rent.ts'
+import { loadTemplatesForLaunch } from '../../../src/services/templates/rent.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { dumpDatabase } from '../../support/database/dump.ts'
@@ -89,7 +89,10 @@ describe('the secrets of a template', () => {
 describe('a rental', () => {
   const secrets = createSecrets('a secret of tests')
   const find = (actor: Actor, hash: string) =>
-    transaction(gateway.database, (tx: Transaction) => loadTemplateForLaunch(tx, secrets, actor, hash))
+    transaction(gateway.database, async (tx: Transaction) => {
+      const [template] = await loadTemplatesForLaunch(tx, secrets, actor, { hashId: hash })
+      return template
+    })
   const create = async (input: Partial<TemplateInput>) => {
     const whole = { name: 'rented', public: false, launch: { image: 'torch' }, ...input }
     return (await gateway.services.templates.create(owner, { input: whole })).template

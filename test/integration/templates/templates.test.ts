@@ -187,7 +187,7 @@ describe('equal settings', () => {
     const answers = await Promise.all(ids.map(id => templates.update(owner, { id, name: 'changed' })))
     expect(answers.filter(({ template }) => template)).toHaveLength(1)
     expect(answers.filter(({ code }) => code === 'CONFLICT')).toHaveLength(9)
-    const { totalCount } = await templates.list(owner, '(first: 50, filter: { name: "changed" })')
+    const { totalCount } = await templates.list(owner, '(first: 50, filter: { name: { startsWith: "changed" } })')
     expect(totalCount).toBe(10)
   })
 })
@@ -291,7 +291,10 @@ describe('the list of templates', () => {
       await templates.mustCreate(key, { name: `listed ${name} shown`, public: true })
     }
     const names = async (filter: string) => {
-      const { nodes, totalCount } = await templates.list(a, `(first: 50, filter: { name: "LISTED", ${filter} })`)
+      const { nodes, totalCount } = await templates.list(
+        a,
+        `(first: 50, filter: { name: { contains: "LISTED" }, ${filter} })`,
+      )
       expect(totalCount).toBe(nodes.length)
       return nodes.map(({ name }: { name: string }) => name.slice('listed '.length))
     }
@@ -300,8 +303,37 @@ describe('the list of templates', () => {
     expect(await names('mine: false')).toEqual(['theirs shown'])
     expect(await names('public: true')).toEqual(['theirs shown', 'Mine % shown'])
     expect(await names('mine: true, public: false')).toEqual(['Mine % hidden'])
-    const { nodes } = await templates.list(a, '(filter: { name: "%" })')
+    const { nodes } = await templates.list(a, '(filter: { name: { contains: "%" } })')
     expect(nodes).toHaveLength(2)
+  })
+
+  it.each([
+    ['eq: "Pick ONE"', ['pick one']],
+    ['neq: "pick one", startsWith: "PICK"', ['pick two']],
+    ['in: ["PICK two", "other"]', ['pick two']],
+    ['nin: ["pick TWO"]', ['pick one']],
+    ['contains: "k o", eq: null', ['pick one']],
+    ['startsWith: "ick"', []],
+  ])('has templates whose name fulfills { %s }', async (conditions, expected) => {
+    const key = await app.newKey()
+    for (const name of ['pick two', 'pick one']) await templates.mustCreate(key, { name })
+    const { nodes } = await templates.list(key, `(filter: { mine: true, name: { ${conditions} } })`)
+    expect(nodes.map(({ name }: { name: string }) => name)).toEqual(expected)
+  })
+
+  it('is refused for names that no template can have, and for too many', async () => {
+    const find = (name: object) =>
+      app.graphql(owner, 'query ($filter: TemplateFilter) { templates(filter: $filter) { totalCount } }', {
+        filter: { name },
+      })
+    const pathsOf = async (name: object) => {
+      const { errors } = await find(name)
+      return errors?.[0]?.extensions['issues']
+    }
+    expect(await pathsOf({ contains: 'a\0' })).toMatchObject([{ path: 'filter.name.contains' }])
+    expect(await pathsOf({ in: Array.from({ length: 201 }, (_, n) => `${n}`) })).toMatchObject([
+      { path: 'filter.name.in' },
+    ])
   })
 
   it('is read in pages from either end', async () => {

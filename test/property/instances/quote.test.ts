@@ -64,14 +64,14 @@ const rentCases = fc.record({
   ports: mostly(1, 0, 3, 6),
   volume: mostly(undefined, 1n, 999n),
   newGb: mostly(undefined, 0, 10, 100),
-  templateHash: mostly(undefined, 'f'.repeat(32)),
+  template: mostly<RentInput['template']>(undefined, { hashId: 'f'.repeat(32) }, { id: 999n }, { name: 'none' }),
   failIfUnavailable: fc.boolean(),
 })
 type RentCase = typeof rentCases extends fc.Arbitrary<infer Value> ? Value : never
 
 function rentInputOf(market: Awaited<ReturnType<typeof aMarket>>, rentCase: RentCase): RentInput {
   const offerId = rentCase.offer === 'none' ? 987_654n : market[rentCase.offer as 'free' | 'contested' | 'taken']
-  const { bidNanos, maxPriceNanos, image, vm, diskGb, volume, newGb, templateHash, failIfUnavailable } = rentCase
+  const { bidNanos, maxPriceNanos, image, vm, diskGb, volume, newGb, template, failIfUnavailable } = rentCase
   const ports = Array.from({ length: rentCase.ports }, (_, index) => {
     return { hostPort: 80 + index, containerPort: 80 + index, protocol: 'tcp' as const }
   })
@@ -82,7 +82,7 @@ function rentInputOf(market: Awaited<ReturnType<typeof aMarket>>, rentCase: Rent
     bidNanos === null
       ? ({ interruptible: false, maxPriceNanos } as const)
       : ({ interruptible: true, bidNanos } as const)
-  return { offerId, terms, launch, templateHash, failIfUnavailable }
+  return { offerId, terms, launch, template, failIfUnavailable }
 }
 
 it(

@@ -14,10 +14,10 @@ export type RentBestOfferInput = {
   order: OrderKey[]
   terms: RentalTerms
   launch: LaunchInput
-  templateHash?: string | undefined
+  template?: RentInput['template']
   policy?: RentInput['policy']
   maxAttempts: number
-  /** The rental type of the search, if it names one. */
+  /** The rental kind of the search, if it names one. */
   type?: RentalKind | undefined
 }
 
@@ -48,8 +48,8 @@ function isPriceBelowBid(condition: Condition, bidNanos: bigint): boolean {
 }
 
 /** Never waits for GPUs: the caller wants the best offer that is free now. */
-export function attemptInput({ terms, launch, templateHash, policy }: RentBestOfferInput, offerId: bigint): RentInput {
-  return { offerId, terms, launch, templateHash, policy, failIfUnavailable: true }
+export function attemptInput({ terms, launch, template, policy }: RentBestOfferInput, offerId: bigint): RentInput {
+  return { offerId, terms, launch, template, policy, failIfUnavailable: true }
 }
 
 /** The caller's search, narrowed to offers that can be rented on these terms with this launch. */

@@ -9,7 +9,7 @@ import type { Machine } from '../../machines/machines.ts'
 import { mention, withIds } from '../../messages.ts'
 import { diskPricePerHour, printUsd } from '../../money.ts'
 import { isRentable, type OfferBlock } from '../../offers/offers.ts'
-import { isTemplateHash } from '../../templates/templates.ts'
+import { severalTemplates, type TemplateReference, templateNotFound } from '../../templates/templates.ts'
 import { newVolumesMb, type VolumeFacts, volumeBlockers } from '../../volumes/mount.ts'
 import { bidTooLow, checkBid } from '../bid.ts'
 import { mergePolicy, type PolicyInput, policyIssues, policyWarnings } from '../policy/change.ts'
@@ -24,8 +24,8 @@ export type RentInput = {
   offerId: bigint
   terms: RentalTerms
   launch: LaunchInput
-  /** The hash of the template to start from. */
-  templateHash?: string | undefined
+  /** The template to start from. */
+  template?: TemplateReference | undefined
   policy?: PolicyInput | undefined
   /** Refuse a rental that could not start at once, instead of letting it wait. */
   failIfUnavailable: boolean
@@ -37,6 +37,8 @@ export type TargetOffer = Pick<OfferBlock, 'id' | 'gpuPriceNanos' | 'rentable' |
 /** The facts that decide a rental. Undefined means not found or not requested. */
 export type RentFacts = {
   template: { launch: LaunchInput } | undefined
+  /** Whether the request names the template by a name that several have. */
+  hasTemplateNamesakes?: boolean
   /** Secret variables of the account. Every rental gets them. */
   secretVariables: EnvVar[]
   sshKeyCount: number
@@ -97,12 +99,12 @@ function isTargetRentable({ offer, machine }: RentTarget, at: Date): boolean {
   return isRentable({ ...offer, machine, asOf: at })
 }
 
-function templateBlockers({ templateHash }: RentInput, { template }: RentFacts): DomainError[] {
-  if (templateHash === undefined || template) return []
-  const message = isTemplateHash(templateHash)
-    ? `Template ${templateHash} not found.`
-    : 'Template not found: its hash must be 32 hex digits.'
-  return [new DomainError('NOT_FOUND', message, { subject: null })]
+function templateBlockers(
+  { template: reference }: RentInput,
+  { template, hasTemplateNamesakes }: RentFacts,
+): DomainError[] {
+  if (hasTemplateNamesakes) return [severalTemplates('templateName')]
+  return reference === undefined || template ? [] : [templateNotFound(reference)]
 }
 
 function sshKeyBlockers(launch: Launch | undefined, { sshKeyCount }: RentFacts): DomainError[] {

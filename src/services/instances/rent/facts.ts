@@ -10,13 +10,13 @@ import { authorize } from '../../authorize.ts'
 import { type AccountBalance, readBalance } from '../../billing/balance.ts'
 import type { Deps } from '../../deps.ts'
 import { lockMachine, readMachine } from '../../machines/market.ts'
-import { loadTemplateForLaunch } from '../../templates/rent.ts'
+import { loadTemplatesForLaunch } from '../../templates/rent.ts'
 import { loadVolumeFacts } from '../../volumes/rent.ts'
 
 const { sql } = Prisma
 
 export type LoadedRentFacts = RentFacts & {
-  template: Awaited<ReturnType<typeof loadTemplateForLaunch>>
+  template: Awaited<ReturnType<typeof loadTemplatesForLaunch>>[number] | undefined
   balance: AccountBalance
 }
 
@@ -25,11 +25,12 @@ export async function loadRentFacts(
   tx: Transaction,
   { secrets, sshProxy }: Pick<Deps, 'secrets' | 'sshProxy'>,
   actor: Actor,
-  { offerId, templateHash, launch }: RentInput,
+  { offerId, template: reference, launch }: RentInput,
   { lock }: { lock: boolean },
 ): Promise<LoadedRentFacts> {
-  const template =
-    templateHash === undefined ? undefined : await loadTemplateForLaunch(tx, secrets, actor, templateHash)
+  const templates = reference ? await loadTemplatesForLaunch(tx, secrets, actor, reference) : []
+  const [template] = templates.length === 1 ? templates : []
+  const hasTemplateNamesakes = templates.length > 1
   const secretVariables = await loadSecretVariables(tx, secrets, actor)
   const renter = await loadRenter(tx, actor)
   const target = await loadTarget(tx, offerId, lock)
@@ -39,7 +40,7 @@ export async function loadRentFacts(
   }
   const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
   const volumes = volumeIds.length === 0 ? [] : await loadVolumeFacts(tx, actor, volumeIds, { lock })
-  return { template, secretVariables, ...renter, target, volumes, hasProxy: sshProxy !== null }
+  return { template, hasTemplateNamesakes, secretVariables, ...renter, target, volumes, hasProxy: sshProxy !== null }
 }
 
 async function loadRenter(tx: Transaction, { accountId }: Actor) {

@@ -246,6 +246,18 @@ describe('a search for the best offer', () => {
       expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
     }
   })
+
+  it('is refused for a missing permission before its input is parsed', async () => {
+    for (const api of [{ instance_write: {} }, { misc: {} }]) {
+      const scoped = await app.newScopedKey(key, { api })
+      const { errors } = await app.graphql(
+        scoped,
+        `mutation { rentBestOffer(input: { filter: { machineId: { eq: "off_1" } },
+          terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { template: { by: { id: "ins_1" } } } } }) { __typename } }`,
+      )
+      expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
+    }
+  })
 })
 
 it('does not try a machine with too few public ports for the launch', async () => {

@@ -107,7 +107,7 @@ it('has the same error as the rental, for each blocker alone', async () => {
     [key, free, { terms: { interruptible: { bidPerHour: '0.001' } } }],
     [key, free, { spec: { source: { image: 'ubuntu' }, kind: 'VM' } }],
     [key, free, { spec: { source: { image: 'ubuntu' }, diskGb: 901 } }],
-    [key, free, { spec: { source: { template: { hashId: '0'.repeat(32) } } } }],
+    [key, free, { spec: { source: { template: { by: { hashId: '0'.repeat(32) } } } } }],
   ]
   for (const [by, offer, input] of cases) {
     const { blockers } = await ask(by, 'rentQuote', offer, input)

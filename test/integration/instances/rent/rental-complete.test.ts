@@ -85,7 +85,7 @@ describe('a rental with everything', () => {
     const machine = await machineOf(offer)
     const { volume } = await volumes.create(renter, { offerId: machine.id, sizeGb: 20 })
     const spec = {
-      source: { template: { hashId } },
+      source: { template: { by: { hashId } } },
       diskGb: 10,
       env: [
         { name: 'REPLACED', value: other, secret: true },
