@@ -51,7 +51,7 @@ export type ErrorCode = keyof typeof retryAdvice
 export type Issue = { path: string; message: Message }
 
 /** Why Berth ended a stream. */
-export type StreamEndReason = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
+export type StreamEndReason = 'KEY_ENDED' | 'KEY_CHANGED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
 
 /** An offer that was tried. `code` says why it was not rented; null for the rented offer. */
 export type Attempt = {

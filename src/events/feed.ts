@@ -1,8 +1,10 @@
 // Delivers events to all streams of this gateway. One read serves all of them.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { Actor } from '../domain/actor.ts'
+import type { StreamEndReason } from '../domain/errors.ts'
 import { cursorExpired, type EventCursor } from '../domain/events/cursor.ts'
 import { type Event, isAfter } from '../domain/events/events.ts'
 import { maxStreamMs, type StreamLimits, streamEnded, streamLimits, tooManyStreams } from '../domain/streams.ts'
@@ -18,6 +20,8 @@ type LiveFeed = Feed & {
   /** Ends every stream and refuses new ones. */
   stop(): void
 }
+
+type ActiveKeys = Awaited<ReturnType<Outbox['findActiveKeys']>>
 
 export type FeedOptions = { outbox: Outbox; now: () => Date; log: Logger; limits?: StreamLimits }
 
@@ -81,9 +85,11 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     const activeKeys = await outbox.findActiveKeys([...new Set(all.map(({ actor }) => actor.publicId))])
     deliver(admitted, events, machineIds, activeKeys)
     // New followers get events from the next read on, and none from this one.
-    for (const follower of joining)
-      if (activeKeys.has(follower.actor.publicId)) follower.admit(reached)
-      else follower.end('KEY_ENDED')
+    for (const follower of joining) {
+      const reason = keyEndReason(follower.actor, activeKeys)
+      if (reason) follower.end(reason)
+      else follower.admit(reached)
+    }
     // After a full batch, `reached` is the position of its last event and not the horizon, so there may be more events.
     if (reached.id > 0n) readAgain = true
     position = reached
@@ -107,12 +113,13 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     return { events, machineIds, reached }
   }
 
-  function deliver(admitted: Follower[], events: Event[], machineIds: number[], activeKeys: Set<string>): void {
+  function deliver(admitted: Follower[], events: Event[], machineIds: number[], activeKeys: ActiveKeys): void {
     const oldestMs = now().getTime() - maxStreamMs
     const byAccount = Map.groupBy(events, ({ accountId }) => accountId)
     for (const follower of admitted) {
       const { actor, openedMs } = follower
-      if (!activeKeys.has(actor.publicId)) follower.end('KEY_ENDED')
+      const reason = keyEndReason(actor, activeKeys)
+      if (reason) follower.end(reason)
       else if (openedMs <= oldestMs) follower.end('TOO_LONG')
       else follower.deliver(byAccount.get(actor.accountId) ?? [], machineIds)
     }
@@ -152,4 +159,11 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
 
 function limitMessage(holder: string, most: number): string {
   return `This ${holder} has reached its limit of ${most} streams on this gateway. Close one first.`
+}
+
+/** Why a key ends its streams: a stream reads with the permissions that the key had when the stream was opened. */
+function keyEndReason({ publicId, permissions }: Actor, activeKeys: ActiveKeys): StreamEndReason | undefined {
+  const current = activeKeys.get(publicId)
+  if (current === undefined) return 'KEY_ENDED'
+  return isDeepStrictEqual(current, permissions) ? undefined : 'KEY_CHANGED'
 }

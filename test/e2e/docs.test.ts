@@ -198,6 +198,7 @@ const answers: Record<string, unknown[]> = {
       },
     },
     { data: { instances: { nodes: list } } },
+    { data: { updateApiKey: { apiKey: { permissions: [{ category: 'INSTANCE_READ' }] } } } },
     { data: { deleteApiKey: { deletedId: expect.stringMatching(/^key_\d+$/) } } },
     { data: { createApiKey: { apiKey: { permissions: [{ category: 'INSTANCE_READ' }, { category: null }] } } } },
   ],

@@ -21,6 +21,28 @@ export function parseApiKeyInput({ name, permissions: rawPermissions, fullAccess
   return { name: name ?? '', permissions, expiresAt: expiresAt ?? null }
 }
 
+/** An absent part stays as it is. Null permissions are refused before: only a new key can have full access. */
+export type ApiKeyChange = {
+  name?: string | undefined
+  /** As sent; `parsePermissions` checks them. */
+  permissions?: object | undefined
+  /** Null: the key never expires. */
+  expiresAt?: Date | null | undefined
+}
+
+/** The given parts alone, or throws every issue at once. Does not compare `expiresAt` with the clock. */
+export function parseApiKeyChange({ name, permissions: rawPermissions, expiresAt }: ApiKeyChange) {
+  const { permissions, issues } = parsePermissions(rawPermissions)
+  const problem = textProblem(name ?? '', maxApiKeyNameLength)
+  const all = [...(problem ? [{ path: 'name', message: problem }] : []), ...issues]
+  if (all.length > 0) throw invalidInput(all)
+  return {
+    ...(name !== undefined && { name }),
+    ...(rawPermissions !== undefined && { permissions }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
+}
+
 function parseAccess(rawPermissions: unknown, fullAccess: boolean): ReturnType<typeof parsePermissions> {
   const isGiven = rawPermissions !== undefined && rawPermissions !== null
   if (isGiven !== fullAccess) return parsePermissions(rawPermissions)

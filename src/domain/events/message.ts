@@ -45,9 +45,11 @@ const sentences: Record<EventKind, string | ((facts: Facts, before: Facts) => st
   SECRET_VARIABLE_UPDATED: namedSentence('Secret variable', 'set'),
   SECRET_VARIABLE_DELETED: namedSentence('Secret variable', 'deleted'),
   API_KEY_CREATED: namedSentence('API key', 'created'),
+  API_KEY_UPDATED: namedSentence('API key', 'changed'),
   API_KEY_SECRET_ROTATED: namedSentence('API key', 'given a new secret'),
   API_KEY_DELETED: namedSentence('API key', 'revoked'),
   VOLUME_CREATED: namedSentence('Volume', 'created'),
+  VOLUME_UPDATED: namedSentence('Volume', 'changed'),
   VOLUME_DELETED: namedSentence('Volume', 'deleted'),
   ACCOUNT_SPEND_LIMIT: ({ action }) =>
     action === 'stop_running'
@@ -64,6 +66,7 @@ const sentences: Record<EventKind, string | ((facts: Facts, before: Facts) => st
   ACCOUNT_DEBT: ({ destroysAt }) =>
     `The account is in debt: its instances and volumes are destroyed from ${destroysAt} on. Add credit before then.`,
   WEBHOOK_CREATED: 'Webhook created.',
+  WEBHOOK_UPDATED: 'Webhook changed.',
   WEBHOOK_SECRET_ROTATED: 'Webhook given a new secret.',
   WEBHOOK_TESTED: 'Webhook tested.',
   WEBHOOK_DELETED: 'Webhook deleted.',

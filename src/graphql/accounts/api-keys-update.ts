@@ -1,11 +1,11 @@
-import { maxApiKeyNameLength, maxApiKeys } from '../../domain/accounts/api-keys.ts'
+import { type ApiKey as ApiKeyShape, maxApiKeyNameLength, maxApiKeys } from '../../domain/accounts/api-keys.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
 import type { ApiKeyWithSecret } from '../../services/accounts/api-keys/api-keys.ts'
 import { builder } from '../builder.ts'
 import type { RefusalCode } from '../errors/codes.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { idempotencyKey, replayed } from '../mutations.ts'
+import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
 import { ApiPermissionInput } from './permissions.ts'
@@ -34,6 +34,27 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
         'When the new API key expires. If absent, it never expires. A key that expires can only create keys that expire no later than itself.',
     }),
     idempotencyKey: t.string(idempotencyKey),
+  }),
+})
+
+const kept = 'If absent, it stays.'
+
+const UpdateApiKeyInput = builder.inputType('UpdateApiKeyInput', {
+  description: 'Changes to an API key. Absent fields stay as they are.',
+  fields: t => ({
+    id: t.id(idField),
+    name: t.string({
+      description: `Name of the API key, at most ${maxApiKeyNameLength} characters. ${kept} Null or an empty text removes it.`,
+    }),
+    permissions: t.field({
+      type: [ApiPermissionInput],
+      description:
+        'Permissions that replace all permissions of the API key. An empty list allows nothing. If absent, they stay; null is refused, since only a new key can get full access.',
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: `When the API key expires, in the future. ${kept} Null: it never expires.`,
+    }),
   }),
 })
 
@@ -82,6 +103,16 @@ const createResult = secretResult(
   'The API key was created.',
   ['INVALID_INPUT', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
+const updateResult = mutationResult<{ apiKey: ApiKeyShape }>('updateApiKey', {
+  description: 'The changed API key, or why it did not change.',
+  success: {
+    description: 'The API key has the given settings. Its secret is the same.',
+    fields: t => ({
+      apiKey: t.expose('apiKey', { type: ApiKey, description: 'The API key after the change.' }),
+    }),
+  },
+  errors: ['INVALID_INPUT', 'NOT_FOUND'],
+})
 const rotateResult = secretResult(
   'rotateApiKeySecret',
   'The API key with its new secret, or why its secret did not change.',
@@ -101,6 +132,22 @@ builder.mutationFields(t => ({
         const { permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
         const creating = services.apiKeys.create(actor, { ...input, permissions })
         return await creating.catch((error: unknown) => Promise.reject(withListPaths(error, paths)))
+      }),
+  }),
+  updateApiKey: t.field({
+    type: updateResult.union,
+    description: `Changes the name, the permissions or the expiry of an API key, which keeps its secret. To change permissions or the expiry, the API key of this request must have all permissions that the key has afterwards, and must not expire earlier. Requests sent after this answer have the new permissions, and open streams of the key end. The keys of instances that the API key rented keep working until it expires or is deleted. ${permissionSentence('apiKeys.update')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: UpdateApiKeyInput, required: true, description: 'The API key and its changes.' }) },
+    resolve: (_root, { input }, { services, actor }) =>
+      updateResult.answer({}, async () => {
+        const id = parseId('ApiKey', input.id)
+        const issues = refuseNull({ permissions: input.permissions })
+        if (issues.length > 0) throw invalidInput(issues)
+        const { permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
+        const name = input.name === null ? '' : input.name
+        const updating = services.apiKeys.update(actor, id, { name, permissions, expiresAt: input.expiresAt })
+        return { apiKey: await updating.catch((error: unknown) => Promise.reject(withListPaths(error, paths))) }
       }),
   }),
   rotateApiKeySecret: t.field({

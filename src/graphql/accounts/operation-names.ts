@@ -27,6 +27,7 @@ export const operationNames = {
   'billing.deleteSpendLimit': 'DELETE_SPEND_LIMIT',
   'apiKeys.list': 'API_KEYS',
   'apiKeys.create': 'CREATE_API_KEY',
+  'apiKeys.update': 'UPDATE_API_KEY',
   'apiKeys.reset': 'ROTATE_API_KEY_SECRET',
   'apiKeys.revoke': 'DELETE_API_KEY',
   'sshKeys.list': 'SSH_KEYS',
@@ -62,6 +63,7 @@ export const operationNames = {
   'volumes.list': 'VOLUMES',
   'volumes.get': 'VOLUME',
   'volumes.create': 'CREATE_VOLUME',
+  'volumes.update': 'UPDATE_VOLUME',
   'volumes.delete': 'DELETE_VOLUME',
   'events.list': 'EVENTS',
   // Two fields are named `events`.
@@ -70,6 +72,7 @@ export const operationNames = {
   'billing.usage': 'USAGE',
   'webhooks.list': 'WEBHOOKS',
   'webhooks.create': 'CREATE_WEBHOOK',
+  'webhooks.update': 'UPDATE_WEBHOOK',
   'webhooks.test': 'TEST_WEBHOOK',
   'webhooks.rotate': 'ROTATE_WEBHOOK_SECRET',
   'webhooks.delete': 'DELETE_WEBHOOK',

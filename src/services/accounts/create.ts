@@ -8,8 +8,8 @@ import { lockAccount } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { findAccount, parseEmail } from './accounts.ts'
-import { apiKeyFactsOf } from './api-keys/api-keys.ts'
 import { generateApiKey, type NewApiKey } from './api-keys/identity.ts'
+import { apiKeyFactsOf } from './api-keys/key-changes.ts'
 import { checkGrant, postCredit } from './credit.ts'
 
 const { sql } = Prisma

@@ -2,6 +2,7 @@
 // still write events, so a read stops before the oldest open transaction.
 
 import { Prisma } from '../../database/generated/client.ts'
+import type { Permissions } from '../../domain/accounts/permissions/permissions.ts'
 import type { EventCursor } from '../../domain/events/cursor.ts'
 import type { Event, Position } from '../../domain/events/events.ts'
 import type { DataDeps } from '../deps.ts'
@@ -47,12 +48,12 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
       return rows.map(([id]) => id as number)
     },
 
-    /** Which of these keys are active now. */
-    async findActiveKeys(publicIds: string[]): Promise<Set<string>> {
+    /** The permissions that these keys have now. Keys that are not active are left out. */
+    async findActiveKeys(publicIds: string[]): Promise<Map<string, Permissions | null>> {
       const rows = await database.rows(sql`
-        SELECT public_id FROM api_keys WHERE public_id = ANY(${publicIds}::text[]) AND revoked_at IS NULL
+        SELECT public_id, permissions FROM api_keys WHERE public_id = ANY(${publicIds}::text[]) AND revoked_at IS NULL
         AND (expires_at IS NULL OR expires_at > ${database.nowSql})`)
-      return new Set(rows.map(([publicId]) => publicId as string))
+      return new Map(rows.map(([publicId, permissions]) => [publicId as string, permissions as Permissions | null]))
     },
   }
 }

@@ -234,6 +234,10 @@ export const fieldCases: Record<string, IsolationCase> = {
     ...instance('instances.detachSshKey'),
     ask: graphql(id => `mutation { detachSshKey(input: { id: "${id}", sshKeyId: "1" }) { ${refused} } }`),
   },
+  updateApiKey: {
+    ...apiKey('apiKeys.update'),
+    ask: graphql(id => `mutation { updateApiKey(input: { id: "${id}", name: "taken" }) { ${refused} } }`),
+  },
   rotateApiKeySecret: {
     ...apiKey('apiKeys.reset'),
     ask: graphql(id => `mutation { rotateApiKeySecret(input: { id: "${id}" }) { ${refused} } }`),

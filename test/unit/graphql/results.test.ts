@@ -58,6 +58,7 @@ const errorsOf: Record<string, readonly RefusalCode[]> = {
   rotateApiKeySecret: ['INVALID_INPUT', 'NOT_FOUND', ...idempotency],
   rotateWebhookSecret: ['INVALID_INPUT', 'NOT_FOUND', ...idempotency],
   testWebhook: ['INVALID_INPUT', 'NOT_FOUND'],
+  updateApiKey: ['INVALID_INPUT', 'NOT_FOUND'],
   updateInstance: ['INVALID_INPUT', 'NOT_FOUND'],
   updateInstanceBid: [
     ...(['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'BID_TOO_LOW', 'SPEND_LIMIT_EXCEEDED'] as const),

@@ -153,15 +153,19 @@ async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promis
 }
 
 /**
- * A key with a limit cannot get around that limit: the key cannot set limits, create keys or reset any key but itself.
+ * A key with a limit cannot get around that limit: the key cannot set limits, create keys, or change or reset any key but
+ * itself.
  * The account must be locked.
  */
-export async function checkKeyHasNoLimit(tx: Transaction, { accountId, apiKeyId }: Actor): Promise<void> {
+export async function checkKeyHasNoLimit(
+  tx: Transaction,
+  { accountId, apiKeyId }: Actor,
+  refused = 'set limits, create keys or reset other keys',
+): Promise<void> {
   const [own] = await tx.rows(sql`
     SELECT id FROM spend_limits WHERE account_id = ${accountId} AND api_key_id = ${apiKeyId} LIMIT 1`)
   if (!own) return
-  const message =
-    'This API key has a spend limit, so it cannot set limits, create keys or reset other keys. Use a key without a limit.'
+  const message = `This API key has a spend limit, so it cannot ${refused}. Use a key without a limit.`
   throw new DomainError('FORBIDDEN', message, { missing: [] })
 }
 
