@@ -40,7 +40,7 @@ export const builder = new SchemaBuilder<{
       description: 'The items of this page, each with its cursor.',
       complexity: { multiplier: 1 },
     },
-    nodeFieldOptions: { nullable: false, description: 'The item.' },
+    nodeFieldOptions: { nullable: false, description: 'The item at this position.' },
     cursorFieldOptions: { description: 'Position of the item in this order. Pass it as `after` or `before`.' },
     pageInfoFieldOptions: {
       description: 'Whether there are items before and after this page, and the cursors to request them.',
@@ -56,7 +56,7 @@ export const builder = new SchemaBuilder<{
     },
     endCursorFieldOptions: {
       description:
-        'Cursor of the end of this page. Pass it as `after` to get the next page. An empty page may have null.',
+        'Cursor of the end of this page. Pass it as `after` to get the next page. May be null for an empty page.',
     },
     firstArgOptions: {
       description: `Number of items to return from the start, 1-${maxPageSize}. Defaults to ${defaultPageSize} when neither \`first\` nor \`last\` is given.`,

@@ -23,53 +23,55 @@ function createComparison<Scalar extends 'Int' | 'Float' | 'Usd'>(name: string, 
 export const IntFilter = createComparison(
   'IntFilter',
   'Int',
-  'Conditions on an integer. All given conditions must hold.',
+  'Conditions on an integer. All given conditions must hold; absent or null sets no condition.',
 )
 export const FloatFilter = createComparison(
   'FloatFilter',
   'Float',
-  'Conditions on a number. All given conditions must hold.',
+  'Conditions on a number. All given conditions must hold; absent or null sets no condition.',
 )
 export const UsdFilter = createComparison(
   'UsdFilter',
   'Usd',
-  'Conditions on an amount in US dollars, compared exactly. All given conditions must hold.',
+  'Conditions on an amount in US dollars, compared exactly. All given conditions must hold; absent or null sets no condition.',
 )
 
 export const StringFilter = builder.inputType('StringFilter', {
-  description: 'Conditions on a string, ignoring case. All given conditions must hold.',
+  description:
+    'Conditions on a string, ignoring case. All given conditions must hold; absent or null sets no condition.',
   fields: t => ({
     eq: t.string({ description: 'Equal to this value.' }),
     neq: t.string({ description: 'Not equal to this value.' }),
     in: t.stringList({ description: 'Equal to one of these values.' }),
     nin: t.stringList({ description: 'Equal to none of these values.' }),
-    contains: t.string({ description: 'Contains this text.' }),
+    contains: t.string({ description: 'Contains this text anywhere.' }),
     startsWith: t.string({ description: 'Starts with this text.' }),
   }),
 })
 
 export const IdFilter = builder.inputType('IdFilter', {
-  description: 'Conditions on an ID, such as `mch_42` or `42`. All given conditions must hold.',
+  description:
+    'Conditions on an ID, such as `mch_42` or `42`. All given conditions must hold; absent or null sets no condition.',
   fields: t => ({
-    eq: t.id({ description: 'This ID.' }),
-    neq: t.id({ description: 'Any ID but this one.' }),
-    in: t.idList({ description: 'One of these IDs.' }),
-    nin: t.idList({ description: 'None of these IDs.' }),
+    eq: t.id({ description: 'Is the same as this ID.' }),
+    neq: t.id({ description: 'Is any ID but this one.' }),
+    in: t.idList({ description: 'Is one of these IDs.' }),
+    nin: t.idList({ description: 'Is none of these IDs.' }),
   }),
 })
 
 export const VersionFilter = builder.inputType('VersionFilter', {
   description:
-    'Conditions on a version such as "12.8" or "580.105.08", compared number by number: "12.10" is newer than "12.9", and "12" is the same as "12.0". All given conditions must hold. A missing version, such as the CUDA version of a machine without CUDA, meets `neq` and `nin` alone.',
+    'Conditions on a version such as "12.8" or "580.105.08", compared number by number: "12.10" is newer than "12.9", and "12" is the same as "12.0". All given conditions must hold; absent or null sets no condition. A missing version, such as the CUDA version of a machine without CUDA, meets `neq` and `nin` alone.',
   fields: t => ({
-    eq: t.string({ description: 'This version.' }),
-    neq: t.string({ description: 'Any version but this one.' }),
-    gt: t.string({ description: 'Newer than this version.' }),
-    gte: t.string({ description: 'This version or newer.' }),
-    lt: t.string({ description: 'Older than this version.' }),
-    lte: t.string({ description: 'This version or older.' }),
-    in: t.stringList({ description: 'One of these versions.' }),
-    nin: t.stringList({ description: 'None of these versions.' }),
+    eq: t.string({ description: 'Is the same as this version.' }),
+    neq: t.string({ description: 'Is any version but this one.' }),
+    gt: t.string({ description: 'Is newer than this version.' }),
+    gte: t.string({ description: 'Is this version or newer.' }),
+    lt: t.string({ description: 'Is older than this version.' }),
+    lte: t.string({ description: 'Is this version or older.' }),
+    in: t.stringList({ description: 'Is one of these versions.' }),
+    nin: t.stringList({ description: 'Is none of these versions.' }),
   }),
 })
 
@@ -92,8 +94,8 @@ export function parseDateTimeFilter(filter: typeof DateTimeFilter.$inferInput | 
 export const OrderDirection = builder.enumType('OrderDirection', {
   description: 'Direction of a sort.',
   values: {
-    ASC: { value: 'asc', description: 'Smallest values first.' },
-    DESC: { value: 'desc', description: 'Largest values first.' },
+    ASC: { value: 'asc', description: 'Ascending: smallest values first.' },
+    DESC: { value: 'desc', description: 'Descending: largest values first.' },
   } as const,
 })
 

@@ -5,6 +5,7 @@ import { builder } from './builder.ts'
 
 builder.addScalarType('DateTime', DateTimeResolver, {
   description: 'A time in ISO 8601 with its UTC offset, as a string: `2026-11-21T09:30:00.000Z`.',
+  specifiedByURL: 'https://datatracker.ietf.org/doc/html/rfc3339#section-5.6',
   parseValue: value => withoutSentValue(() => DateTimeResolver.parseValue(value)),
   parseLiteral: node => withoutSentValue(() => DateTimeResolver.parseLiteral(node)),
 })
@@ -21,6 +22,7 @@ function withoutSentValue(read: () => Date): Date {
 builder.scalarType('Usd', {
   description:
     'An exact amount in US dollars: a decimal number in a string, with at most nine decimal places, such as `"0.4037"`. Floats are neither accepted nor returned.',
+  specifiedByURL: 'https://www.w3.org/TR/xmlschema11-2/#decimal',
   serialize: printUsd,
   parseValue: value => parseUsdValue(typeof value === 'string' ? value : undefined),
   parseLiteral: node => parseUsdValue(node.kind === Kind.STRING ? node.value : undefined),

@@ -53,7 +53,7 @@ export const Account = builder.prismaObject('Account', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
     apiKeys: t.field({
       type: [ApiKey],
-      description: `Active API keys of the account, newest first, without expired and revoked ones. An account has at most ${maxApiKeys}. ${permissionSentence('apiKeys.list')}`,
+      description: `Active API keys of the account, newest first, without expired and deleted ones. An account has at most ${maxApiKeys}. ${permissionSentence('apiKeys.list')}`,
       complexity: { multiplier: maxApiKeys },
       resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
     }),

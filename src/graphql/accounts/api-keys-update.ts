@@ -21,12 +21,12 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
     permissions: t.field({
       type: [ApiPermissionInput],
       description:
-        'Permissions of the API key. An empty list allows nothing. Required unless `fullAccess` is true, and refused together with it.',
+        'Permissions of the API key. An empty list allows nothing. Absent or null only if `fullAccess` is true, which is refused together with a list.',
     }),
     fullAccess: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Allow every operation, including operations that are added later.',
+      description: 'Allow every operation, including operations that are added later. Defaults to false.',
     }),
     expiresAt: t.field({
       type: 'DateTime',
@@ -64,14 +64,14 @@ const RotateApiKeySecretInput = builder.inputType('RotateApiKeySecretInput', {
 })
 
 const DeleteApiKeyInput = builder.inputType('DeleteApiKeyInput', {
-  description: 'The API key to revoke.',
+  description: 'The API key to delete.',
   fields: t => ({
     id: t.id(idField),
     keepInstanceKeys: t.boolean({
       required: true,
       defaultValue: false,
       description:
-        'Keep the instance keys of the instances that this API key rented, until this API key would have expired. If false, they are revoked too.',
+        'Keep the instance keys of the instances that this API key rented, until this API key would have expired. Defaults to false: they are deleted, too.',
     }),
   }),
 })
@@ -154,15 +154,21 @@ builder.mutationFields(t => ({
     type: rotateResult.union,
     description: `Gives an API key a new secret. The old secret stops working at once; the keys of instances that the API key rented keep working. The API key of this request must have at least the same permissions and expire no earlier. ${permissionSentence('apiKeys.reset')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RotateApiKeySecretInput, required: true, description: 'The API key to reset.' }) },
+    args: {
+      input: t.arg({
+        type: RotateApiKeySecretInput,
+        required: true,
+        description: 'The API key that gets a new secret.',
+      }),
+    },
     resolve: (_root, { input }, { services, actor }) =>
       rotateResult.answer({}, () => services.apiKeys.reset(actor, parseId('ApiKey', input.id), input.idempotencyKey)),
   }),
   deleteApiKey: t.field({
     type: deletionResult.union,
-    description: `Revokes an API key, and the keys of the instances that it rented. None of these keys is accepted in requests sent after this answer. The key of this request can revoke itself. ${permissionSentence('apiKeys.revoke')}`,
+    description: `Deletes an API key, and the keys of the instances that it rented. None of these keys is accepted in requests sent after this answer. The key of this request can delete itself. ${permissionSentence('apiKeys.revoke')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: DeleteApiKeyInput, required: true, description: 'The API key to revoke.' }) },
+    args: { input: t.arg({ type: DeleteApiKeyInput, required: true, description: 'The API key to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       deletionResult.answer({}, async () => {
         const key = parseId('ApiKey', input.id)

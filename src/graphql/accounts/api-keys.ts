@@ -8,7 +8,8 @@ import { permissionSentence } from '../permission.ts'
 import { ApiPermission, permissionRowsOf } from './permissions.ts'
 
 export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
-  description: 'An API key of the account. Its secret is shown only in the answer that created or reset the key.',
+  description:
+    'An API key of the account. Its secret is shown only in the answer to the mutation that created the key or rotated its secret.',
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the API key, such as `key_42`.', resolve: ({ id }) => printId('ApiKey', id) }),
@@ -40,7 +41,7 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
       type: 'DateTime',
       nullable: true,
       description:
-        'When the API key was last used, to the minute. Null if the key has not been used since it was created or reset.',
+        'When the API key was last used, to the minute. Null if the key has not been used since it was created or its secret was rotated.',
     }),
     current: t.boolean({
       description: 'True for the API key of this request.',

@@ -30,9 +30,9 @@ const categoryDescriptions: Record<PermissionCategory, string> = {
   billing_read: 'Read costs, charges and spend limits.',
   billing_write: 'Set and delete spend limits.',
   machine_read: 'Read the machines that the account hosts.',
-  machine_write: 'Change the machines that the account hosts.',
-  team_read: 'Read the team.',
-  team_write: 'Change the team.',
+  machine_write: 'Change the machines that the account hosts. No operation of this category exists yet.',
+  team_read: 'Read the members of the team. No operation of this category exists yet.',
+  team_write: 'Change the members of the team. No operation of this category exists yet.',
 }
 const PermissionCategoryEnum = builder.enumType('PermissionCategory', {
   description: 'A group of operations. A permission for a category allows all of its operations, later ones too.',
@@ -65,7 +65,7 @@ function describeOperation(operation: Operation): string {
 
 const ConstraintOperator = enumOf<Comparison>(
   'ConstraintOperator',
-  'How a constraint compares the parameter with its value. A parameter of another type is refused.',
+  'How a constraint compares the parameter with its value. A parameter of another type is refused. New values may be added.',
   {
     eq: 'The parameter must equal the value.',
     lte: 'The parameter must be less than or equal to the value.',
@@ -135,7 +135,7 @@ export const PermissionConstraintInput = builder.inputType('PermissionConstraint
 
 const operationFields = {
   operation: { type: PermissionOperation, description: 'The operation that is allowed.' },
-  constraints: 'Restrictions of the operation; all must hold. An empty list restricts nothing.',
+  constraints: 'Restrictions of the operation; all must hold. An empty list, the default in inputs, restricts nothing.',
 }
 const operationDescription = 'Permission for one operation, if its parameters meet the constraints.'
 const OperationPermission = builder.objectRef<OperationShape>('OperationPermission').implement({

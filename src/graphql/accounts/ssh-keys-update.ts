@@ -25,7 +25,7 @@ const CreateSshKeyInput = builder.inputType('CreateSshKeyInput', {
     instanceIds: t.idList({
       required: true,
       defaultValue: [],
-      description: `IDs of existing containers to add the key to, at most ${maxIdsPerCommand}. Instances rented later get the key anyway, except containers in ARGS mode.`,
+      description: `IDs of existing containers to add the key to, such as \`ins_42\` or \`42\`, at most ${maxIdsPerCommand}. Instances rented later get the key anyway, except containers in \`args\` mode. Defaults to none.`,
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
@@ -145,7 +145,7 @@ builder.mutationFields(t => ({
   }),
   attachSshKey: t.field({
     type: attachResult.union,
-    description: `Adds an SSH key to a container, which may be running. Refused for a virtual machine, whose keys are fixed at the rental, and for a container in ARGS mode, which has no SSH server. ${permissionSentence('instances.attachSshKey')}`,
+    description: `Adds an SSH key to a container, which may be running. Refused for a virtual machine, whose keys are fixed at the rental, and for a container in \`args\` mode, which has no SSH server. ${permissionSentence('instances.attachSshKey')}`,
     complexity: { field: 20 },
     args: {
       input: t.arg({

@@ -6,7 +6,7 @@ import { Node } from '../nodes/node.ts'
 
 export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
   description:
-    'A public key that logs in to instances of the account. A new instance gets all SSH keys of the account. The exception is a container in ARGS mode, which has no SSH server.',
+    'A public key that logs in to instances of the account. A new instance gets all SSH keys of the account. The exception is a container in `args` mode, which has no SSH server.',
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the SSH key, such as `ssh_42`.', resolve: ({ id }) => printId('SshKey', id) }),

@@ -15,13 +15,17 @@ import { parseId, printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
-const LedgerKind = enumOf<Kind>('LedgerKind', 'Kind of a ledger entry: what it charges, adds or corrects.', {
-  gpu: 'Charge for the GPUs of a running instance.',
-  disk: 'Charge for the disk of an instance, or for a volume.',
-  top_up: 'Credit that was added.',
-  refund: 'Refund of charges for the time after the machine of an instance was last seen.',
-  adjustment: 'Correction by the operator. The `note` of the entry explains it.',
-})
+const LedgerKind = enumOf<Kind>(
+  'LedgerKind',
+  'Kind of a ledger entry: what it charges, adds or corrects. New values may be added.',
+  {
+    gpu: 'Charge for the GPUs of a running instance.',
+    disk: 'Charge for the disk of an instance, or for a volume.',
+    top_up: 'Credit that was added.',
+    refund: 'Refund of charges for the time after the machine of an instance was last seen.',
+    adjustment: 'Correction by the operator. The `note` of the entry explains it.',
+  },
+)
 
 export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implement({
   description:

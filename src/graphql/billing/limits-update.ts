@@ -41,7 +41,7 @@ const CreateSpendLimitInput = builder.inputType('CreateSpendLimitInput', {
       type: SpendLimitAction,
       required: true,
       defaultValue: 'block_new',
-      description: 'Action of the gateway when the limit is reached.',
+      description: 'Action of the gateway when the limit is reached. Defaults to `BLOCK_NEW`.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),

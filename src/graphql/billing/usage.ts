@@ -97,13 +97,14 @@ builder.prismaObjectField('Account', 'usage', t =>
         type: UsageBucketSize,
         required: true,
         defaultValue: 'day',
-        description: `Length of the buckets. A period can have at most ${maxBuckets} buckets.`,
+        description: `Length of the buckets. Defaults to \`DAY\`. A period can have at most ${maxBuckets} buckets.`,
       }),
       groupBy: t.arg({
         type: [UsageDimension],
         required: true,
         defaultValue: ['kind'],
-        description: 'Properties to group the costs by. Each group then has a key for each of them.',
+        description:
+          'Properties to group the costs by. Each group then has a key for each of them. Defaults to `KIND`.',
       }),
     },
     complexity: args => ({ field: 1, multiplier: Math.min(Math.max(maxBucketCount(args), 1), maxBuckets) }),

@@ -42,11 +42,11 @@ export const SpendLimitExceededError = refusalType('SPEND_LIMIT_EXCEEDED').imple
   }),
 })
 
-const QuotaName = enumOf<Quota>('QuotaName', 'A resource that is limited per account.', {
+const QuotaName = enumOf<Quota>('QuotaName', 'A resource that is limited per account. New values may be added.', {
   instances: 'Number of instances that are not destroyed.',
   loading: 'Number of instances that hold their GPUs but do not run yet.',
   diskGb: 'Total size of instance disks and volumes, in GB.',
-  volumes: 'Number of volumes.',
+  volumes: 'Number of volumes that are not deleted.',
 })
 
 export const QuotaExceededError = refusalType('QUOTA_EXCEEDED').implement({

@@ -21,7 +21,7 @@ const ValidationIssue = builder.objectRef<Issue>('ValidationIssue').implement({
   fields: t => ({
     path: t.exposeString('path', { description: 'Place of the problem in the input, such as `spec.diskGb`.' }),
     message: t.string({
-      description: 'Description of the problem. It reads on from the path.',
+      description: 'Description of the problem, such as "must be at least 8". Read it after the path.',
       resolve: ({ message }) => printTypedIds(message),
     }),
   }),

@@ -19,7 +19,7 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the event, such as `evt_42`.', resolve: ({ id }) => printId('Event', id) }),
-    kind: t.expose('kind', { type: EventKindEnum, description: 'What happened.' }),
+    kind: t.expose('kind', { type: EventKindEnum, description: 'What happened, such as `INSTANCE_CREATED`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the event happened.' }),
     message: t.string({ description: 'The event in one sentence, for people.', resolve: messageOf }),
     reason: t.exposeString('reason', {
@@ -65,7 +65,7 @@ export const EventConnection = builder.connectionObject(
 )
 
 export const EventFilter = builder.inputType('EventFilter', {
-  description: 'Conditions on an event. All given conditions must hold.',
+  description: 'Conditions on an event. All given conditions must hold; absent or null sets no condition.',
   fields: t => ({
     kinds: t.field({
       type: [EventKindEnum],

@@ -28,7 +28,7 @@ const descriptions: Record<EventKind, string> = {
   API_KEY_CREATED: 'An API key was created.',
   API_KEY_UPDATED: 'The name, the permissions or the expiry of an API key changed.',
   API_KEY_SECRET_ROTATED: 'An API key got a new secret.',
-  API_KEY_DELETED: 'An API key was revoked.',
+  API_KEY_DELETED: 'An API key was deleted.',
   VOLUME_CREATED: 'A volume was created.',
   VOLUME_UPDATED: 'The name of a volume changed.',
   VOLUME_DELETED: 'A volume was deleted.',
@@ -39,7 +39,7 @@ const descriptions: Record<EventKind, string> = {
   CREDIT_GRANTED: 'The operator added or removed credit.',
   ACCOUNT_QUOTAS_CHANGED: 'The operator changed the quotas of the account.',
   ACCOUNT_LOW_CREDIT:
-    'At the current cost per hour, the credit ends within 24 hours, or within 1 hour. Each warning repeats only if the credit was enough for longer in between.',
+    'At the current cost per hour, the credit ends within 24 hours, or within 1 hour. Each of the two warnings is sent again only after the credit has been enough for longer.',
   ACCOUNT_CREDIT_ENDED: 'The credit ended, and all running instances were stopped.',
   ACCOUNT_DEBT: 'The credit has been negative for a long time. The event says what will be destroyed, and when.',
   WEBHOOK_CREATED: 'A webhook was created.',

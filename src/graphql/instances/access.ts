@@ -12,7 +12,7 @@ const PortBinding = builder.objectRef<PortBindingShape>('PortBinding').implement
   }),
 })
 
-const noSsh = 'Null in the mode `ARGS`, and when `warning` says that SSH cannot be reached.'
+const noSsh = 'Null in `args` mode, and when `warning` says that SSH cannot be reached.'
 
 export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnectionInfo').implement({
   description: 'How to connect to a running instance.',
@@ -47,7 +47,7 @@ export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnect
     warning: t.exposeString('warning', {
       nullable: true,
       description:
-        'Why SSH cannot be reached, and what to do: `recycleInstance` adds public ports. Null when SSH works, and in the mode `ARGS`.',
+        'Why SSH cannot be reached, and what to do: `recycleInstance` adds public ports. Null when SSH works, and in `args` mode.',
     }),
     notebookUrl: t.exposeString('notebookUrl', {
       nullable: true,

@@ -99,7 +99,7 @@ const { union, answer } = mutationResult<BestOfferRental>('rentBestOffer', {
 builder.mutationField('rentBestOffer', t =>
   t.field({
     type: union,
-    description: `Searches offers and rents the best one that can start at once. If another renter takes it first, the next offer is tried. ${permissionSentence('instances.rent')} The search also needs the permission \`misc\`.`,
+    description: `Searches offers and rents the best one that can start at once. If another renter takes it first, the next offer is tried. ${permissionSentence('instances.rent')} The search also needs the permission \`OFFERS\`.`,
     complexity: { field: 40 },
     args: {
       input: t.arg({

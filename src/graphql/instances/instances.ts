@@ -119,7 +119,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     minimumBidPerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: `Lowest bid per hour that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs. ${permissionSentence('instances.get')}`,
+      description: `Lowest bid per hour, in US dollars, that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs. ${permissionSentence('instances.get')}`,
       resolve: async (instance, _args, context) =>
         actionRefusal('updateBid', instance) === null
           ? (await minimumBidById(context).load(instance.id))?.minimumBidNanos
@@ -154,7 +154,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     sshKeys: t.field({
       type: [SshKey],
       description:
-        'SSH keys that can log in. A virtual machine keeps the keys it was created with; a container in args mode has none.',
+        'SSH keys that can log in. A virtual machine keeps the keys it was created with; a container in `args` mode has none.',
       // An instance rarely has more than 10 keys.
       complexity: { multiplier: 10 },
       resolve: async ({ id }, _args, context) => (await sshKeysByInstance(context).load(id)).sshKeys,

@@ -6,7 +6,7 @@ import { InstanceFilter, parseInstanceFilter } from './filter.ts'
 import { Instance } from './instances.ts'
 
 const InstanceOrderField = builder.enumType('InstanceOrderField', {
-  description: 'Fields that instances can be sorted by.',
+  description: 'Fields that instances can be sorted by. New values may be added.',
   values: {
     CREATED_AT: { value: 'createdAt', description: 'Time when the instance was rented.' },
     PRICE_PER_HOUR: { value: 'pricePerHour', description: 'Price per hour while the instance runs.' },

@@ -9,7 +9,7 @@ import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 
-const LogSource = enumOf<LineSource>('LogSource', 'Source of a log line.', {
+const LogSource = enumOf<LineSource>('LogSource', 'Source of a log line. New values may be added.', {
   machine: 'The machine, reporting what it does with the container.',
   stdout: 'Standard output of the container.',
   stderr: 'Standard error of the container.',
@@ -58,7 +58,10 @@ builder.subscriptionField('instanceLogs', t =>
         defaultValue: 100,
         description: `Number of earlier lines to start with, 0 to ${maxLogLines}. Defaults to 100.`,
       }),
-      after: t.arg.string({ description: 'Cursor of a log line. Starts after that line and ignores `tail`.' }),
+      after: t.arg.string({
+        description:
+          'Cursor of a log line: the stream starts after that line and ignores `tail`. If absent or null, `tail` says where it starts.',
+      }),
     },
     subscribe: (_root, { id, tail, after }, { services, actor }) =>
       services.instances.watchLogs(actor, parseId('Instance', id), { tail, after: after ?? undefined }),

@@ -11,16 +11,26 @@ const descriptions = {
     'Destroy the instance with its disk after it has been stopped for this many seconds without a break, at most 10 years. Counted from when the instance stopped or exited.',
 }
 
+const unset = 'Null if it is not set.'
+
 export const InstancePolicy = builder.objectRef<InstanceShape>('InstancePolicy').implement({
   description:
     'When the gateway stops or destroys an instance automatically. Null fields do nothing. Charges end at the scheduled instant, even if the gateway acts late.',
   fields: t => ({
-    stopAt: t.expose('stopAt', { type: 'DateTime', nullable: true, description: descriptions.stopAt }),
-    stopAtCost: t.expose('stopAtCostNanos', { type: 'Usd', nullable: true, description: descriptions.stopAtCost }),
-    destroyAt: t.expose('destroyAt', { type: 'DateTime', nullable: true, description: descriptions.destroyAt }),
+    stopAt: t.expose('stopAt', { type: 'DateTime', nullable: true, description: `${descriptions.stopAt} ${unset}` }),
+    stopAtCost: t.expose('stopAtCostNanos', {
+      type: 'Usd',
+      nullable: true,
+      description: `${descriptions.stopAtCost} ${unset}`,
+    }),
+    destroyAt: t.expose('destroyAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: `${descriptions.destroyAt} ${unset}`,
+    }),
     destroyAfterStoppedSeconds: t.int({
       nullable: true,
-      description: descriptions.destroyAfterStoppedSeconds,
+      description: `${descriptions.destroyAfterStoppedSeconds} ${unset}`,
       resolve: ({ destroyStoppedMs }) => (destroyStoppedMs === null ? null : Number(destroyStoppedMs) / 1000),
     }),
   }),
@@ -28,16 +38,17 @@ export const InstancePolicy = builder.objectRef<InstanceShape>('InstancePolicy')
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>
 
-export const policyFields = (t: InputFields) => ({
-  stopAt: t.field({ type: 'DateTime', description: descriptions.stopAt }),
-  stopAtCost: t.field({ type: 'Usd', description: descriptions.stopAtCost }),
-  destroyAt: t.field({ type: 'DateTime', description: descriptions.destroyAt }),
-  destroyAfterStoppedSeconds: t.int({ description: descriptions.destroyAfterStoppedSeconds }),
+/** `absent` says what an absent field means, and null. */
+export const policyFields = (t: InputFields, absent: string) => ({
+  stopAt: t.field({ type: 'DateTime', description: `${descriptions.stopAt} ${absent}` }),
+  stopAtCost: t.field({ type: 'Usd', description: `${descriptions.stopAtCost} ${absent}` }),
+  destroyAt: t.field({ type: 'DateTime', description: `${descriptions.destroyAt} ${absent}` }),
+  destroyAfterStoppedSeconds: t.int({ description: `${descriptions.destroyAfterStoppedSeconds} ${absent}` }),
 })
 
 export const InstancePolicyInput = builder.inputType('InstancePolicyInput', {
   description: 'When the gateway stops or destroys a new instance automatically. Null and absent fields do nothing.',
-  fields: policyFields,
+  fields: t => policyFields(t, 'Never if absent or null.'),
 })
 
 export function parsePolicyInput({

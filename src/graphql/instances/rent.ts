@@ -16,7 +16,7 @@ const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
     maxPricePerHour: t.field({
       type: 'Usd',
       description:
-        'Refuse the rental if GPUs, disk and new volumes together cost more than this per hour. Without it any price is accepted.',
+        'Refuse the rental if GPUs, disk and new volumes together cost more than this per hour. If absent or null, any price is accepted.',
     }),
   }),
 })

@@ -8,7 +8,7 @@ const UpdateInstancePolicyInput = builder.inputType('UpdateInstancePolicyInput',
   description: 'An instance and the changes to its policy. An absent field stays as it is; null removes it.',
   fields: t => ({
     id: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
-    ...policyFields(t),
+    ...policyFields(t, 'If absent, it stays; null removes it.'),
   }),
 })
 

@@ -36,7 +36,7 @@ export const InstanceSpecInput = builder.inputType('InstanceSpecInput', {
       defaultValue: 'CONTAINER',
       description: 'Container or virtual machine. Defaults to a container.',
     }),
-    label: t.string({ description: 'Label of the instance, at most 256 characters.' }),
+    label: t.string({ description: 'Label of the instance, at most 256 characters. None if absent or null.' }),
     targetState: t.field({
       type: TargetState,
       required: true,
@@ -52,7 +52,7 @@ export const InstanceSpecInput = builder.inputType('InstanceSpecInput', {
       type: [VolumeMountInput],
       required: true,
       defaultValue: [],
-      description: `Volumes to mount, at most ${maxVolumesPerInstance}. They must be on the machine of the offer.`,
+      description: `Volumes to mount, at most ${maxVolumesPerInstance}. They must be on the machine of the offer. Defaults to none.`,
     }),
     policy: t.field({
       type: InstancePolicyInput,

@@ -13,29 +13,32 @@ export type StatusWithDestroyed = (typeof seenStatuses)[number]
 
 export const InstanceStatus = enumOf<StatusWithDestroyed>(
   'InstanceStatus',
-  'Observed state of an instance. An instance that is EXITED, UNKNOWN or OFFLINE never runs again.',
+  'Observed state of an instance. An instance that is EXITED, UNKNOWN or OFFLINE never runs again. New values may be added.',
   {
     created: 'Rented, but nothing has started yet.',
     scheduling: 'Waiting for its GPUs.',
     loading: 'Pulling the image or starting.',
-    running: 'Running.',
+    running: 'The container or virtual machine runs.',
     stopping: 'Stopping, but still on its machine.',
     stopped: 'Stopped, on request or by a rule: see `statusReason`. It can start again.',
     exited: 'Ended without a request, or failed to start.',
     offline: 'The gateway has not reached the machine for too long.',
     unknown: 'The machine no longer has the container.',
-    destroyed: 'Destroyed. It costs nothing.',
+    destroyed: 'Destroyed for good. It costs nothing.',
   },
 )
 
 export const InstanceKind = builder.enumType('InstanceKind', {
   description: 'Whether an instance is a container or a virtual machine.',
-  values: { CONTAINER: { description: 'A container.' }, VM: { description: 'A virtual machine.' } } as const,
+  values: {
+    CONTAINER: { description: 'A container, which shares the operating system of its machine.' },
+    VM: { description: 'A virtual machine, with an operating system of its own. It needs an SSH key.' },
+  } as const,
 })
 
-const InstanceAction = enumOf<Action>('InstanceAction', 'An action on an instance.', {
-  start: 'Set its target state to RUNNING.',
-  stop: 'Set its target state to STOPPED.',
+const InstanceAction = enumOf<Action>('InstanceAction', 'An action on an instance. New values may be added.', {
+  start: 'Set the target state to `RUNNING`.',
+  stop: 'Set the target state to `STOPPED`.',
   reboot: 'Stop the container and start it again.',
   recycle: 'Recreate the container with an empty disk.',
   updateBid: 'Raise or lower the bid for the GPUs.',
@@ -47,7 +50,7 @@ export const ActionAvailability = builder
   .implement({
     description: 'Whether an action on an instance is available now.',
     fields: t => ({
-      action: t.expose('action', { type: InstanceAction, description: 'The action.' }),
+      action: t.expose('action', { type: InstanceAction, description: 'Action that is available or not.' }),
       available: t.exposeBoolean('available', {
         description: 'Whether the action is allowed now and would change something.',
       }),

@@ -9,7 +9,7 @@ import { PortProtocol } from './launch.ts'
 import { LaunchModeInput, parseModeInput } from './mode.ts'
 
 export const EnvVarInput = builder.inputType('EnvVarInput', {
-  description: 'An environment variable to set.',
+  description: 'An environment variable to set in the container.',
   fields: t => ({
     name: t.string({
       required: true,
@@ -40,7 +40,7 @@ export const PortMappingInput = builder.inputType('PortMappingInput', {
       type: PortProtocol,
       required: true,
       defaultValue: 'tcp',
-      description: 'Transport protocol. Defaults to TCP.',
+      description: 'Transport protocol of the port. Defaults to `TCP`.',
     }),
   }),
 })

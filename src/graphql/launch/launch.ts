@@ -7,10 +7,13 @@ import { LaunchMode } from './mode.ts'
 
 export const PortProtocol = builder.enumType('PortProtocol', {
   description: 'Transport protocol of a port.',
-  values: { TCP: { value: 'tcp', description: 'TCP.' }, UDP: { value: 'udp', description: 'UDP.' } } as const,
+  values: {
+    TCP: { value: 'tcp', description: 'The Transmission Control Protocol.' },
+    UDP: { value: 'udp', description: 'The User Datagram Protocol.' },
+  } as const,
 })
 
-const ConfigSource = enumOf<LaunchSource>('ConfigSource', 'Origin of a setting.', {
+const ConfigSource = enumOf<LaunchSource>('ConfigSource', 'Where a setting comes from. New values may be added.', {
   account: 'Set by a secret variable of the account; neither the template nor the request overrides it.',
   template: 'Set by the template; the request does not override it.',
   request: 'Set by the request.',
@@ -18,7 +21,7 @@ const ConfigSource = enumOf<LaunchSource>('ConfigSource', 'Origin of a setting.'
 })
 
 export const EnvVar = builder.objectRef<EnvVarShape & { source: LaunchSource }>('EnvVar').implement({
-  description: 'An environment variable.',
+  description: 'An environment variable of a container.',
   fields: t => ({
     name: t.exposeString('name', { description: 'Name of the variable.' }),
     value: t.string({
@@ -41,7 +44,7 @@ export const PortMapping = builder.objectRef<Port & { source: LaunchSource }>('P
     hostPort: t.exposeInt('hostPort', {
       description: 'Preferred public port. If it is taken, another one is assigned; see `Instance.connection`.',
     }),
-    protocol: t.expose('protocol', { type: PortProtocol, description: 'Transport protocol.' }),
+    protocol: t.expose('protocol', { type: PortProtocol, description: 'Transport protocol of the port.' }),
     source: t.expose('source', { type: ConfigSource, description: 'Origin of the setting.' }),
   }),
 })
@@ -75,7 +78,10 @@ export const LaunchConfig = builder.objectRef<LaunchConfigShape>('LaunchConfig')
   description:
     'Settings that an instance starts with, with all defaults filled in. They have the shape of the settings of a rent request.',
   fields: t => ({
-    image: t.string({ description: 'Container image.', resolve: ({ launch }) => launch.image }),
+    image: t.string({
+      description: 'Container image, such as `pytorch/pytorch:latest`.',
+      resolve: ({ launch }) => launch.image,
+    }),
     mode: t.field({
       type: LaunchMode,
       description: 'Program that starts in the instance, and the way to reach it.',

@@ -33,7 +33,7 @@ const ArgsLaunch = builder.objectRef<ModeSettings>('ArgsLaunch').implement({
   fields: t => ({
     args: t.exposeStringList('args', {
       description:
-        'Arguments that replace those of the image, one word each. Empty if the image has its own arguments.',
+        "Arguments that replace those of the image, one word each. Empty if the image's own arguments are used.",
     }),
   }),
 })

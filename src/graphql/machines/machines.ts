@@ -12,7 +12,7 @@ export const VerificationStatus = enumOf<Verification>(
   "Result of the operator's check of a machine.",
   {
     verified: 'Tested: the machine is what its description says.',
-    unverified: 'Not tested yet.',
+    unverified: 'Not tested by the operator yet.',
     deverified: 'Verified before, but the machine has failed since.',
   },
 )
@@ -82,7 +82,7 @@ export const Machine = builder.prismaObject('Machine', {
       nullable: true,
       description: 'Newest CUDA version that the driver supports, such as "12.8". Null for a machine without CUDA.',
     }),
-    pciGeneration: t.exposeFloat('pciGeneration', { description: 'PCI Express generation.' }),
+    pciGeneration: t.exposeFloat('pciGeneration', { description: 'Generation of PCI Express, such as 4.' }),
     pcieGigabytesPerSecond: t.exposeFloat('pcieGigabytesPerSecond', {
       description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).',
     }),

@@ -38,7 +38,8 @@ const OfferFacetValue = builder.objectRef<FacetValue>('OfferFacetValue').impleme
     count: t.exposeInt('count', { description: 'Number of matching offers with this value, at least 1.' }),
     minimumPricePerHour: t.expose('minimumPriceNanos', {
       type: 'Usd',
-      description: 'Least price per hour among them for the `pricing` of the search, in US dollars.',
+      description:
+        'Lowest price per hour of the offers with this value, for the `pricing` of the search, in US dollars.',
     }),
   }),
 })

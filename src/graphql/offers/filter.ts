@@ -94,7 +94,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       type: VersionFilter,
       description: 'Newest CUDA version that the driver supports, such as "12.8".',
     }),
-    pciGeneration: t.field({ type: FloatFilter, description: 'PCI Express generation.' }),
+    pciGeneration: t.field({ type: FloatFilter, description: 'Generation of PCI Express, such as 4.' }),
     pcieGigabytesPerSecond: t.field({
       type: FloatFilter,
       description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).',

@@ -2,7 +2,7 @@ import type { OfferField } from '../../domain/offers/fields.ts'
 
 /** Every figure that an offer, its price, its GPU model and its machine show, named as its field. */
 export const orderFields = {
-  PRICE_PER_HOUR: { value: 'pricePerHour', description: 'Price per hour of GPUs and disk.' },
+  PRICE_PER_HOUR: { value: 'pricePerHour', description: 'Price per hour of GPUs and disk while the instance runs.' },
   PRICE_PER_GPU_HOUR: {
     value: 'pricePerGpuHour',
     description: 'Price per hour of GPUs and disk, divided by the number of GPUs.',
@@ -74,7 +74,7 @@ export const orderFields = {
     description: 'CUDA compute capability of the GPU model. Models without CUDA count as lower than all.',
   },
   RELIABILITY: { value: 'reliability', description: 'Share of time that the machine worked as offered.' },
-  LISTED_UNTIL: { value: 'listedUntil', description: 'When the machine leaves the market.' },
+  LISTED_UNTIL: { value: 'listedUntil', description: 'Time when the machine leaves the market.' },
   // Ids ascend in the order in which offers are inserted. `listedAt` is the time of the transaction, so the two orders
   // differ only between transactions that ran at the same time. No index has `listedAt`.
   LISTED_AT: { value: 'id', description: 'Time when the offer was listed.' },

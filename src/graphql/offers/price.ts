@@ -11,10 +11,15 @@ import {
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 
-export const RentalKind = enumOf<RentalKindShape>('RentalKind', 'Terms of a rental, which decide its price.', {
-  onDemand: "The host's price applies. No other renter can take the GPUs away.",
-  interruptible: 'The renter bids, and pays the bid and the disk. A higher bid or an on-demand rental takes the GPUs.',
-})
+export const RentalKind = enumOf<RentalKindShape>(
+  'RentalKind',
+  'Terms of a rental, which decide its price. New values may be added.',
+  {
+    onDemand: "The host's price applies. No other renter can take the GPUs away.",
+    interruptible:
+      'The renter bids, and pays the bid and the disk. A higher bid or an on-demand rental takes the GPUs.',
+  },
+)
 
 export const OfferPricingInput = builder.inputType('OfferPricingInput', {
   description: 'Rental terms and disk size to price offers for. Interruptible offers are priced at their minimum bid.',

@@ -77,7 +77,7 @@ builder.queryField('offers', t =>
         facets: t.field({
           type: [OfferFacet],
           nullable: { list: true, items: false },
-          description: `Values of fields among the matching offers on all pages, with counts and least prices for the \`pricing\` of the search. Counted only when this field is requested. A facet has at most ${maxFacetValues} values, those with most offers first.`,
+          description: `Values of fields among the matching offers on all pages, with counts and least prices for the \`pricing\` of the search. Counted only when this field is requested. A facet has at most ${maxFacetValues} values, those with most offers first. Null, with an error, if they cannot be counted.`,
           complexity: ({ by }) => ({ field: 1, multiplier: new Set(by).size }),
           args: {
             by: t.arg({

@@ -5,7 +5,7 @@ import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
 
 export const TemplateByInput = builder.inputType('TemplateByInput', {
-  description: 'What names a template. Exactly one field must be given.',
+  description: 'How a request names a template. Give exactly one field.',
   isOneOf: true,
   fields: t => ({
     id: t.id({ description: 'ID of the template, such as `tpl_42` or `42`.' }),

@@ -40,7 +40,7 @@ export const Template = builder.objectRef<TemplateShape>('Template').implement({
     }),
     hashId: t.exposeString('hashId', {
       description:
-        'Content hash of the owner and all visible settings. It changes with every edit of them, but not with the value of a secret. Rent requests name the template by this hash.',
+        'Content hash of the owner and all visible settings. It changes with every edit of them, but not with the value of a secret. A rental that names the template by this hash is refused if the settings have changed since you read it.',
     }),
     name: t.exposeString('name', { description: 'Name that the owner gave the template.' }),
     public: t.exposeBoolean('public', { description: 'Whether every account can rent with the template.' }),

@@ -48,7 +48,7 @@ const updateResult = mutationResult<SavedTemplate>('updateTemplate', {
 builder.mutationField('updateTemplate', t =>
   t.field({
     type: updateResult.union,
-    description: `Changes a template of your account. It keeps its ID and its unnamed settings, and its hash changes. Refused with \`CONFLICT\` if another template of your account has the same settings. ${permissionSentence('templates.save')}`,
+    description: `Changes a template of your account. The template keeps its ID and the settings that are not given; its hash changes. Refused with \`CONFLICT\` if another template of your account has the same settings. ${permissionSentence('templates.save')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateTemplateInput, required: true, description: 'The template and its changes.' }) },
     resolve: (_root, { input }, { services, actor }) =>

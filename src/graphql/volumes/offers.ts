@@ -105,9 +105,9 @@ const VolumeOfferFilter = builder.inputRef<Filter>('VolumeOfferFilter').implemen
 })
 
 const VolumeOfferOrderField = builder.enumType('VolumeOfferOrderField', {
-  description: 'Fields that volume offers can be sorted by.',
+  description: 'Fields that volume offers can be sorted by. New values may be added.',
   values: {
-    PRICE_PER_HOUR: { value: 'price', description: 'Price per hour of a volume, whatever its size.' },
+    PRICE_PER_HOUR: { value: 'price', description: 'Price per hour of a volume. The size does not change the order.' },
     RELIABILITY: { value: 'reliability', description: 'Reliability of the machine.' },
     MAX_SIZE_GB: { value: 'freeDisk', description: 'Largest volume that fits.' },
   } as const,

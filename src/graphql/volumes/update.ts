@@ -15,7 +15,7 @@ const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
     maxPricePerHour: t.field({
       type: 'Usd',
       description:
-        'Refuse the request if the volume costs more than this per hour, in US dollars. Without it any price is accepted.',
+        'Refuse the request if the volume costs more than this per hour, in US dollars. If absent or null, any price is accepted.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),

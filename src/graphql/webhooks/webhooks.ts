@@ -30,7 +30,7 @@ export const WebhookDelivery = builder.objectRef<WebhookDeliveryShape>('WebhookD
       description: 'ID of the delivery, such as `whd_42`. Each attempt sends it as the header `Berth-Delivery`.',
       resolve: ({ id }) => printId('WebhookDelivery', id),
     }),
-    event: t.expose('event', { type: Event, description: 'The delivered event.' }),
+    event: t.expose('event', { type: Event, description: 'The event to deliver.' }),
     status: t.field({ type: DeliveryStatus, description: 'State of the delivery.', resolve: deliveryStatusOf }),
     attempts: t.exposeInt('attempts', { description: 'Number of attempts so far.' }),
     attemptedAt: t.expose('attemptedAt', {
@@ -83,7 +83,7 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
         first: t.arg.int({
           required: true,
           defaultValue: 10,
-          description: `Number of deliveries to return, 1-${maxRecentDeliveries}.`,
+          description: `Number of deliveries to return, 1-${maxRecentDeliveries}. Defaults to 10.`,
         }),
       },
       complexity: ({ first }) => ({ field: 1, multiplier: pageSizeOf({ first }) }),

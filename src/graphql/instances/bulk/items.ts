@@ -10,13 +10,17 @@ import { toRefusalValue } from '../../errors/refusal-value.ts'
 import { printId } from '../../ids.ts'
 import { Instance } from '../instances.ts'
 
-const BulkItemOutcome = enumOf<ItemPlan['outcome']>('BulkItemOutcome', 'Outcome of a bulk command for one instance.', {
-  applied: 'The command was applied.',
-  unchanged: 'The instance was already in the requested state, so nothing changed.',
-  failed: 'The command was not possible for this instance; see `error`.',
-  skipped:
-    'The command was not applied, because it failed for another instance and the error policy is `REJECT_EVERYTHING`.',
-})
+const BulkItemOutcome = enumOf<ItemPlan['outcome']>(
+  'BulkItemOutcome',
+  'Outcome of a bulk command for one instance. New values may be added.',
+  {
+    applied: 'The command was applied.',
+    unchanged: 'The instance was already in the requested state, so nothing changed.',
+    failed: 'The command was not possible for this instance; see `error`.',
+    skipped:
+      'The command was not applied, because it failed for another instance and the error policy is `REJECT_EVERYTHING`.',
+  },
+)
 
 type BulkItem = ItemPlan & { index: number; instance: InstanceShape | null }
 
