@@ -4,6 +4,8 @@ export const idPrefixes = {
   ApiKey: 'key',
   Event: 'evt',
   GpuModel: 'gpu',
+  /** The account that hosts machines: the integer is that of the account. */
+  Host: 'hst',
   Instance: 'ins',
   LedgerEntry: 'led',
   Machine: 'mch',

@@ -2,10 +2,12 @@ import type { Verification } from '../../domain/machines/machines.ts'
 import { type Region as RegionShape, regionOf } from '../../domain/machines/regions.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
-import { printId } from '../ids.ts'
+import { parseId, printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
+import { permissionSentence } from '../permission.ts'
 import { GpuModel } from './gpu-models.ts'
+import { Host } from './hosts.ts'
 
 export const VerificationStatus = enumOf<Verification>(
   'VerificationStatus',
@@ -36,7 +38,11 @@ export const Machine = builder.prismaObject('Machine', {
       description: 'ID of the machine, such as `mch_42`.',
       resolve: ({ id }) => printId('Machine', id),
     }),
-    hostId: t.exposeInt('hostId', { description: 'Number of the host. All machines of one host share it.' }),
+    host: t.field({
+      type: Host,
+      description: 'Host that lists the machine and sets its prices.',
+      resolve: ({ hostId }) => ({ id: hostId }),
+    }),
     gpu: t.field({
       type: GpuModel,
       description: 'Model of all GPUs in the machine.',
@@ -122,4 +128,18 @@ export const Machine = builder.prismaObject('Machine', {
 
 export const machineById = createLoader((context, ids: readonly number[]) =>
   context.services.machines.byIds(context.actor, ids),
+)
+
+builder.queryField('machine', t =>
+  t.field({
+    type: Machine,
+    nullable: true,
+    description: `A machine by ID, whether it is on the market or not. Null if there is no such machine. ${permissionSentence('machines.get')}`,
+    args: { id: t.arg.id({ required: true, description: 'ID of the machine, such as `mch_42` or `42`.' }) },
+    resolve: async (_root, { id }, context) => {
+      const integer = parseId('Machine', id)
+      // The database refuses to compare larger integers.
+      return integer < 2n ** 31n ? await machineById(context).load(Number(integer)) : null
+    },
+  }),
 )

@@ -12,6 +12,7 @@ import { Event, eventById } from '../events/events.ts'
 import { type NodeType, parseId, parseIdType } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
 import { GpuModel, gpuModelById } from '../machines/gpu-models.ts'
+import { Host, hostById } from '../machines/hosts.ts'
 import { Machine, machineById } from '../machines/machines.ts'
 import { Offer, offerById } from '../offers/offers.ts'
 import { Template, templateById } from '../templates/templates.ts'
@@ -27,6 +28,7 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   ApiKey: withSmallIds((context, id) => apiKeyById(context).load(id)),
   Event: (context, id) => eventById(context).load(id),
   GpuModel: withSmallIds((context, id) => gpuModelById(context).load(id)),
+  Host: withSmallIds((context, id) => hostById(context).load(id)),
   Instance: (context, id) => instanceById(context).load(id),
   LedgerEntry: (context, id) => ledgerEntryById(context).load(id),
   Machine: withSmallIds((context, id) => machineById(context).load(id)),
@@ -48,6 +50,7 @@ const nodeTypes = {
   ApiKey,
   Event,
   GpuModel,
+  Host,
   Instance,
   LedgerEntry,
   Machine,

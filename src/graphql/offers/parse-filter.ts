@@ -10,7 +10,6 @@ import {
   type Operator,
   parseCondition,
 } from '../../domain/offers/filter.ts'
-import { quoteValue } from '../../domain/values.ts'
 import { tryParseId } from '../ids.ts'
 
 export type Availability = 'available' | 'unavailable' | 'any'
@@ -83,17 +82,10 @@ function comparisonsOf(input: unknown, path: string): RawComparison[] {
 /** IDs are strings in GraphQL and numbers in the domain. */
 function parseComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
   if (field === 'machineId' || field === 'hostId') {
-    const ids = [operand].flat().map(id => parseIdOf(field, String(id)))
+    const type = field === 'hostId' ? 'Host' : 'Machine'
+    const ids = [operand].flat().map(id => tryParseId(type, String(id)))
     const problem = ids.find(id => typeof id === 'string')
     return problem ?? parseCondition(field, operator, Array.isArray(operand) ? ids.map(Number) : Number(ids[0]))
   }
   return parseCondition(field, operator, operand)
-}
-
-function parseIdOf(field: 'machineId' | 'hostId', id: string): bigint | string {
-  if (field === 'machineId') return tryParseId('Machine', id)
-  const [, digits] = /^(?:hst_)?(\d{1,18})$/.exec(id) ?? []
-  return digits === undefined
-    ? `${quoteValue(id)} is not an id of the expected type; send one like hst_42`
-    : BigInt(digits)
 }

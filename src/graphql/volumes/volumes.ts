@@ -18,8 +18,9 @@ export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
     sizeGb: t.float({ description: 'Size of the volume in GB.', resolve: ({ sizeMb }) => sizeMb / 1000 }),
     machine: t.field({
       type: Machine,
+      nullable: true,
       description:
-        'Machine that holds the volume. It never changes; only instances on that machine can mount the volume.',
+        'Machine that holds the volume. It never changes; only instances on that machine can mount the volume. Null for a volume that belongs to no machine.',
       resolve: ({ machine }) => machine,
     }),
     pricePerHour: t.expose('diskNanos', {

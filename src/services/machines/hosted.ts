@@ -3,6 +3,8 @@ import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
+import { parseHostedMachineCursor, printHostedMachineCursor } from '../../domain/machines/page.ts'
+import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 
@@ -18,14 +20,18 @@ export type HostedMachine = Machine & {
   /** Number of instances on the machine, and how many of them are running. */
   resident: number
   running: number
+  /** Number of volumes on the machine. */
+  volumes: number
   asOf: Date
 }
 
 export function hostedMachineServices({ database }: DataDeps) {
-  async function find(condition: Prisma.Sql, limit: number): Promise<HostedMachine[]> {
+  async function find(condition: Prisma.Sql, limit: number, order = sql`m.id`): Promise<HostedMachine[]> {
     const rows = await database.rows(sql`
-      SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, u.gpus, i.resident, i.running, ${database.nowSql}
-      FROM machines m JOIN gpu_models g ON g.id = m.gpu_model_id
+      SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, u.gpus, i.resident, i.running,
+        (SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL), ${database.nowSql}
+      FROM (SELECT m.* FROM machines m WHERE ${condition} ORDER BY ${order} LIMIT ${limit}) m
+      JOIN gpu_models g ON g.id = m.gpu_model_id
       CROSS JOIN LATERAL (
         SELECT array_agg(CASE WHEN h.id IS NULL THEN 'free' WHEN h.interruptible THEN 'interruptible' ELSE 'onDemand' END
           ORDER BY gpu.index) AS gpus
@@ -33,12 +39,12 @@ export function hostedMachineServices({ database }: DataDeps) {
       CROSS JOIN LATERAL (
         SELECT count(*)::int AS resident, count(*) FILTER (WHERE status = 'running')::int AS running
         FROM instances WHERE machine_id = m.id AND destroyed_at IS NULL) i
-      WHERE ${condition} ORDER BY m.id LIMIT ${limit}`)
+      ORDER BY ${order}`)
     return rows.map(row => {
       const [machine, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
-      const [gpus, resident, running, asOf] = row.slice(-4)
+      const [gpus, resident, running, volumes, asOf] = row.slice(-5)
       // `recordsOf` keys the values of a row by the columns of their models.
-      return { ...machine, gpuModel, gpus, resident, running, asOf } as unknown as HostedMachine
+      return { ...machine, gpuModel, gpus, resident, running, volumes, asOf } as unknown as HostedMachine
     })
   }
 
@@ -47,6 +53,22 @@ export function hostedMachineServices({ database }: DataDeps) {
     async hosted(actor: Actor, limit: number): Promise<HostedMachine[]> {
       authorize(actor, 'machines.hosted')
       return await find(sql`m.host_id = ${actor.accountId}`, limit)
+    },
+
+    /** A page of the account's machines, oldest first, including those that left the market. */
+    async hostedPage(actor: Actor, page: PageArguments): Promise<PageResult<HostedMachine>> {
+      authorize(actor, 'machines.hosted')
+      const { limit, backward, cursor } = parsePage(page)
+      const position = cursor === undefined ? undefined : parseHostedMachineCursor(cursor)
+      const beyond = backward ? sql`m.id < ${position}` : sql`m.id > ${position}`
+      const own = sql`m.host_id = ${actor.accountId} AND ${position === undefined ? sql`true` : beyond}`
+      const found = await find(own, limit + 1, backward ? sql`m.id DESC` : sql`m.id`)
+      return pageOf(found, { limit, backward, cursor }, ({ id }) => printHostedMachineCursor(id))
+    },
+
+    async countHosted(actor: Actor): Promise<number> {
+      authorize(actor, 'machines.hosted')
+      return await database.prisma.machine.count({ where: { hostId: actor.accountId } })
     },
 
     /** One of the account's machines. A machine of another host is not found. */

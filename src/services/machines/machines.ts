@@ -30,6 +30,13 @@ export function machineServices({ database }: DataDeps) {
       authorize(actor, 'machines.get')
       return await database.prisma.machine.findMany({ where: { id: { in: [...ids] } }, include: { gpuModel: true } })
     },
+
+    /** Those of the accounts that host machines. Other accounts are not found, so nobody learns that they exist. */
+    async hostsByIds(actor: Actor, ids: readonly number[]): Promise<{ id: number }[]> {
+      authorize(actor, 'machines.get')
+      const where = { id: { in: [...ids] }, machines: { some: {} } }
+      return await database.prisma.account.findMany({ where, select: { id: true } })
+    },
   }
 }
 

@@ -295,6 +295,38 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     rest: () => ['DELETE', '/secrets/', { key: 'A' }],
     graphql: () => 'deleteSecretVariable(input: { name: "A" })',
   },
+  'machines.hosted': {
+    reads: true,
+    prepare: async site => {
+      const { body } = await site.app.rest(site.key, 'GET', '/users/current')
+      const { id } = await aMachine(site)
+      await site.app.sql(`UPDATE machines SET host_id = ${body.id} WHERE id = ${id}`)
+      await aMachine(site)
+      return { id }
+    },
+    rest: () => ['GET', '/machines/'],
+    graphql:
+      () => `{ viewer { account { hostedMachines { nodes { machine { id numGpus totalDiskGb } freeGpus instanceCount
+      runningInstanceCount gpuPricePerHour minimumBidPerHour diskPricePerGbMonth listed listedUntil } } } } }`,
+    normalizeRest: ({ machines }) =>
+      machines.map((row: Answer) => [
+        ...[
+          row.id,
+          row.num_gpus,
+          row.disk_space,
+          row.gpu_occupancy.split(' ').filter((gpu: string) => gpu === 'x').length,
+        ],
+        ...[row.current_rentals_resident, row.current_rentals_running],
+        ...[row.listed_gpu_cost, row.min_bid_price, row.listed_storage_cost, row.listed, row.end_date],
+      ]),
+    normalizeGraphql: ({ viewer }) =>
+      viewer.account.hostedMachines.nodes.map(({ machine, ...node }: Answer) => [
+        ...[plainId(machine.id), machine.numGpus, machine.totalDiskGb, node.freeGpus],
+        ...[node.instanceCount, node.runningInstanceCount],
+        ...[Number(node.gpuPricePerHour), Number(node.minimumBidPerHour), Number(node.diskPricePerGbMonth)],
+        ...[node.listed, toSeconds(node.listedUntil)],
+      ]),
+  },
   'sshKeys.list': {
     reads: true,
     prepare: anSshKey,

@@ -89,6 +89,7 @@ export const fieldCases: Record<string, IsolationCase> = {
       id => `{ viewer { account { ledger(filter: { subjectIds: ["ins_${id}"] }) { totalCount nodes { amount } } } } }`,
     ),
   },
+  machine: { operation: 'machines.get', of: 'machine', ask: graphql(id => `{ machine(id: "${id}") { id city } }`) },
   node: {
     ...instance('instances.get'),
     ask: graphql(id => `{ node(id: "ins_${id}") { id ... on Instance { label } } }`),

@@ -5,14 +5,7 @@ import { schema } from '../../../src/graphql/schema.ts'
 
 const figures = ['Int', 'Float', 'Usd', 'DateTime']
 /** Figures of one GPU or of the whole machine, for which an offer has a field of its own, and the time of the read. */
-const unordered = [
-  'Machine.hostId',
-  'Machine.numGpus',
-  'GpuModel.tflops',
-  'OfferPrice.diskGb',
-  'Offer.asOf',
-  'GpuModel.maxPowerWatts',
-]
+const unordered = ['Machine.numGpus', 'GpuModel.tflops', 'OfferPrice.diskGb', 'Offer.asOf', 'GpuModel.maxPowerWatts']
 const prefixed = ['memoryBandwidthGigabytesPerSecond']
 
 it.each(['Offer', 'OfferPrice', 'Machine', 'GpuModel'])(

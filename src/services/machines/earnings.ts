@@ -1,0 +1,55 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { snapshot } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { creditStatusOf } from '../../domain/billing/balance.ts'
+import { type CostMeter, costOf } from '../../domain/billing/costs.ts'
+import { authorize } from '../authorize.ts'
+import { readBalances } from '../billing/balance.ts'
+import { meterEndSql } from '../billing/sql.ts'
+import type { DataDeps } from '../deps.ts'
+
+const { sql } = Prisma
+
+type MachineMeter = CostMeter & { machineId: number; accountId: number }
+
+export function earningServices({ database }: DataDeps) {
+  return {
+    /** What renters pay per hour now for GPUs and disk on each of these machines. Machines of other hosts earn nothing. */
+    async earnings(actor: Actor, ids: readonly number[]): Promise<{ id: number; earningsPerHourNanos: bigint }[]> {
+      authorize(actor, 'machines.hosted')
+      return await snapshot(database, async tx => {
+        const meters = (await tx.rows(runningMetersSql(actor.accountId, ids))).map(toMeter)
+        const renters = [...new Set(meters.map(({ accountId }) => accountId))]
+        const balances = renters.length === 0 ? [] : await readBalances(tx, renters, tx.at)
+        const metersByRenter = Map.groupBy(meters, ({ accountId }) => accountId)
+        const earned = new Map<number, bigint>()
+        for (const balance of balances) {
+          const account = { ...creditStatusOf(balance), at: balance.at }
+          for (const meter of metersByRenter.get(balance.accountId) ?? []) {
+            const { costPerHourNanos } = costOf([meter], account)
+            earned.set(meter.machineId, (earned.get(meter.machineId) ?? 0n) + costPerHourNanos)
+          }
+        }
+        return ids.map(id => ({ id, earningsPerHourNanos: earned.get(id) ?? 0n }))
+      })
+    },
+  }
+}
+
+/** The meters of instances and volumes on a host's machines that cost something. */
+function runningMetersSql(hostId: number, machineIds: readonly number[]): Prisma.Sql {
+  const columns = sql`m.account_id, m.kind, m.rate_nanos, m.since, m.carried, m.charged_nanos, ${meterEndSql} AS meter_end`
+  return sql`
+    SELECT own.id, rented.* FROM machines own CROSS JOIN LATERAL (
+      SELECT ${columns} FROM instances i JOIN meters m ON m.instance_id = i.id
+      WHERE i.machine_id = own.id AND i.destroyed_at IS NULL AND m.rate_nanos > 0
+      UNION ALL
+      SELECT ${columns} FROM volumes v JOIN meters m ON m.volume_id = v.id
+      WHERE v.machine_id = own.id AND v.deleted_at IS NULL AND m.rate_nanos > 0
+    ) rented WHERE own.host_id = ${hostId} AND own.id = ANY(${[...machineIds]}::int[])`
+}
+
+function toMeter(row: unknown[]): MachineMeter {
+  const [machineId, accountId, kind, rateNanos, since, carried, chargedNanos, end] = row
+  return { machineId, accountId, kind, rateNanos, since, carried, chargedNanos, end } as MachineMeter
+}
