@@ -81,8 +81,8 @@ export type DetailsOf = {
    * if `missing` is empty.
    */
   FORBIDDEN: { missing: MissingPermission[]; refused?: RefusedUse }
-  /** `subject`: null if the caller did not name it by its id. */
-  NOT_FOUND: { subject: Subject | null }
+  /** `subject`: null if the caller did not name it by its id. `names`: what the caller named instead. */
+  NOT_FOUND: { subject: Subject | null; names?: readonly string[] }
   /** `issues`: the problems in the input; empty if only the message names the problem. */
   INVALID_INPUT: { issues: Issue[] }
   INVALID_CURSOR: undefined

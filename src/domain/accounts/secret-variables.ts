@@ -1,6 +1,7 @@
-import type { Issue } from '../errors.ts'
+import { DomainError, type Issue, invalidInput } from '../errors.ts'
 import { type EnvVar, envPath, variableProblem } from '../launch/env.ts'
 import { countCharacters } from '../texts.ts'
+import { quoteValue } from '../values.ts'
 
 /** A variable that every new rental of the account gets. No answer shows its value. */
 export type SecretVariable = { name: string; createdAt: Date; updatedAt: Date }
@@ -11,6 +12,23 @@ export const secretMask = '********'
 export const maxSecretVariables = 16
 /** Limit on all names and values together: half of an environment, which leaves room for the variables of a rental. */
 export const maxSecretCharacters = 16_384
+
+/** The names to delete without repetitions, or an error if there are none or more than an account can have. */
+export function parseDeletedNames(names: readonly string[]): string[] {
+  const distinct = [...new Set(names)]
+  const message =
+    distinct.length === 0
+      ? 'must have at least one name.'
+      : `must have at most ${maxSecretVariables} names, not ${distinct.length}.`
+  if (distinct.length === 0 || distinct.length > maxSecretVariables) throw invalidInput([{ path: 'names', message }])
+  return distinct
+}
+
+/** The error for names of a request that no variable has. The request changed nothing. */
+export function variablesNotFound(names: readonly string[]): DomainError<'NOT_FOUND'> {
+  const message = `There is no secret variable named ${names.map(quoteValue).join(', ')}. Nothing was changed.`
+  return new DomainError('NOT_FOUND', message, { subject: null, names })
+}
 
 export function toSecretEnvVar({ name, value }: { name: string; value: string }): EnvVar {
   return { name, value, secret: true }

@@ -40,7 +40,10 @@ const sentences: Record<EventKind, string | ((facts: Facts, before: Facts) => st
   TEMPLATE_UPDATED: namedSentence('Template', 'changed'),
   TEMPLATE_DELETED: namedSentence('Template', 'deleted'),
   SSH_KEY_CREATED: namedSentence('SSH key', 'registered'),
-  SSH_KEY_UPDATED: namedSentence('SSH key', 'replaced'),
+  SSH_KEY_UPDATED: (facts, before) => {
+    const isRenamed = facts['fingerprint'] === before['fingerprint']
+    return namedSentence('SSH key', isRenamed ? 'renamed' : 'replaced')(facts)
+  },
   SSH_KEY_DELETED: namedSentence('SSH key', 'deleted'),
   SECRET_VARIABLE_UPDATED: namedSentence('Secret variable', 'set'),
   SECRET_VARIABLE_DELETED: namedSentence('Secret variable', 'deleted'),

@@ -39,9 +39,14 @@ const UpdateSecretVariablesInput = builder.inputType('UpdateSecretVariablesInput
   }),
 })
 
-const DeleteSecretVariableInput = builder.inputType('DeleteSecretVariableInput', {
-  description: 'The secret variable to delete.',
-  fields: t => ({ name: t.string({ required: true, description: 'Name of the variable.' }) }),
+const DeleteSecretVariablesInput = builder.inputType('DeleteSecretVariablesInput', {
+  description: 'The secret variables to delete.',
+  fields: t => ({
+    names: t.stringList({
+      required: true,
+      description: `Names of the variables, 1-${maxSecretVariables}. Either all are deleted or none.`,
+    }),
+  }),
 })
 
 const updateResult = mutationResult<{ variables: SecretVariableShape[] }>('updateSecretVariables', {
@@ -58,13 +63,17 @@ const updateResult = mutationResult<{ variables: SecretVariableShape[] }>('updat
   errors: ['INVALID_INPUT', 'CONFLICT'],
 })
 
-const deletionResult = mutationResult<{ deletedName: string }>('deleteSecretVariable', {
-  description: 'The name of the deleted variable, or why none was deleted.',
+const deletionResult = mutationResult<{ deletedNames: string[] }>('deleteSecretVariables', {
+  description: 'The names of the deleted variables, or why none was deleted.',
   success: {
-    description: 'The secret variable was deleted.',
-    fields: t => ({ deletedName: t.exposeString('deletedName', { description: 'Name of the deleted variable.' }) }),
+    description: 'The secret variables were deleted.',
+    fields: t => ({
+      deletedNames: t.exposeStringList('deletedNames', {
+        description: 'Names of the deleted variables, in the order of the request.',
+      }),
+    }),
   },
-  errors: ['NOT_FOUND'],
+  errors: ['INVALID_INPUT', 'NOT_FOUND'],
 })
 
 builder.mutationFields(t => ({
@@ -80,17 +89,18 @@ builder.mutationFields(t => ({
         variables: await services.secretVariables.set(actor, input.variables),
       })),
   }),
-  deleteSecretVariable: t.field({
+  deleteSecretVariables: t.field({
     type: deletionResult.union,
-    description: `Deletes a secret variable of the account. Existing instances keep it. ${permissionSentence('secretVariables.delete')}`,
+    description: `Deletes secret variables of the account, all or none: if a name is unknown, \`NotFoundError\` lists it and no variable is deleted. Existing instances keep the variables. ${permissionSentence('secretVariables.delete')}`,
     complexity: { field: 20 },
     args: {
-      input: t.arg({ type: DeleteSecretVariableInput, required: true, description: 'The secret variable to delete.' }),
-    },
-    resolve: (_root, { input: { name } }, { services, actor }) =>
-      deletionResult.answer({}, async () => {
-        await services.secretVariables.delete(actor, name)
-        return { deletedName: name }
+      input: t.arg({
+        type: DeleteSecretVariablesInput,
+        required: true,
+        description: 'The secret variables to delete.',
       }),
+    },
+    resolve: (_root, { input: { names } }, { services, actor }) =>
+      deletionResult.answer({}, async () => ({ deletedNames: await services.secretVariables.delete(actor, names) })),
   }),
 }))

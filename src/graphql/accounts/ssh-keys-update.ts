@@ -1,5 +1,5 @@
 import { maxSshKeyNameLength, maxSshKeys, type SshKey as SshKeyShape } from '../../domain/accounts/ssh-keys.ts'
-import { notFound } from '../../domain/errors.ts'
+import { invalidInput, notFound } from '../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
 import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import { builder } from '../builder.ts'
@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { instanceResult } from '../instances/result.ts'
-import { idempotencyKey, replayed } from '../mutations.ts'
+import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { SshKey } from './ssh-keys.ts'
 
@@ -32,10 +32,15 @@ const CreateSshKeyInput = builder.inputType('CreateSshKeyInput', {
 })
 
 const UpdateSshKeyInput = builder.inputType('UpdateSshKeyInput', {
-  description: 'The SSH key to replace, and its new public key.',
+  description: 'Changes to an SSH key. Absent fields stay as they are.',
   fields: t => ({
-    id: t.id({ required: true, description: 'ID of the SSH key, such as `ssh_42` or `42`.' }),
-    publicKey: t.string({ required: true, description: 'The new public key: `ssh-ed25519 AAAA… comment`.' }),
+    id: t.id({ required: true, description: 'ID of the SSH key to change, such as `ssh_42` or `42`.' }),
+    name: t.string({
+      description: `Name of the SSH key, at most ${maxSshKeyNameLength} characters. If absent, it stays, whatever the comment of a new public key says. Null or an empty text removes it.`,
+    }),
+    publicKey: t.string({
+      description: 'The new public key: `ssh-ed25519 AAAA… comment`. If absent, it stays; null is refused.',
+    }),
   }),
 })
 
@@ -75,11 +80,11 @@ const createResult = mutationResult<{ sshKey: SshKeyShape; replayed: boolean }>(
 })
 
 const updateResult = mutationResult<{ sshKey: SshKeyShape }>('updateSshKey', {
-  description: 'The SSH key with its new public key, or why it was not replaced.',
+  description: 'The changed SSH key, or why it did not change.',
   success: {
-    description: 'The SSH key was replaced.',
+    description: 'The SSH key has the given name and public key.',
     fields: t => ({
-      sshKey: t.expose('sshKey', { type: SshKey, description: 'The SSH key with its new public key.' }),
+      sshKey: t.expose('sshKey', { type: SshKey, description: 'The SSH key after the change.' }),
     }),
   },
   errors: ['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND'],
@@ -116,19 +121,23 @@ builder.mutationFields(t => ({
   }),
   updateSshKey: t.field({
     type: updateResult.union,
-    description: `Replaces the public key of an SSH key, which keeps its ID. Containers then accept the new key instead of the old one. A virtual machine keeps the old key. ${permissionSentence('sshKeys.replace')}`,
+    description: `Changes the name or the public key of an SSH key, which keeps its ID. Containers then accept the new public key instead of the old one. A virtual machine keeps the old one. ${permissionSentence('sshKeys.replace')}`,
     complexity: { field: 20 },
     args: {
       input: t.arg({
         type: UpdateSshKeyInput,
         required: true,
-        description: 'The SSH key to replace, and its new public key.',
+        description: 'The SSH key and its changes.',
       }),
     },
     resolve: (_root, { input }, { services, actor }) =>
       updateResult.answer({}, async () => {
         const id = Number(parseId('SshKey', input.id))
-        return { sshKey: await services.sshKeys.replace(actor, id, input.publicKey) }
+        const { publicKey } = input
+        const issues = refuseNull({ publicKey })
+        if (issues.length > 0) throw invalidInput(issues)
+        const name = input.name === null ? '' : input.name
+        return { sshKey: await services.sshKeys.update(actor, id, { name, publicKey: publicKey ?? undefined }) }
       }),
   }),
   deleteSshKey: t.field({

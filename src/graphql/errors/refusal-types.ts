@@ -48,6 +48,10 @@ const NotFoundError = refusalType('NOT_FOUND').implement({
       description: 'ID of the item that was not found. Null if the request did not name it by ID.',
       resolve: ({ details: { subject } }) => (subject ? printId(subject.type, subject.id) : null),
     }),
+    names: t.stringList({
+      description: 'Names of the items that were not found. Empty if the request did not name them by name.',
+      resolve: ({ details: { names = [] } }) => [...names],
+    }),
   }),
 })
 

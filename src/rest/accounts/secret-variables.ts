@@ -116,7 +116,7 @@ export const secretVariableRoutes: Route[] = [
     result: messageResult,
     failures: [noSuchVariable],
     answer: async ({ services, actor, body: { key } }) => {
-      const deleteNamed = (name: string) => services.secretVariables.delete(actor, name)
+      const deleteNamed = (name: string) => services.secretVariables.delete(actor, [name])
       const deleting = deleteNamed(key).catch((error: unknown) => {
         const isMissing = error instanceof DomainError && error.code === 'NOT_FOUND'
         return isMissing ? deleteNamed(key.toUpperCase()) : Promise.reject(error)

@@ -85,7 +85,9 @@ export const sshKeyRoutes: Route[] = [
     result: savedKeyResult,
     failures: [duplicate, noSuchKey],
     answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey } }) => {
-      const sshKey = await withRestFailures(services.sshKeys.replace(actor, Number(id), publicKey))
+      const sshKey = await withRestFailures(
+        services.sshKeys.update(actor, Number(id), { publicKey, takesComment: true }),
+      )
       return { success: true as const, key: sshKeyRow(actor, sshKey) }
     },
   }),

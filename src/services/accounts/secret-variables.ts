@@ -3,14 +3,17 @@ import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import {
   maxSecretVariables,
+  parseDeletedNames,
   type SecretVariable,
   secretVariableIssues,
   toSecretEnvVar,
+  variablesNotFound,
 } from '../../domain/accounts/secret-variables.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
 import { dedupeEnvironment, type EnvVar, emptyEnvironment } from '../../domain/launch/env.ts'
+import { textProblem } from '../../domain/texts.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
@@ -42,7 +45,8 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
         // Serializes changes of the account's variables, so that the limits of count and size hold.
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
         const kept = await loadSecretVariables(tx, secrets, actor)
-        if (known && !names.every(name => kept.some(variable => variable.name === name))) throw variableNotFound()
+        const unknown = names.filter(name => !kept.some(variable => variable.name === name))
+        if (known && unknown.length > 0) throw variablesNotFound(unknown)
         const all = dedupeEnvironment({ ...emptyEnvironment(), env: [...kept, ...changed] }).env
         const more = secretVariableIssues([], all)
         if (more.length > 0) throw invalidInput(more)
@@ -55,21 +59,27 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
       return await find(sql`account_id = ${actor.accountId} AND name = ANY(${names})`)
     },
 
-    /** Deletes a variable. Instances that were rented with the variable keep it. */
-    async delete(actor: Actor, name: string): Promise<void> {
+    /** Deletes variables by name, all or none. Instances that were rented with a variable keep it. */
+    async delete(actor: Actor, given: readonly string[]): Promise<string[]> {
       authorize(actor, 'secretVariables.delete')
-      // PostgreSQL cannot store such a string, so no variable has this name.
-      if (!name.isWellFormed() || name.includes('\0')) throw variableNotFound()
+      const names = parseDeletedNames(given)
+      // PostgreSQL cannot compare other names, so no variable has one of them.
+      const storable = names.filter(name => textProblem(name) === undefined)
       const { accountId, apiKeyId } = actor
-      await transaction(database, async tx => {
-        const deleted = await tx.rows(sql`
-          DELETE FROM secret_variables WHERE account_id = ${accountId} AND name = ${name} RETURNING name`)
-        if (deleted.length === 0) throw variableNotFound()
+      return await transaction(database, async tx => {
+        // Serializes changes of the account's variables.
+        await tx.rows(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
+        const rows = await tx.rows(sql`
+          DELETE FROM secret_variables WHERE account_id = ${accountId} AND name = ANY(${storable}::text[]) RETURNING name`)
+        const deleted = names.filter(name => rows.some(([one]) => one === name))
+        if (deleted.length < names.length) throw variablesNotFound(names.filter(name => !deleted.includes(name)))
+        const event = { kind: 'SECRET_VARIABLE_DELETED' as const, accountId, actor: apiKeyActor({ apiKeyId }) }
         await recordEvents(
           tx,
-          [{ kind: 'SECRET_VARIABLE_DELETED', accountId, actor: apiKeyActor({ apiKeyId }), before: { name } }],
+          deleted.map(name => ({ ...event, before: { name } })),
           tx.at,
         )
+        return deleted
       })
     },
   }
@@ -102,8 +112,4 @@ export async function loadSecretVariables(tx: Transaction, secrets: Secrets, { a
   const rows = await tx.rows(sql`
     SELECT name, value FROM secret_variables WHERE account_id = ${accountId} ORDER BY name COLLATE "C"`)
   return rows.map(([name, value]) => toSecretEnvVar({ name: name as string, value: secrets.open(value as Buffer) }))
-}
-
-function variableNotFound(): DomainError {
-  return new DomainError('NOT_FOUND', 'There is no secret variable with this name.', { subject: null })
 }

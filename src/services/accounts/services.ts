@@ -8,8 +8,8 @@ import { secretVariableServices } from './secret-variables.ts'
 import { attachServices } from './ssh-keys/attach.ts'
 import { attachByPublicKeyServices } from './ssh-keys/attach-by-public-key.ts'
 import { registerServices } from './ssh-keys/register.ts'
-import { replaceServices } from './ssh-keys/replace.ts'
 import { sshKeyServices } from './ssh-keys/ssh-keys.ts'
+import { sshKeyUpdateServices } from './ssh-keys/update.ts'
 
 export function createAccountServices(deps: Deps) {
   return {
@@ -21,7 +21,7 @@ export function createAccountServices(deps: Deps) {
       registerServices(deps),
       attachServices(deps),
       attachByPublicKeyServices(deps),
-      replaceServices(deps),
+      sshKeyUpdateServices(deps),
     ),
   }
 }

@@ -26,10 +26,11 @@ const setMutation = `mutation ($variables: [SecretVariableInput!]!) { updateSecr
   ... on UpdateSecretVariablesSuccess { variables { name createdAt updatedAt } } } }`
 const set = async (key: string, variables: object[]) =>
   (await app.graphql(key, setMutation, { variables })).data.updateSecretVariables
-const remove = async (key: string, name: string) => {
-  const query = `mutation ($name: String!) { deleteSecretVariable(input: { name: $name }) {
-    __typename ... on Error { code } ... on DeleteSecretVariableSuccess { deletedName } } }`
-  return (await app.graphql(key, query, { name })).data.deleteSecretVariable
+const remove = async (key: string, ...names: string[]) => {
+  const query = `mutation ($names: [String!]!) { deleteSecretVariables(input: { names: $names }) {
+    __typename ... on Error { code message } ... on NotFoundError { id names } ... on InvalidInputError { issues { path } }
+    ... on DeleteSecretVariablesSuccess { deletedNames } } }`
+  return (await app.graphql(key, query, { names })).data.deleteSecretVariables
 }
 /** The environment of a container, which no face shows. */
 const environmentOf = async (id: number): Promise<Record<string, string>> => {
@@ -119,9 +120,68 @@ describe('secret variables over GraphQL', () => {
       { name: 'B', createdAt: later, updatedAt: later },
       { name: 'http_proxy', createdAt: at, updatedAt: later },
     ])
-    expect(await remove(key, 'http_proxy')).toMatchObject({ deletedName: 'http_proxy' })
+    expect(await remove(key, 'http_proxy')).toMatchObject({ deletedNames: ['http_proxy'] })
     expect(await remove(key, 'http_proxy')).toMatchObject({ code: 'NOT_FOUND' })
     expect(await secretsOf(key)).toEqual({ B: '********' })
+  })
+
+  it('are deleted together, with an event for each, or not at all', async () => {
+    const key = await newKey()
+    const deletions = async () => {
+      const { data } = await app.graphql(
+        key,
+        '{ events(first: 9, filter: { kinds: [SECRET_VARIABLE_DELETED] }) { nodes { changes { field before } } } }',
+      )
+      return data.events.nodes.map(({ changes }: { changes: object[] }) => changes[0])
+    }
+    const names = ['A', 'B', 'C']
+    await set(
+      key,
+      names.map(name => ({ name, value: 'x' })),
+    )
+    expect(await remove(key, 'A', 'D', 'B', 'a\0', 'D')).toEqual({
+      __typename: 'NotFoundError',
+      code: 'NOT_FOUND',
+      message: 'There is no secret variable named "D", "a\\u0000". Nothing was changed.',
+      id: null,
+      names: ['D', 'a\0'],
+    })
+    expect([Object.keys(await secretsOf(key)), await deletions()]).toEqual([names, []])
+    expect(await remove(key, 'C', 'A', 'C')).toMatchObject({ deletedNames: ['C', 'A'] })
+    expect([Object.keys(await secretsOf(key)), await deletions()]).toEqual([
+      ['B'],
+      [
+        { field: 'name', before: 'C' },
+        { field: 'name', before: 'A' },
+      ],
+    ])
+  })
+
+  it('are deleted by one of two requests that name the same variables in another order', async () => {
+    const key = await newKey()
+    for (let turn = 0; turn < 5; turn += 1) {
+      await set(
+        key,
+        ['A', 'B'].map(name => ({ name, value: 'x' })),
+      )
+      const answers = await Promise.all([remove(key, 'A', 'B'), remove(key, 'B', 'A')])
+      expect(answers.map(({ __typename }) => __typename).toSorted()).toEqual([
+        'DeleteSecretVariablesSuccess',
+        'NotFoundError',
+      ])
+    }
+  })
+
+  it('are not deleted by a request with no names or with more than an account can have', async () => {
+    const key = await newKey()
+    const many = Array.from({ length: 17 }, (_, index) => `A${index}`)
+    for (const names of [[], many])
+      expect(await remove(key, ...names)).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'names' }] })
+    const reader = await app.newScopedKey(key, { api: { user_read: {} } })
+    const query = 'mutation { deleteSecretVariables(input: { names: ["A"] }) { __typename } }'
+    expect((await app.graphql(reader, query)).errors).toMatchObject([
+      { extensions: { code: 'FORBIDDEN', missing: ['DELETE_SECRET_VARIABLES'] } },
+    ])
   })
 
   it('are refused with every issue at once, and none is set', async () => {

@@ -135,7 +135,7 @@ describe('a key that is deleted', () => {
 
 describe('a key to replace', () => {
   const replace = (actor: Actor, id: number, text: string) =>
-    gateway.services.sshKeys.replace(actor, id, aPublicKey(text))
+    gateway.services.sshKeys.update(actor, id, { publicKey: aPublicKey(text) })
 
   it('is locked after the containers that have it, as in every transaction that locks keys and containers', async () => {
     const { actor, id, sshKeys } = await aRenter(1)

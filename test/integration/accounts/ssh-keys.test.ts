@@ -50,6 +50,13 @@ async function remove(by: string, id: string) {
   return data?.deleteSshKey ?? errors
 }
 
+async function update(by: string, id: string, changes: object) {
+  const query = `mutation ($input: UpdateSshKeyInput!) { updateSshKey(input: $input) { ${refusal} ... on ConflictError { id }
+    ... on UpdateSshKeySuccess { sshKey { id name publicKey fingerprint } } } }`
+  const { data, errors } = await app.graphql(by, query, { input: { id, ...changes } })
+  return data?.updateSshKey?.sshKey ?? data?.updateSshKey ?? errors
+}
+
 async function change(verb: 'attach' | 'detach', by: string, instanceId: number, sshKeyId: string) {
   const { data, errors } = await app.graphql(
     by,
@@ -379,6 +386,58 @@ describe('a virtual machine', () => {
     const { data } = await app.graphql(renter, `{ instance(id: ${id}) { sshKeys { id } } }`)
     expect(data.instance.sshKeys).toEqual([{ id: inside }])
     expect(await eventsOf(id)).toEqual([])
+  })
+})
+
+describe('updating an SSH key', () => {
+  it('changes the name alone, and no container', async () => {
+    const publicKey = aKey()
+    const { sshKey } = await register(key, { publicKey, name: 'laptop' })
+    const id = await rentals.rentToStatus(key, 'running')
+    const [before] = await app.sql(`SELECT generation FROM instances WHERE id = ${id}`)
+    const { createdAt: _, ...facts } = sshKey
+    expect(await update(key, sshKey.id, { name: 'desktop' })).toEqual({ ...facts, name: 'desktop' })
+    expect(await update(key, sshKey.id, {})).toEqual({ ...facts, name: 'desktop' })
+    expect(await app.sql(`SELECT generation FROM instances WHERE id = ${id}`)).toEqual([before])
+    const { data } = await app.graphql(
+      key,
+      `{ events(first: 9, filter: { subjectIds: ["${sshKey.id}"], kinds: [SSH_KEY_UPDATED] }) {
+        nodes { message changes { field before after } } } }`,
+    )
+    expect(data.events.nodes).toEqual([
+      { message: 'SSH key "desktop" renamed.', changes: [{ field: 'name', before: 'laptop', after: 'desktop' }] },
+    ])
+    expect(await update(key, sshKey.id, { name: null })).toEqual({ ...facts, name: '' })
+  })
+
+  it('changes the public key alone: the name stays, whatever the comment says', async () => {
+    const { sshKey } = await register(key, { publicKey: aKey(), name: 'laptop' })
+    const id = await rentals.rentToStatus(key, 'running')
+    const publicKey = aKey()
+    const updated = await update(key, sshKey.id, { publicKey: `${publicKey} anna@work` })
+    expect(updated).toMatchObject({ id: sshKey.id, name: 'laptop', publicKey })
+    expect(updated.fingerprint).not.toBe(sshKey.fingerprint)
+    await rentals.converge()
+    expect(await keysIn(id)).toEqual([publicKey])
+    expect(await update(key, sshKey.id, { publicKey: aKey(), name: 'both' })).toMatchObject({ name: 'both' })
+  })
+
+  it('refuses null, every invalid part, a key that is registered, and keys that are not found', async () => {
+    const [id, other] = [await registerKey(key), await registerKey(key)]
+    const before = await app.sql(`SELECT * FROM ssh_keys ORDER BY id`)
+    expect(await update(key, id, { publicKey: null })).toMatchObject({
+      issues: [{ path: 'publicKey', message: 'cannot be removed. Leave it out to keep it.' }],
+    })
+    const invalid = await update(key, id, { publicKey: 'ssh-dss AAAA', name: 'two\nlines' })
+    expect(invalid.issues.map(({ path }: { path: string }) => path)).toEqual(['publicKey', 'name'])
+    const [{ public_key: taken }] = (await app.sql(`SELECT public_key FROM ssh_keys WHERE id = ${idOf(other)}`)) as [
+      { public_key: string },
+    ]
+    expect(await update(key, id, { publicKey: taken })).toMatchObject({ code: 'CONFLICT', id: other })
+    expect(await update(stranger, id, { name: 'taken' })).toMatchObject({ code: 'NOT_FOUND', missing: id })
+    expect(await update(key, 'ssh_987654321', { name: 'x' })).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await update(key, 'key_1', { name: 'x' })).toMatchObject({ code: 'INVALID_INPUT' })
+    expect(await app.sql(`SELECT * FROM ssh_keys ORDER BY id`)).toEqual(before)
   })
 })
 

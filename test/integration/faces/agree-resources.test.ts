@@ -297,8 +297,8 @@ describe('secret variables', () => {
       ['updateSecretVariables', 'variables: [{ name: "B-", value: "y" }]'],
       'INVALID_INPUT',
     ],
-    ['deleting a variable', ['DELETE', { key: 'A' }], ['deleteSecretVariable', 'name: "A"'], undefined],
-    ['deleting an unknown variable', ['DELETE', { key: 'B' }], ['deleteSecretVariable', 'name: "B"'], 'NOT_FOUND'],
+    ['deleting a variable', ['DELETE', { key: 'A' }], ['deleteSecretVariables', 'names: ["A"]'], undefined],
+    ['deleting an unknown variable', ['DELETE', { key: 'B' }], ['deleteSecretVariables', 'names: ["B"]'], 'NOT_FOUND'],
   ] as const)('are changed or refused alike by %s', async (_what, [method, body], [field, input], code) => {
     const requests: FaceRequests = { rest: [method, '/secrets/', body], graphql: [field, input] }
     expect(await expectAgreement(() => requests, stateSql, set)).toBe(code)

@@ -293,7 +293,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   'secretVariables.delete': {
     prepare: aSecret,
     rest: () => ['DELETE', '/secrets/', { key: 'A' }],
-    graphql: () => 'deleteSecretVariable(input: { name: "A" })',
+    graphql: () => 'deleteSecretVariables(input: { names: ["A"] })',
   },
   'machines.hosted': {
     reads: true,

@@ -34,7 +34,7 @@ const errorsOf: Record<string, readonly RefusalCode[]> = {
   ],
   createWebhook: ['INVALID_INPUT', 'CONFLICT', ...idempotency],
   deleteApiKey: ['INVALID_INPUT', 'NOT_FOUND'],
-  deleteSecretVariable: ['NOT_FOUND'],
+  deleteSecretVariables: ['INVALID_INPUT', 'NOT_FOUND'],
   deleteSpendLimit: ['INVALID_INPUT', 'NOT_FOUND'],
   deleteSshKey: ['INVALID_INPUT', 'NOT_FOUND'],
   deleteTemplate: ['INVALID_INPUT', 'NOT_FOUND'],

@@ -1,6 +1,12 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
-import { type PublicKey, parsePublicKey, type SshKey, sshKeyName } from '../../../domain/accounts/ssh-keys.ts'
+import {
+  type PublicKey,
+  parsePublicKey,
+  type SshKey,
+  sshKeyName,
+  sshKeyNameProblem,
+} from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
@@ -13,24 +19,33 @@ import { fingerprintOf } from './register.ts'
 
 const { sql } = Prisma
 
-export function replaceServices({ database }: Deps) {
+/** An absent part stays as it is. */
+type SshKeyChange = {
+  name?: string | undefined
+  publicKey?: string | undefined
+  /** A comment in the new public key is the new name, unless there is a name. */
+  takesComment?: boolean
+}
+type ParsedChange = { name?: string | undefined; key?: PublicKey }
+
+export function sshKeyUpdateServices({ database }: Deps) {
   return {
     /**
-     * Replaces a key; its id stays the same. Containers accept the new key and no longer the old one. A virtual machine
-     * keeps the old key, since Berth cannot change the machine from outside.
+     * Changes the name or the public key of a key; its id stays the same. Containers accept the new public key and no
+     * longer the old one. A virtual machine keeps the old key, since Berth cannot change the machine from outside.
      */
-    async replace(actor: Actor, id: number, publicKey: string): Promise<SshKey> {
+    async update(actor: Actor, id: number, input: SshKeyChange): Promise<SshKey> {
       authorize(actor, 'sshKeys.replace', { id })
-      const key = parsePublicKey(publicKey)
-      if (typeof key === 'string') throw invalidInput([{ path: 'publicKey', message: key }])
-      const replacing = async () => {
+      const change = parseChange(input)
+      const changing = async () => {
         for (;;) {
-          const replaced = await transaction(database, tx => replaceIn(tx, actor, id, key))
-          if (replaced) return replaced
+          const changed = await transaction(database, tx => updateIn(tx, actor, id, change))
+          if (changed) return changed
         }
       }
-      return await replacing().catch(async (error: unknown) => {
-        throw isUniqueViolation(error) ? await duplicateKeyError(actor, fingerprintOf(key.blob)) : error
+      return await changing().catch(async (error: unknown) => {
+        if (!change.key || !isUniqueViolation(error)) throw error
+        throw await duplicateKeyError(actor, fingerprintOf(change.key.blob))
       })
     },
   }
@@ -43,37 +58,48 @@ export function replaceServices({ database }: Deps) {
   }
 }
 
+/** Throws every issue at once. */
+function parseChange({ name, publicKey, takesComment = false }: SshKeyChange): ParsedChange {
+  const key = publicKey === undefined ? undefined : parsePublicKey(publicKey)
+  const nameProblem = name === undefined ? undefined : sshKeyNameProblem(name)
+  const issues = [
+    ...(typeof key === 'string' ? [{ path: 'publicKey', message: key }] : []),
+    ...(nameProblem ? [{ path: 'name', message: nameProblem }] : []),
+  ]
+  if (issues.length > 0 || typeof key === 'string') throw invalidInput(issues)
+  const comment = takesComment && key?.comment ? sshKeyName(undefined, key.comment) : undefined
+  return { name: name ?? comment, ...(key && { key }) }
+}
+
 /**
  * Returns undefined when a container got the key while this transaction waited for the lock. The caller retries and
  * locks that container, too.
  */
-async function replaceIn(
-  tx: Transaction,
-  actor: Actor,
-  id: number,
-  { publicKey, comment, blob }: PublicKey,
-): Promise<SshKey | undefined> {
+async function updateIn(tx: Transaction, actor: Actor, id: number, change: ParsedChange): Promise<SshKey | undefined> {
   const { at } = tx
   const { accountId, apiKeyId } = actor
   const instancesSql = instancesWithKeySql(actor, id)
   const locked = (await tx.rows(sql`${instancesSql} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)
   const [key] = await tx.rows(sql`
-    SELECT name, fingerprint, created_at FROM ssh_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}
-    AND deleted_at IS NULL FOR UPDATE`)
+    SELECT name, public_key, fingerprint, created_at FROM ssh_keys WHERE id = ${String(id)}::bigint
+    AND account_id = ${accountId} AND deleted_at IS NULL FOR UPDATE`)
   if (!key) throw notFound('SshKey', id)
   const instances = (await tx.rows(instancesSql)).map(([instanceId]) => instanceId as bigint)
   if (!instances.every(instanceId => locked.includes(instanceId))) return undefined
-  const [oldName, oldFingerprint, createdAt] = key as [string, string, Date]
-  const [name, fingerprint] = [sshKeyName(comment ? undefined : oldName, comment), fingerprintOf(blob)]
+  const [oldName, oldPublicKey, oldFingerprint, createdAt] = key as [string, string, string, Date]
+  const { name = oldName } = change
+  const fingerprint = change.key ? fingerprintOf(change.key.blob) : oldFingerprint
+  const isReplaced = fingerprint !== oldFingerprint
+  const publicKey = (isReplaced && change.key?.publicKey) || oldPublicKey
   const sshKey = { id, name, publicKey, fingerprint, createdAt }
-  if (fingerprint === oldFingerprint) return sshKey
-  await keepOldKeyInVms(tx, id, at)
+  if (!isReplaced && name === oldName) return sshKey
+  if (isReplaced) await keepOldKeyInVms(tx, id, at)
   await tx.rows(sql`
     UPDATE ssh_keys SET name = ${name}, public_key = ${publicKey}, fingerprint = ${fingerprint} WHERE id = ${id}`)
   const before = { sshKeyId: id, name: oldName, fingerprint: oldFingerprint }
   const after = { sshKeyId: id, name, fingerprint }
   await recordEvents(tx, [{ kind: 'SSH_KEY_UPDATED', accountId, actor: apiKeyActor({ apiKeyId }), before, after }], at)
-  await recordKeysChanged(tx, actor, instances, { after: { sshKeyId: id } }, at)
+  if (isReplaced) await recordKeysChanged(tx, actor, instances, { after: { sshKeyId: id } }, at)
   return sshKey
 }
 
