@@ -9,7 +9,7 @@ import { cursorExpired, type EventCursor } from '../domain/events/cursor.ts'
 import { type Event, isAfter } from '../domain/events/events.ts'
 import { maxStreamMs, type StreamLimits, streamEnded, streamLimits, tooManyStreams } from '../domain/streams.ts'
 import type { Outbox } from '../services/events/outbox.ts'
-import type { Feed, FeedSubscription, FeedUpdate, Interest } from '../services/feed.ts'
+import type { Feed, FeedSubscription, Interest } from '../services/feed.ts'
 import { createFollower, type Follower } from './follower.ts'
 import { createTurnScheduler } from './turn-scheduler.ts'
 
@@ -24,6 +24,14 @@ type LiveFeed = Feed & {
 type ActiveKeys = Awaited<ReturnType<Outbox['findActiveKeys']>>
 
 export type FeedOptions = { outbox: Outbox; now: () => Date; log: Logger; limits?: StreamLimits }
+
+/** What one read found, and the position up to which it read. */
+type FoundChanges = {
+  events: Event[]
+  machineIds: number[]
+  rebids: { accountId: number; instanceId: bigint }[]
+  reached: EventCursor
+}
 
 /** Safety net: the longest delay of an event whose wake-up was missed. */
 const pollMs = 1_000
@@ -77,13 +85,14 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     const all = [...followers]
     const joining = all.filter(follower => !follower.isAdmitted())
     const admitted = all.filter(follower => follower.isAdmitted())
-    const { events, machineIds, reached } = await read(admitted)
+    const found = await read(admitted)
+    const { reached } = found
     // The horizon moves back only after a failover that lost transactions.
     if (position && (isAfter(position, reached) || position.epoch !== reached.epoch))
       return await startNewEpoch(admitted, position)
     // Read after the events, so that a stream gets no event from after its key ended.
     const activeKeys = await outbox.findActiveKeys([...new Set(all.map(({ actor }) => actor.publicId))])
-    deliver(admitted, events, machineIds, activeKeys)
+    deliver(admitted, found, activeKeys)
     // New followers get events from the next read on, and none from this one.
     for (const follower of joining) {
       const reason = keyEndReason(follower.actor, activeKeys)
@@ -104,24 +113,30 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     readAgain = true
   }
 
-  async function read(admitted: Follower[]): Promise<FeedUpdate & { reached: EventCursor }> {
-    if (!position || admitted.length === 0) return { events: [], machineIds: [], reached: await outbox.readHorizon() }
-    const accountIds = [...new Set(admitted.map(({ actor }) => actor.accountId))]
-    const { events, reached } = await outbox.readAfter(position, accountIds)
+  async function read(admitted: Follower[]): Promise<FoundChanges> {
+    const nothing = { events: [], machineIds: [], rebids: [] }
+    if (!position || admitted.length === 0) return { ...nothing, reached: await outbox.readHorizon() }
+    const { events, reached } = await outbox.readAfter(position, accountsOf(admitted))
     const wantsMarket = admitted.some(({ interest }) => interest.includesMarket)
     const machineIds = wantsMarket ? await outbox.findChangedMachines(position.xid, reached.xid) : []
-    return { events, machineIds, reached }
+    const bidders = accountsOf(admitted.filter(({ interest }) => interest.wakesOnBidOf))
+    const rebids = bidders.length > 0 ? await outbox.findRebids(position.xid, reached.xid, bidders) : []
+    return { events, machineIds, rebids, reached }
   }
 
-  function deliver(admitted: Follower[], events: Event[], machineIds: number[], activeKeys: ActiveKeys): void {
+  function deliver(admitted: Follower[], found: FoundChanges, activeKeys: ActiveKeys): void {
     const oldestMs = now().getTime() - maxStreamMs
-    const byAccount = Map.groupBy(events, ({ accountId }) => accountId)
+    const { machineIds, reached } = found
+    const eventsByAccount = Map.groupBy(found.events, ({ accountId }) => accountId)
+    const rebidsByAccount = Map.groupBy(found.rebids, ({ accountId }) => accountId)
     for (const follower of admitted) {
       const { actor, openedMs } = follower
+      const events = eventsByAccount.get(actor.accountId) ?? []
+      const rebidIds = (rebidsByAccount.get(actor.accountId) ?? []).map(({ instanceId }) => instanceId)
       const reason = keyEndReason(actor, activeKeys)
       if (reason) follower.end(reason)
       else if (openedMs <= oldestMs) follower.end('TOO_LONG')
-      else follower.deliver(byAccount.get(actor.accountId) ?? [], machineIds)
+      else follower.deliver({ events, machineIds, rebidIds, reached })
     }
   }
 
@@ -166,4 +181,8 @@ function keyEndReason({ publicId, permissions }: Actor, activeKeys: ActiveKeys):
   const current = activeKeys.get(publicId)
   if (current === undefined) return 'KEY_ENDED'
   return isDeepStrictEqual(current, permissions) ? undefined : 'KEY_CHANGED'
+}
+
+function accountsOf(followers: Follower[]): number[] {
+  return [...new Set(followers.map(({ actor }) => actor.accountId))]
 }

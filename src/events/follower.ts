@@ -4,6 +4,16 @@ import type { Event, Position } from '../domain/events/events.ts'
 import { maxBufferedEvents, streamEnded } from '../domain/streams.ts'
 import type { FeedSubscription, FeedUpdate, Interest } from '../services/feed.ts'
 
+/** What one read of the feed found for an account, and the position up to which it read. */
+export type Delivery = {
+  events: Event[]
+  /** Machines whose offers changed. */
+  machineIds: number[]
+  /** Instances whose bid to beat may have changed. */
+  rebidIds: bigint[]
+  reached: Position
+}
+
 /** One stream, as the feed sees it. */
 export type Follower = {
   actor: Actor
@@ -15,7 +25,7 @@ export type Follower = {
   isAdmitted(): boolean
   admit(startPosition: Position): void
   fail(error: Error): void
-  deliver(events: Event[], machineIds: number[]): void
+  deliver(delivery: Delivery): void
   end(reason: StreamEndReason): void
 }
 
@@ -30,6 +40,8 @@ export function createFollower(
   let events: Event[] = []
   let machineIds = new Set<number>()
   let woken = false
+  /** Where this stream has last seen that nothing is new. */
+  let quietUntil: Position = { xid: 0n, id: 0n }
   let admitted = false
   let closed = false
   /** Undefined when the reader closed the stream. */
@@ -54,7 +66,7 @@ export function createFollower(
     if (!hasUpdate() && !closed) await waitForUpdate(timeoutMs)
     if (closeReason) throw closeReason
     if (closed) return undefined
-    const update = { events, machineIds: [...machineIds] }
+    const update = { events, machineIds: [...machineIds], since: quietUntil }
     events = []
     machineIds = new Set()
     woken = false
@@ -77,17 +89,19 @@ export function createFollower(
     isAdmitted: () => admitted,
     admit(startPosition) {
       admitted = true
+      quietUntil = startPosition
       resolve({ startPosition, next, waitForTurn, isClosed: () => closed, close: () => close() })
     },
     fail: close,
-    deliver(newEvents, changedMachineIds) {
+    deliver(delivery) {
       if (closed) return
-      const { includes = matchesNothing, wakesOn = matchesNothing, includesMarket } = interest
-      events.push(...newEvents.filter(includes))
-      if (newEvents.some(wakesOn)) woken = true
-      for (const machineId of includesMarket ? changedMachineIds : []) machineIds.add(machineId)
+      const { includes = matchesNothing, wakesOn = matchesNothing, wakesOnBidOf = matchesNothing } = interest
+      events.push(...delivery.events.filter(includes))
+      if (delivery.events.some(wakesOn) || delivery.rebidIds.some(wakesOnBidOf)) woken = true
+      for (const machineId of interest.includesMarket ? delivery.machineIds : []) machineIds.add(machineId)
       if (events.length > maxBufferedEvents) close(streamEnded('TOO_SLOW'))
       else if (hasUpdate()) wakeReader()
+      else quietUntil = delivery.reached
     },
     end: reason => close(streamEnded(reason)),
   }

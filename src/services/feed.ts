@@ -12,16 +12,21 @@ export type Feed = {
  * Selects what a stream receives; an absent field selects nothing.
  * - `includes`: events that the feed buffers and delivers
  * - `wakesOn`: events that only end a wait
+ * - `wakesOnBidOf`: instances of the account whose bid to beat may have changed, which also only ends a wait
  * - `includesMarket`: ids of machines whose offers changed
  */
 export type Interest = {
   includes?: (event: Event) => boolean
   wakesOn?: (event: Event) => boolean
+  wakesOnBidOf?: (instanceId: bigint) => boolean
   includesMarket?: boolean
 }
 
-/** Everything new since the previous update. */
-export type FeedUpdate = { events: Event[]; machineIds: number[] }
+/**
+ * Everything new since the previous update. Nothing that this stream selects happened between the previous update and
+ * `since`.
+ */
+export type FeedUpdate = { events: Event[]; machineIds: number[]; since: Position }
 
 export type FeedSubscription = {
   /** Earlier events are in the database, and the feed does not deliver them. */

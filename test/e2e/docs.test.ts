@@ -256,8 +256,9 @@ describe('the pages under docs/', () => {
     const watchedAll = pasteStream(load, watchAll)
     await rentUntil(watchedAll)
     expect(await watchedAll).toMatchObject({ data: { events: { node: { kind: expect.any(String) } } } })
-    const instance = { status: expect.any(String) }
-    expect(await pasteStream(load, watchInstance)).toMatchObject({ data: { instanceChanged: instance } })
+    expect(await pasteStream(load, watchInstance)).toMatchObject({
+      data: { instanceChanges: { kind: 'ADDED', instance: { status: expect.any(String) } } },
+    })
     const waited = pasteStream(load, watchOffers)
     await rentUntil(waited)
     expect(await waited).toMatchObject({

@@ -53,7 +53,7 @@ describe('GraphiQL in a browser', () => {
     ['Keys', '"prefix": "berth_'],
     ['Rent', '"id": "ins_1"'],
     ['Watch', '"label": "my first"'],
-    ['Follow', '"instanceChanged": {'],
+    ['Follow', '"instanceChanges": {'],
     ['Stop', '"outcome": "APPLIED"'],
     ['Template', '"hashId"'],
     ['Best', '"source": "TEMPLATE"'],

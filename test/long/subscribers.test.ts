@@ -51,10 +51,12 @@ const kinds: [string, SubscriptionKind][] = [
     },
   ],
   [
-    'instanceChanged',
+    'instanceChanges',
     {
-      query: id => `subscription { instanceChanged(id: "${id}") { label status pricePerHour } }`,
-      labelOf: ({ instanceChanged }: { instanceChanged: { label: string } }) => instanceChanged.label,
+      query: id =>
+        `subscription { instanceChanges(filter: { ids: ["${id}"] }) { kind instance { label status pricePerHour } } }`,
+      labelOf: ({ instanceChanges }: { instanceChanges: { instance: { label: string } } }) =>
+        instanceChanges.instance.label,
       initialLabels: ['round 0'],
     },
   ],

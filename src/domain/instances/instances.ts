@@ -103,6 +103,8 @@ export type Instance = Block & {
   holdsGpus: boolean
   /** Whether its GPUs are charged now. */
   charged: boolean
+  /** The lowest bid that wins its GPUs, or null if none does. Absent unless a stream read it. */
+  minimumBidNanos?: bigint | null
   /** The SSH proxy of the proxy modes; null when the operator runs none. */
   sshProxy: SshProxy | null
   /** The time at which these values were read. */

@@ -157,19 +157,23 @@ query Watch {
 `,
   },
   {
-    query: `# 6. Follow: streams changes until you press the button
-# again, or until the instance is removed.
-subscription Follow($instance: ID!) {
-  instanceChanged(id: $instance) {
-    label
-    status
-    statusReason { code message }
-    statusChangedAt
-    connection { sshCommand }
+    query: `# 6. Follow: streams your instances as they are, then their
+# changes, until you press the button again.
+subscription Follow($filter: InstanceFilter) {
+  instanceChanges(filter: $filter) {
+    kind
+    instance {
+      id
+      label
+      status
+      statusReason { code message }
+      statusChangedAt
+      connection { sshCommand }
+    }
   }
 }
 `,
-    variables: '{ "instance": "ins_1" }',
+    variables: '{ "filter": { "ids": ["ins_1"] } }',
   },
   {
     query: `# 7. Stop: a stopped instance costs only its disk.

@@ -120,10 +120,12 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       type: 'Usd',
       nullable: true,
       description: `Lowest bid per hour, in US dollars, that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs. ${permissionSentence('instances.get')}`,
-      resolve: async (instance, _args, context) =>
-        actionRefusal('updateBid', instance) === null
-          ? (await minimumBidById(context).load(instance.id))?.minimumBidNanos
-          : null,
+      resolve: async (instance, _args, context) => {
+        if (actionRefusal('updateBid', instance) !== null) return null
+        // A stream has read it, so that its reader is told of each later change.
+        if (instance.minimumBidNanos !== undefined) return instance.minimumBidNanos
+        return (await minimumBidById(context).load(instance.id))?.minimumBidNanos
+      },
     }),
     pricePerHour: t.field({
       type: 'Usd',

@@ -1,14 +1,61 @@
+import { maxWatchedInstances, type WatchedChange } from '../../domain/instances/watch.ts'
+import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
-import { parseId } from '../ids.ts'
+import { enumOf } from '../enum.ts'
+import { printId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
+import { InstanceFilter, parseInstanceFilter } from './filter.ts'
 import { Instance } from './instances.ts'
 
-builder.subscriptionField('instanceChanged', t =>
+const InstanceChangeKind = enumOf<WatchedChange['kind']>(
+  'InstanceChangeKind',
+  'How an instance changed for a subscription.',
+  {
+    added: 'The instance matches now and did not before. Also sent for each instance that matches at the start.',
+    updated: 'The instance still matches, and it or its bid to beat has changed.',
+    removed: 'The instance no longer matches: for example, it was destroyed.',
+  },
+)
+
+const InstanceChange = builder.objectRef<WatchedChange>('InstanceChange').implement({
+  description: 'A change to an instance that matches, or matched before.',
+  fields: t => ({
+    cursor: t.exposeString('cursor', {
+      description: 'Cursor of this change. A subscription with the same filter and `after` this cursor continues here.',
+    }),
+    kind: t.expose('kind', {
+      type: InstanceChangeKind,
+      description: 'Whether the instance was added, updated or removed.',
+    }),
+    instanceId: t.id({
+      description: 'ID of the instance, such as `ins_42`.',
+      resolve: ({ instanceId }) => printId('Instance', instanceId),
+    }),
+    instance: t.expose('instance', {
+      type: Instance,
+      description: 'Current state of the instance. Present when it was removed, too: it says why.',
+    }),
+  }),
+})
+
+builder.subscriptionField('instanceChanges', t =>
   t.field({
-    type: Instance,
-    description: `Streams the current state of an instance, then its state after each change, until it is destroyed and removed from its machine. Rapid changes are coalesced: you receive the latest state. ${permissionSentence('instances.watch')}`,
-    args: { id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }) },
-    subscribe: (_root, { id }, { services, actor }) => services.instances.watch(actor, parseId('Instance', id)),
-    resolve: instance => instance,
+    type: InstanceChange,
+    description: `Streams the instances that match, each as \`ADDED\`, and then their changes, including changes of \`minimumBidPerHour\` by the market. Rapid changes to one instance are coalesced: you receive its latest state. At most ${maxWatchedInstances} instances may match at the start. A key that may watch only some instances receives only those. ${permissionSentence('instances.watch')}`,
+    args: {
+      filter: t.arg({
+        type: InstanceFilter,
+        description: 'Instances to watch. Absent or null: all that are not destroyed.',
+      }),
+      after: t.arg.string({
+        description:
+          'Cursor to continue after: of a change that this subscription sent with the same filter, on any gateway. Changes since then are sent first. Absent or null: the stream starts with the current state.',
+      }),
+    },
+    subscribe: (_root, { filter, after }, { services, actor }) => {
+      authorizeOperation(actor, 'instances.watch')
+      return services.instances.watch(actor, parseInstanceFilter(filter ?? {}), after)
+    },
+    resolve: change => change,
   }),
 )

@@ -6,6 +6,7 @@ import type { Permissions } from '../../domain/accounts/permissions/permissions.
 import type { EventCursor } from '../../domain/events/cursor.ts'
 import type { Event, Position } from '../../domain/events/events.ts'
 import type { DataDeps } from '../deps.ts'
+import { changesClaimSql, rivalsOfEventSql } from '../instances/sql.ts'
 import { eventColumns, keptRangeSql, positionSql, toEvent } from './sql.ts'
 
 const { sql } = Prisma
@@ -46,6 +47,21 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
       const rows = await database.rows(sql`
         SELECT id FROM machines WHERE offers_xid >= ${String(from)}::xid8 AND offers_xid < ${String(before)}::xid8`)
       return rows.map(([id]) => id as number)
+    },
+
+    /**
+     * Interruptible instances of these accounts on machines where a claim may have changed in a transaction from `from`
+     * (inclusive) to `before` (exclusive). Which bid wins their GPUs may be new.
+     */
+    async findRebids(from: bigint, before: bigint, accountIds: number[]) {
+      const rows = await database.rows(sql`
+        SELECT DISTINCT i.account_id, i.id FROM events e ${rivalsOfEventSql}
+        WHERE e.xid >= ${String(from)}::xid8 AND e.xid < ${String(before)}::xid8 AND ${changesClaimSql}
+        AND i.account_id = ANY(${accountIds}::int[])`)
+      return rows.map(([accountId, instanceId]) => ({
+        accountId: accountId as number,
+        instanceId: instanceId as bigint,
+      }))
     },
 
     /** The permissions that these keys have now. Keys that are not active are left out. */

@@ -68,17 +68,19 @@ export function readableSql(permissions: Permissions | null): Prisma.Sql {
   )
   const conditions = [...byOperation].map(([operation, entries]) => {
     const kinds = entries.map(([kind]) => kind)
-    return sql`(e.kind = ANY(${kinds}::text[]) AND ${constraintSql(permissions, operation)})`
+    return sql`(e.kind = ANY(${kinds}::text[]) AND ${idBoundsSql(permissions, operation, boundableIdSql)})`
   })
   return sql`(${join(conditions, ' OR ')})`
 }
 
-function constraintSql(permissions: Permissions, operation: Operation): Prisma.Sql {
+const boundableIdSql = sql`CASE WHEN e.subject_type = ANY(${[...boundableTypes]}::text[]) THEN e.subject_id::float8 END`
+
+/** Whether a key's constraints on an operation allow an id. */
+export function idBoundsSql(permissions: Permissions | null, operation: Operation, id: Prisma.Sql): Prisma.Sql {
   const constraints = constraintsOf(permissions, operation)
   if (constraints === undefined) return sql`false`
-  const subject = sql`CASE WHEN e.subject_type = ANY(${[...boundableTypes]}::text[]) THEN e.subject_id::float8 END`
   const bounds = Object.entries(constraints).flatMap(([parameter, constraint]) =>
-    (['eq', 'lte', 'gte'] as const).flatMap(comparison => comparisonSql(subject, parameter, comparison, constraint)),
+    (['eq', 'lte', 'gte'] as const).flatMap(comparison => comparisonSql(id, parameter, comparison, constraint)),
   )
   return bounds.length > 0 ? join(bounds, ' AND ') : sql`true`
 }

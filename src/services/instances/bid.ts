@@ -44,17 +44,7 @@ export function bidServices(deps: Deps) {
      */
     async minimumBids(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
       authorizeEach(actor, 'instances.get', ids)
-      const rows = await database.rows(sql`
-        SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, m.min_bid_gpu_nanos
-        FROM instances i JOIN machines m ON m.id = i.machine_id
-        WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${actor.accountId}`)
-      const claims = await loadClaims(database, [...new Set(rows.map(([, machineId]) => machineId as number))])
-      return rows.flatMap(row => {
-        const [id, machineId, firstGpu, numGpus, minBidGpuNanos] = row as [bigint, number, number, number, bigint]
-        const others = claims.filter(claim => claim.machineId === machineId)
-        const minimumBidNanos = calculateMinimumBid({ instanceId: id, firstGpu, numGpus }, { minBidGpuNanos }, others)
-        return minimumBidNanos === undefined ? [] : [{ id, minimumBidNanos }]
-      })
+      return await loadMinimumBids(database, actor, ids)
     },
   }
 
@@ -149,4 +139,23 @@ export function bidServices(deps: Deps) {
     const [targetState, status, interruptible, gpuPriceNanos, numGpus] = row
     return { id, targetState, status, interruptible, gpuPriceNanos, numGpus } as Bidder
   }
+}
+
+/** Internal: does not authorize; callers must have. */
+export async function loadMinimumBids(
+  database: Pick<Transaction, 'rows'>,
+  { accountId }: Pick<Actor, 'accountId'>,
+  ids: readonly bigint[],
+): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
+  const rows = await database.rows(sql`
+    SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, m.min_bid_gpu_nanos
+    FROM instances i JOIN machines m ON m.id = i.machine_id
+    WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${accountId}`)
+  const claims = await loadClaims(database, [...new Set(rows.map(([, machineId]) => machineId as number))])
+  return rows.flatMap(row => {
+    const [id, machineId, firstGpu, numGpus, minBidGpuNanos] = row as [bigint, number, number, number, bigint]
+    const others = claims.filter(claim => claim.machineId === machineId)
+    const minimumBidNanos = calculateMinimumBid({ instanceId: id, firstGpu, numGpus }, { minBidGpuNanos }, others)
+    return minimumBidNanos === undefined ? [] : [{ id, minimumBidNanos }]
+  })
 }

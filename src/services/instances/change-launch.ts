@@ -41,7 +41,7 @@ export function changeLaunchServices(deps: Deps) {
         const template = await loadTemplate(tx, actor, input)
         const missing = await lockMissingPorts(tx, deps, actor.accountId, id)
         const { at } = tx
-        const { templateHash, restart, hasRun, targetState, ...current } = await lockLaunch(tx, actor, id)
+        const { templateId, templateHash, restart, hasRun, targetState, ...current } = await lockLaunch(tx, actor, id)
         const { launch, registry } = changeLaunch(current, template?.launch, input.launch)
         const { env, secrets: values } = splitSecrets(launch.env)
         const restartNow = restartAfterLaunchChange(input.recycle, hasRun, restart)
@@ -58,8 +58,12 @@ export function changeLaunchServices(deps: Deps) {
             restart = ${restartNow}::restart, generation = generation + 1, due_at = ${at}
           WHERE id = ${id}`)
         const { accountId } = actor
-        const before = { image: current.launch.image, templateHash }
-        const after = { image: launch.image, templateHash: template?.hash ?? templateHash }
+        const before = { image: current.launch.image, templateId, templateHash }
+        const after = {
+          image: launch.image,
+          templateId: template?.id ?? templateId,
+          templateHash: template?.hash ?? templateHash,
+        }
         const about = { accountId, actor: apiKeyActor(actor), instanceId: id, reason: 'USER_REQUEST' as const }
         const changed = { kind: 'INSTANCE_LAUNCH_CHANGED' as const, ...about, before, after }
         const recycled = input.recycle ? [{ kind: 'INSTANCE_RECYCLED' as const, ...about }] : []
@@ -80,20 +84,27 @@ export function changeLaunchServices(deps: Deps) {
     { accountId }: Actor,
     id: bigint,
   ): Promise<
-    CurrentLaunch & { templateHash: string | null; restart: Restart | null; hasRun: boolean; targetState: TargetState }
+    CurrentLaunch & {
+      templateId: number | null
+      templateHash: string | null
+      restart: Restart | null
+      hasRun: boolean
+      targetState: TargetState
+    }
   > {
     const [row] = await tx.rows(sql`
-      SELECT status, launch, registry_login, secret_env, disk_mb, template_hash, restart, started_at IS NOT NULL, target_state FROM instances
+      SELECT status, launch, registry_login, secret_env, disk_mb, template_id, template_hash, restart, started_at IS NOT NULL,
+        target_state FROM instances
       WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
     if (!row) throw notFound('Instance', id)
     const [status, config, login, secretEnv, diskMb, ...state] = row as [
       ...[InstanceStatus, LaunchConfig, Buffer | null, Buffer | null, number],
-      ...[string | null, Restart | null, boolean, TargetState],
+      ...[number | null, string | null, Restart | null, boolean, TargetState],
     ]
-    const [templateHash, restart, hasRun, targetState] = state
+    const [templateId, templateHash, restart, hasRun, targetState] = state
     const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
     const launch = { ...config, env: restoreSecrets(config.env, values) }
     const registry = openJson<Registry>(secrets, login) ?? undefined
-    return { id, status, launch, registry, diskMb, templateHash, restart, hasRun, targetState }
+    return { id, status, launch, registry, diskMb, templateId, templateHash, restart, hasRun, targetState }
   }
 }

@@ -3,6 +3,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { finalStatuses } from '../../domain/instances/states.ts'
+import { claimEventKinds } from '../../domain/instances/watch.ts'
 
 /** Instances `i` with their machines `m` and GPU models `g`. */
 export const instancesFromSql = Prisma.sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
@@ -39,3 +40,14 @@ export const lostGpusToOwnAccountSql = Prisma.sql`((
   SELECT 1 FROM gpus g JOIN instances rival ON rival.id = g.holder_id
   WHERE g.machine_id = i.machine_id AND g.index >= i.first_gpu AND g.index < i.first_gpu + i.num_gpus
   AND rival.id <> i.id AND rival.account_id = i.account_id LIMIT 1) IS NOT NULL)`
+
+/**
+ * Whether an event `e` may change which bid wins the GPUs of a machine. An instance gives up its claim with a final status;
+ * other statuses do not change claims.
+ */
+export const changesClaimSql = Prisma.sql`(e.kind = ANY(${claimEventKinds}::text[])
+  AND (e.kind <> 'INSTANCE_STATUS_CHANGED' OR e.after->>'status' = ANY(${finalStatuses}::text[])))`
+
+/** Joins the living interruptible instances `i` on the machine of the instance that an event `e` is about. */
+export const rivalsOfEventSql = Prisma.sql`JOIN instances rival ON rival.id = e.instance_id
+  JOIN instances i ON i.machine_id = rival.machine_id AND i.interruptible AND i.destroyed_at IS NULL`

@@ -1,27 +1,72 @@
+// Streams of the changes of instances. A stream holds no list of its instances: after each wake-up it reads what is new
+// since the snapshot that its reader was told of last. So it does not matter how it was interrupted, or on which gateway.
+
+import { createHash } from 'node:crypto'
+import { Prisma } from '../../database/generated/client.ts'
+import { constraintsOf, isAllowed } from '../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { notFound } from '../../domain/errors.ts'
+import { checkCursorNotExpired } from '../../domain/events/cursor.ts'
 import type { Event } from '../../domain/events/events.ts'
-import type { Instance } from '../../domain/instances/instances.ts'
-import { authorize } from '../authorize.ts'
+import { checkInstanceFilter, type InstanceFilter } from '../../domain/instances/filter.ts'
+import { actionRefusal, type Instance } from '../../domain/instances/instances.ts'
+import {
+  maxWatchedInstances,
+  oldestToldXid,
+  parseWatchCursor,
+  printWatchCursor,
+  type ToldRange,
+  tellUpTo,
+  toldNothing,
+  tooManyWatchedInstances,
+  type WatchedChange,
+} from '../../domain/instances/watch.ts'
+import { authorizeEach, authorizeOperation } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
-import { createStream, type FeedSubscription } from '../feed.ts'
-import { instanceReadServices } from './read.ts'
+import { createStream, type FeedSubscription, type Interest } from '../feed.ts'
+import { limitConcurrency } from '../offers/reader.ts'
+import { loadMinimumBids } from './bid.ts'
+import { findInstances } from './read.ts'
+import { type News, type Round, readRound } from './watch-round.ts'
+
+const { sql } = Prisma
+
+/** Streams run at most this many of their reads at once, because requests need the same connections. */
+const maxConcurrentReads = 4
+/** Instances that are read at once. A stream holds no more of them, even if its reader is slow. */
+const batchSize = 25
+
+/** The bids to beat that the reader was told of. Market changes that leave one as it is are no news. */
+type RememberedBids = Map<bigint, bigint | null>
+type Watch = { actor: Actor; filter: InstanceFilter; filterHash: string }
 
 export function instanceWatchServices(deps: Deps) {
-  const { byIds } = instanceReadServices(deps)
+  const { database, feed } = deps
+  const limitReads = limitConcurrency(maxConcurrentReads)
 
   return {
     /**
-     * Streams the instance now and after each change, until it is removed from its machine. Changes while the reader is
-     * busy are merged into one update.
+     * Streams the instances that match, then their changes, in the order of ids. Changes while the reader is busy are
+     * merged into one. With the cursor of a change, the stream continues after it and leaves nothing out. A key with a
+     * constraint on the id watches only the instances that it allows.
      */
-    async watch(actor: Actor, id: bigint): Promise<AsyncIterableIterator<Instance>> {
-      authorize(actor, 'instances.watch', { id: Number(id) })
-      const wakesOn = (event: Event) => event.instanceId === id
-      // Subscribes before reading, so that no event is missed in between.
-      const subscription = await deps.feed.subscribe(actor, { wakesOn })
+    async watch(
+      actor: Actor,
+      filter: InstanceFilter,
+      cursor?: string | null,
+    ): Promise<AsyncIterableIterator<WatchedChange>> {
+      authorizeOperation(actor, 'instances.watch')
+      checkInstanceFilter(filter)
+      if (filter.ids?.length) authorizeEach(actor, 'instances.watch', filter.ids)
+      const watch = { actor, filter, filterHash: hashOf(actor, filter) }
+      const start = cursor == null ? undefined : parseWatchCursor(cursor, watch.filterHash)
+      const told = start?.told ?? toldNothing
+      // Subscribes before it reads, so that no change in between is missed.
+      const subscription = await feed.subscribe(actor, interestOf(watch))
       try {
-        return createStream(subscription, streamInstance(actor, await loadInstance(actor, id), subscription))
+        const first = await limitReads(() => readRound(database, actor, filter, told))
+        checkRound(first, told, start?.epoch ?? first.kept.epoch)
+        checkCount(first, told)
+        return createStream(subscription, changes(watch, subscription, told, first))
       } catch (error) {
         subscription.close()
         throw error
@@ -29,18 +74,104 @@ export function instanceWatchServices(deps: Deps) {
     },
   }
 
-  async function* streamInstance(actor: Actor, first: Instance, { next }: FeedSubscription): AsyncGenerator<Instance> {
-    let instance = first
-    yield instance
-    while (!instance.removedAt && (await next())) {
-      instance = await loadInstance(actor, instance.id)
-      yield instance
+  async function* changes(
+    watch: Watch,
+    subscription: FeedSubscription,
+    start: readonly ToldRange[],
+    first: Round,
+  ): AsyncGenerator<WatchedChange> {
+    const bids = new Map() as RememberedBids
+    let [told, round] = [start, first]
+    while (true) {
+      yield* tell(watch, subscription, told, round, bids)
+      told = tellUpTo(told, round.snapshot, null)
+      const update = await subscription.next()
+      if (!update) return
+      const { epoch } = round.kept
+      round = await limitReads(() => readRound(database, watch.actor, watch.filter, told, update.since.xid))
+      checkRound(round, told, epoch)
     }
   }
 
-  async function loadInstance(actor: Actor, id: bigint): Promise<Instance> {
-    const [instance] = await byIds(actor, [id], 'instances.watch')
-    if (!instance) throw notFound('Instance', id)
-    return instance
+  async function* tell(
+    { actor, filterHash }: Watch,
+    { waitForTurn }: FeedSubscription,
+    told: readonly ToldRange[],
+    { news, snapshot, kept }: Round,
+    bids: RememberedBids,
+  ): AsyncGenerator<WatchedChange> {
+    const lastId = news.at(-1)?.id
+    for (let first = 0; first < news.length; first += batchSize) {
+      const batch = news.slice(first, first + batchSize)
+      const instances = await limitReads(() => loadInstances(actor, batch))
+      await waitForTurn()
+      for (const one of batch) {
+        const instance = instances.get(one.id)
+        if (!instance || !isNewTo(bids, one, instance)) continue
+        const upTo = one.id === lastId ? null : one.id
+        const cursor = printWatchCursor({ epoch: kept.epoch, filterHash, told: tellUpTo(told, snapshot, upTo) })
+        yield { cursor, kind: kindOf(one), instanceId: one.id, instance: shownTo(actor, instance) }
+      }
+    }
   }
+
+  /** Instances with the bids to beat of those that can change their bid. */
+  async function loadInstances(actor: Actor, news: News[]): Promise<Map<bigint, Instance>> {
+    const ids = news.map(({ id }) => String(id))
+    const found = await findInstances(deps, [sql`i.id = ANY(${ids}::bigint[])`], sql`i.id`, ids.length)
+    const bidders = found.filter(instance => actionRefusal('updateBid', instance) === null).map(({ id }) => id)
+    const minimumBids = bidders.length > 0 ? await loadMinimumBids(database, actor, bidders) : []
+    const bidById = new Map(minimumBids.map(({ id, minimumBidNanos }) => [id, minimumBidNanos]))
+    const bidOf = (id: bigint) => (bidders.includes(id) ? { minimumBidNanos: bidById.get(id) ?? null } : {})
+    return new Map(found.map(instance => [instance.id, { ...instance, ...bidOf(instance.id) }]))
+  }
+}
+
+/** Wakes for every event of an instance that may match, and for every change of its bid to beat. */
+function interestOf({ actor, filter }: Watch): Interest {
+  const ids = filter.ids && new Set(filter.ids)
+  const mayMatch = (id: bigint) =>
+    (!ids || ids.has(id)) && isAllowed(actor.permissions, 'instances.watch', { id: Number(id) })
+  const wakesOn = ({ instanceId }: Event) => instanceId !== null && mayMatch(instanceId)
+  return { wakesOn, wakesOnBidOf: mayMatch }
+}
+
+/** Refuses to continue when events that the reader was not told of may be gone. */
+function checkRound({ kept }: Round, told: readonly ToldRange[], epoch: number): void {
+  const xid = oldestToldXid(told)
+  if (xid !== undefined) checkCursorNotExpired({ xid, id: 0n, epoch }, kept)
+}
+
+/** Refuses a start with more instances than a round reads. */
+function checkCount({ news }: Round, told: readonly ToldRange[]): void {
+  if (told.at(-1)?.snapshot !== null) return
+  const after = told.at(-2)?.upTo ?? 0n
+  if (news.filter(({ id }) => id > after).length > maxWatchedInstances) throw tooManyWatchedInstances()
+}
+
+/** Remembers the bid to beat. False if the reader was told of it and nothing else can be new. */
+function isNewTo(bids: RememberedBids, { id, matches, onlyBid }: News, { minimumBidNanos }: Instance): boolean {
+  if (onlyBid && bids.get(id) === (minimumBidNanos ?? null)) return false
+  if (matches && minimumBidNanos !== undefined) bids.set(id, minimumBidNanos)
+  else bids.delete(id)
+  return true
+}
+
+function kindOf({ matched, matches }: News): WatchedChange['kind'] {
+  if (!matches) return 'removed'
+  return matched ? 'updated' : 'added'
+}
+
+/** Without the bid to beat if the key may not read it: a request for it is then refused as in other reads. */
+function shownTo({ permissions }: Actor, { minimumBidNanos, ...instance }: Instance): Instance {
+  const isReadable =
+    minimumBidNanos !== undefined && isAllowed(permissions, 'instances.get', { id: Number(instance.id) })
+  return isReadable ? { ...instance, minimumBidNanos } : instance
+}
+
+/** Stands for what a key sees through a filter. */
+function hashOf({ accountId, permissions }: Actor, filter: InstanceFilter): string {
+  const parts = [accountId, constraintsOf(permissions, 'instances.watch') ?? null, filter]
+  const text = JSON.stringify(parts, (_name, value) => (typeof value === 'bigint' ? String(value) : value))
+  return createHash('sha256').update(text).digest('base64url').slice(0, 11)
 }

@@ -60,7 +60,8 @@ async function open(transport: Transport, { server }: Gateway, key: string, quer
   return subscribeWebSocket(client, query)
 }
 
-const watchQuery = (id: number, fields = 'id') => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
+const watchQuery = (id: number, fields = 'id') =>
+  `subscription { instanceChanges(filter: { ids: ["${id}"] }) { instance { ${fields} } } }`
 const ended = (reason: string) => [
   { errors: [{ message: expect.any(String), extensions: { code: 'STREAM_ENDED', retry: 'LATER', reason } }] },
 ]
@@ -70,7 +71,7 @@ describe.each(transports)('a stream over %s', transport => {
   async function opened(gateway: Gateway, key: string): Promise<Stream> {
     const id = await rentals.rent(renter)
     const stream = await open(transport, gateway, key, watchQuery(id))
-    expect(await stream.next()).toEqual({ data: { instanceChanged: { id: `ins_${id}` } } })
+    expect(await stream.next()).toEqual({ data: { instanceChanges: { instance: { id: `ins_${id}` } } } })
     return stream
   }
 

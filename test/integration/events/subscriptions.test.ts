@@ -20,7 +20,8 @@ afterAll(() => app.close())
 
 const subscribe = (query: string, { key = renter, ...options }: SseOptions & { key?: string } = {}) =>
   subscribeSse(app.fetch, key, query, options)
-const watchQuery = (id: number, fields: string) => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
+const watchQuery = (id: number, fields: string) =>
+  `subscription { instanceChanges(filter: { ids: ["${id}"] }) { instance { ${fields} } } }`
 const setLabel = (id: number, label: string) => app.rest(renter, 'PUT', `/instances/${id}/`, { label })
 const allClosed = () => expect.poll(() => app.countStreams(), { timeout: 5_000 }).toBe(0)
 
@@ -29,8 +30,8 @@ async function until(stream: Subscription, holds: (instance: Record<string, unkn
   const seen: Record<string, unknown>[] = []
   for (let result = await stream.next(); result; result = await stream.next()) {
     expect(result.errors).toBeUndefined()
-    seen.push(result.data.instanceChanged)
-    if (holds(result.data.instanceChanged)) return seen
+    seen.push(result.data.instanceChanges.instance)
+    if (holds(result.data.instanceChanges.instance)) return seen
   }
   throw new Error(`The stream ended with ${JSON.stringify(seen.at(-1))}.`)
 }
@@ -45,7 +46,7 @@ describe('a watched instance', () => {
     )
     const { id } = data.rentInstance.instance
     const stream = await subscribe(watchQuery(id, 'status'))
-    const seen = [(await stream.next())?.data.instanceChanged]
+    const seen = [(await stream.next())?.data.instanceChanges.instance]
     for (let turn = 1; seen.at(-1)?.status !== 'RUNNING' && turn < 20; turn += 1) {
       await app.runUntilIdle()
       const { data } = await app.graphql(renter, `{ instance(id: "${id}") { status } }`)
@@ -62,7 +63,7 @@ describe('a watched instance', () => {
   it('is streamed after each event, with all its fields read again', async () => {
     const id = await rentals.rent(renter, { label: 'first' })
     const stream = await subscribe(watchQuery(id, 'label sshKeys { name }'))
-    expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first', sshKeys: [] } } })
+    expect(await stream.next()).toEqual({ data: { instanceChanges: { instance: { label: 'first', sshKeys: [] } } } })
     const { data } = await app.graphql(
       renter,
       `mutation { createSshKey(input: { publicKey: "${aPublicKey('watched')}", name: "mine", instanceIds: ["${id}"] }) {
@@ -75,20 +76,45 @@ describe('a watched instance', () => {
     await stream.close()
   })
 
-  it('is streamed until it is destroyed, when the stream completes', async () => {
+  it('is streamed on its way to destroyed, and by id even after that', async () => {
     const id = await rentals.rentToStatus(renter, 'running')
-    const stream = await subscribe(watchQuery(id, 'status'))
-    const destroyed = await subscribe(watchQuery(id, 'destroyedAt'))
+    const stream = await subscribe(watchQuery(id, 'status destroyedAt'))
+    const living = await subscribe('subscription { instanceChanges { kind instanceId instance { status } } }')
+    const running = { data: { instanceChanges: { instance: { status: 'RUNNING', destroyedAt: null } } } }
+    expect(await stream.next()).toEqual(running)
     await app.rest(renter, 'DELETE', `/instances/${id}/`)
-    // The removal of its container is yet to come, and is streamed, too.
-    await until(destroyed, ({ destroyedAt }) => destroyedAt !== null)
-    await rentals.converge()
-    expect((await destroyed.readToEnd()).length).toBeGreaterThan(0)
-    const seen = (await stream.readToEnd()).map(({ data }) => data.instanceChanged.status)
-    expect([seen[0], seen.at(-1)]).toEqual(['RUNNING', 'DESTROYED'])
+    const seen = await until(stream, ({ destroyedAt }) => destroyedAt !== null)
+    expect(seen.at(-1)).toMatchObject({ status: 'DESTROYED' })
+    const instanceChanges = { kind: 'REMOVED', instanceId: `ins_${id}`, instance: { status: 'DESTROYED' } }
+    let last = await living.next()
+    while (last?.data.instanceChanges.kind === 'ADDED') last = await living.next()
+    expect(last).toEqual({ data: { instanceChanges } })
     const late = await subscribe(watchQuery(id, 'status'))
-    expect(await late.readToEnd()).toEqual([{ data: { instanceChanged: { status: 'DESTROYED' } } }])
+    expect(await late.next()).toEqual({ data: { instanceChanges: { instance: { status: 'DESTROYED' } } } })
+    for (const open of [stream, living, late]) await open.close()
     await allClosed()
+  })
+
+  it('is streamed from where another stream ended', async () => {
+    const [id, unchanged] = [
+      await rentals.rent(renter, { label: 'fleet' }),
+      await rentals.rent(renter, { label: 'fleet' }),
+    ]
+    const query = (after: string) =>
+      `subscription { instanceChanges(filter: { label: { eq: "fleet" } }, after: ${after}) {
+        cursor kind instanceId instance { minimumBidPerHour label } } }`
+    const stream = await subscribe(query('null'))
+    const first = [await stream.next(), await stream.next()].map(result => result?.data.instanceChanges)
+    expect(first).toMatchObject([
+      { kind: 'ADDED', instanceId: `ins_${id}` },
+      { kind: 'ADDED', instanceId: `ins_${unchanged}`, instance: { label: 'fleet', minimumBidPerHour: null } },
+    ])
+    await stream.close()
+    await setLabel(id, 'gone')
+    const resumed = await subscribe(query(`"${first[1].cursor}"`))
+    const instanceChanges = { kind: 'REMOVED', instanceId: `ins_${id}`, instance: { label: 'gone' } }
+    expect(await resumed.next()).toMatchObject({ data: { instanceChanges } })
+    await resumed.close()
   })
 })
 
@@ -98,7 +124,7 @@ describe('a stream', () => {
     const both = { accept: 'application/json, text/event-stream' }
     for (const options of [{ method: 'GET' }, { headers: both }] as SseOptions[]) {
       const stream = await subscribe(watchQuery(id, 'id'), options)
-      expect(await stream.next()).toEqual({ data: { instanceChanged: { id: `ins_${id}` } } })
+      expect(await stream.next()).toEqual({ data: { instanceChanges: { instance: { id: `ins_${id}` } } } })
       await stream.close()
     }
     await allClosed()
@@ -174,17 +200,22 @@ describe('a stream', () => {
   })
 
   it.each([
-    ['an unknown instance', watchQuery(987_654_321, 'id'), 'NOT_FOUND', 200],
-    ['an id of another type', 'subscription { instanceChanged(id: "off_1") { id } }', 'BAD_USER_INPUT', 200],
+    ['a cursor of no stream', 'subscription { instanceChanges(after: "x") { kind } }', 'INVALID_CURSOR', 200],
+    [
+      'an id of another type',
+      'subscription { instanceChanges(filter: { ids: ["off_1"] }) { kind } }',
+      'BAD_USER_INPUT',
+      200,
+    ],
     [
       'two root fields',
-      'subscription { a: instanceChanged(id: 1) { id } b: instanceChanged(id: 1) { id } }',
+      'subscription { a: instanceChanges { kind } b: instanceChanges { kind } }',
       'GRAPHQL_VALIDATION_FAILED',
       200,
     ],
     [
       'too many levels',
-      `subscription { instanceChanged(id: 1) { ${'offer { machine { '.repeat(6)}id${'} }'.repeat(6)} } }`,
+      `subscription { instanceChanges { instance { ${'offer { machine { '.repeat(6)}id${'} }'.repeat(6)} } } }`,
       'GRAPHQL_VALIDATION_FAILED',
       200,
     ],
@@ -208,11 +239,11 @@ describe('a stream', () => {
 
 describe('a subscription without its field', () => {
   it.each([
-    ['on the field', 'subscription { instanceChanged(id: 1) @skip(if: true) { id } }'],
-    ['on an inline fragment', 'subscription { ... @include(if: false) { instanceChanged(id: 1) { id } } }'],
+    ['on the field', 'subscription { instanceChanges @skip(if: true) { kind } }'],
+    ['on an inline fragment', 'subscription { ... @include(if: false) { instanceChanges { kind } } }'],
     [
       'in a fragment',
-      'subscription { ...of } fragment of on Subscription { instanceChanged(id: 1) @include(if: false) { id } }',
+      'subscription { ...of } fragment of on Subscription { instanceChanges @include(if: false) { kind } }',
     ],
   ])('is refused with the directive %s', async (_where, query) => {
     const { data, errors } = await app.graphql(renter, query)

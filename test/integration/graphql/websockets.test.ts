@@ -40,7 +40,8 @@ function createSocketClient(key: string): Client {
   return client
 }
 
-const watchQuery = (id: number, fields = 'label') => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
+const watchQuery = (id: number, fields = 'label') =>
+  `subscription { instanceChanges(filter: { ids: ["${id}"] }) { instance { ${fields} } } }`
 const initMessage = (key: string) => ({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } })
 const subscribeMessage = (id: string, query: string, more: object = {}) => ({
   type: 'subscribe',
@@ -62,9 +63,9 @@ describe('a WebSocket', () => {
   it('streams the changes of an instance until the client completes the subscription', async () => {
     const id = await rentals.rent(renter, { label: 'first' })
     const stream = subscribeWebSocket(createSocketClient(renter), watchQuery(id))
-    expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first' } } })
+    expect(await stream.next()).toEqual({ data: { instanceChanges: { instance: { label: 'first' } } } })
     await app.rest(renter, 'PUT', `/instances/${id}/`, { label: 'second' })
-    expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'second' } } })
+    expect(await stream.next()).toEqual({ data: { instanceChanges: { instance: { label: 'second' } } } })
     await stream.close()
     await expectAllClosed()
   })
@@ -154,7 +155,7 @@ describe('a WebSocket', () => {
     ['a variable of another type', 'query ($id: ID!) { instance(id: $id) { id } }', { variables: { id: {} } }],
     ['an id of another type', '{ instance(id: "off_1") { id } }'],
     ['no permission', '{ machine: node(id: "ins_1") { id } }', {}, { api: { user_read: {} } }],
-    ['a subscription to an unknown instance', watchQuery(987_654_321)],
+    ['a subscription to the log of an unknown instance', 'subscription { instanceLogs(id: 987654321) { text } }'],
   ])('answers %s as HTTP does', async (_name, query, more = {}, permissions?: object) => {
     const key = permissions ? await app.newScopedKey(renter, permissions as never) : renter
     const { say, heard, socket } = await openInitializedSocket(key)

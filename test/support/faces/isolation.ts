@@ -266,9 +266,11 @@ export const fieldCases: Record<string, IsolationCase> = {
     of: 'spendLimit',
     ask: graphql(id => `mutation { deleteSpendLimit(input: { id: "${id}" }) { ${refused} } }`),
   },
-  'subscription instanceChanged': {
+  'subscription instanceChanges': {
     ...instance('instances.watch'),
-    ask: stream(id => `subscription { instanceChanged(id: "${id}") { id label } }`),
+    ask: stream(id => `subscription { instanceChanges(filter: { ids: ["${id}"] }) { instance { id label } } }`, {
+      quiet: true,
+    }),
   },
   executeCommand: {
     ...instance('instances.execute'),
