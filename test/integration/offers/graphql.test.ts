@@ -413,7 +413,7 @@ describe('a node', () => {
     [
       'node',
       { id: 'x' },
-      '"x" is not an id; send one like acc_42, key_42, evt_42, gpu_42, ins_42, led_42, mch_42, off_42, lim_42, ssh_42, tpl_42, vol_42, vof_42, whk_42.',
+      '"x" is not an id; send one like acc_42, key_42, evt_42, gpu_42, hst_42, ins_42, led_42, mch_42, off_42, lim_42, ssh_42, tpl_42, vol_42, vof_42, whk_42.',
     ],
     ['node', { id: 'off_' }, '"off_" is not an id of the expected type; send one like off_42.'],
     ['node', { id: 'off_-1' }, '"off_-1" is not an id of the expected type'],
