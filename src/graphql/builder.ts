@@ -2,14 +2,12 @@ import SchemaBuilder from '@pothos/core'
 import ComplexityPlugin from '@pothos/plugin-complexity'
 import PrismaPlugin from '@pothos/plugin-prisma'
 import RelayPlugin from '@pothos/plugin-relay'
-import { GraphQLError } from 'graphql'
 import type PrismaTypes from '../database/generated/pothos.ts'
 import { getDatamodel } from '../database/generated/pothos.ts'
 import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
 import type { Context } from './context.ts'
-
-/** Maximum number of fields in one answer. A field inside lists counts once for each item that they can have. */
-const maxCost = 10_000
+import { costError, maxCost } from './limits/cost.ts'
+import { nullableRoots } from './nullable-roots.ts'
 
 export const builder = new SchemaBuilder<{
   Context: Context
@@ -23,7 +21,7 @@ export const builder = new SchemaBuilder<{
   DefaultEdgesNullability: false
   DefaultNodeNullability: false
 }>({
-  plugins: [RelayPlugin, ComplexityPlugin, PrismaPlugin],
+  plugins: [RelayPlugin, ComplexityPlugin, PrismaPlugin, nullableRoots],
   defaultFieldNullability: false,
   prisma: {
     client: ({ prisma }) => prisma,
@@ -73,12 +71,6 @@ export const builder = new SchemaBuilder<{
   },
   complexity: {
     limit: { complexity: maxCost },
-    complexityError: (_kind, { complexity }) =>
-      new GraphQLError(
-        `This operation can cost ${complexity} fields; at most ${maxCost} are allowed. Ask for smaller pages.`,
-        {
-          extensions: { code: 'COST_LIMIT_EXCEEDED' },
-        },
-      ),
+    complexityError: (_kind, { complexity }) => costError(complexity),
   },
 })

@@ -2,10 +2,11 @@ import { type ExecutionResult, GraphQLError, getOperationAST, parse, validate } 
 import type { Plugin } from 'graphql-yoga'
 import { isTooDeep, maxNestingLevels } from '../domain/nesting.ts'
 import { parseAccept } from '../http/accept.ts'
-import { limitAnswerSize } from './answer-size.ts'
 import type { Context } from './context.ts'
 import { redactError, toClientError, withoutStatus } from './errors/errors.ts'
-import { limitsRule, operationLimits } from './operation-limits.ts'
+import { limitAnswerSize } from './limits/answer-size.ts'
+import { withCost } from './limits/cost.ts'
+import { limitsRule, operationLimits } from './limits/operation-limits.ts'
 import { subscribe } from './subscribe.ts'
 import { subscriptionRule } from './subscription-rule.ts'
 
@@ -75,7 +76,8 @@ export const executionErrorsPlugin: Plugin<Context> = {
         const { errors, ...rest } = result as ExecutionResult
         const clientErrors = errors?.map(error => toClientError(error, args.contextValue))
         const shownErrors = rest.data ? clientErrors?.map(withoutStatus) : clientErrors
-        setResult(limitAnswerSize(shownErrors ? { ...rest, errors: shownErrors } : rest, operation === 'mutation'))
+        const answer = limitAnswerSize(shownErrors ? { ...rest, errors: shownErrors } : rest, operation === 'mutation')
+        setResult(withCost(args, answer))
       },
     }
   },

@@ -1,7 +1,7 @@
 import { createSourceEventStream, type ExecutionArgs, type ExecutionResult, execute, GraphQLError } from 'graphql'
-import { limitAnswerSize } from './answer-size.ts'
 import type { Context } from './context.ts'
 import { toClientError, withoutStatus } from './errors/errors.ts'
+import { limitAnswerSize } from './limits/answer-size.ts'
 
 type ResultStream = AsyncIterableIterator<ExecutionResult, undefined>
 

@@ -13,7 +13,7 @@ export async function rentAtBid(ask: ReturnType<typeof createTypedClient>, { off
       spec: { source: { template: { by: { hashId } } }, volumes: [{ source: { volumeId } }] },
     },
   })
-  if (rentInstance.__typename === 'RentInstanceSuccess') return rentInstance.instance.id
-  if (rentInstance.__typename === 'BidTooLowError') throw new Error(`Bid at least ${rentInstance.minimumBidPerHour}.`)
-  throw new Error(rentInstance.message)
+  if (rentInstance?.__typename === 'RentInstanceSuccess') return rentInstance.instance.id
+  if (rentInstance?.__typename === 'BidTooLowError') throw new Error(`Bid at least ${rentInstance.minimumBidPerHour}.`)
+  throw new Error(rentInstance?.message)
 }

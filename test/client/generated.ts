@@ -622,7 +622,7 @@ export type VolumeSourceInput =
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer: { account: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory | null, operation: { operation: PermissionOperation, constraints: Array<{ parameter: string, operator: ConstraintOperator, value: { id: string | null, number: number | null, boolean: boolean | null } }> } | null }> | null }> } | null } };
+export type ViewerQuery = { viewer: { account: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }> | null, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory | null, operation: { operation: PermissionOperation, constraints: Array<{ parameter: string, operator: ConstraintOperator, value: { id: string | null, number: number | null, boolean: boolean | null } }> } | null }> | null }> | null } | null } };
 
 export type RegisterSshKeyMutationVariables = Exact<{
   input: CreateSshKeyInput;
@@ -636,7 +636,7 @@ export type RegisterSshKeyMutation = { createSshKey:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
     | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-   };
+   | null };
 
 export type CreateApiKeyMutationVariables = Exact<{
   input: CreateApiKeyInput;
@@ -648,7 +648,7 @@ export type CreateApiKeyMutation = { createApiKey:
     | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, prefix: string, permissions: Array<{ category: PermissionCategory | null, operation: { operation: PermissionOperation } | null }> | null } }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
-   };
+   | null };
 
 export type RevokeApiKeyMutationVariables = Exact<{
   input: DeleteApiKeyInput;
@@ -659,7 +659,7 @@ export type RevokeApiKeyMutation = { deleteApiKey:
     | { __typename: 'DeleteApiKeySuccess', deletedId: string }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-   };
+   | null };
 
 type Refusal_BidTooLowError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
@@ -719,7 +719,7 @@ export type FindOffersQueryVariables = Exact<{
 }>;
 
 
-export type FindOffersQuery = { offers: { nodes: Array<{ id: string, gpuName: string, numGpus: number, minimumBidPerHour: string, price: { pricePerHour: string }, machine: { id: string, numGpus: number } }> } };
+export type FindOffersQuery = { offers: { nodes: Array<{ id: string, gpuName: string, numGpus: number, minimumBidPerHour: string, price: { pricePerHour: string }, machine: { id: string, numGpus: number } }> } | null };
 
 export type QuoteQueryVariables = Exact<{
   input: RentInstanceInput;
@@ -742,7 +742,7 @@ export type QuoteQuery = { rentQuote: { rentable: boolean, waits: boolean, price
       | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-    >, launch: { image: string, onStart: string | null, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null }, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } } | null } };
+    >, launch: { image: string, onStart: string | null, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null }, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } } | null } | null };
 
 export type RentMutationVariables = Exact<{
   input: RentInstanceInput;
@@ -763,7 +763,7 @@ export type RentMutation = { rentInstance:
     | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-   };
+   | null };
 
 export type RentBestOfferMutationVariables = Exact<{
   input: RentBestOfferInput;
@@ -782,7 +782,7 @@ export type RentBestOfferMutation = { rentBestOffer:
     | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-   };
+   | null };
 
 export type ReadStatusQueryVariables = Exact<{
   id: string;
@@ -815,7 +815,7 @@ export type ChangeBidMutation = { updateInstanceBid:
     | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'UpdateInstanceBidSuccess', instance: { id: string, bidPerHour: string | null } }
-   };
+   | null };
 
 export type DestroyInstancesMutationVariables = Exact<{
   input: DestroyInstancesInput;
@@ -841,7 +841,7 @@ export type DestroyInstancesMutation = { destroyInstances:
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
          | null }> }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-   };
+   | null };
 
 export type CreateTemplateMutationVariables = Exact<{
   input: CreateTemplateInput;
@@ -853,7 +853,7 @@ export type CreateTemplateMutation = { createTemplate:
     | { __typename: 'CreateTemplateSuccess', replayed: boolean, template: { id: string, hashId: string, name: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } | null, env: Array<{ name: string, value: string | null, secret: boolean }>, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
-   };
+   | null };
 
 export type ReadTemplateQueryVariables = Exact<{
   by: TemplateByInput;
@@ -873,7 +873,7 @@ export type UpdateTemplateMutation = { updateTemplate:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'UpdateTemplateSuccess', template: { id: string, hashId: string, name: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } | null, env: Array<{ name: string, value: string | null, secret: boolean }>, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } }
-   };
+   | null };
 
 export type SettingsFragment = { id: string, hashId: string, name: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } | null, env: Array<{ name: string, value: string | null, secret: boolean }>, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> };
 
@@ -885,7 +885,7 @@ export type FindVolumeOffersQueryVariables = Exact<{
 }>;
 
 
-export type FindVolumeOffersQuery = { volumeOffers: { nodes: Array<{ id: string, maxSizeGb: number, price: { pricePerHour: string }, machine: { id: string } }> } };
+export type FindVolumeOffersQuery = { volumeOffers: { nodes: Array<{ id: string, maxSizeGb: number, price: { pricePerHour: string }, machine: { id: string } }> } | null };
 
 export type CreateVolumeMutationVariables = Exact<{
   input: CreateVolumeInput;
@@ -901,7 +901,7 @@ export type CreateVolumeMutation = { createVolume:
     | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-   };
+   | null };
 
 export type DeleteVolumeMutationVariables = Exact<{
   input: DeleteVolumeInput;
@@ -913,7 +913,7 @@ export type DeleteVolumeMutation = { deleteVolume:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, volume: { id: string } | null, attachedTo: { id: string } | null }
-   };
+   | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String

@@ -35,7 +35,7 @@ async function findWholeMachine(ask: AskGateway, filter: client.OfferFilter) {
     filter: whole,
     pricing: { rentalKind: 'INTERRUPTIBLE', diskGb: 16 },
   })
-  return offers.nodes[0] ?? expect.fail('No machine matches.')
+  return offers?.nodes[0] ?? expect.fail('No machine matches.')
 }
 
 async function readInstance(ask: AskGateway, id: string) {
@@ -117,7 +117,7 @@ describe('a typed client', () => {
     const offer = await findWholeMachine(ask, { freePorts: { gte: 10 }, freeDiskGb: { gte: 200 } })
     machineId = offer.machine.id
     const { volumeOffers } = await ask(client.FindVolumeOffersDocument, { machine: machineId, sizeGb: 50 })
-    const volumeOffer = volumeOffers.nodes[0] ?? expect.fail('There is no room.')
+    const volumeOffer = volumeOffers?.nodes[0] ?? expect.fail('There is no room.')
     const { createVolume } = await ask(client.CreateVolumeDocument, {
       input: { offerId: volumeOffer.id, sizeGb: 50, name: 'runs' },
     })
@@ -146,8 +146,8 @@ describe('a typed client', () => {
   it('gets a quote with the launch settings and their sources', async () => {
     const { rentQuote } = await ask(client.QuoteDocument, { input: rental })
     expect(rentQuote).toMatchObject({ rentable: true, waits: false, blockers: [], warnings: [] })
-    expect(rentQuote.gpuPricePerHour).toBe(rental.terms?.interruptible?.bidPerHour)
-    expect(rentQuote.launch).toMatchObject({
+    expect(rentQuote?.gpuPricePerHour).toBe(rental.terms?.interruptible?.bidPerHour)
+    expect(rentQuote?.launch).toMatchObject({
       mode: { ssh: null, jupyter: { direct: true, lab: true, directory: null }, args: null },
       env: [
         { name: 'EPOCHS', value: '30', source: 'REQUEST' },
@@ -163,7 +163,7 @@ describe('a typed client', () => {
     const { rentInstance } = await ask(client.RentDocument, { input: lowBid })
     const { message, minimumBidPerHour } = expectTypename('BidTooLowError', rentInstance)
     expect(minimumBidPerHour).toBe(rental.terms?.interruptible?.bidPerHour)
-    expect(rentQuote.blockers).toEqual([
+    expect(rentQuote?.blockers).toEqual([
       { __typename: 'BidTooLowError', code: 'BID_TOO_LOW', message, retry: 'AFTER_FIX', retryAfter: null },
     ])
   })
@@ -272,7 +272,7 @@ it('lets a typed client create a key with fewer permissions, and revoke it', asy
   const askAsReader = createTypedClient(gateway.url, secret)
   const { viewer } = await askAsReader(client.ViewerDocument)
   const permissions = [{ category: 'USER_READ' as const, operation: null }]
-  expect(viewer.account?.apiKeys[0]).toEqual({ id: apiKey.id, name: 'reader', current: true, permissions })
+  expect(viewer.account?.apiKeys?.[0]).toEqual({ id: apiKey.id, name: 'reader', current: true, permissions })
   const revokeVariables = { input: { id: apiKey.id } }
   await expect(askAsReader(client.RevokeApiKeyDocument, revokeVariables)).rejects.toThrow('FORBIDDEN')
   const { deleteApiKey } = await ask(client.RevokeApiKeyDocument, revokeVariables)

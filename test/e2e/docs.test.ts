@@ -65,7 +65,7 @@ describe('the README', () => {
     const instance = { id: expect.stringMatching(/^ins_\d+$/), pricePerHour: amount }
     expect(rented).toMatchObject({ data: { rentInstance: { instance } } })
     expect(read).toMatchObject({ data: { instance: { status: expect.any(String) } } })
-    expect(more).toEqual([{ data: { destroyInstance: { instance: { status: 'DESTROYED' } } } }])
+    expect(more).toMatchObject([{ data: { destroyInstance: { instance: { status: 'DESTROYED' } } } }])
   })
 
   it('rents over REST, and shows the answer as it is', async () => {

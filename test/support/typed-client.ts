@@ -24,8 +24,8 @@ export function createTypedClient(url: string, key: string) {
 /** Returns the answer if it is of this type. Otherwise throws the answer as JSON, which shows the reason. */
 export function expectTypename<Answer extends { __typename: string }, Name extends Answer['__typename']>(
   name: Name,
-  answer: Answer,
+  answer: Answer | null,
 ): Extract<Answer, { __typename: Name }> {
-  if (answer.__typename !== name) throw new Error(`Not a ${name}: ${JSON.stringify(answer)}`)
+  if (answer?.__typename !== name) throw new Error(`Not a ${name}: ${JSON.stringify(answer)}`)
   return answer as Extract<Answer, { __typename: Name }>
 }

@@ -45,6 +45,7 @@ export const Account = builder.prismaObject('Account', {
     }),
     sshKeys: t.field({
       type: [SshKey],
+      nullable: true,
       description: `SSH keys that log in to the account's instances, oldest first. An account has at most ${maxSshKeys}. ${permissionSentence('sshKeys.list')}`,
       complexity: { multiplier: maxSshKeys },
       // Here and below, `_account` is always the caller's own, so the services take only the actor.
@@ -54,23 +55,27 @@ export const Account = builder.prismaObject('Account', {
     apiKeys: t.field({
       type: [ApiKey],
       description: `Active API keys of the account, newest first, without expired and deleted ones. An account has at most ${maxApiKeys}. ${permissionSentence('apiKeys.list')}`,
+      nullable: true,
       complexity: { multiplier: maxApiKeys },
       resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
     }),
     spendLimits: t.field({
       type: [SpendLimit],
+      nullable: true,
       complexity: { multiplier: 3 },
       description: `Spend limits of the account as a whole, at most one per window. ${permissionSentence('billing.spendLimits')}`,
       resolve: (_account, _args, context) => loadSpendLimits(context, null),
     }),
     secretVariables: t.field({
       type: [SecretVariable],
+      nullable: true,
       description: `Secret environment variables that each new rental gets, sorted by name. An account has at most ${maxSecretVariables}. ${permissionSentence('secretVariables.list')}`,
       complexity: { multiplier: maxSecretVariables },
       resolve: (_account, _args, { services, actor }) => services.secretVariables.list(actor),
     }),
     webhooks: t.field({
       type: [Webhook],
+      nullable: true,
       description: `Webhooks that receive the account's events, oldest first. An account has at most ${maxWebhooks}. ${permissionSentence('webhooks.list')}`,
       complexity: { multiplier: maxWebhooks },
       resolve: (_account, _args, { services, actor }) => services.webhooks.list(actor),

@@ -27,6 +27,7 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
     }),
     spendLimits: t.field({
       type: [SpendLimit],
+      nullable: true,
       complexity: { multiplier: 3 },
       description: `Spend limits for the instances and volumes that this API key created, at most one per window. ${permissionSentence('billing.spendLimits')}`,
       resolve: ({ id }, _args, context) => loadSpendLimits(context, id),

@@ -8,6 +8,7 @@ builder.prismaObjectField('Account', 'ledger', t =>
   t.connection(
     {
       type: LedgerEntry,
+      nullable: true,
       description: `Credits and charges of the account, newest first. Their sum is the posted balance; costs since the last charges are only in \`credit\`. ${permissionSentence('billing.ledger')}`,
       complexity: pageComplexity,
       args: { filter: t.arg({ type: LedgerFilter, description: 'Which entries to return. All entries if absent.' }) },

@@ -82,6 +82,7 @@ const Usage = builder.objectRef<UsageShape>('Usage').implement({
 builder.prismaObjectField('Account', 'usage', t =>
   t.field({
     type: Usage,
+    nullable: true,
     description: `Cost of the account in a period, by bucket and group, destroyed instances and deleted volumes included. ${permissionSentence('billing.usage')}`,
     args: {
       startsAt: t.arg({

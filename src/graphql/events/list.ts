@@ -33,6 +33,7 @@ builder.objectField(Instance, 'events', t =>
   t.connection(
     {
       type: Event,
+      nullable: true,
       description: `Events of the instance, ${orderDescription}. ${permissionSentence('instances.events')}`,
       complexity: pageComplexity,
       resolve: async ({ id }, page, context) => {

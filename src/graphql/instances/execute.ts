@@ -37,7 +37,7 @@ builder.mutationField('executeCommand', t =>
   t.field({
     type: union,
     description: `Runs a command in a running instance and waits up to 30 seconds for it to end. Not idempotent: each call runs the command. After an error with the code \`UNAVAILABLE\` the command may have run. ${permissionSentence('instances.execute')}`,
-    complexity: { field: 1_000 },
+    complexity: { field: 20 },
     args: {
       input: t.arg({
         type: ExecuteCommandInput,

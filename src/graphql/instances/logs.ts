@@ -6,6 +6,7 @@ import {
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { parseId } from '../ids.ts'
+import { countMachineRead, maxMachineReads } from '../limits/cost.ts'
 import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 
@@ -33,7 +34,8 @@ const LogLine = builder.objectRef<LogLineShape>('LogLine').implement({
 builder.objectField(Instance, 'logs', t =>
   t.field({
     type: [LogLine],
-    description: `The last log lines of the instance, oldest first, read from its machine. Empty before the first start and once the instance is destroyed. ${permissionSentence('instances.logs')}`,
+    nullable: true,
+    description: `The last log lines of the instance, oldest first, read from its machine. Empty before the first start and once the instance is destroyed; null, with an error, when the machine does not answer. An operation can read the logs of at most ${maxMachineReads} instances. ${permissionSentence('instances.logs')}`,
     args: {
       tail: t.arg.int({
         required: true,
@@ -41,9 +43,11 @@ builder.objectField(Instance, 'logs', t =>
         description: `Number of lines, 1 to ${maxLogLines}. Defaults to 200.`,
       }),
     },
-    // Each field sends a request to a machine, so the price admits a few per operation but not a page of instances.
-    complexity: ({ tail }) => ({ field: 1_000, multiplier: Math.min(Math.max(tail, 1), maxLogLines) }),
-    resolve: (instance, { tail }, { services, actor }) => services.instances.logs(actor, instance, tail),
+    complexity: ({ tail }) => ({ field: 1, multiplier: Math.min(Math.max(tail, 1), maxLogLines) }),
+    resolve: (instance, { tail }, context) => {
+      countMachineRead(context)
+      return context.services.instances.logs(context.actor, instance, tail)
+    },
   }),
 )
 

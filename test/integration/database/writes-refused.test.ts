@@ -53,8 +53,10 @@ async function expectRefusals(offer: number): Promise<void> {
   expect(rest).toMatchObject({ status: 503, body: { success: false, error: 'unavailable', msg } })
   expect(rest.headers.get('retry-after')).toBe('1')
   const graphql = await rentOverGraphql(offer)
-  expect([graphql.status, graphql.headers.get('retry-after')]).toEqual([503, '1'])
-  expect(await graphql.json()).toMatchObject({ errors: [{ message: msg, extensions: { code: 'UNAVAILABLE' } }] })
+  expect(await graphql.json()).toMatchObject({
+    data: { rentInstance: null },
+    errors: [{ message: msg, path: ['rentInstance'], extensions: { code: 'UNAVAILABLE', retry: 'LATER' } }],
+  })
 }
 
 /** Checks the gateway while writes fail, and after `repair`. */

@@ -2,7 +2,7 @@
 
 import { GraphQLError, getIntrospectionQuery } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { limitAnswerSize, maxAnswerBytes } from '../../../src/graphql/answer-size.ts'
+import { limitAnswerSize, maxAnswerBytes } from '../../../src/graphql/limits/answer-size.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'
 

@@ -48,7 +48,7 @@ it.each(numbers)('refuses %s wherever GraphQL takes a number', async (_, number)
     const { code = errors?.[0]?.extensions['code'], blockers } = (answer ?? {}) as Record<string, unknown>
     expect([operation, blockers ?? code]).toEqual([
       operation,
-      blockers ? [{ code: 'INVALID_INPUT' }] : data ? 'INVALID_INPUT' : 'BAD_USER_INPUT',
+      blockers ? [{ code: 'INVALID_INPUT' }] : answer ? 'INVALID_INPUT' : 'BAD_USER_INPUT',
     ])
   }
   expect(app.logLines.filter(({ level }) => Number(level) >= 50)).toEqual([])

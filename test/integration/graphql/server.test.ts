@@ -79,6 +79,44 @@ describe('the limits of an operation', () => {
     expect(message).toMatch(/^This operation can cost \d+ fields; at most 10000 are allowed/)
   })
 
+  it('are shown with the cost of each executed operation, and of no other', async () => {
+    const extensionsOf = async (query: string, variables?: object) => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
+      const body = JSON.stringify({ query, variables })
+      const response = await app.fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }))
+      return (await response.json()).extensions
+    }
+    const cost = (requested: number) => ({ cost: { requested, limit: 10_000 } })
+    expect(await extensionsOf('{ viewer { account { id } } }')).toEqual(cost(3))
+    expect(await extensionsOf('query ($n: Int) { offers(first: $n) { nodes { id } } }', { n: 7 })).toEqual(cost(15))
+    expect(await extensionsOf('mutation { deleteSshKey(input: { id: 1 }) { __typename } }')).toEqual(cost(21))
+    expect(await extensionsOf(`{ gpuModels { ${'name '.repeat(100)} } }`)).toEqual(cost(10_001))
+    expect(await extensionsOf('{ unknown }')).toBeUndefined()
+    expect(await extensionsOf('query ($n: Int) { offers(first: $n) { totalCount } }', { n: 'x' })).toBeUndefined()
+  })
+
+  it('refuse `first` with `last`, which leaves the other fields answered', async () => {
+    const query =
+      '{ viewer { account { email ledger(first: 1, last: 1) { totalCount } } } offers(first: 1, last: 1) { totalCount } }'
+    expect(await app.graphql(key, query)).toMatchObject({
+      status: 200,
+      data: { viewer: { account: { email: expect.any(String), ledger: null } }, offers: null },
+      errors: expect.arrayContaining(
+        [['viewer', 'account', 'ledger'], ['offers']].map(path =>
+          expect.objectContaining({ path, extensions: expect.objectContaining({ code: 'BAD_USER_INPUT' }) }),
+        ),
+      ),
+    })
+  })
+
+  it.each([
+    ['an amount', '{ offers(filter: { pricePerHour: { lte: "1e2" } }) { totalCount } }', 41],
+    ['a time', '{ viewer { account { usage(startsAt: "yesterday") { cost } } } }', 38],
+  ])('say where %s in the operation is wrong', async (_what, query, column) => {
+    const { errors } = await app.graphql(key, query)
+    expect(errors).toMatchObject([{ locations: [{ line: 1, column }] }])
+  })
+
   it('count the fields of `nodes` once for each id', async () => {
     const cost = async (ids: number, fields: number) => {
       const query = `query ($ids: [ID!]!) { nodes(ids: $ids) { ${'id '.repeat(fields)} } }`

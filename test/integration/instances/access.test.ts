@@ -324,18 +324,35 @@ describe('the log of an instance', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', issues: [{ path: 'tail' }] } }])
   })
 
-  it('is limited to a few instances per request by the query cost', async () => {
-    const ask = async (first: number) =>
-      (await plain.graphql(key, `{ instances(first: ${first}) { nodes { logs(tail: 1) { text } } } }`)).errors
-    expect(await ask(5)).toBeUndefined()
-    expect(await ask(25)).toMatchObject([{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }])
+  it('is read with a page of instances, and costs what it can answer', async () => {
+    const ask = async (page: string, tail: number) =>
+      (await plain.graphql(key, `{ instances${page} { nodes { logs(tail: ${tail}) { text } } } }`)).errors
+    expect(await ask('', 1)).toBeUndefined()
+    expect(await ask('(first: 100)', 50)).toBeUndefined()
+    expect(await ask('(first: 100)', 200)).toMatchObject([{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }])
+  })
+
+  it('is read from at most 100 machines per request; further logs are null', async () => {
+    const id = await rentals.rentToStatus(key, 'running')
+    const ask = async (count: number) => {
+      const aliases = Array.from({ length: 26 }, (_, index) => `l${index}: logs(tail: 1) { text }`).join(' ')
+      const ids = Array(count).fill(`ins_${id}`)
+      const query = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Instance { id ${aliases} } } }`
+      const { data, errors } = await plain.graphql(key, query, { ids })
+      const logs = (data.nodes as Record<string, unknown>[]).flatMap(({ id: _, ...rest }) => Object.values(rest))
+      return { read: logs.filter(Boolean).length, refused: logs.filter(log => log === null).length, errors }
+    }
+    expect(await ask(3)).toEqual({ read: 78, refused: 0, errors: undefined })
+    const { errors, ...counts } = await ask(4)
+    expect(counts).toEqual({ read: 100, refused: 4 })
+    expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(Array(4).fill('COST_LIMIT_EXCEEDED'))
   })
 
   it('needs a permission beyond reading the instance', async () => {
     const id = await rentals.rent(key)
     const scoped = await plain.newScopedKey(key, { api: { instance_read: { 'instances.get': {} } } })
     const { data, errors } = await plain.graphql(scoped, `{ instance(id: "${id}") { label logs { text } } }`)
-    expect([data, errors]).toMatchObject([{ instance: null }, [{ extensions: { code: 'FORBIDDEN' } }]])
+    expect([data, errors]).toMatchObject([{ instance: { logs: null } }, [{ extensions: { code: 'FORBIDDEN' } }]])
   })
 })
 

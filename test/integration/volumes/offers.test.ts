@@ -51,7 +51,7 @@ async function page(args: string) {
   const query = `{ volumeOffers${args && `(${args})`} { totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
     nodes { machine { country } } } }`
   const { data, errors } = await app.graphql(key, query)
-  if (!data) throw new Error(errors?.[0]?.message)
+  if (errors) throw new Error(errors[0]?.message)
   const { nodes, ...rest } = data.volumeOffers
   return { ...rest, countries: nodes.map((node: { machine: { country: string } }) => node.machine.country).join(' ') }
 }

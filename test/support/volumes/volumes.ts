@@ -23,7 +23,7 @@ export function volumesOf(app: TestApp) {
   async function create(key: string, input: object): Promise<Answer> {
     const query = `mutation ($input: CreateVolumeInput!) { createVolume(input: $input) { ${createSelection} } }`
     const { data, errors } = await app.graphql(key, query, { input })
-    if (!data) throw new Error(JSON.stringify(errors))
+    if (!data?.createVolume) throw new Error(JSON.stringify(errors))
     return data.createVolume
   }
 
@@ -39,7 +39,7 @@ export function volumesOf(app: TestApp) {
       key,
       `mutation { deleteVolume(input: { id: "${id}" }) { ${deleteSelection} } }`,
     )
-    if (!data) throw new Error(JSON.stringify(errors))
+    if (!data?.deleteVolume) throw new Error(JSON.stringify(errors))
     return data.deleteVolume
   }
 

@@ -1,6 +1,6 @@
 import { buildSchema, getIntrospectionQuery, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
-import { limitsRule, operationLimits } from '../../../src/graphql/operation-limits.ts'
+import { limitsRule, operationLimits } from '../../../src/graphql/limits/operation-limits.ts'
 
 const schema = buildSchema(`
   type Query { a: Query b: Int }

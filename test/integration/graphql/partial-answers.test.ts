@@ -1,0 +1,186 @@
+// Everything that the schema lets a client read, asked by keys that lack one permission each, and while a machine does not
+// answer: a field that is refused is null, and everything else is answered as for a key with full access.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Operation,
+  operationCategories,
+  type Permissions,
+} from '../../../src/domain/accounts/permissions/permissions.ts'
+import { operationNames } from '../../../src/graphql/accounts/operation-names.ts'
+import { type GraphqlAnswer, startApp, type TestApp } from '../../support/app.ts'
+import { makersOf } from '../../support/faces/isolation.ts'
+import {
+  fieldNameOf,
+  fieldsAsked,
+  isOwnView,
+  nodeTypes,
+  queriesOf,
+  readableFields,
+} from '../../support/faces/whole-schema.ts'
+import { muchCredit, rentalsOf } from '../../support/instances/rentals.ts'
+
+type Answers = Map<string, GraphqlAnswer>
+type Json = Record<string | number, unknown>
+
+const operations = Object.keys(operationCategories) as Operation[]
+
+let app: TestApp
+let owner: string
+let queries: Map<string, string>
+let full: Answers
+let instanceId: number
+const keys = new Map<Operation, string>()
+
+beforeAll(async () => {
+  app = await startApp()
+  owner = await app.newKey(null, muchCredit)
+  const make = makersOf(app, rentalsOf(app))
+  await make.volume(owner)
+  await make.sshKey(owner)
+  await make.spendLimit(owner)
+  await make.template(owner)
+  await make.webhook(owner)
+  instanceId = await make.runningInstance(owner)
+  // So that there are costs.
+  app.clock.advance(3_600_000)
+  for (const operation of operations) {
+    const key = await app.newScopedKey(owner, allBut(operation))
+    keys.set(operation, key)
+    // From now on, `lastUsedAt` of all keys stays the same.
+    await app.graphql(key, '{ __typename }')
+  }
+  queries = queriesOf(await findIds())
+  full = await readAll(owner)
+}, 120_000)
+
+afterAll(() => app.close())
+
+function allBut(missing: Operation): Permissions {
+  const api: Record<string, object> = {}
+  for (const operation of operations) {
+    const category = operationCategories[operation]
+    if (operation !== missing) api[category] = { ...api[category], [operation]: {} }
+  }
+  return { api }
+}
+
+async function readAll(key: string): Promise<Answers> {
+  const answers: Answers = new Map()
+  for (const [name, query] of queries) answers.set(name, await app.graphql(key, query))
+  return answers
+}
+
+/** An item of each type that has an id, found by asking for everything until nothing new comes. */
+async function findIds(): Promise<Map<string, string>> {
+  const ids = new Map<string, string>()
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    const { __typename: type, id } = value as Json
+    if (typeof id === 'string' && nodeTypes().includes(type as string) && !ids.has(type as string))
+      ids.set(type as string, id)
+    for (const one of Object.values(value)) collect(one)
+  }
+  for (let known = -1; known < ids.size; ) {
+    known = ids.size
+    for (const query of queriesOf(ids).values()) collect((await app.graphql(owner, query)).data)
+  }
+  return ids
+}
+
+/**
+ * The answer of a full key with null at each path that failed in the partial answer. Throws if an error took more away than
+ * its own field.
+ */
+function withoutFailed({ data }: GraphqlAnswer, partial: GraphqlAnswer): Json {
+  const expected: Json = structuredClone(data)
+  for (const { path = [] } of partial.errors ?? []) {
+    let [wanted, got] = [expected, partial.data as Json]
+    for (const step of path.slice(0, -1) as string[]) {
+      expect(got[step], `${path.join('.')} took ${step} away`).not.toBeNull()
+      wanted = wanted?.[step] as Json
+      got = got[step] as Json
+    }
+    const last = path.at(-1) as string
+    expect(got[last], `${path.join('.')} failed and is not null`).toBeNull()
+    if (wanted) wanted[last] = null
+  }
+  return expected
+}
+
+/** Leaves out what depends on the key itself. */
+function withoutOwnViews(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutOwnViews)
+  if (typeof value !== 'object' || value === null) return value
+  const shared = Object.entries(value).filter(([name]) => !isOwnView(name))
+  return Object.fromEntries(shared.map(([name, one]) => [name, withoutOwnViews(one)]))
+}
+
+function expectAllButFailed(answers: Answers): void {
+  for (const [name, answer] of answers) {
+    const expected = withoutFailed(full.get(name) as GraphqlAnswer, answer)
+    expect([name, withoutOwnViews(answer.data)]).toEqual([name, withoutOwnViews(expected)])
+  }
+}
+
+const errorsOf = (answers: Answers) => [...answers.values()].flatMap(({ errors = [] }) => errors)
+
+describe('a key with full access', () => {
+  it('asks for every field that a query can answer', () => {
+    const asked = new Set([...queries.values()].flatMap(query => [...fieldsAsked(query)]))
+    const exceptions = [...readableFields()].filter(field => !asked.has(field))
+    // An edge has the same items as `nodes`.
+    expect(exceptions.filter(field => !field.endsWith('Edge.node'))).toEqual([])
+  })
+
+  it('has an answer to every query', () => {
+    for (const [name, { data, errors }] of full) {
+      expect([name, errors]).toEqual([name, undefined])
+      expect([name, Object.values(data)]).not.toEqual([name, [null]])
+    }
+  })
+})
+
+describe('a key that may do everything but one operation', () => {
+  it.each(operations)(
+    'reads everything but what %s allows',
+    async operation => {
+      const answers = await readAll(keys.get(operation) as string)
+      for (const error of errorsOf(answers)) {
+        expect(error.extensions).toMatchObject({ code: 'FORBIDDEN', missing: [operationNames[operation]] })
+      }
+      expectAllButFailed(answers)
+    },
+    60_000,
+  )
+})
+
+describe('while the machine of an instance does not answer', () => {
+  it('reads everything but its logs', async () => {
+    const { machine } = (await app.graphql(owner, `{ instance(id: "${instanceId}") { machine { id } } }`)).data.instance
+    await app.operations.machines.unplug(Number(machine.id.slice('mch_'.length)))
+    const answers = await readAll(owner)
+    expect(errorsOf(answers).length).toBeGreaterThan(0)
+    for (const { path, extensions } of errorsOf(answers)) {
+      expect([fieldNameOf(path?.at(-1)), extensions['code']]).toEqual(['logs', 'UNAVAILABLE'])
+    }
+    expectAllButFailed(answers)
+  }, 60_000)
+})
+
+describe('a mutation that is refused', () => {
+  it('does not take away the secret that an earlier one answered', async () => {
+    const key = keys.get('sshKeys.delete') as string
+    const { status, data, errors } = await app.graphql(
+      key,
+      `mutation {
+        createWebhook(input: { url: "https://hooks.invalid/", kinds: [INSTANCE_ENDING] }) { ... on CreateWebhookSuccess { secret } }
+        deleteSshKey(input: { id: "ssh_1" }) { __typename }
+      }`,
+    )
+    expect([status, data]).toEqual([200, { createWebhook: { secret: expect.any(String) }, deleteSshKey: null }])
+    expect(errors).toMatchObject([
+      { path: ['deleteSshKey'], extensions: { code: 'FORBIDDEN', missing: ['DELETE_SSH_KEY'] } },
+    ])
+  })
+})
