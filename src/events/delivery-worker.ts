@@ -19,7 +19,7 @@ export function createDeliveryWorker(deps: { deliveries: Deliveries; send: SendW
   return {
     leaseDue: limit => deliveries.leaseDue(limit),
     async work(lease) {
-      if (lease.deleted) return await deliveries.giveUp(lease, 'The webhook was deleted.')
+      if (lease.obsolete !== null) return await deliveries.giveUp(lease, lease.obsolete)
       const attempt = await attemptDelivery(lease)
       await (attempt ? deliveries.record(lease, attempt) : deliveries.release(lease))
     },

@@ -31,9 +31,7 @@ export type NewVolume = { name?: string | undefined; sizeGb: number }
 
 export function newVolumeIssues({ name, sizeGb }: NewVolume): Issue[] {
   const issues: Issue[] = []
-  if (name && !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
-    issues.push({ path: 'name', message: 'must have at most 64 characters: letters, digits, _ and -.' })
-  }
+  if (name) issues.push(...volumeNameIssues(name))
   if (!(sizeGb >= volumeSizeGb.least && sizeGb <= maxDiskGb)) {
     issues.push({
       path: 'sizeGb',
@@ -41,6 +39,13 @@ export function newVolumeIssues({ name, sizeGb }: NewVolume): Issue[] {
     })
   }
   return issues
+}
+
+/** Over both faces, a new volume may have an empty name: it then gets the default. A volume that exists may not. */
+export function volumeNameIssues(name: string): Issue[] {
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(name)) return []
+  const least = name === '' ? 'from 1 to 64' : 'at most 64'
+  return [{ path: 'name', message: `must have ${least} characters: letters, digits, _ and -.` }]
 }
 
 export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): DomainError<'VOLUME_UNAVAILABLE'> {

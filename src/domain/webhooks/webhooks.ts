@@ -10,6 +10,8 @@ import { textProblem } from '../texts.ts'
 
 export type Webhook = {
   id: number
+  /** Tells webhooks with the same URL apart. */
+  name: string | null
   url: string
   kinds: EventKind[]
   createdAt: Date
@@ -32,6 +34,7 @@ export type WebhookDelivery = {
 export const maxWebhooks = 8
 export const maxRecentDeliveries = 50
 export const oldSecretHours = 24
+export const maxWebhookNameLength = 256
 const maxUrlLength = 2_048
 const maxHostLength = 253
 
@@ -83,22 +86,39 @@ function jitter(deliveryId: bigint, attempts: number): number {
   return Number(mixed >> 16n) / 2 ** 16 / 5
 }
 
-export type WebhookInput = { url: string; kinds: readonly EventKind[] }
+export type WebhookInput = { url: string; kinds: readonly EventKind[]; name?: string | null | undefined }
+/** An absent part stays as it is. */
+export type WebhookChange = { [Part in keyof WebhookInput]?: WebhookInput[Part] | undefined }
 
 /** Normalizes the input, or throws every issue at once. */
-export function parseWebhookInput(
-  { url, kinds }: WebhookInput,
+export function parseWebhookInput({ url, kinds, name = null }: WebhookInput, allowsHttp: boolean) {
+  // All parts are given, so all are returned.
+  return parseWebhookChange({ url, kinds, name }, allowsHttp) as Pick<Webhook, 'url' | 'kinds' | 'name'>
+}
+
+/** Normalizes the given parts and returns only these, or throws every issue at once. */
+export function parseWebhookChange(
+  { url, kinds, name }: WebhookChange,
   allowsHttp: boolean,
-): { url: string; kinds: EventKind[] } {
-  const parsed = parseWebhookUrl(url, allowsHttp)
+): Partial<Pick<Webhook, 'url' | 'kinds' | 'name'>> {
+  const parsed = url === undefined ? undefined : parseWebhookUrl(url, allowsHttp)
+  const nameProblem = name === '' ? 'must not be empty.' : textProblem(name ?? '', maxWebhookNameLength)
   const issues = [
     ...(typeof parsed === 'string' ? [{ path: 'url', message: parsed }] : []),
-    ...(kinds.length === 0 ? [{ path: 'kinds', message: 'must have at least one event kind.' }] : []),
+    ...(kinds?.length === 0 ? [{ path: 'kinds', message: 'must have at least one event kind.' }] : []),
+    ...(nameProblem ? [{ path: 'name', message: nameProblem }] : []),
   ]
   if (issues.length > 0 || typeof parsed === 'string') throw invalidInput(issues)
   const all = Object.keys(eventReadOperations) as EventKind[]
-  return { url: parsed.href, kinds: all.filter(kind => kinds.includes(kind)) }
+  return {
+    ...(parsed && { url: parsed.href }),
+    ...(kinds && { kinds: all.filter(kind => kinds.includes(kind)) }),
+    ...(name !== undefined && { name }),
+  }
 }
+
+/** A webhook gets events of its kinds, and its tests. */
+export const testKind = 'WEBHOOK_TESTED' satisfies EventKind
 
 /** The URL, or why it is refused. No message repeats the URL: it may contain a password. */
 function parseWebhookUrl(text: string, allowsHttp: boolean): URL | string {

@@ -1,8 +1,9 @@
+import { invalidInput } from '../../domain/errors.ts'
 import { type Volume as VolumeShape, volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { builder } from '../builder.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { idempotencyKey, replayed } from '../mutations.ts'
+import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { Volume } from './volumes.ts'
 
@@ -43,6 +44,25 @@ const createResult = mutationResult<CreatedVolume>('createVolume', {
   ],
 })
 
+const UpdateVolumeInput = builder.inputType('UpdateVolumeInput', {
+  description: 'Changes to a volume.',
+  fields: t => ({
+    id: t.id({ required: true, description: 'ID of the volume to change, such as `vol_42` or `42`.' }),
+    name: t.string({
+      description: 'Name of the volume: 1-64 letters, digits, _ and -. If absent, it stays; null is refused.',
+    }),
+  }),
+})
+
+const updateResult = mutationResult<{ volume: VolumeShape }>('updateVolume', {
+  description: 'The changed volume, or the error that prevented the change.',
+  success: {
+    description: 'The volume has the given name.',
+    fields: t => ({ volume: t.expose('volume', { type: Volume, description: 'The volume after the change.' }) }),
+  },
+  errors: ['INVALID_INPUT', 'NOT_FOUND'],
+})
+
 const DeleteVolumeInput = builder.inputType('DeleteVolumeInput', {
   description: 'The volume to delete.',
   fields: t => ({ id: t.id({ required: true, description: 'ID of the volume, such as `vol_42` or `42`.' }) }),
@@ -66,6 +86,19 @@ builder.mutationFields(t => ({
           maxPriceNanos: maxPricePerHour ?? undefined,
           idempotencyKey,
         })
+      }),
+  }),
+  updateVolume: t.field({
+    type: updateResult.union,
+    description: `Changes the name of a volume. Instances that have the volume do not notice. ${permissionSentence('volumes.update')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: UpdateVolumeInput, required: true, description: 'The volume and its changes.' }) },
+    resolve: (_root, { input }, { services, actor }) =>
+      updateResult.answer({}, async () => {
+        const id = parseId('Volume', input.id)
+        const issues = refuseNull({ name: input.name })
+        if (issues.length > 0) throw invalidInput(issues)
+        return { volume: await services.volumes.update(actor, id, { name: input.name ?? undefined }) }
       }),
   }),
   deleteVolume: t.field({

@@ -1,8 +1,11 @@
+import { invalidInput } from '../../domain/errors.ts'
 import {
   maxAttempts,
+  maxWebhookNameLength,
   maxWebhooks,
   oldSecretHours,
   type WebhookDelivery as WebhookDeliveryShape,
+  type Webhook as WebhookShape,
 } from '../../domain/webhooks/webhooks.ts'
 import type { WebhookWithSecret } from '../../services/webhooks/update.ts'
 import { builder } from '../builder.ts'
@@ -10,26 +13,38 @@ import type { RefusalCode } from '../errors/codes.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { EventKindEnum } from '../events/kinds.ts'
 import { parseId } from '../ids.ts'
-import { idempotencyKey, replayed } from '../mutations.ts'
+import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { permissionSentence } from '../permission.ts'
 import { Webhook, WebhookDelivery } from './webhooks.ts'
 
 const idField = { required: true, description: 'ID of the webhook, such as `whk_42` or `42`.' } as const
 
+const inputDescriptions = {
+  name: `Name of the webhook, 1-${maxWebhookNameLength} characters. Several webhooks can have the same name.`,
+  url: 'URL to post events to: `https://…` on a public host, without user name, password or fragment.',
+  kinds: 'Kinds of the events to send, at least one. The API key must be allowed to read all events of these kinds.',
+}
+
 const CreateWebhookInput = builder.inputType('CreateWebhookInput', {
   description: 'A new webhook: its URL and the kinds of events to send.',
   fields: t => ({
-    url: t.string({
-      required: true,
-      description: 'URL to post events to: `https://…` on a public host, without user name, password or fragment.',
-    }),
+    name: t.string({ description: `${inputDescriptions.name} If absent or null, the webhook has none.` }),
+    url: t.string({ required: true, description: inputDescriptions.url }),
+    kinds: t.field({ type: [EventKindEnum], required: true, description: inputDescriptions.kinds }),
+    idempotencyKey: t.string(idempotencyKey),
+  }),
+})
+
+const UpdateWebhookInput = builder.inputType('UpdateWebhookInput', {
+  description: 'Changes to a webhook. Absent fields stay as they are, and so does its secret.',
+  fields: t => ({
+    id: t.id({ required: true, description: 'ID of the webhook to change, such as `whk_42` or `42`.' }),
+    name: t.string({ description: `${inputDescriptions.name} If absent, it stays; null removes it.` }),
+    url: t.string({ description: `${inputDescriptions.url} If absent, it stays; null is refused.` }),
     kinds: t.field({
       type: [EventKindEnum],
-      required: true,
-      description:
-        'Kinds of the events to send, at least one. The API key must be allowed to read all events of these kinds.',
+      description: `${inputDescriptions.kinds} The list replaces all kinds. If absent, they stay; null is refused.`,
     }),
-    idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
@@ -74,6 +89,14 @@ const createResult = secretResult(
   'The webhook was created. Events from now on are sent to it.',
   ['INVALID_INPUT', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
+const updateResult = mutationResult<{ webhook: WebhookShape }>('updateWebhook', {
+  description: 'The changed webhook, or why it did not change.',
+  success: {
+    description: 'The webhook has the given settings. Its secret is the same.',
+    fields: t => ({ webhook: t.expose('webhook', { type: Webhook, description: 'The webhook after the change.' }) }),
+  },
+  errors: ['INVALID_INPUT', 'NOT_FOUND'],
+})
 const rotateResult = secretResult(
   'rotateWebhookSecret',
   'The webhook with its new secret, or why its secret did not change.',
@@ -106,6 +129,21 @@ builder.mutationFields(t => ({
     args: { input: t.arg({ type: CreateWebhookInput, required: true, description: 'The webhook to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, () => services.webhooks.create(actor, input)),
+  }),
+  updateWebhook: t.field({
+    type: updateResult.union,
+    description: `Changes the URL, the kinds or the name of a webhook, which keeps its secret. An attempt in progress ends at the old URL; all later attempts, also of earlier events, go to the new URL. Pending deliveries of kinds that were removed are given up. To change the URL or the kinds, the API key must be allowed to read all events that the webhook gets afterwards. ${permissionSentence('webhooks.update')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: UpdateWebhookInput, required: true, description: 'The webhook and its changes.' }) },
+    resolve: (_root, { input }, { services, actor }) =>
+      updateResult.answer({}, async () => {
+        const { id, name, url, kinds } = input
+        const webhookId = parseWebhookId(id)
+        const issues = refuseNull({ url, kinds })
+        if (issues.length > 0) throw invalidInput(issues)
+        const change = { name, url: url ?? undefined, kinds: kinds ?? undefined }
+        return { webhook: await services.webhooks.update(actor, webhookId, change) }
+      }),
   }),
   testWebhook: t.field({
     type: testResult.union,

@@ -67,6 +67,10 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the webhook, such as `whk_42`.', resolve: ({ id }) => printId('Webhook', id) }),
+    name: t.exposeString('name', {
+      nullable: true,
+      description: 'Name of the webhook, which tells webhooks with the same URL apart. Null if it has none.',
+    }),
     url: t.exposeString('url', { description: 'URL that events are posted to.' }),
     kinds: t.expose('kinds', { type: [EventKindEnum], description: 'Kinds of the events that are sent.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the webhook was created.' }),

@@ -11,6 +11,7 @@ import {
   priceVolume,
   type Volume,
   volumeInUse,
+  volumeNameIssues,
   volumeOfferUnavailable,
 } from '../../domain/volumes/volumes.ts'
 import { requireCredit } from '../accounts/accounts.ts'
@@ -20,13 +21,14 @@ import { lockAccount } from '../billing/balance.ts'
 import { checkSpendLimits } from '../billing/limits/check.ts'
 import { openMeters } from '../billing/meters.ts'
 import type { Deps } from '../deps.ts'
+import { recordEvents } from '../events/events.ts'
 import { runIdempotent } from '../idempotency.ts'
 import { changeFreeCapacity, lockMachine, updateOffers } from '../machines/market.ts'
 import { deleteVolume } from './delete.ts'
 import { insertVolumes, loadVolumeFacts } from './rent.ts'
 import { findVolumes } from './volumes.ts'
 
-const { sql } = Prisma
+const { sql, join } = Prisma
 
 type VolumeInput = {
   /** The machine of the volume offer. */
@@ -73,6 +75,28 @@ export function volumeUpdateServices(deps: Deps) {
       const mine = [sql`v.id = ${result.id}::bigint`, sql`v.account_id = ${actor.accountId}`]
       const [volume] = await findVolumes(deps, mine, sql`v.id`, 1)
       return { volume: volume as Volume, replayed }
+    },
+
+    /** Changes the name of a volume; an absent name stays. */
+    async update(actor: Actor, id: bigint, { name }: { name?: string | undefined }): Promise<Volume> {
+      authorize(actor, 'volumes.update', { id: Number(id) })
+      const issues = name === undefined ? [] : volumeNameIssues(name)
+      if (issues.length > 0) throw invalidInput(issues)
+      const own = [sql`v.id = ${id}`, sql`v.account_id = ${actor.accountId}`, sql`v.deleted_at IS NULL`]
+      return await transaction(database, async tx => {
+        const [row] = await tx.rows(sql`
+          SELECT v.name FROM volumes v WHERE ${join(own, ' AND ')} FOR NO KEY UPDATE`)
+        if (!row) throw notFound('Volume', id)
+        if (name !== undefined && name !== row[0]) {
+          await tx.rows(sql`UPDATE volumes SET name = ${name} WHERE id = ${id}`)
+          const facts = { volumeId: String(id) }
+          const change = { before: { ...facts, name: row[0] }, after: { ...facts, name } }
+          const event = { kind: 'VOLUME_UPDATED' as const, accountId: actor.accountId, actor: apiKeyActor(actor) }
+          await recordEvents(tx, [{ ...event, ...change, reason: 'USER_REQUEST' }], tx.at)
+        }
+        const [volume] = await findVolumes({ database: tx }, own, sql`v.id`, 1)
+        return volume as Volume
+      })
     },
 
     /** Deletes a volume with all its data, and returns its disk to the machine. */

@@ -1,5 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
+import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
@@ -64,7 +65,7 @@ export function volumeReadServices(deps: DataDeps) {
 
 /** Internal: does not authorize; callers must have. */
 export async function findVolumes(
-  { database }: DataDeps,
+  { database }: { database: Pick<Transaction, 'rows'> },
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,

@@ -6,7 +6,7 @@ import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Event } from '../../domain/events/events.ts'
 import { payloadOf } from '../../domain/events/payload.ts'
 import { printId } from '../../domain/ids.ts'
-import { type AttemptResult, isDelivered, retryDelayMs } from '../../domain/webhooks/webhooks.ts'
+import { type AttemptResult, isDelivered, retryDelayMs, testKind } from '../../domain/webhooks/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { eventColumns, toEvent } from '../events/sql.ts'
 import { leaseMs } from '../reconciliation/leases.ts'
@@ -21,8 +21,8 @@ export type DeliveryLease = {
   leasedUntil: Date
   attempts: number
   url: string
-  /** The webhook was deleted while the event was being written. */
-  deleted: boolean
+  /** Why the delivery is not sent: the webhook was deleted or changed while the event was being written. */
+  obsolete: string | null
   /** The encrypted secrets that sign. The second, if any, is the old secret. */
   secrets: Uint8Array[]
   event: Event
@@ -37,6 +37,9 @@ const maxInFlightPerWebhook = 2
  * few.
  */
 const maxInFlightPerAccount = 8
+
+export const deletedError = 'The webhook was deleted.'
+export const unwantedError = 'The webhook no longer gets events of this kind.'
 
 export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
@@ -144,12 +147,18 @@ async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Pr
       ) first
     ) first, webhooks w, events e
     WHERE d.id = first.id AND w.id = d.webhook_id AND e.id = d.event_id
-    RETURNING d.id, d.attempts, w.url, w.deleted_at IS NOT NULL, w.secret,
+    RETURNING d.id, d.attempts, w.url,
+      CASE WHEN w.deleted_at IS NOT NULL THEN ${deletedError} WHEN NOT ${isWantedSql(sql`w.kinds`)} THEN ${unwantedError} END, w.secret,
       CASE WHEN w.old_secret_until > ${at} THEN w.old_secret END, ${eventColumns}`)
-  return rows.map(([deliveryId, attempts, url, deleted, secret, oldSecret, ...event]) => {
+  return rows.map(([deliveryId, attempts, url, obsolete, secret, oldSecret, ...event]) => {
     const sealed = oldSecret ? [secret, oldSecret] : [secret]
-    return { deliveryId, leasedUntil, attempts, url, deleted, secrets: sealed, event: toEvent(event) } as DeliveryLease
+    return { deliveryId, leasedUntil, attempts, url, obsolete, secrets: sealed, event: toEvent(event) } as DeliveryLease
   })
+}
+
+/** Whether a webhook with these kinds gets an event `e`. */
+export function isWantedSql(kinds: Prisma.Sql): Prisma.Sql {
+  return sql`(e.kind = ANY(${kinds}) OR e.kind = ${testKind})`
 }
 
 function isDueSql(at: Date): Prisma.Sql {

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
-import { type Transaction, transaction } from '../../database/transaction.ts'
+import { transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
-import { apiKeyActor } from '../../domain/events/actor.ts'
+import { DomainError, notFound } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/events/events.ts'
 import {
   checkCanReadKinds,
@@ -18,7 +17,8 @@ import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { runIdempotent } from '../idempotency.ts'
-import { isPublicAddress, literalAddress } from './address.ts'
+import { checkHost, eventActorOf, giveUpDeliveries, ownWebhookSql, webhookFactsOf } from './changes.ts'
+import { deletedError } from './delivery.ts'
 import { deliveryColumns, toDelivery, toWebhook, webhookColumns } from './webhooks.ts'
 
 const { sql } = Prisma
@@ -37,18 +37,22 @@ export function webhookUpdateServices(deps: Deps) {
       { idempotencyKey, ...input }: WebhookInput & WithIdempotencyKey,
     ): Promise<WebhookWithSecret> {
       authorize(actor, 'webhooks.create')
-      const { url, kinds } = parseWebhookInput(input, privateWebhooks)
-      checkHost(url)
+      const { url, kinds, name } = parseWebhookInput(input, privateWebhooks)
+      checkHost(url, privateWebhooks)
       checkCanReadKinds(actor, kinds)
-      const request = { operation: 'webhooks.create' as const, input: { url, kinds }, idempotencyKey }
+      const request = {
+        operation: 'webhooks.create' as const,
+        input: { url, kinds, name: name ?? undefined },
+        idempotencyKey,
+      }
       const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
         const { at } = tx
         const { accountId } = actor
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
         const secret = generateSecret()
         const [row] = await tx.rows(sql`
-          INSERT INTO webhooks AS w (account_id, url, kinds, secret, created_at)
-          SELECT ${accountId}, ${url}, ${kinds}, ${secrets.seal(secret)}, ${at}
+          INSERT INTO webhooks AS w (account_id, name, url, kinds, secret, created_at)
+          SELECT ${accountId}, ${name}, ${url}, ${kinds}, ${secrets.seal(secret)}, ${at}
           WHERE (SELECT count(*) FROM webhooks WHERE account_id = ${accountId} AND deleted_at IS NULL) < ${maxWebhooks}
           RETURNING ${webhookColumns}`)
         if (!row)
@@ -120,7 +124,7 @@ export function webhookUpdateServices(deps: Deps) {
           UPDATE webhooks w SET deleted_at = ${at}, secret = '', old_secret = NULL, old_secret_until = NULL
           WHERE ${ownWebhookSql(actor, id)} RETURNING ${webhookColumns}`)
         if (!row) throw notFound('Webhook', id)
-        await giveUpDeliveries(tx, id)
+        await giveUpDeliveries(tx, id, deletedError)
         await recordEvents(
           tx,
           [{ ...eventActorOf(actor), kind: 'WEBHOOK_DELETED', before: webhookFactsOf(toWebhook(row, at)) }],
@@ -129,37 +133,10 @@ export function webhookUpdateServices(deps: Deps) {
       })
     },
   }
-
-  /** Refuses a private IP address at once. A host name is resolved and checked when an event is sent. */
-  function checkHost(url: string): void {
-    const address = literalAddress(new URL(url))
-    if (address === undefined || privateWebhooks || isPublicAddress(address)) return
-    throw invalidInput([{ path: 'url', message: 'must point to a public address.' }])
-  }
-}
-
-/** Locks in id order, as does every transaction that locks several deliveries. */
-async function giveUpDeliveries(tx: Transaction, webhookId: number): Promise<void> {
-  await tx.rows(sql`
-    UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL, error = 'The webhook was deleted.' WHERE id IN (
-      SELECT id FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND due_at IS NOT NULL ORDER BY id FOR UPDATE)`)
 }
 
 function generateSecret(): string {
   return `whsec_${randomBytes(32).toString('base64url')}`
-}
-
-function ownWebhookSql({ accountId }: Actor, id: number): Prisma.Sql {
-  return sql`w.id = ${String(id)}::bigint AND w.account_id = ${accountId} AND w.deleted_at IS NULL`
-}
-
-function eventActorOf({ accountId, apiKeyId }: Actor) {
-  return { accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' }
-}
-
-/** What an event records about a webhook: only the host of its URL, since the rest may contain a secret. */
-function webhookFactsOf({ id, url, kinds }: Webhook) {
-  return { webhookId: id, host: new URL(url).host, kinds }
 }
 
 /** A webhook and its secret as stored under an idempotency key. */

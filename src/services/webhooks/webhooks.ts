@@ -8,7 +8,7 @@ import { eventColumns, toEvent } from '../events/sql.ts'
 
 const { sql } = Prisma
 
-export const webhookColumns = sql`w.id, w.url, w.kinds, w.created_at, w.old_secret_until`
+export const webhookColumns = sql`w.id, w.url, w.kinds, w.created_at, w.old_secret_until, w.name`
 
 export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
   const findWebhooks = async ({ accountId }: Actor, condition: Prisma.Sql): Promise<Webhook[]> => {
@@ -61,9 +61,9 @@ export function toDelivery(row: unknown[]): WebhookDelivery {
   return { ...facts, event: toEvent(event) } as WebhookDelivery
 }
 
-export function toWebhook([id, url, written, createdAt, until]: unknown[], at: Date): Webhook {
+export function toWebhook([id, url, written, createdAt, until, name]: unknown[], at: Date): Webhook {
   const oldSecretUntil = until && (until as Date) > at ? until : null
   // A gateway of a newer version may write kinds that this gateway does not know.
   const kinds = (written as string[]).filter(isEventKind)
-  return { id, url, kinds, createdAt, oldSecretUntil } as Webhook
+  return { id, name, url, kinds, createdAt, oldSecretUntil } as Webhook
 }

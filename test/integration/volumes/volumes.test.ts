@@ -37,6 +37,53 @@ async function eventsOf(kind: string) {
   return await app.sql(`SELECT before, after, reason FROM events WHERE kind = '${kind}' ORDER BY id DESC LIMIT 1`)
 }
 
+describe('a volume that is renamed', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
+  async function update(by: string, id: number | string, changes: object): Promise<any> {
+    const query = `mutation ($input: UpdateVolumeInput!) { updateVolume(input: $input) {
+      ... on UpdateVolumeSuccess { volume { id name sizeGb } } ... on Error { code message }
+      ... on InvalidInputError { issues { path message } } ... on NotFoundError { missing: id } } }`
+    const { data, errors } = await app.graphql(by, query, { input: { id: String(id), ...changes } })
+    return errors?.[0]?.extensions ?? data.updateVolume.volume ?? data.updateVolume
+  }
+
+  it('has its new name in an instance, too, and one event for each change', async () => {
+    const { volumeId, instanceId } = await rentWithVolume()
+    const renamed = await update(key, volumeId, { name: 'models-2' })
+    expect(renamed).toMatchObject({ id: `vol_${volumeId}`, name: 'models-2' })
+    expect(await update(key, volumeId, {})).toEqual(renamed)
+    expect(await update(key, volumeId, { name: 'models-2' })).toEqual(renamed)
+    const query = `{ instance(id: "${instanceId}") { volumes { volume { name } } } }`
+    expect((await app.graphql(key, query)).data.instance.volumes).toEqual([{ volume: { name: 'models-2' } }])
+    const facts = { volumeId: String(volumeId) }
+    expect(await app.sql(`SELECT before, after FROM events WHERE kind = 'VOLUME_UPDATED'`)).toEqual([
+      { before: { ...facts, name: expect.any(String) }, after: { ...facts, name: 'models-2' } },
+    ])
+  })
+
+  it('is refused null, an invalid name, a key without the permission, and unknown volumes', async () => {
+    const volumeId = await volumes.make(key, await volumes.newMachine())
+    const before = await app.sql(`SELECT * FROM volumes WHERE id = ${volumeId}`)
+    const problems = { '': 'from 1 to 64', 'a b': 'at most 64', ['x'.repeat(65)]: 'at most 64' }
+    for (const [name, problem] of Object.entries(problems)) {
+      const message = `must have ${problem} characters: letters, digits, _ and -.`
+      expect(await update(key, volumeId, { name })).toMatchObject({ issues: [{ path: 'name', message }] })
+    }
+    const message = 'cannot be removed. Leave it out to keep it.'
+    expect(await update(key, volumeId, { name: null })).toMatchObject({ issues: [{ path: 'name', message }] })
+    const api = { instance_read: {}, instance_write: { 'volumes.create': {}, 'volumes.delete': {} } }
+    expect(await update(await app.newScopedKey(key, { api }), volumeId, { name: 'x' })).toMatchObject({
+      ...{ code: 'FORBIDDEN', missing: ['UPDATE_VOLUME'] },
+    })
+    const stranger = await app.newKey()
+    expect(await update(stranger, volumeId, { name: 'x' })).toMatchObject({ missing: `vol_${volumeId}` })
+    expect(await update(key, 'vol_987654321987654321', { name: 'x' })).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await app.sql(`SELECT * FROM volumes WHERE id = ${volumeId}`)).toEqual(before)
+    expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteVolumeSuccess' })
+    expect(await update(key, volumeId, { name: 'late' })).toMatchObject({ code: 'NOT_FOUND' })
+  })
+})
+
 describe('a new volume', () => {
   it('takes its size from the free disk of its machine, at its storage price', async () => {
     const machineId = await volumes.newMachine({ diskMb: 100_000, diskPricePerGbMonthNanos: 360_000_000n })

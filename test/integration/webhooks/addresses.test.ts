@@ -67,6 +67,9 @@ describe('a webhook', () => {
   ])('is refused with the URL %s', async url => {
     const answer = await webhooks.mutate(key, 'create', { url, kinds: ['CREDIT_GRANTED'] })
     expect(answer).toMatchObject({ __typename: 'InvalidInputError', issues: [{ path: 'url' }] })
+    const { id } = await webhooks.create(key, 'https://hooks.example.com/')
+    const update = await webhooks.mutate(key, 'update', { id, url })
+    expect(update).toMatchObject({ __typename: 'InvalidInputError', issues: [{ path: 'url' }] })
     expect(await app.sql(`SELECT id FROM webhooks WHERE url = '${url}'`)).toEqual([])
   })
 

@@ -37,6 +37,7 @@ describe('a webhook', () => {
       replayed: false,
       webhook: {
         id: expect.stringMatching(/^whk_\d+$/),
+        name: null,
         url,
         kinds: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'],
         createdAt: app.clock.now().toISOString(),
@@ -60,7 +61,7 @@ describe('a webhook', () => {
     await webhooks.mutate(key, 'rotate', { id })
     await webhooks.mutate(key, 'delete', { id })
     const number = Number(id.slice(4))
-    const facts = { webhookId: number, host: 'hooks.example.com', kinds }
+    const facts = { webhookId: number, name: null, host: 'hooks.example.com', kinds }
     const events = await app.sql(`SELECT kind, before, after, reason, api_key_id IS NOT NULL AS by FROM events
       WHERE coalesce(after, before)->>'webhookId' = '${number}' ORDER BY id`)
     const event = (kind: string, before: object | null, after: object | null) => ({

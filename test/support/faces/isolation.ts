@@ -196,6 +196,10 @@ export const fieldCases: Record<string, IsolationCase> = {
         `{ rentQuote(input: { offerId: "${id}", spec: { source: { image: "ubuntu" } } }) { rentable blockers { code } } }`,
     ),
   },
+  updateVolume: {
+    ...volume('volumes.update'),
+    ask: graphql(id => `mutation { updateVolume(input: { id: "${id}", name: "taken" }) { ${refused} } }`),
+  },
   deleteVolume: {
     ...volume('volumes.delete'),
     ask: graphql(id => `mutation { deleteVolume(input: { id: "${id}" }) { ${refused} ... on NotFoundError { id } } }`),
@@ -294,6 +298,10 @@ export const fieldCases: Record<string, IsolationCase> = {
     operation: 'events.watch',
     of: 'instance',
     ask: stream(id => `subscription { events(filter: { subjectIds: ["ins_${id}"] }) { cursor } }`, { quiet: true }),
+  },
+  updateWebhook: {
+    ...webhook('webhooks.update'),
+    ask: graphql(id => `mutation { updateWebhook(input: { id: "${id}", name: "taken" }) { ${refused} } }`),
   },
   testWebhook: {
     ...webhook('webhooks.test'),

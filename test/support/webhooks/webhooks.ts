@@ -15,11 +15,13 @@ export type Delivery = {
 
 const errorFields = '__typename ... on Error { code message } ... on InvalidInputError { issues { path message } }'
 const deliveryFields = 'id event { id kind } status attempts attemptedAt nextAttemptAt deliveredAt responseStatus error'
-const secretFields = 'secret replayed webhook { id url kinds createdAt oldSecretUntil }'
+const secretFields = 'secret replayed webhook { id name url kinds createdAt oldSecretUntil }'
 
 const mutations = {
   create: `mutation ($input: CreateWebhookInput!) { answer: createWebhook(input: $input) {
     ${errorFields} ... on CreateWebhookSuccess { ${secretFields} } } }`,
+  update: `mutation ($input: UpdateWebhookInput!) { answer: updateWebhook(input: $input) {
+    ${errorFields} ... on UpdateWebhookSuccess { webhook { id name url kinds createdAt oldSecretUntil } } } }`,
   rotate: `mutation ($input: RotateWebhookSecretInput!) { answer: rotateWebhookSecret(input: $input) {
     ${errorFields} ... on RotateWebhookSecretSuccess { ${secretFields} } } }`,
   test: `mutation ($input: TestWebhookInput!) { answer: testWebhook(input: $input) {
@@ -55,7 +57,7 @@ export function webhooksOf(app: TestApp) {
     },
     async list(key: string) {
       const query =
-        '{ viewer { account { webhooks { id url kinds createdAt oldSecretUntil recentDeliveries { id } } } } }'
+        '{ viewer { account { webhooks { id name url kinds createdAt oldSecretUntil recentDeliveries { id } } } } }'
       const { data, errors } = await app.graphql(key, query)
       expect(errors).toBeUndefined()
       return data.viewer.account.webhooks

@@ -70,6 +70,8 @@ const errorsOf: Record<string, readonly RefusalCode[]> = {
   updateSecretVariables: ['INVALID_INPUT', 'CONFLICT'],
   updateSpendLimit: ['INVALID_INPUT', 'NOT_FOUND'],
   updateSshKey: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT'],
+  updateVolume: ['INVALID_INPUT', 'NOT_FOUND'],
+  updateWebhook: ['INVALID_INPUT', 'NOT_FOUND'],
   updateTemplate: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', ...idempotency],
 }
 

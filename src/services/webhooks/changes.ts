@@ -1,0 +1,47 @@
+// What changes of webhooks share.
+
+import { Prisma } from '../../database/generated/client.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { invalidInput } from '../../domain/errors.ts'
+import { apiKeyActor } from '../../domain/events/actor.ts'
+import type { Webhook } from '../../domain/webhooks/webhooks.ts'
+import { isPublicAddress, literalAddress } from './address.ts'
+
+const { sql } = Prisma
+
+/** Refuses a private IP address at once. A host name is resolved and checked when an event is sent. */
+export function checkHost(url: string, allowsPrivate: boolean): void {
+  const address = literalAddress(new URL(url))
+  if (address === undefined || allowsPrivate || isPublicAddress(address)) return
+  throw invalidInput([{ path: 'url', message: 'must point to a public address.' }])
+}
+
+export function ownWebhookSql({ accountId }: Actor, id: number): Prisma.Sql {
+  return sql`w.id = ${String(id)}::bigint AND w.account_id = ${accountId} AND w.deleted_at IS NULL`
+}
+
+export function eventActorOf({ accountId, apiKeyId }: Actor) {
+  return { accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' }
+}
+
+/** What an event records about a webhook: only the host of its URL, since the rest may contain a secret. */
+export function webhookFactsOf({ id, name, url, kinds }: Webhook) {
+  return { webhookId: id, name, host: new URL(url).host, kinds }
+}
+
+/**
+ * Gives up the pending deliveries of a webhook whose event `e` meets the condition. Locks in id order, as does every
+ * transaction that locks several deliveries.
+ */
+export async function giveUpDeliveries(
+  tx: Transaction,
+  webhookId: number,
+  error: string,
+  condition = sql`true`,
+): Promise<void> {
+  await tx.rows(sql`
+    UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL, error = ${error} WHERE id IN (
+      SELECT d.id FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+      WHERE d.webhook_id = ${webhookId} AND d.due_at IS NOT NULL AND ${condition} ORDER BY d.id FOR UPDATE OF d)`)
+}
