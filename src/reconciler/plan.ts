@@ -1,6 +1,6 @@
 import { isUsingGpus, type Observed } from '../domain/instances/containers.ts'
-import type { Reason } from '../domain/instances/instances.ts'
 import { type InstanceStatus, isFinal, type Restart } from '../domain/instances/states.ts'
+import type { Reason } from '../domain/reasons.ts'
 import {
   canStartAfterExit,
   hasLoadTimedOut,

@@ -1,6 +1,7 @@
 // The reasons of statuses, in words for renters.
 
-import type { Reason, TargetReason } from '../domain/instances/instances.ts'
+import type { TargetReason } from '../domain/instances/instances.ts'
+import type { Reason } from '../domain/reasons.ts'
 
 /** Reasons that stop an instance. The excluded ones destroy it, so no status shows them. */
 const stopMessages: Record<Exclude<TargetReason, 'DEBT' | 'RENTAL_ENDED'>, string> = {

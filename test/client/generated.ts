@@ -482,6 +482,41 @@ export type PortProtocol =
   | 'TCP'
   | 'UDP';
 
+export type ReasonCode =
+  | 'ALREADY_RUNNING'
+  | 'ALREADY_STOPPED'
+  | 'CONTAINER_GONE'
+  | 'CONTAINER_LOST'
+  | 'COST_LIMIT'
+  | 'DEBT'
+  | 'DESTROYED'
+  | 'EXITED'
+  | 'FIXED_PRICE'
+  | 'GPUS_FREE'
+  | 'HOST_OFFLINE'
+  | 'HOST_UNREACHABLE'
+  | 'IMAGE_PULL_FAILED'
+  | 'MACHINE_ERROR'
+  | 'NOT_RUNNING'
+  | 'NO_CONTAINER'
+  | 'NO_CREDIT'
+  | 'ON_DEMAND'
+  | 'OUTBID'
+  | 'PULLING'
+  | 'REBOOTING'
+  | 'RECYCLING'
+  | 'RENTAL_ENDED'
+  | 'SCHEDULE'
+  | 'SPEND_LIMIT'
+  | 'STARTED'
+  | 'STARTING'
+  | 'START_FAILED'
+  | 'START_TIMEOUT'
+  | 'STOP_REQUESTED'
+  | 'TERMINAL'
+  | 'USER_REQUEST'
+  | 'WAITING_FOR_GPUS';
+
 export type Region =
   | 'AFRICA'
   | 'ASIA'
@@ -789,14 +824,14 @@ export type ReadStatusQueryVariables = Exact<{
 }>;
 
 
-export type ReadStatusQuery = { instance: { id: string, status: InstanceStatus, bidPerHour: string | null, minimumBidPerHour: string | null, statusReason: { code: string, message: string } | null } | null };
+export type ReadStatusQuery = { instance: { id: string, status: InstanceStatus, bidPerHour: string | null, minimumBidPerHour: string | null, statusReason: { code: ReasonCode, message: string } | null } | null };
 
 export type ReadInstanceQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type ReadInstanceQuery = { instance: { id: string, label: string | null, rentalKind: RentalKind, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, onStart: string | null, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null }, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
+export type ReadInstanceQuery = { instance: { id: string, label: string | null, rentalKind: RentalKind, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, onStart: string | null, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null }, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: { code: ReasonCode, message: string } | null }> } | null };
 
 export type LaunchFragment = { image: string, onStart: string | null, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null }, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } };
 
@@ -1384,7 +1419,10 @@ export const ReadInstanceDocument = new TypedDocumentString(`
     actions {
       action
       available
-      reason
+      reason {
+        code
+        message
+      }
     }
   }
 }

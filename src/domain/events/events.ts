@@ -64,7 +64,10 @@ export type Event = Position & {
   subject: EventSubject
   before: Record<string, unknown> | null
   after: Record<string, unknown> | null
+  /** A code of `domain/reasons.ts`, unless a gateway of a newer version wrote it. */
   reason: string | null
+  /** Free text of the operator. */
+  note: string | null
   createdAt: Date
 }
 

@@ -88,6 +88,6 @@ const reasonSentences: Record<string, string> = {
 }
 
 function reasonSentence(reason: string | null): string {
-  // An operator's reason for granting credit is free text, such as "constructor".
+  // A gateway of a newer version may have written a reason that this one does not know.
   return reason !== null && Object.hasOwn(reasonSentences, reason) ? ` ${reasonSentences[reason]}` : ''
 }

@@ -17,6 +17,7 @@ type EventPayload = {
   /** What the event is about. */
   subjectId: string
   reason?: string
+  note?: string
   before?: Record<string, unknown>
   after?: Record<string, unknown>
 }
@@ -29,6 +30,7 @@ export function payloadOf({
   actor,
   subject,
   reason,
+  note,
   before,
   after,
 }: Event): EventPayload {
@@ -43,6 +45,7 @@ export function payloadOf({
     },
     subjectId: printId(subject.type, subject.id),
     ...(reason !== null && { reason }),
+    ...(note !== null && { note }),
     ...(before && { before: printFacts(kind, before) }),
     ...(after && { after: printFacts(kind, after) }),
   }

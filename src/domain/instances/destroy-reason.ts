@@ -1,6 +1,7 @@
 import type { EventActor } from '../events/actor.ts'
 import { printId } from '../ids.ts'
-import type { Reason, TargetReason } from './instances.ts'
+import type { Reason } from '../reasons.ts'
+import type { TargetReason } from './instances.ts'
 
 /** Who caused a change, and why. */
 export type Cause = {

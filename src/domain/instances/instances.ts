@@ -1,6 +1,7 @@
 import type { Port, VolumeMount } from '../launch/env.ts'
 import type { Launch } from '../launch/launch.ts'
 import type { Block, GpuModel, Machine } from '../machines/machines.ts'
+import { type Reason, type ReasonCode, reasonMessages } from '../reasons.ts'
 import { type InstanceStatus, isFinal, type Restart, type TargetState } from './states.ts'
 
 /** Whether an instance claims its GPUs on the market. A claim gets them only if no other claim has precedence. */
@@ -11,34 +12,6 @@ export function wantsGpus(instance: { targetState: TargetState; status: Instance
 export function isWaitingForGpus({ holdsGpus, destroyedAt, ...state }: Instance): boolean {
   return !holdsGpus && wantsGpus({ ...state, destroyed: destroyedAt !== null })
 }
-
-/** The reason of a status. The code is for programs, the message for people. */
-export type Reason = { code: ReasonCode; message: string; exitCode?: number }
-type ReasonCode = (typeof reasonCodes)[number]
-export const reasonCodes = [
-  'USER_REQUEST',
-  'WAITING_FOR_GPUS',
-  'OUTBID',
-  'PULLING',
-  'STARTING',
-  'STARTED',
-  'REBOOTING',
-  'RECYCLING',
-  'MACHINE_ERROR',
-  'HOST_UNREACHABLE',
-  'IMAGE_PULL_FAILED',
-  'START_FAILED',
-  'START_TIMEOUT',
-  'EXITED',
-  'HOST_OFFLINE',
-  'CONTAINER_LOST',
-  'RENTAL_ENDED',
-  'NO_CREDIT',
-  'SPEND_LIMIT',
-  'DEBT',
-  'SCHEDULE',
-  'COST_LIMIT',
-] as const
 
 /** Why a renter, an operator or Berth itself set a target state or destroyed an instance. */
 export type TargetReason = Extract<
@@ -114,45 +87,57 @@ export type Instance = Block & {
 
 const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'updateBid', 'destroy'] as const
 export type InstanceAction = (typeof instanceActions)[number]
-type ActionAvailability = { action: InstanceAction; available: boolean; reason: string | null }
+type ActionAvailability = { action: InstanceAction; available: boolean; reason: Reason | null }
 
 type ActionState = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
 type PricedActionState = ActionState & Pick<Instance, 'interruptible'>
 
 export function availabilityOf(instance: PricedActionState): ActionAvailability[] {
   return instanceActions.map(action => {
-    const reason = actionRefusal(action, instance)
+    const reason = unavailableReason(action, instance)
     return { action, available: reason === null, reason }
   })
 }
 
-/** Why an action is impossible or would change nothing; null when it is available. */
+/** Why an action is impossible or would change nothing, as a message; null when it is available. */
 export function actionRefusal(action: InstanceAction, instance: PricedActionState): string | null {
-  return instance.destroyedAt ? 'The instance is destroyed.' : refusalRules[action](instance)
+  return unavailableReason(action, instance)?.message ?? null
 }
 
-const refusalRules: Record<InstanceAction, (instance: PricedActionState) => string | null> = {
+function unavailableReason(action: InstanceAction, instance: PricedActionState): Reason | null {
+  return instance.destroyedAt ? reason('DESTROYED') : unavailableRules[action](instance)
+}
+
+const reason = (code: ReasonCode, message: string = reasonMessages[code]): Reason => ({ code, message })
+const terminal = (status: InstanceStatus) => reason('TERMINAL', finalStatusRefusal(status))
+
+const unavailableRules: Record<InstanceAction, (instance: PricedActionState) => Reason | null> = {
   start({ status, targetState }) {
-    if (isFinal(status)) return finalStatusRefusal(status)
-    return targetState === 'running' ? 'The instance is already running or starting.' : null
+    if (isFinal(status)) return terminal(status)
+    return targetState === 'running' ? reason('ALREADY_RUNNING') : null
   },
   stop({ status, targetState }) {
-    if (isFinal(status)) return `The instance has the status ${status}, so it is not running.`
-    return targetState === 'stopped' ? 'The instance is already stopped or stopping.' : null
+    if (isFinal(status)) return reason('TERMINAL', `The instance has the status ${status}, so it is not running.`)
+    return targetState === 'stopped' ? reason('ALREADY_STOPPED') : null
   },
   reboot({ status, targetState }) {
-    if (isFinal(status)) return finalStatusRefusal(status)
-    if (status !== 'running') return `The instance has the status ${status}. Only a running instance can be rebooted.`
-    return targetState === 'stopped' ? 'The instance is about to stop. To keep it running, start it.' : null
+    if (isFinal(status)) return terminal(status)
+    if (status !== 'running') {
+      const message = `The instance has the status ${status}. Only a running instance can be rebooted.`
+      return reason('NOT_RUNNING', message)
+    }
+    const message = 'The instance is about to stop. To keep it running, start it.'
+    return targetState === 'stopped' ? reason('STOP_REQUESTED', message) : null
   },
   recycle({ status }) {
-    if (status === 'created') return 'The instance has no container yet, so there is nothing to recycle.'
-    return isFinal(status) ? finalStatusRefusal(status) : null
+    const message = 'The instance has no container yet, so there is nothing to recycle.'
+    if (status === 'created') return reason('NO_CONTAINER', message)
+    return isFinal(status) ? terminal(status) : null
   },
   updateBid({ status, interruptible }) {
-    if (!interruptible)
-      return 'The instance is rented on demand at a fixed price. Only an interruptible instance has a bid.'
-    return isFinal(status) ? finalStatusRefusal(status) : null
+    const message = 'The instance is rented on demand at a fixed price. Only an interruptible instance has a bid.'
+    if (!interruptible) return reason('FIXED_PRICE', message)
+    return isFinal(status) ? terminal(status) : null
   },
   destroy: () => null,
 }

@@ -22,8 +22,8 @@ export const EventChange = builder.objectRef<Change>('EventChange').implement({
   }),
 })
 
-/** Facts that are not changes. `Event.message` shows them. */
-const hiddenFields = ['message']
+/** Facts that are not changes. `Event.reason` shows them. */
+const hiddenFields = ['message', 'exitCode']
 
 export function changesOf({ kind, before, after }: Event): Change[] {
   const [was, is] = [before, after].map(facts => printFacts(kind, facts ?? {})) as [Facts, Facts]

@@ -5,6 +5,7 @@ import {
 } from '../../domain/events/events.ts'
 import { messageOf } from '../../domain/events/message.ts'
 import { subjectTypes } from '../../domain/events/subject.ts'
+import { reasonOf } from '../../domain/reasons.ts'
 import { builder } from '../builder.ts'
 import { parseTypedId, printId } from '../ids.ts'
 import { InstanceStatus, type StatusWithDestroyed, seenStatuses } from '../instances/status.ts'
@@ -13,6 +14,7 @@ import { Node } from '../nodes/node.ts'
 import { Actor } from './actor.ts'
 import { changesOf, EventChange } from './changes.ts'
 import { EventKindEnum } from './kinds.ts'
+import { Reason } from './reason.ts'
 
 export const Event = builder.objectRef<EventShape>('Event').implement({
   description: 'Something that happened in the account. It is recorded in the same transaction as the change.',
@@ -22,10 +24,15 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
     kind: t.expose('kind', { type: EventKindEnum, description: 'What happened, such as `INSTANCE_CREATED`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the event happened.' }),
     message: t.string({ description: 'The event in one sentence, for people.', resolve: messageOf }),
-    reason: t.exposeString('reason', {
+    reason: t.field({
+      type: Reason,
       nullable: true,
-      description:
-        'Reason for the event, such as `USER_REQUEST` or `OUTBID`. New reasons may be added. Null if the kind says enough.',
+      description: 'Why the event happened. Null if the kind says enough.',
+      resolve: ({ reason, after }) => reasonOf(reason, after?.['message'], after?.['exitCode']),
+    }),
+    note: t.exposeString('note', {
+      nullable: true,
+      description: 'Free text that the operator wrote about the event, such as "Voucher". Null without one.',
     }),
     actor: t.expose('actor', {
       type: Actor,

@@ -150,7 +150,7 @@ query Watch {
         sshCommand
         ports { containerPort hostPort protocol }
       }
-      actions { action available reason }
+      actions { action available reason { message } }
     }
   }
 }

@@ -1,8 +1,10 @@
 import { accessOf } from '../../domain/instances/access.ts'
 import { actionRefusal, availabilityOf, type Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import { isFinal } from '../../domain/instances/states.ts'
+import { reasonOf } from '../../domain/reasons.ts'
 import { SshKey, sshKeysByInstance } from '../accounts/ssh-keys.ts'
 import { builder } from '../builder.ts'
+import { Reason } from '../events/reason.ts'
 import { parseId, printId } from '../ids.ts'
 import { LaunchConfig } from '../launch/launch.ts'
 import { createLoader } from '../loader.ts'
@@ -15,7 +17,7 @@ import { permissionSentence } from '../permission.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { InstanceConnectionInfo } from './access.ts'
 import { InstancePolicy } from './policy.ts'
-import { ActionAvailability, InstanceKind, InstanceStatus, StatusReason, TargetState } from './status.ts'
+import { ActionAvailability, InstanceKind, InstanceStatus, TargetState } from './status.ts'
 
 export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
   description: 'A rental of GPUs with the container or virtual machine that uses them.',
@@ -44,11 +46,10 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       resolve: ({ status, destroyedAt }) => (destroyedAt ? 'destroyed' : status),
     }),
     statusReason: t.field({
-      type: StatusReason,
+      type: Reason,
       nullable: true,
       description: 'Why the instance has its current status. Null before the first start.',
-      resolve: ({ reasonCode: code, reasonMessage: message, exitCode }) =>
-        code === null || message === null ? null : { code, message, exitCode },
+      resolve: ({ reasonCode, reasonMessage, exitCode }) => reasonOf(reasonCode, reasonMessage, exitCode),
     }),
     statusChangedAt: t.field({
       type: 'DateTime',

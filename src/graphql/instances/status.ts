@@ -1,7 +1,8 @@
-import { type InstanceAction as Action, type availabilityOf, reasonCodes } from '../../domain/instances/instances.ts'
+import type { InstanceAction as Action, availabilityOf } from '../../domain/instances/instances.ts'
 import { instanceStatuses, type TargetState as Target } from '../../domain/instances/states.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
+import { Reason } from '../events/reason.ts'
 
 export const TargetState = enumOf<Target>('TargetState', 'Desired state of an instance.', {
   running: 'The instance should run. It starts as soon as it gets its GPUs.',
@@ -54,25 +55,10 @@ export const ActionAvailability = builder
       available: t.exposeBoolean('available', {
         description: 'Whether the action is allowed now and would change something.',
       }),
-      reason: t.exposeString('reason', {
+      reason: t.expose('reason', {
+        type: Reason,
         nullable: true,
         description: 'Why the action is not available. Null when it is.',
-      }),
-    }),
-  })
-
-export const StatusReason = builder
-  .objectRef<{ code: string; message: string; exitCode: number | null }>('StatusReason')
-  .implement({
-    description: 'Why an instance has its current status.',
-    fields: t => ({
-      code: t.exposeString('code', {
-        description: `Machine-readable reason. One of ${reasonCodes.map(code => `\`${code}\``).join(', ')}. New codes may be added.`,
-      }),
-      message: t.exposeString('message', { description: 'Reason in plain English, for people.' }),
-      exitCode: t.exposeInt('exitCode', {
-        nullable: true,
-        description: 'Exit code of the container. Null unless it ended.',
       }),
     }),
   })

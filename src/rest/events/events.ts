@@ -47,13 +47,13 @@ export const eventRoutes: Route[] = [
 ]
 
 function auditRowOf(event: Event): AuditRow {
-  const { actor, createdAt, kind, instanceId, reason } = event
+  const { actor, createdAt, kind, instanceId, reason, note } = event
   const about = instanceId === null ? null : Number(instanceId)
   return {
     ip_address: null,
     api_key_id: actor.kind === 'api_key' ? actor.apiKeyId : null,
     created_at: createdAt.getTime() / 1000,
     api_route: null,
-    args: { event: kind, instance_id: about, message: messageOf(event), reason },
+    args: { event: kind, instance_id: about, message: messageOf(event), reason: reason ?? note },
   }
 }

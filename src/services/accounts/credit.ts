@@ -124,5 +124,5 @@ async function recordCreditEvent(tx: Transaction, balance: AccountBalance, grant
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   }
   const event = { kind: 'CREDIT_GRANTED' as const, accountId, actor: operatorActor, before, after }
-  await recordEvents(tx, [{ ...event, ...(reason && { reason }) }], at)
+  await recordEvents(tx, [{ ...event, ...(reason && { note: reason }) }], at)
 }

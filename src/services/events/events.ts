@@ -4,6 +4,7 @@ import type { Transaction } from '../../database/transaction.ts'
 import type { EventActor } from '../../domain/events/actor.ts'
 import type { EventKind } from '../../domain/events/events.ts'
 import { subjectOf } from '../../domain/events/subject.ts'
+import type { ReasonCode } from '../../domain/reasons.ts'
 
 /** Ids are named by their type, never `id`: apiKeyId, sshKeyId, templateId, volumeId. */
 type Facts = Record<string, unknown> & { id?: never }
@@ -19,7 +20,9 @@ export type NewEvent = {
   actor: EventActor
   before?: Facts
   after?: Facts
-  reason?: string
+  reason?: ReasonCode
+  /** Free text of the operator. */
+  note?: string
 }
 
 const eventColumns = modelColumnsOf(Prisma.EventScalarFieldEnum)

@@ -18,15 +18,15 @@ import {
 
 const { sql, join } = Prisma
 
-export const eventColumns = sql`e.xid::text, e.id, e.kind, e.account_id, e.instance_id, e.actor_kind, e.api_key_id, e.subject_type, e.subject_id, e.before, e.after, e.reason, e.created_at`
+export const eventColumns = sql`e.xid::text, e.id, e.kind, e.account_id, e.instance_id, e.actor_kind, e.api_key_id, e.subject_type, e.subject_id, e.before, e.after, e.reason, e.note, e.created_at`
 
 export function toEvent(row: unknown[]): Event {
   const [xid, id, kind, accountId, instanceId, actorKind, apiKeyId, subjectType, subjectId, ...rest] = row
-  const [before, after, reason, createdAt] = rest
+  const [before, after, reason, note, createdAt] = rest
   const actor = (actorKind === 'api_key' ? { kind: actorKind, apiKeyId } : { kind: actorKind }) as EventActor
   const subject = { type: subjectType, id: subjectId }
   const about = { kind, accountId, instanceId, actor, subject }
-  return { xid: BigInt(xid as string), id, ...about, before, after, reason, createdAt } as Event
+  return { xid: BigInt(xid as string), id, ...about, before, after, reason, note, createdAt } as Event
 }
 
 /**

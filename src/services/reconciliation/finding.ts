@@ -1,5 +1,5 @@
-import type { Reason } from '../../domain/instances/instances.ts'
 import type { InstanceStatus, Restart } from '../../domain/instances/states.ts'
+import type { Reason } from '../../domain/reasons.ts'
 
 /** The result of a pass: what it observed and decided. */
 export type Finding = {

@@ -127,7 +127,7 @@ async function releaseResources(
     accountId,
     actor: systemActor,
     instanceId,
-    reason: 'CONTAINER_GONE',
+    reason: 'CONTAINER_GONE' as const,
   }
   await recordEvents(tx, [{ ...event, before: freed, after: { diskMb: 0, ports: 0 } }], at)
   return machineAfter
@@ -150,6 +150,6 @@ async function writeStatus(
     AND destroyed_at IS NULL RETURNING id`)
   if (written.length === 0) return
   const event = { kind: 'INSTANCE_STATUS_CHANGED' as const, accountId, actor: systemActor, instanceId }
-  const [before, after] = [{ status: lease.status }, { status, message: reason?.message }]
+  const [before, after] = [{ status: lease.status }, { status, message: reason?.message, exitCode: reason?.exitCode }]
   await recordEvents(tx, [{ ...event, before, after, ...(reason && { reason: reason.code }) }], at)
 }

@@ -95,7 +95,7 @@ export async function insertVolumes(
       accountId,
       actor: apiKeyActor({ apiKeyId }),
       after,
-      reason: 'USER_REQUEST',
+      reason: 'USER_REQUEST' as const,
     }
   })
   await recordEvents(tx, events, at)

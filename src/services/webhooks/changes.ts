@@ -22,7 +22,7 @@ export function ownWebhookSql({ accountId }: Actor, id: number): Prisma.Sql {
 }
 
 export function eventActorOf({ accountId, apiKeyId }: Actor) {
-  return { accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' }
+  return { accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' as const }
 }
 
 /** What an event records about a webhook: only the host of its URL, since the rest may contain a secret. */

@@ -24,7 +24,9 @@ const newAccount = async () => {
   return await app.operations.accounts.create({ email, creditNanos: 1_000_000_000n })
 }
 const eventsOf = (accountId: number) =>
-  app.sql(`SELECT kind, before, after, reason, api_key_id FROM events WHERE account_id = ${accountId} ORDER BY id`)
+  app.sql(
+    `SELECT kind, before, after, reason, note, api_key_id FROM events WHERE account_id = ${accountId} ORDER BY id`,
+  )
 type GrantEvent = { kind: string; before: { creditNanos: string }; after: { creditNanos: string } }
 /** Events of grants and adjustments after the account's creation. */
 const grantsOf = async (accountId: number) =>
@@ -40,8 +42,8 @@ describe('an account', () => {
     const facts = { apiKeyId: key?.id, name: 'default', permissions: null, expiresAt: null }
     const [before, after] = [{ creditNanos: '0' }, { creditNanos: '1000000000' }]
     expect(await eventsOf(account.id)).toEqual([
-      { kind: 'CREDIT_GRANTED', before, after, reason: null, api_key_id: null },
-      { kind: 'API_KEY_CREATED', before: null, after: facts, reason: null, api_key_id: null },
+      { kind: 'CREDIT_GRANTED', before, after, reason: null, note: null, api_key_id: null },
+      { kind: 'API_KEY_CREATED', before: null, after: facts, reason: null, note: null, api_key_id: null },
     ])
     expect(await creditOf(apiKey)).toBe(1)
   })
@@ -77,7 +79,7 @@ describe('credit that is granted', () => {
     expect(await creditOf(apiKey)).toBe(3.500000001)
     const [before, after] = [{ creditNanos: '1000000000' }, { creditNanos: '3500000001' }]
     expect(await grantsOf(account.id)).toEqual([
-      { kind: 'CREDIT_GRANTED', before, after, reason: 'welcome', api_key_id: null },
+      { kind: 'CREDIT_GRANTED', before, after, reason: null, note: 'welcome', api_key_id: null },
     ])
   })
 
@@ -150,8 +152,8 @@ describe('credit that is adjusted', () => {
     expect(await creditOf(apiKey)).toBe(-0.500000001)
     expect(await adjust(3n)).toMatchObject({ afterNanos: -499_999_998n })
     expect(await grantsOf(account.id)).toMatchObject([
-      { before: { creditNanos: '1000000000' }, after: { creditNanos: '-500000001' }, reason: 'a mistake' },
-      { before: { creditNanos: '-500000001' }, after: { creditNanos: '-499999998' }, reason: 'a mistake' },
+      { before: { creditNanos: '1000000000' }, after: { creditNanos: '-500000001' }, note: 'a mistake' },
+      { before: { creditNanos: '-500000001' }, after: { creditNanos: '-499999998' }, note: 'a mistake' },
     ])
     const lines = await app.operations.accounts.ledgerPage(account.id, 0, 10)
     expect(

@@ -58,7 +58,7 @@ describe('an event', () => {
     await rentals.converge()
     await app.rest(owner, 'PUT', `/instances/${id}/`, { label: 'second' })
     await app.rest(owner, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-    const fields = `id kind createdAt message reason actor { kind ... on ApiKeyActor { apiKeyId apiKey { id } } } subjectId subject { ... on Instance { label } }
+    const fields = `id kind createdAt message reason { code message exitCode } note actor { kind ... on ApiKeyActor { apiKeyId apiKey { id } } } subjectId subject { ... on Instance { label } }
       previousStatus status changes { field before after }`
     const { instance } = await ask(owner, `{ instance(id: ${id}) { events { nodes { ${fields} } } } }`)
     const by = (await ask(owner, '{ viewer { account { apiKeys { id current } } } }')).viewer.account.apiKeys[0].id
@@ -67,12 +67,13 @@ describe('an event', () => {
     const byOwner = {
       ...common,
       createdAt,
-      reason: 'USER_REQUEST',
+      reason: { code: 'USER_REQUEST', message: 'It was requested with an API key.', exitCode: null },
+      note: null,
       actor: { kind: 'API_KEY', apiKeyId: by, apiKey: { id: by } },
       previousStatus: null,
       status: null,
     }
-    const became = (previousStatus: string, status: string, message: string) => ({
+    const became = (previousStatus: string, status: string, code: string, reason: string) => ({
       ...{
         ...common,
         createdAt,
@@ -80,9 +81,10 @@ describe('an event', () => {
         actor: { kind: 'SYSTEM' },
         previousStatus,
         status,
-        message,
+        note: null,
+        message: previousStatus === status ? reason : `Instance is now ${status.toLowerCase()}. ${reason}`,
       },
-      reason: expect.any(String),
+      reason: { code, message: reason, exitCode: null },
       changes: previousStatus === status ? [] : [{ field: 'status', before: previousStatus, after: status }],
     })
     const added = (field: string, after: string) => ({ field, before: null, after })
@@ -102,15 +104,15 @@ describe('an event', () => {
       },
       {
         ...byOwner,
-        reason: 'GPUS_FREE',
+        reason: { code: 'GPUS_FREE', message: 'The GPUs are free for this instance.', exitCode: null },
         actor: { kind: 'SYSTEM' },
         kind: 'INSTANCE_GRANTED',
         message: 'Instance received its GPUs.',
         changes: [{ field: 'granted', before: 'false', after: 'true' }],
       },
-      became('CREATED', 'LOADING', 'Instance is now loading. The machine is pulling the image.'),
-      became('LOADING', 'LOADING', 'The container is starting.'),
-      became('LOADING', 'RUNNING', 'Instance is now running. The container is up.'),
+      became('CREATED', 'LOADING', 'PULLING', 'The machine is pulling the image.'),
+      became('LOADING', 'LOADING', 'STARTING', 'The container is starting.'),
+      became('LOADING', 'RUNNING', 'STARTED', 'The container is up.'),
       {
         ...{ ...byOwner, kind: 'INSTANCE_LABEL_CHANGED', message: 'Instance label changed to "second".' },
         changes: [{ field: 'label', before: 'first', after: 'second' }],
@@ -120,6 +122,39 @@ describe('an event', () => {
         changes: [{ field: 'targetState', before: 'RUNNING', after: 'STOPPED' }],
       },
     ])
+  })
+
+  it('says with which code a container exited, as its instance does, and REST says its reason', async () => {
+    const id = await rentals.rentToStatus(owner, 'running')
+    await rentals.exit(id, 137)
+    const reason = '{ code message exitCode }'
+    const { instance } = await ask(
+      owner,
+      `{ instance(id: ${id}) { statusReason ${reason} events(last: 10) { nodes { kind reason ${reason} changes { field } } } } }`,
+    )
+    const exited = { code: 'EXITED', message: 'The container exited with code 137.', exitCode: 137 }
+    expect(instance.statusReason).toEqual(exited)
+    const changes = [{ field: 'status' }]
+    expect(instance.events.nodes).toContainEqual({ kind: 'INSTANCE_STATUS_CHANGED', reason: exited, changes })
+    const { body } = await app.rest(owner, 'GET', '/audit_logs/')
+    expect(JSON.stringify(body)).toContain('"reason":"EXITED"')
+  })
+
+  it('has the free text of the operator as its note, which is the reason over REST', async () => {
+    const key = await newKey({ email: 'noted@example.com' })
+    await app.operations.accounts.grantCredit('noted@example.com', { amountNanos: 1n, reason: 'OUTBID' })
+    const { events } = await ask(key, '{ events { nodes { kind note message reason { code } } } }')
+    const message = 'Credit granted.'
+    expect(events.nodes).toEqual([{ kind: 'CREDIT_GRANTED', note: 'OUTBID', message, reason: null }])
+    const { body } = await app.rest(key, 'GET', '/audit_logs/')
+    expect(JSON.stringify(body)).toContain('"reason":"OUTBID"')
+  })
+
+  it('has no reason when only a newer gateway knows its code', async () => {
+    const key = await newKey()
+    await write(key)
+    await app.sql(`UPDATE events SET reason = 'constructor' WHERE account_id = ${await idOf(key)}`)
+    expect((await ask(key, '{ events { nodes { reason { code } } } }')).events.nodes).toEqual([{ reason: null }])
   })
 
   it('of any type has a sentence, its subject, and no facts for operators only', async () => {

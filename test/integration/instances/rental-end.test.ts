@@ -41,7 +41,7 @@ async function rentFor(hours: number, body: object = {}): Promise<number> {
 }
 
 const instanceQuery =
-  '{ status targetState statusReason { code message } endsAt destroyedAt actions { action available reason } }'
+  '{ status targetState statusReason { code message } endsAt destroyedAt actions { action available reason { code message } } }'
 async function read(id: number) {
   const { data } = await app.graphql(key, `{ instance(id: ${id}) ${instanceQuery} }`)
   return data.instance

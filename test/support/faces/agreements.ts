@@ -165,19 +165,19 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     prepare: anInstance,
     rest: () => ['GET', '/audit_logs/'],
     graphql: () =>
-      '{ events(last: 25) { nodes { kind subjectId actor { ... on ApiKeyActor { apiKeyId } } createdAt message reason } } }',
+      '{ events(last: 25) { nodes { kind subjectId actor { ... on ApiKeyActor { apiKeyId } } createdAt message reason { code } note } } }',
     normalizeRest: body =>
       body.map(({ args, api_key_id, created_at }: Answer) => [
         ...[args.event, args.instance_id, args.message, args.reason, api_key_id, created_at],
       ]),
     normalizeGraphql: ({ events }) =>
       events.nodes
-        .map(({ kind, subjectId, message, reason, actor, createdAt }: Answer) => [
+        .map(({ kind, subjectId, message, reason, note, actor, createdAt }: Answer) => [
           ...[
             kind,
             subjectId.startsWith('ins_') ? plainId(subjectId) : null,
             message,
-            reason,
+            reason?.code ?? note,
             actor.apiKeyId ? plainId(actor.apiKeyId) : null,
             toSeconds(createdAt),
           ],

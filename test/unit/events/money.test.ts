@@ -5,7 +5,7 @@ import { payloadOf } from '../../../src/domain/events/payload.ts'
 
 const createdAt = new Date('2026-11-21T12:00:00.000Z')
 const event = (kind: Event['kind'], after: object, reason: string | null = null): Event => ({
-  ...{ id: 7n, xid: 9n, kind, accountId: 3, instanceId: null, before: null, reason, createdAt },
+  ...{ id: 7n, xid: 9n, kind, accountId: 3, instanceId: null, before: null, reason, note: null, createdAt },
   ...{ actor: { kind: 'system' }, subject: { type: 'Account', id: 3n } },
   after: { creditNanos: '-1500000000', costPerHourNanos: '4000000', ...after },
 })
@@ -26,7 +26,7 @@ describe('an event about money', () => {
     expect(changed('9007199254740993', '9007199254740992')).toBe('Credit deducted.')
   })
 
-  it('repeats no free text of an operator as a reason, whatever the text says', () => {
+  it('repeats no free text of an operator as a reason, note: null, whatever the text says', () => {
     const granted = (reason: string) =>
       messageOf({ ...event('CREDIT_GRANTED', {}, reason), before: { creditNanos: '-2000000000' } })
     expect(['constructor', 'toString', '__proto__'].map(granted)).toEqual(Array(3).fill('Credit granted.'))

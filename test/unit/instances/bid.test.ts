@@ -74,7 +74,8 @@ it('lists the action changeBid as available exactly when a bid change succeeds',
       } catch (error) {
         refusal = (error as Error).message
       }
-      expect(action).toEqual({ action: 'updateBid', available: refusal === null, reason: refusal })
+      const reason = refusal === null ? null : { code: interruptible ? 'TERMINAL' : 'FIXED_PRICE', message: refusal }
+      expect(action).toEqual({ action: 'updateBid', available: refusal === null, reason })
     }
   }
   const destroyed = availabilityOf({ ...aBidder(), destroyedAt: new Date(0) })

@@ -103,7 +103,12 @@ describe('the payload of an event', () => {
   const event: Event = {
     ...{ xid: 1n, id: 7n, kind: 'INSTANCE_BID_CHANGED', accountId: 2, instanceId: 3n },
     ...{ actor: { kind: 'api_key', apiKeyId: 4 }, subject: { type: 'Instance', id: 3n } },
-    ...{ before: { gpuPriceNanos: '200000000' }, after: { gpuPriceNanos: '250000001' }, reason: 'USER_REQUEST' },
+    ...{
+      before: { gpuPriceNanos: '200000000' },
+      after: { gpuPriceNanos: '250000001' },
+      reason: 'USER_REQUEST',
+      note: null,
+    },
     createdAt: new Date('2026-11-21T12:00:00.000Z'),
   }
 

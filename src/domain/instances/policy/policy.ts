@@ -2,7 +2,8 @@
 
 import { advanceMeterTo, type CostMeter, calculateCostLimitInstant, costAt } from '../../billing/costs.ts'
 import { printUsd } from '../../money.ts'
-import { type Instance, type Reason, type TargetReason, wantsGpus } from '../instances.ts'
+import type { Reason } from '../../reasons.ts'
+import { type Instance, type TargetReason, wantsGpus } from '../instances.ts'
 import { isFinal } from '../states.ts'
 
 /** A stop at an instant or at a cost, and a destruction at an instant or after a time stopped. */

@@ -115,7 +115,7 @@ export async function recordKeysChanged(
     kind: 'INSTANCE_SSH_KEYS_CHANGED' as const,
     accountId,
     actor: apiKeyActor({ apiKeyId }),
-    reason: 'USER_REQUEST',
+    reason: 'USER_REQUEST' as const,
     ...change,
   }
   await recordEvents(

@@ -141,7 +141,7 @@ async function readLimit(tx: Transaction, { accountId }: Actor, id: number): Pro
 }
 
 function limitEvent({ accountId, apiKeyId }: Actor) {
-  return { accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' }
+  return { accountId, actor: apiKeyActor({ apiKeyId }), reason: 'USER_REQUEST' as const }
 }
 
 async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promise<number> {

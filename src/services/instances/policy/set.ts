@@ -86,7 +86,7 @@ async function setPolicyInTransaction(
   const changed = {
     before: policyEventDetails(before, parts),
     after: policyEventDetails(after, parts),
-    reason: 'USER_REQUEST',
+    reason: 'USER_REQUEST' as const,
   }
   const about = { kind: 'INSTANCE_POLICY_CHANGED' as const, accountId, actor: apiKeyActor(actor), instanceId: id }
   await recordEvents(tx, [{ ...about, ...changed }], at)

@@ -135,6 +135,6 @@ function createdEvent({ accountId, apiKeyId }: Actor, rental: DecidedRental) {
     accountId,
     actor: apiKeyActor({ apiKeyId }),
     after,
-    reason: 'USER_REQUEST',
+    reason: 'USER_REQUEST' as const,
   }
 }
