@@ -2,19 +2,26 @@ import type { TypedDocumentString } from '../client/generated.ts'
 
 type Answer<Data> = { data?: Data | null; errors?: { message: string; extensions: { code: string } }[] }
 
+type ClientOptions = {
+  /** Return what was answered if some fields were refused: they are null. Otherwise any entry under `errors` is thrown. */
+  partial?: boolean
+  onRequest?: () => void
+}
+
 /** A client with an API key. Typed errors are answers. Entries under `errors` are thrown, with their codes. */
-export function createTypedClient(url: string, key: string) {
+export function createTypedClient(url: string, key: string, { partial, onRequest }: ClientOptions = {}) {
   return async function ask<Data, Variables>(
     operation: TypedDocumentString<Data, Variables>,
     ...[variables]: Variables extends Record<string, never> ? [] : [variables: Variables]
   ): Promise<Data> {
+    onRequest?.()
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ query: operation.toString(), variables }),
     })
     const { data, errors } = (await response.json()) as Answer<Data>
-    if (errors || !data) {
+    if ((errors && !partial) || !data) {
       throw new Error(errors?.map(({ message, extensions }) => `${extensions.code}: ${message}`).join('\n'))
     }
     return data
