@@ -2,12 +2,12 @@
 
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { migrate, noFilters, readMigrations } from '../../../src/database/migrations.ts'
-import { withSchemaEngine } from '../../../src/database/schema-engine.ts'
+import { migrate } from '../../../src/database/migrations.ts'
 import { creditStatusOf } from '../../../src/domain/billing/balance.ts'
 import { readBalance } from '../../../src/services/billing/balance.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { migrateUntil } from '../../support/database/migrations.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
 const billing = '20261121170000_billing'
@@ -18,10 +18,7 @@ let gateway: Gateway
 beforeAll(async () => {
   testDatabase = await createDatabase({ empty: true })
   gateway = openGateway({ url: testDatabase.url, now: () => new Date(Date.now() + 3_600_000) })
-  const all = await readMigrations()
-  const migrationDirectories = all.migrationDirectories.filter(({ path }) => path < billing)
-  const migrationsList = { ...all, migrationDirectories }
-  await withSchemaEngine(testDatabase.url, engine => engine.applyMigrations({ migrationsList, filters: noFilters }))
+  await migrateUntil(testDatabase.url, billing)
   const tables = JSON.parse(await readFile(new URL('../../data/before-billing.json', import.meta.url), 'utf8'))
   const client = await gateway.database.pool.connect()
   await client.query('SET session_replication_role = replica')

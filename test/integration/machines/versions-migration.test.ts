@@ -3,18 +3,11 @@
 import { readFile } from 'node:fs/promises'
 import { Client } from 'pg'
 import { expect, it } from 'vitest'
-import { migrate, noFilters, readMigrations } from '../../../src/database/migrations.ts'
-import { withSchemaEngine } from '../../../src/database/schema-engine.ts'
+import { migrate } from '../../../src/database/migrations.ts'
 import { createDatabase } from '../../support/database/database.ts'
+import { migrateUntil } from '../../support/database/migrations.ts'
 
 const [billing, versions] = ['20261121170000_billing', '20261123120000_versions']
-
-async function migrateUntil(url: string, end: string): Promise<void> {
-  const all = await readMigrations()
-  const migrationDirectories = all.migrationDirectories.filter(({ path }) => path < end)
-  const migrationsList = { ...all, migrationDirectories }
-  await withSchemaEngine(url, engine => engine.applyMigrations({ migrationsList, filters: noFilters }))
-}
 
 const numbers = [
   { vendor: 'nvidia', cuda: 12.8, driver: 570_172_008, os: 22.04, capability: 890 },
