@@ -133,6 +133,52 @@ export type ErrorCode =
   | 'START_BACKOFF'
   | 'VOLUME_UNAVAILABLE';
 
+export type EventKind =
+  | 'ACCOUNT_CREDIT_ENDED'
+  | 'ACCOUNT_DEBT'
+  | 'ACCOUNT_LOW_CREDIT'
+  | 'ACCOUNT_QUOTAS_CHANGED'
+  | 'ACCOUNT_SPEND_LIMIT'
+  | 'API_KEY_CREATED'
+  | 'API_KEY_DELETED'
+  | 'API_KEY_SECRET_ROTATED'
+  | 'API_KEY_UPDATED'
+  | 'CREDIT_GRANTED'
+  | 'INSTANCE_BID_CHANGED'
+  | 'INSTANCE_CREATED'
+  | 'INSTANCE_DESTROYED'
+  | 'INSTANCE_ENDING'
+  | 'INSTANCE_GRANTED'
+  | 'INSTANCE_LABEL_CHANGED'
+  | 'INSTANCE_LAUNCH_CHANGED'
+  | 'INSTANCE_OUTBID'
+  | 'INSTANCE_POLICY_CHANGED'
+  | 'INSTANCE_REBOOTED'
+  | 'INSTANCE_RECYCLED'
+  | 'INSTANCE_REMOVED'
+  | 'INSTANCE_SSH_KEYS_CHANGED'
+  | 'INSTANCE_STATUS_CHANGED'
+  | 'INSTANCE_TARGET_CHANGED'
+  | 'SECRET_VARIABLE_DELETED'
+  | 'SECRET_VARIABLE_UPDATED'
+  | 'SPEND_LIMIT_CREATED'
+  | 'SPEND_LIMIT_DELETED'
+  | 'SPEND_LIMIT_UPDATED'
+  | 'SSH_KEY_CREATED'
+  | 'SSH_KEY_DELETED'
+  | 'SSH_KEY_UPDATED'
+  | 'TEMPLATE_CREATED'
+  | 'TEMPLATE_DELETED'
+  | 'TEMPLATE_UPDATED'
+  | 'VOLUME_CREATED'
+  | 'VOLUME_DELETED'
+  | 'VOLUME_UPDATED'
+  | 'WEBHOOK_CREATED'
+  | 'WEBHOOK_DELETED'
+  | 'WEBHOOK_SECRET_ROTATED'
+  | 'WEBHOOK_TESTED'
+  | 'WEBHOOK_UPDATED';
+
 export type FloatFilter = {
   eq?: number | null | undefined;
   gt?: number | null | undefined;
@@ -250,6 +296,11 @@ export type LaunchSourceInput =
   {   image: string; template?: never; }
   |  { image?: never;   template: TemplateSourceInput; };
 
+export type LogSource =
+  | 'MACHINE'
+  | 'STDERR'
+  | 'STDOUT';
+
 export type NewVolumeInput = {
   name?: string | null | undefined;
   sizeGb: number;
@@ -259,6 +310,20 @@ export type OfferAvailability =
   | 'ANY'
   | 'AVAILABLE'
   | 'UNAVAILABLE';
+
+export type OfferFacetField =
+  | 'CITY'
+  | 'COUNTRY'
+  | 'CPU_ARCH'
+  | 'DATACENTER'
+  | 'GPU_NAME'
+  | 'GPU_RAM_GB'
+  | 'GPU_VENDOR'
+  | 'NUM_GPUS'
+  | 'REGION'
+  | 'STATIC_IP'
+  | 'VERIFICATION'
+  | 'VMS_ENABLED';
 
 export type OfferFilter = {
   availability?: OfferAvailability | null | undefined;
@@ -748,6 +813,162 @@ export type InvalidInputFragment = { issues: Array<{ path: string, message: stri
 
 export type OfferUnavailableFragment = { yourInstance: { id: string } | null, alternatives: Array<{ id: string, price: { pricePerHour: string } }> };
 
+export type SearchWithFacetsQueryVariables = Exact<{
+  filter: OfferFilter;
+  first: number;
+}>;
+
+
+export type SearchWithFacetsQuery = { offers: { totalCount: number, facets: Array<{ field: OfferFacetField, values: Array<{ value: string, count: number, minimumPricePerHour: string }> }> | null, nodes: Array<{ id: string, gpuName: string, numGpus: number, gpuRamGb: number, price: { pricePerHour: string, pricePerGpuHour: string }, machine: { city: string, region: Region | null, reliability: number } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type QuoteRentalQueryVariables = Exact<{
+  input: RentInstanceInput;
+}>;
+
+
+export type QuoteRentalQuery = { rentQuote: { rentable: boolean, waits: boolean, pricePerHour: string | null, runwaySecondsAfter: number | null, blockers: Array<
+      | { __typename: 'BidTooLowError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'InsufficientCreditError', available: string, needed: string | null, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+      | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    > } | null };
+
+export type RentOfferMutationVariables = Exact<{
+  input: RentInstanceInput;
+}>;
+
+
+export type RentOfferMutation = { rentInstance:
+    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, yourInstance: { id: string } | null, alternatives: Array<{ id: string, price: { pricePerHour: string } }> }
+    | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'RentInstanceSuccess', replayed: boolean, instance: { id: string, status: InstanceStatus, costPerHour: string } }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+   | null };
+
+export type StopByLabelMutationVariables = Exact<{
+  prefix: string;
+  dryRun: boolean;
+  expectedCount?: number | null | undefined;
+}>;
+
+
+export type StopByLabelMutation = { stopInstances:
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'StopInstancesSuccess', matchedCount: number, failedCount: number, items: Array<{ id: string, outcome: BulkItemOutcome, instance: { label: string | null, targetState: TargetState } | null, error:
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+         | null }> }
+   | null };
+
+export type LastLogLinesQueryVariables = Exact<{
+  filter?: InstanceFilter | null | undefined;
+}>;
+
+
+export type LastLogLinesQuery = { instances: { totalCount: number, nodes: Array<{ id: string, label: string | null, status: InstanceStatus, logs: Array<{ printedAt: string, source: LogSource, text: string }> | null }> } | null };
+
+export type SpendByLabelQueryVariables = Exact<{
+  startsAt: string;
+  endsAt: string;
+}>;
+
+
+export type SpendByLabelQuery = { viewer: { account: { usage: { cost: string, totals: Array<{ cost: string, keys: Array<
+            | { __typename: 'ApiKeyUsageKey' }
+            | { __typename: 'GpuModelUsageKey' }
+            | { __typename: 'InstanceUsageKey' }
+            | { __typename: 'KindUsageKey' }
+            | { __typename: 'LabelUsageKey', label: string | null }
+            | { __typename: 'TemplateUsageKey' }
+            | { __typename: 'VolumeUsageKey' }
+          > }> } | null } | null } };
+
+export type CreateConstrainedKeyMutationVariables = Exact<{
+  name: string;
+  instanceId: string;
+  expiresAt: string;
+}>;
+
+
+export type CreateConstrainedKeyMutation = { createApiKey:
+    | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, expiresAt: string | null, permissions: Array<{ operation: { operation: PermissionOperation, constraints: Array<{ parameter: string, operator: ConstraintOperator, value: { id: string | null } }> } | null }> | null } }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+   | null };
+
+export type CreateWebhookMutationVariables = Exact<{
+  url: string;
+  kinds: Array<EventKind>;
+}>;
+
+
+export type CreateWebhookMutation = { createWebhook:
+    | { __typename: 'ConflictError', id: string | null, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'CreateWebhookSuccess', secret: string, webhook: { id: string, url: string, kinds: Array<EventKind> } }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+   | null };
+
+export type RentBestWithTemplateMutationVariables = Exact<{
+  template: string;
+  filter: OfferFilter;
+  maxPricePerHour: string;
+}>;
+
+
+export type RentBestWithTemplateMutation = { rentBestOffer:
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, attempts: Array<{ offerId: string, failure: ErrorCode | null }> }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'RentBestOfferSuccess', instance: { id: string, template: { id: string, name: string } | null, launch: { image: string, mode: { ssh: { direct: boolean } | null, jupyter: { direct: boolean, lab: boolean, directory: string | null } | null, args: { args: Array<string> } | null } } } }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+   | null };
+
+export type HostedMachinesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type HostedMachinesQuery = { viewer: { account: { hostedMachines: { totalCount: number, nodes: Array<{ listed: boolean, draining: boolean, freeGpus: number, rentedGpus: number, earningsPerHour: string, machine: { id: string, gpu: { name: string } } }> } | null } | null } };
+
 export type FindOffersQueryVariables = Exact<{
   filter: OfferFilter;
   pricing: OfferPricingInput;
@@ -876,6 +1097,17 @@ export type DestroyInstancesMutation = { destroyInstances:
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
          | null }> }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+   | null };
+
+export type StopOneMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type StopOneMutation = { stopInstance:
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'StopInstanceSuccess', instance: { targetState: TargetState } }
    | null };
 
 export type CreateTemplateMutationVariables = Exact<{
@@ -1198,6 +1430,332 @@ export const RevokeApiKeyDocument = new TypedDocumentString(`
   retry
   retryAfter
 }`) as unknown as TypedDocumentString<RevokeApiKeyMutation, RevokeApiKeyMutationVariables>;
+export const SearchWithFacetsDocument = new TypedDocumentString(`
+    query SearchWithFacets($filter: OfferFilter!, $first: Int!) {
+  offers(filter: $filter, first: $first, orderBy: [{field: PRICE_PER_GPU_HOUR}]) {
+    totalCount
+    facets(by: [GPU_NAME, REGION, NUM_GPUS]) {
+      field
+      values {
+        value
+        count
+        minimumPricePerHour
+      }
+    }
+    nodes {
+      id
+      gpuName
+      numGpus
+      gpuRamGb
+      price {
+        pricePerHour
+        pricePerGpuHour
+      }
+      machine {
+        city
+        region
+        reliability
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SearchWithFacetsQuery, SearchWithFacetsQueryVariables>;
+export const QuoteRentalDocument = new TypedDocumentString(`
+    query QuoteRental($input: RentInstanceInput!) {
+  rentQuote(input: $input) {
+    rentable
+    waits
+    pricePerHour
+    runwaySecondsAfter
+    blockers {
+      __typename
+      ...Refusal
+      ...InvalidInput
+      ... on InsufficientCreditError {
+        available
+        needed
+      }
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retry
+  retryAfter
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}`) as unknown as TypedDocumentString<QuoteRentalQuery, QuoteRentalQueryVariables>;
+export const RentOfferDocument = new TypedDocumentString(`
+    mutation RentOffer($input: RentInstanceInput!) {
+  rentInstance(input: $input) {
+    __typename
+    ... on RentInstanceSuccess {
+      replayed
+      instance {
+        id
+        status
+        costPerHour
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+    ...OfferUnavailable
+    ... on BidTooLowError {
+      minimumBidPerHour
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retry
+  retryAfter
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}
+fragment OfferUnavailable on OfferUnavailableError {
+  yourInstance {
+    id
+  }
+  alternatives {
+    id
+    price {
+      pricePerHour
+    }
+  }
+}`) as unknown as TypedDocumentString<RentOfferMutation, RentOfferMutationVariables>;
+export const StopByLabelDocument = new TypedDocumentString(`
+    mutation StopByLabel($prefix: String!, $dryRun: Boolean!, $expectedCount: Int) {
+  stopInstances(
+    input: {target: {filter: {label: {startsWith: $prefix}}}, dryRun: $dryRun, expectedCount: $expectedCount}
+  ) {
+    __typename
+    ... on StopInstancesSuccess {
+      matchedCount
+      failedCount
+      items {
+        id
+        outcome
+        instance {
+          label
+          targetState
+        }
+        error {
+          ...Refusal
+        }
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retry
+  retryAfter
+}`) as unknown as TypedDocumentString<StopByLabelMutation, StopByLabelMutationVariables>;
+export const LastLogLinesDocument = new TypedDocumentString(`
+    query LastLogLines($filter: InstanceFilter) {
+  instances(filter: $filter) {
+    totalCount
+    nodes {
+      id
+      label
+      status
+      logs(tail: 1) {
+        printedAt
+        source
+        text
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LastLogLinesQuery, LastLogLinesQueryVariables>;
+export const SpendByLabelDocument = new TypedDocumentString(`
+    query SpendByLabel($startsAt: DateTime!, $endsAt: DateTime!) {
+  viewer {
+    account {
+      usage(startsAt: $startsAt, endsAt: $endsAt, groupBy: [LABEL]) {
+        cost
+        totals {
+          cost
+          keys {
+            __typename
+            ... on LabelUsageKey {
+              label
+            }
+          }
+        }
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SpendByLabelQuery, SpendByLabelQueryVariables>;
+export const CreateConstrainedKeyDocument = new TypedDocumentString(`
+    mutation CreateConstrainedKey($name: String!, $instanceId: ID!, $expiresAt: DateTime!) {
+  createApiKey(
+    input: {name: $name, expiresAt: $expiresAt, permissions: [{operation: {operation: UPDATE_INSTANCE, constraints: [{parameter: "id", operator: EQ, value: {id: $instanceId}}]}}]}
+  ) {
+    __typename
+    ... on CreateApiKeySuccess {
+      secret
+      apiKey {
+        id
+        expiresAt
+        permissions {
+          operation {
+            operation
+            constraints {
+              parameter
+              operator
+              value {
+                id
+              }
+            }
+          }
+        }
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retry
+  retryAfter
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}`) as unknown as TypedDocumentString<CreateConstrainedKeyMutation, CreateConstrainedKeyMutationVariables>;
+export const CreateWebhookDocument = new TypedDocumentString(`
+    mutation CreateWebhook($url: String!, $kinds: [EventKind!]!) {
+  createWebhook(input: {url: $url, kinds: $kinds}) {
+    __typename
+    ... on CreateWebhookSuccess {
+      secret
+      webhook {
+        id
+        url
+        kinds
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+    ... on ConflictError {
+      id
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retry
+  retryAfter
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}`) as unknown as TypedDocumentString<CreateWebhookMutation, CreateWebhookMutationVariables>;
+export const RentBestWithTemplateDocument = new TypedDocumentString(`
+    mutation RentBestWithTemplate($template: String!, $filter: OfferFilter!, $maxPricePerHour: Usd!) {
+  rentBestOffer(
+    input: {filter: $filter, terms: {onDemand: {maxPricePerHour: $maxPricePerHour}}, spec: {source: {template: {by: {name: $template}}}}}
+  ) {
+    __typename
+    ... on RentBestOfferSuccess {
+      instance {
+        id
+        template {
+          id
+          name
+        }
+        launch {
+          image
+          mode {
+            ...Mode
+          }
+        }
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+    ... on NoOfferRentedError {
+      attempts {
+        offerId
+        failure
+      }
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retry
+  retryAfter
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}
+fragment Mode on LaunchMode {
+  ssh {
+    direct
+  }
+  jupyter {
+    direct
+    lab
+    directory
+  }
+  args {
+    args
+  }
+}`) as unknown as TypedDocumentString<RentBestWithTemplateMutation, RentBestWithTemplateMutationVariables>;
+export const HostedMachinesDocument = new TypedDocumentString(`
+    query HostedMachines {
+  viewer {
+    account {
+      hostedMachines(first: 100) {
+        totalCount
+        nodes {
+          machine {
+            id
+            gpu {
+              name
+            }
+          }
+          listed
+          draining
+          freeGpus
+          rentedGpus
+          earningsPerHour
+        }
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<HostedMachinesQuery, HostedMachinesQueryVariables>;
 export const FindOffersDocument = new TypedDocumentString(`
     query FindOffers($filter: OfferFilter!, $pricing: OfferPricingInput!) {
   offers(first: 5, filter: $filter, pricing: $pricing) {
@@ -1516,6 +2074,24 @@ export const DestroyInstancesDocument = new TypedDocumentString(`
   retry
   retryAfter
 }`) as unknown as TypedDocumentString<DestroyInstancesMutation, DestroyInstancesMutationVariables>;
+export const StopOneDocument = new TypedDocumentString(`
+    mutation StopOne($id: ID!) {
+  stopInstance(input: {id: $id}) {
+    __typename
+    ... on StopInstanceSuccess {
+      instance {
+        targetState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retry
+  retryAfter
+}`) as unknown as TypedDocumentString<StopOneMutation, StopOneMutationVariables>;
 export const CreateTemplateDocument = new TypedDocumentString(`
     mutation CreateTemplate($input: CreateTemplateInput!) {
   createTemplate(input: $input) {

@@ -48,7 +48,8 @@ export async function quote(ask: Ask, input: RentInstanceInput) {
 /** 3. The ID of the new instance; of another offer's if this one is taken; or an error that says what to do. */
 export async function rent(ask: Ask, input: RentInstanceInput): Promise<string> {
   const { rentInstance: answer } = await ask(RentOfferDocument, { input })
-  switch (answer?.__typename) {
+  if (!answer) throw new Error('The rental was not answered.')
+  switch (answer.__typename) {
     case 'RentInstanceSuccess':
       return answer.instance.id
     case 'OfferUnavailableError': {
@@ -59,8 +60,6 @@ export async function rent(ask: Ask, input: RentInstanceInput): Promise<string> 
     }
     case 'BidTooLowError':
       throw new Error(`Bid at least ${answer.minimumBidPerHour}.`)
-    case undefined:
-      throw new Error('The rental was not answered.')
     default:
       throw new Error(answer.retry === 'LATER' ? `Later: ${answer.message}` : answer.message)
   }

@@ -207,6 +207,12 @@ describe('a name', () => {
 describe('null', () => {
   const lists = [...fields, ...inputFields, ...args].filter(({ type }) => isListType(getNullableType(type)))
 
+  it('can be the answer of each field of Query and Mutation, because a permission can refuse it alone', () => {
+    // Every key has a viewer, and `nodes` has null for each item that cannot be read.
+    const required = [...rootFields('Query'), ...rootFields('Mutation')].filter(({ type }) => isNonNullType(type))
+    expect(required.map(({ name }) => name).toSorted()).toEqual(['nodes', 'viewer'])
+  })
+
   it('is no item of a list', () => {
     expect(breaking(lists, ({ type }) => /!\]!?$/.test(String(type)))).toEqual([])
   })
