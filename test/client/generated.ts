@@ -209,6 +209,11 @@ export type InstanceAction =
   | 'STOP'
   | 'UPDATE_BID';
 
+export type InstanceChangeKind =
+  | 'ADDED'
+  | 'REMOVED'
+  | 'UPDATED';
+
 export type InstanceFilter = {
   createdAt?: DateTimeFilter | null | undefined;
   gpuName?: StringFilter | null | undefined;
@@ -865,6 +870,14 @@ export type RentOfferMutation = { rentInstance:
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
    | null };
 
+export type WatchFleetSubscriptionVariables = Exact<{
+  filter?: InstanceFilter | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type WatchFleetSubscription = { instanceChanges: { cursor: string, kind: InstanceChangeKind, instanceId: string, instance: { label: string | null, status: InstanceStatus, targetState: TargetState, costPerHour: string } } };
+
 export type StopByLabelMutationVariables = Exact<{
   prefix: string;
   dryRun: boolean;
@@ -931,16 +944,29 @@ export type CreateConstrainedKeyMutation = { createApiKey:
    | null };
 
 export type CreateWebhookMutationVariables = Exact<{
+  name: string;
   url: string;
   kinds: Array<EventKind>;
 }>;
 
 
 export type CreateWebhookMutation = { createWebhook:
-    | { __typename: 'ConflictError', id: string | null, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-    | { __typename: 'CreateWebhookSuccess', secret: string, webhook: { id: string, url: string, kinds: Array<EventKind> } }
+    | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'CreateWebhookSuccess', secret: string, webhook: { id: string, name: string | null, url: string, kinds: Array<EventKind> } }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+   | null };
+
+export type ChangeWebhookKindsMutationVariables = Exact<{
+  id: string;
+  kinds: Array<EventKind>;
+}>;
+
+
+export type ChangeWebhookKindsMutation = { updateWebhook:
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'UpdateWebhookSuccess', webhook: { id: string, name: string | null, url: string, kinds: Array<EventKind> } }
    | null };
 
 export type RentBestWithTemplateMutationVariables = Exact<{
@@ -963,6 +989,13 @@ export type RentBestWithTemplateMutation = { rentBestOffer:
     | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
    | null };
+
+export type WatchBidsSubscriptionVariables = Exact<{
+  filter?: InstanceFilter | null | undefined;
+}>;
+
+
+export type WatchBidsSubscription = { instanceChanges: { instance: { id: string, status: InstanceStatus, bidPerHour: string | null, minimumBidPerHour: string | null } } };
 
 export type HostedMachinesQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1537,6 +1570,21 @@ fragment OfferUnavailable on OfferUnavailableError {
     }
   }
 }`) as unknown as TypedDocumentString<RentOfferMutation, RentOfferMutationVariables>;
+export const WatchFleetDocument = new TypedDocumentString(`
+    subscription WatchFleet($filter: InstanceFilter, $after: String) {
+  instanceChanges(filter: $filter, after: $after) {
+    cursor
+    kind
+    instanceId
+    instance {
+      label
+      status
+      targetState
+      costPerHour
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WatchFleetSubscription, WatchFleetSubscriptionVariables>;
 export const StopByLabelDocument = new TypedDocumentString(`
     mutation StopByLabel($prefix: String!, $dryRun: Boolean!, $expectedCount: Int) {
   stopInstances(
@@ -1646,22 +1694,20 @@ fragment InvalidInput on InvalidInputError {
   }
 }`) as unknown as TypedDocumentString<CreateConstrainedKeyMutation, CreateConstrainedKeyMutationVariables>;
 export const CreateWebhookDocument = new TypedDocumentString(`
-    mutation CreateWebhook($url: String!, $kinds: [EventKind!]!) {
-  createWebhook(input: {url: $url, kinds: $kinds}) {
+    mutation CreateWebhook($name: String!, $url: String!, $kinds: [EventKind!]!) {
+  createWebhook(input: {name: $name, url: $url, kinds: $kinds}) {
     __typename
     ... on CreateWebhookSuccess {
       secret
       webhook {
         id
+        name
         url
         kinds
       }
     }
     ...Refusal
     ...InvalidInput
-    ... on ConflictError {
-      id
-    }
   }
 }
     fragment Refusal on Error {
@@ -1676,6 +1722,34 @@ fragment InvalidInput on InvalidInputError {
     message
   }
 }`) as unknown as TypedDocumentString<CreateWebhookMutation, CreateWebhookMutationVariables>;
+export const ChangeWebhookKindsDocument = new TypedDocumentString(`
+    mutation ChangeWebhookKinds($id: ID!, $kinds: [EventKind!]!) {
+  updateWebhook(input: {id: $id, kinds: $kinds}) {
+    __typename
+    ... on UpdateWebhookSuccess {
+      webhook {
+        id
+        name
+        url
+        kinds
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retry
+  retryAfter
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}`) as unknown as TypedDocumentString<ChangeWebhookKindsMutation, ChangeWebhookKindsMutationVariables>;
 export const RentBestWithTemplateDocument = new TypedDocumentString(`
     mutation RentBestWithTemplate($template: String!, $filter: OfferFilter!, $maxPricePerHour: Usd!) {
   rentBestOffer(
@@ -1732,6 +1806,18 @@ fragment Mode on LaunchMode {
     args
   }
 }`) as unknown as TypedDocumentString<RentBestWithTemplateMutation, RentBestWithTemplateMutationVariables>;
+export const WatchBidsDocument = new TypedDocumentString(`
+    subscription WatchBids($filter: InstanceFilter) {
+  instanceChanges(filter: $filter) {
+    instance {
+      id
+      status
+      bidPerHour
+      minimumBidPerHour
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WatchBidsSubscription, WatchBidsSubscriptionVariables>;
 export const HostedMachinesDocument = new TypedDocumentString(`
     query HostedMachines {
   viewer {

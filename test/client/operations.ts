@@ -1,8 +1,9 @@
 // How a client sends the twelve operations. No field is guessed and no type is asserted: `__typename` tells answers apart, and
 // null is a field that could not be answered.
 
-import type { createTypedClient } from '../support/typed-client.ts'
+import type { createTypedClient, createTypedStream } from '../support/typed-client.ts'
 import {
+  ChangeWebhookKindsDocument,
   CreateConstrainedKeyDocument,
   CreateWebhookDocument,
   type EventKind,
@@ -17,9 +18,12 @@ import {
   SearchWithFacetsDocument,
   SpendByLabelDocument,
   StopByLabelDocument,
+  WatchBidsDocument,
+  WatchFleetDocument,
 } from './generated.ts'
 
 type Ask = ReturnType<typeof createTypedClient>
+type Stream = ReturnType<typeof createTypedStream>
 
 /** 1. The cheapest offers per GPU, and for each GPU model how many there are and from which price. */
 export async function searchWithFacets(ask: Ask, filter: OfferFilter) {
@@ -65,6 +69,17 @@ export async function rent(ask: Ask, input: RentInstanceInput): Promise<string> 
   }
 }
 
+/** 4. The labels and states of a fleet, after each change of one of its instances. */
+export async function* watchFleet(stream: Stream, filter: InstanceFilter) {
+  const fleet = new Map<string, string>()
+  for await (const { instanceChanges } of stream(WatchFleetDocument, { filter })) {
+    const { kind, instanceId, instance } = instanceChanges
+    if (kind === 'REMOVED') fleet.delete(instanceId)
+    else fleet.set(instanceId, `${instance.label ?? '(none)'}: ${instance.status}`)
+    yield [...fleet.values()].toSorted()
+  }
+}
+
 /** 5. Stops what a dry run has counted, and nothing else. */
 export async function stopByLabel(ask: Ask, prefix: string, expectedCount?: number) {
   const dryRun = expectedCount === undefined
@@ -100,10 +115,17 @@ export async function createConstrainedKey(ask: Ask, name: string, instanceId: s
 }
 
 /** 9. The webhook with the secret that signs its deliveries. */
-export async function createWebhook(ask: Ask, url: string, kinds: EventKind[]) {
-  const { createWebhook: answer } = await ask(CreateWebhookDocument, { url, kinds })
+export async function createWebhook(ask: Ask, name: string, url: string, kinds: EventKind[]) {
+  const { createWebhook: answer } = await ask(CreateWebhookDocument, { name, url, kinds })
   if (answer?.__typename === 'CreateWebhookSuccess') return answer
   if (answer?.__typename === 'InvalidInputError') throw new Error(answer.issues.map(({ path }) => path).join())
+  throw new Error(answer?.message)
+}
+
+/** 9. The webhook with other kinds of events, and the same secret. */
+export async function changeWebhookKinds(ask: Ask, id: string, kinds: EventKind[]) {
+  const { updateWebhook: answer } = await ask(ChangeWebhookKindsDocument, { id, kinds })
+  if (answer?.__typename === 'UpdateWebhookSuccess') return answer.webhook
   throw new Error(answer?.message)
 }
 
@@ -112,6 +134,15 @@ export async function rentWithTemplate(ask: Ask, template: string, filter: Offer
   const { rentBestOffer: answer } = await ask(RentBestWithTemplateDocument, { template, filter, maxPricePerHour })
   if (answer?.__typename === 'RentBestOfferSuccess') return answer.instance
   throw new Error(answer?.message)
+}
+
+/** 11. The bids that would win back the GPUs of outbid instances, whenever the market changes them. */
+export async function* watchBidsToBeat(stream: Stream, filter: InstanceFilter) {
+  for await (const { instanceChanges } of stream(WatchBidsDocument, { filter })) {
+    const { id, status, bidPerHour, minimumBidPerHour } = instanceChanges.instance
+    const isOutbid = status === 'SCHEDULING' && bidPerHour !== null
+    if (isOutbid && minimumBidPerHour !== null) yield { id, bidPerHour: minimumBidPerHour }
+  }
 }
 
 /** 12. The machines of a host: which are free, and what each earns. */

@@ -8,7 +8,7 @@ import * as client from '../client/generated.ts'
 import * as operations from '../client/operations.ts'
 import { aMachineLine } from '../support/machines/import-files.ts'
 import { type GatewayProcess, makeDataDir, runBerth, startGateway, stopProgram } from '../support/processes/programs.ts'
-import { createTypedClient, expectTypename } from '../support/typed-client.ts'
+import { createTypedClient, createTypedStream, expectTypename } from '../support/typed-client.ts'
 
 let dataFolder: Awaited<ReturnType<typeof makeDataDir>>
 let env: Record<string, string>
@@ -16,6 +16,7 @@ let gateway: GatewayProcess
 /** Sends requests that are no part of an operation. */
 let prepare: ReturnType<typeof createTypedClient>
 let ask: typeof prepare
+let stream: ReturnType<typeof createTypedStream>
 let requests = 0
 const countedClient = {
   partial: true,
@@ -31,6 +32,7 @@ beforeAll(async () => {
   const key = readFileSync(join(dataFolder.dataDir, 'demo-key'), 'utf8')
   prepare = createTypedClient(gateway.url, key)
   ask = createTypedClient(gateway.url, key, countedClient)
+  stream = createTypedStream(gateway.url, key, countedClient)
 })
 
 afterAll(async () => {
@@ -53,6 +55,11 @@ async function newInstance(label: string) {
 async function waitUntilRunning(id: string) {
   const status = async () => (await prepare(client.ReadStatusDocument, { id })).instance?.status
   await expect.poll(status, { timeout: 10_000 }).toBe('RUNNING')
+}
+
+/** The rest of a stream for a loop that may end before the stream does. */
+function keepOpen<Item>(items: AsyncGenerator<Item>): AsyncIterable<Item> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => items.next() }) }
 }
 
 describe('a typed client in one request', () => {
@@ -88,6 +95,22 @@ describe('a typed client in one request', () => {
     const bid = { ...input, terms: { interruptible: { bidPerHour: '0.001' } } }
     const [other] = (await operations.searchWithFacets(prepare, marketed24Gb)).cheapest
     await expect(operations.rent(ask, { ...bid, offerId: other?.id ?? '' })).rejects.toThrow(/Bid at least 0\.\d+\./)
+  })
+
+  it('4. follows a fleet in one stream', async () => {
+    await newInstance('fleet-a')
+    const fleets = operations.watchFleet(stream, { label: { startsWith: 'fleet-' } })
+    const waitFor = async (...expected: string[]) => {
+      for await (const fleet of keepOpen(fleets)) if (fleet.join() === expected.join()) return
+    }
+    await waitFor('fleet-a: RUNNING')
+    const id = await newInstance('fleet-b')
+    await waitFor('fleet-a: RUNNING', 'fleet-b: RUNNING')
+    const { destroyInstances } = await prepare(client.DestroyInstancesDocument, { input: { target: { ids: [id] } } })
+    expectTypename('DestroyInstancesSuccess', destroyInstances)
+    await waitFor('fleet-a: RUNNING')
+    await fleets.return(undefined)
+    expect(requests).toBe(1)
   })
 
   it('5. stops the instances whose labels have a prefix, and only as many as a dry run has counted', async () => {
@@ -151,15 +174,17 @@ describe('a typed client in one request', () => {
     await expect(stop(other)).rejects.toThrow('FORBIDDEN')
   })
 
-  it('9. creates a webhook, and reads what is wrong with its URL', async () => {
-    const { secret, webhook } = await operations.createWebhook(ask, 'https://hooks.example.com/berth', [
+  it('9. creates a webhook, changes what it gets, and reads what is wrong with a URL', async () => {
+    const { secret, webhook } = await operations.createWebhook(ask, 'ends', 'https://hooks.example.com/berth', [
       'INSTANCE_DESTROYED',
-      'INSTANCE_OUTBID',
     ])
     expect(requests).toBe(1)
     expect(secret).toMatch(/^whsec_/)
-    expect(webhook.kinds.toSorted()).toEqual(['INSTANCE_DESTROYED', 'INSTANCE_OUTBID'])
-    await expect(operations.createWebhook(ask, 'ftp://hooks.example.com', ['INSTANCE_OUTBID'])).rejects.toThrow('url')
+    const changed = await operations.changeWebhookKinds(ask, webhook.id, ['INSTANCE_OUTBID'])
+    expect(requests).toBe(2)
+    expect(changed).toEqual({ ...webhook, kinds: ['INSTANCE_OUTBID'] })
+    const wrong = operations.createWebhook(ask, 'ends', 'ftp://hooks.example.com', ['INSTANCE_OUTBID'])
+    await expect(wrong).rejects.toThrow('url')
   })
 
   it('10. rents the best offer with a template that it knows by name', async () => {
@@ -171,6 +196,43 @@ describe('a typed client in one request', () => {
     expect(template).toEqual({ id, name: 'notebook' })
     expect(launch).toMatchObject({ image: 'pytorch/pytorch:latest', mode: { jupyter: { lab: true } } })
     await expect(operations.rentWithTemplate(ask, 'none', marketed24Gb, '5')).rejects.toThrow('"none"')
+  })
+
+  it('11. learns of each new bid to beat from one stream', async () => {
+    const { result } = await runBerth(env, 'account', 'create', '--email', 'rival@example.com', '--credit', '100')
+    const askAsRival = createTypedClient(gateway.url, result.apiKey)
+    const own = { numGpus: { eq: 1 }, gpuFraction: { eq: 1 } }
+    const { offers } = await prepare(client.FindOffersDocument, {
+      filter: own,
+      pricing: { rentalKind: 'INTERRUPTIBLE' },
+    })
+    const [offer] = offers?.nodes ?? []
+    const bid = async (asker: typeof ask, offerId: string, bidPerHour: string) => {
+      const spec = { source: { image: 'ubuntu' }, label: 'bid' }
+      return await operations.rent(asker, { offerId, terms: { interruptible: { bidPerHour } }, spec })
+    }
+    const id = await bid(prepare, offer?.id ?? '', offer?.minimumBidPerHour ?? '')
+    const bids = operations.watchBidsToBeat(stream, { ids: [id] })
+    const next = async () => (await bids.next()).value
+    const outbid = next()
+    const again = { ...own, machineId: { eq: offer?.machine.id } }
+    const { offers: rivals } = await askAsRival(client.FindOffersDocument, {
+      filter: again,
+      pricing: { rentalKind: 'INTERRUPTIBLE' },
+    })
+    const [contested] = rivals?.nodes ?? []
+    const rival = await bid(askAsRival, contested?.id ?? '', contested?.minimumBidPerHour ?? '')
+    const first = await outbid
+    expect(first).toEqual({ id, bidPerHour: expect.any(String) })
+    // Only the market changes: the rival raises its bid.
+    const raised = { input: { id: rival, bidPerHour: '9' } }
+    const { updateInstanceBid } = await askAsRival(client.ChangeBidDocument, raised)
+    expectTypename('UpdateInstanceBidSuccess', updateInstanceBid)
+    let last = first
+    for (let tries = 0; tries < 5 && Number(last?.bidPerHour) <= 9; tries += 1) last = await next()
+    expect(Number(last?.bidPerHour)).toBeGreaterThan(9)
+    await bids.return(undefined)
+    expect(requests).toBe(1)
   })
 
   it('12. shows a host what its machines earn', async () => {

@@ -90,7 +90,8 @@ export async function fetchWithoutPool(original: Request): Promise<Response> {
 }
 
 /** The data of every `next` message, until `complete`. */
-async function* readMessages(body: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string, undefined> {
+/** The results of a stream of Server-Sent Events, as JSON. */
+export async function* readMessages(body: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string, undefined> {
   let text = ''
   const decoder = new TextDecoder()
   for (let part = await body.read(); !part.done; part = await body.read()) {

@@ -1,4 +1,5 @@
 import type { TypedDocumentString } from '../client/generated.ts'
+import { readMessages } from './streams.ts'
 
 type Answer<Data> = { data?: Data | null; errors?: { message: string; extensions: { code: string } }[] }
 
@@ -25,6 +26,33 @@ export function createTypedClient(url: string, key: string, { partial, onRequest
       throw new Error(errors?.map(({ message, extensions }) => `${extensions.code}: ${message}`).join('\n'))
     }
     return data
+  }
+}
+
+/** A client that subscribes over Server-Sent Events. A stream ends with the loop that reads it. */
+export function createTypedStream(url: string, key: string, { onRequest }: ClientOptions = {}) {
+  return async function* stream<Data, Variables>(
+    operation: TypedDocumentString<Data, Variables>,
+    variables: Variables,
+  ): AsyncGenerator<Data> {
+    onRequest?.()
+    const closing = new AbortController()
+    const { body } = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { accept: 'text/event-stream', authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: operation.toString(), variables }),
+      signal: closing.signal,
+    })
+    if (!body) throw new Error('The stream has no body.')
+    try {
+      for await (const message of readMessages(body.getReader())) {
+        const { data, errors }: Answer<Data> = JSON.parse(message)
+        if (errors || !data) throw new Error(errors?.map(error => error.message).join('\n'))
+        yield data
+      }
+    } finally {
+      closing.abort()
+    }
   }
 }
 
