@@ -109,3 +109,46 @@ it('recognizes earlier grants and charges instances that are destroyed afterward
     await gateway.sql('SELECT id FROM meters WHERE instance_id = ANY($1)', [[instances.removed, instances.destroyed]]),
   ).toEqual([])
 })
+
+it('keeps spend limits with the time of their creation, and tells their events apart', async () => {
+  const database = await createDatabase({ empty: true })
+  await migrateUntil(database.url, '20261123130000')
+  const old = openGateway({ url: database.url, now: () => new Date() })
+  const [account] = await old.sql(`INSERT INTO accounts (email) VALUES ('old@example.com') RETURNING id`)
+  const limits = ['hour', 'day'].map(
+    (window, index) => `(${index + 1}, ${account?.['id']}, '${window}', 1, 'notify', '2026-03-0${index + 2}')`,
+  )
+  await old.sql(
+    `INSERT INTO spend_limits (id, account_id, "window", amount_nanos, action, created_at) VALUES ${limits.join()}`,
+  )
+  const facts = [
+    [null, '{"a": 1}', '2026-03-01'],
+    ['{"a": 1}', '{"a": 2}', '2026-03-02'],
+    ['{"a": 2}', null, '2026-03-03'],
+  ]
+  for (const [before, after, at] of facts) {
+    await old.sql(
+      `INSERT INTO events (kind, account_id, actor_kind, subject_type, subject_id, before, after, created_at)
+      VALUES ('SPEND_LIMIT_CHANGED', $1, 'system', 'SpendLimit', 1, $2, $3, $4)`,
+      [account?.['id'], before, after, at],
+    )
+  }
+  await old.sql(
+    `INSERT INTO webhooks (account_id, url, kinds, secret, created_at)
+    VALUES ($1, 'https://example.com/', '{SPEND_LIMIT_CHANGED,CREDIT_GRANTED}', '', now())`,
+    [account?.['id']],
+  )
+  await migrate(database.url)
+  const kinds = ['SPEND_LIMIT_CREATED', 'SPEND_LIMIT_UPDATED', 'SPEND_LIMIT_DELETED']
+  expect(await old.sql('SELECT kind FROM events ORDER BY id')).toEqual(kinds.map(kind => ({ kind })))
+  expect(await old.sql('SELECT kinds, name FROM webhooks')).toEqual([
+    { kinds: ['CREDIT_GRANTED', ...kinds], name: null },
+  ])
+  const day = (date: string) => new Date(`${date}T00:00:00Z`)
+  expect(await old.sql('SELECT created_at, updated_at FROM spend_limits ORDER BY id')).toEqual([
+    { created_at: day('2026-03-01'), updated_at: day('2026-03-02') },
+    { created_at: day('2026-03-03'), updated_at: day('2026-03-03') },
+  ])
+  await old.close()
+  await database.drop()
+})

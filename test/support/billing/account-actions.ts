@@ -25,8 +25,14 @@ export function createAccountActions(
   const keyOf = ({ key, other }: Renter) => (chance.withProbability(0.6) ? key : other)
   const set = async (renter: Renter, state: string) =>
     await app.rest(renter.key, 'PUT', `/instances/${await instanceOf(renter)}/`, { state })
-  const mutate = async ({ key }: Renter, name: string, type: string, input: object) =>
-    await app.graphql(key, `mutation ($input: ${type}!) { ${name}(input: $input) { __typename } }`, { input })
+  const mutate = async ({ key }: Renter, name: string, type: string, input: object) => {
+    const query = `mutation ($input: ${type}!) { ${name}(input: $input) { __typename } }`
+    const answer = await app.graphql(key, query, { input })
+    const code = String(answer.errors?.[0]?.extensions['code'])
+    // Otherwise an action that the schema no longer knows would do nothing, unseen.
+    if (['BAD_USER_INPUT', 'GRAPHQL_VALIDATION_FAILED'].includes(code)) throw new Error(answer.errors?.[0]?.message)
+    return answer
+  }
   const cents = (most: number) => (chance.between(0, most) / 100).toFixed(2)
   const soon = () =>
     new Date(
@@ -34,7 +40,7 @@ export function createAccountActions(
     ).toISOString()
   const setPolicy = async (renter: Renter, policy: object) =>
     await mutate(renter, 'updateInstancePolicy', 'UpdateInstancePolicyInput', {
-      instanceId: String(await instanceOf(renter)),
+      id: String(await instanceOf(renter)),
       ...policy,
     })
   const limit = async (renter: Renter, amount: string) => {
@@ -76,7 +82,7 @@ export function createAccountActions(
     async bids(renter) {
       const bidPerHour = `0.${chance.between(401, 999)}`
       await mutate(renter, 'updateInstanceBid', 'UpdateInstanceBidInput', {
-        instanceId: String(await instanceOf(renter)),
+        id: String(await instanceOf(renter)),
         bidPerHour,
       })
     },

@@ -10,7 +10,7 @@ import { authorize } from '../../authorize.ts'
 import { checkKeyHasNoLimit } from '../../billing/limits/limits.ts'
 import type { DataDeps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { apiKeyFactsOf, checkNotWider, findActiveKeys, lockKeys } from './key-changes.ts'
+import { activeKeySql, apiKeyFactsOf, checkNotWider, findActiveKeys, lockKeys } from './key-changes.ts'
 
 const { sql } = Prisma
 
@@ -47,9 +47,12 @@ async function updateInTransaction(
   if ('permissions' in change || 'expiresAt' in change) checkNotWider(caller, after, 'change')
   if (isDeepStrictEqual(after, before)) return before
   const { name, permissions, expiresAt } = after
-  await tx.rows(sql`
+  // An operator revokes keys without the lock.
+  const [updated] = await tx.rows(sql`
     UPDATE api_keys SET name = ${name}, permissions = ${permissions && JSON.stringify(permissions)}::jsonb,
-      expires_at = ${expiresAt} WHERE id = ${before.id}`)
+      expires_at = ${expiresAt}
+    WHERE id = ${before.id} AND ${activeKeySql(actor, sql`${at}::timestamptz`)} RETURNING id`)
+  if (!updated) throw notFound('ApiKey', id)
   const event = { kind: 'API_KEY_UPDATED' as const, accountId: actor.accountId, actor: apiKeyActor(actor) }
   await recordEvents(tx, [{ ...event, before: apiKeyFactsOf(before), after: apiKeyFactsOf(after) }], at)
   return after
