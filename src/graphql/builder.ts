@@ -8,6 +8,7 @@ import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
 import type { Context } from './context.ts'
 import { costError, maxCost } from './limits/cost.ts'
 import { nullableRoots } from './nullable-roots.ts'
+import { requiresPlugin } from './permission.ts'
 
 export const builder = new SchemaBuilder<{
   Context: Context
@@ -21,7 +22,7 @@ export const builder = new SchemaBuilder<{
   DefaultEdgesNullability: false
   DefaultNodeNullability: false
 }>({
-  plugins: [RelayPlugin, ComplexityPlugin, PrismaPlugin, nullableRoots],
+  plugins: [RelayPlugin, ComplexityPlugin, PrismaPlugin, nullableRoots, requiresPlugin],
   defaultFieldNullability: false,
   prisma: {
     client: ({ prisma }) => prisma,

@@ -2,6 +2,7 @@
 
 import { builder } from './builder.ts'
 import { clearLoaders } from './loader.ts'
+import { withPermissions } from './permission.ts'
 import './scalars.ts'
 import './nodes/nodes.ts'
 import './accounts/schema.ts'
@@ -23,7 +24,7 @@ builder.subscriptionType({
 })
 builder.queryType({ description: 'Reads. Every request needs an API key in the header `Authorization: Bearer <key>`.' })
 
-export const schema = builder.toSchema()
+export const schema = withPermissions(builder.toSchema())
 
 // Each mutation clears the loaders, so its own answer and the mutations after it read the changed data.
 for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {

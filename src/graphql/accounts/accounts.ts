@@ -8,7 +8,6 @@ import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
 import { Webhook } from '../webhooks/webhooks.ts'
 import { ApiKey } from './api-keys.ts'
 import { SecretVariable } from './secret-variables.ts'
@@ -46,7 +45,8 @@ export const Account = builder.prismaObject('Account', {
     sshKeys: t.field({
       type: [SshKey],
       nullable: true,
-      description: `SSH keys that log in to the account's instances, oldest first. An account has at most ${maxSshKeys}. ${permissionSentence('sshKeys.list')}`,
+      description: `SSH keys that log in to the account's instances, oldest first. An account has at most ${maxSshKeys}.`,
+      requires: 'sshKeys.list',
       complexity: { multiplier: maxSshKeys },
       // Here and below, `_account` is always the caller's own, so the services take only the actor.
       resolve: (_account, _args, { services, actor }) => services.sshKeys.list(actor),
@@ -54,7 +54,8 @@ export const Account = builder.prismaObject('Account', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
     apiKeys: t.field({
       type: [ApiKey],
-      description: `Active API keys of the account, newest first, without expired and deleted ones. An account has at most ${maxApiKeys}. ${permissionSentence('apiKeys.list')}`,
+      description: `Active API keys of the account, newest first, without expired and deleted ones. An account has at most ${maxApiKeys}.`,
+      requires: 'apiKeys.list',
       nullable: true,
       complexity: { multiplier: maxApiKeys },
       resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
@@ -63,20 +64,23 @@ export const Account = builder.prismaObject('Account', {
       type: [SpendLimit],
       nullable: true,
       complexity: { multiplier: 3 },
-      description: `Spend limits of the account as a whole, at most one per window. ${permissionSentence('billing.spendLimits')}`,
+      description: 'Spend limits of the account as a whole, at most one per window.',
+      requires: 'billing.spendLimits',
       resolve: (_account, _args, context) => loadSpendLimits(context, null),
     }),
     secretVariables: t.field({
       type: [SecretVariable],
       nullable: true,
-      description: `Secret environment variables that each new rental gets, sorted by name. An account has at most ${maxSecretVariables}. ${permissionSentence('secretVariables.list')}`,
+      description: `Secret environment variables that each new rental gets, sorted by name. An account has at most ${maxSecretVariables}.`,
+      requires: 'secretVariables.list',
       complexity: { multiplier: maxSecretVariables },
       resolve: (_account, _args, { services, actor }) => services.secretVariables.list(actor),
     }),
     webhooks: t.field({
       type: [Webhook],
       nullable: true,
-      description: `Webhooks that receive the account's events, oldest first. An account has at most ${maxWebhooks}. ${permissionSentence('webhooks.list')}`,
+      description: `Webhooks that receive the account's events, oldest first. An account has at most ${maxWebhooks}.`,
+      requires: 'webhooks.list',
       complexity: { multiplier: maxWebhooks },
       resolve: (_account, _args, { services, actor }) => services.webhooks.list(actor),
     }),

@@ -6,7 +6,6 @@ import type { RefusalCode } from '../errors/codes.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
-import { permissionSentence } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
 import { ApiPermissionInput } from './permissions.ts'
 import { parsePermissionRows } from './permissions-input.ts'
@@ -124,7 +123,8 @@ const deletionResult = deleteResult('ApiKey', 'API key', ['INVALID_INPUT', 'NOT_
 builder.mutationFields(t => ({
   createApiKey: t.field({
     type: createResult.union,
-    description: `Creates an API key. It can neither have more permissions nor expire later than the key of this request. An account has at most ${maxApiKeys} active keys. ${permissionSentence('apiKeys.create')}`,
+    description: `Creates an API key. It can neither have more permissions nor expire later than the key of this request. An account has at most ${maxApiKeys} active keys.`,
+    requires: 'apiKeys.create',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The API key to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -136,7 +136,9 @@ builder.mutationFields(t => ({
   }),
   updateApiKey: t.field({
     type: updateResult.union,
-    description: `Changes the name, the permissions or the expiry of an API key, which keeps its secret. To change permissions or the expiry, the API key of this request must have all permissions that the key has afterwards, and must not expire earlier. Requests sent after this answer have the new permissions, and open streams of the key end. The keys of instances that the API key rented keep working until it expires or is deleted. ${permissionSentence('apiKeys.update')}`,
+    description:
+      'Changes the name, the permissions or the expiry of an API key, which keeps its secret. To change permissions or the expiry, the API key of this request must have all permissions that the key has afterwards, and must not expire earlier. Requests sent after this answer have the new permissions, and open streams of the key end. The keys of instances that the API key rented keep working until it expires or is deleted.',
+    requires: 'apiKeys.update',
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateApiKeyInput, required: true, description: 'The API key and its changes.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -152,7 +154,9 @@ builder.mutationFields(t => ({
   }),
   rotateApiKeySecret: t.field({
     type: rotateResult.union,
-    description: `Gives an API key a new secret. The old secret stops working at once; the keys of instances that the API key rented keep working. The API key of this request must have at least the same permissions and expire no earlier. ${permissionSentence('apiKeys.reset')}`,
+    description:
+      'Gives an API key a new secret. The old secret stops working at once; the keys of instances that the API key rented keep working. The API key of this request must have at least the same permissions and expire no earlier.',
+    requires: 'apiKeys.reset',
     complexity: { field: 20 },
     args: {
       input: t.arg({
@@ -166,7 +170,9 @@ builder.mutationFields(t => ({
   }),
   deleteApiKey: t.field({
     type: deletionResult.union,
-    description: `Deletes an API key, and the keys of the instances that it rented. None of these keys is accepted in requests sent after this answer. The key of this request can delete itself. ${permissionSentence('apiKeys.revoke')}`,
+    description:
+      'Deletes an API key, and the keys of the instances that it rented. None of these keys is accepted in requests sent after this answer. The key of this request can delete itself.',
+    requires: 'apiKeys.revoke',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteApiKeyInput, required: true, description: 'The API key to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>

@@ -4,7 +4,6 @@ import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
 import { ApiPermission, permissionRowsOf } from './permissions.ts'
 
 export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
@@ -29,7 +28,8 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
       type: [SpendLimit],
       nullable: true,
       complexity: { multiplier: 3 },
-      description: `Spend limits for the instances and volumes that this API key created, at most one per window. ${permissionSentence('billing.spendLimits')}`,
+      description: 'Spend limits for the instances and volumes that this API key created, at most one per window.',
+      requires: 'billing.spendLimits',
       resolve: ({ id }, _args, context) => loadSpendLimits(context, id),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the API key was created.' }),

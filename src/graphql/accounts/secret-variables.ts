@@ -5,7 +5,6 @@ import {
 } from '../../domain/accounts/secret-variables.ts'
 import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
-import { permissionSentence } from '../permission.ts'
 
 export const SecretVariable = builder.objectRef<SecretVariableShape>('SecretVariable').implement({
   description:
@@ -79,7 +78,8 @@ const deletionResult = mutationResult<{ deletedNames: string[] }>('deleteSecretV
 builder.mutationFields(t => ({
   updateSecretVariables: t.field({
     type: updateResult.union,
-    description: `Sets secret environment variables for every new rental, replacing those with the same names. Existing instances do not change. An account has at most ${maxSecretVariables}. ${permissionSentence('secretVariables.set')}`,
+    description: `Sets secret environment variables for every new rental, replacing those with the same names. Existing instances do not change. An account has at most ${maxSecretVariables}.`,
+    requires: 'secretVariables.set',
     complexity: { field: 20 },
     args: {
       input: t.arg({ type: UpdateSecretVariablesInput, required: true, description: 'The secret variables to set.' }),
@@ -91,7 +91,9 @@ builder.mutationFields(t => ({
   }),
   deleteSecretVariables: t.field({
     type: deletionResult.union,
-    description: `Deletes secret variables of the account, all or none: if a name is unknown, \`NotFoundError\` lists it and no variable is deleted. Existing instances keep the variables. ${permissionSentence('secretVariables.delete')}`,
+    description:
+      'Deletes secret variables of the account, all or none: if a name is unknown, `NotFoundError` lists it and no variable is deleted. Existing instances keep the variables.',
+    requires: 'secretVariables.delete',
     complexity: { field: 20 },
     args: {
       input: t.arg({

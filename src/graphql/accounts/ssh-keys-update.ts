@@ -8,7 +8,6 @@ import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { instanceResult } from '../instances/result.ts'
 import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
-import { permissionSentence } from '../permission.ts'
 import { SshKey } from './ssh-keys.ts'
 
 const CreateSshKeyInput = builder.inputType('CreateSshKeyInput', {
@@ -108,7 +107,8 @@ const detachResult = instanceResult(
 builder.mutationFields(t => ({
   createSshKey: t.field({
     type: createResult.union,
-    description: `Adds a public SSH key to the account. An account has at most ${maxSshKeys}. ${permissionSentence('sshKeys.register')}`,
+    description: `Adds a public SSH key to the account. An account has at most ${maxSshKeys}.`,
+    requires: 'sshKeys.register',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateSshKeyInput, required: true, description: 'The SSH key to register.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -121,7 +121,9 @@ builder.mutationFields(t => ({
   }),
   updateSshKey: t.field({
     type: updateResult.union,
-    description: `Changes the name or the public key of an SSH key, which keeps its ID. Containers then accept the new public key instead of the old one. A virtual machine keeps the old one. ${permissionSentence('sshKeys.replace')}`,
+    description:
+      'Changes the name or the public key of an SSH key, which keeps its ID. Containers then accept the new public key instead of the old one. A virtual machine keeps the old one.',
+    requires: 'sshKeys.replace',
     complexity: { field: 20 },
     args: {
       input: t.arg({
@@ -142,7 +144,9 @@ builder.mutationFields(t => ({
   }),
   deleteSshKey: t.field({
     type: deletionResult.union,
-    description: `Deletes an SSH key of the account and removes it from the account's containers. A virtual machine keeps the key. ${permissionSentence('sshKeys.delete')}`,
+    description:
+      "Deletes an SSH key of the account and removes it from the account's containers. A virtual machine keeps the key.",
+    requires: 'sshKeys.delete',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSshKeyInput, required: true, description: 'The SSH key to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -154,7 +158,9 @@ builder.mutationFields(t => ({
   }),
   attachSshKey: t.field({
     type: attachResult.union,
-    description: `Adds an SSH key to a container, which may be running. Refused for a virtual machine, whose keys are fixed at the rental, and for a container in \`args\` mode, which has no SSH server. ${permissionSentence('instances.attachSshKey')}`,
+    description:
+      'Adds an SSH key to a container, which may be running. Refused for a virtual machine, whose keys are fixed at the rental, and for a container in `args` mode, which has no SSH server.',
+    requires: 'instances.attachSshKey',
     complexity: { field: 20 },
     args: {
       input: t.arg({
@@ -172,7 +178,8 @@ builder.mutationFields(t => ({
   }),
   detachSshKey: t.field({
     type: detachResult.union,
-    description: `Removes an SSH key from a container. Sessions that are already open stay open. ${permissionSentence('instances.detachSshKey')}`,
+    description: 'Removes an SSH key from a container. Sessions that are already open stay open.',
+    requires: 'instances.detachSshKey',
     complexity: { field: 20 },
     args: {
       input: t.arg({

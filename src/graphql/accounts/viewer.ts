@@ -1,5 +1,4 @@
 import { builder } from '../builder.ts'
-import { permissionSentence } from '../permission.ts'
 import { Account } from './accounts.ts'
 import { ApiKey } from './api-keys.ts'
 
@@ -9,7 +8,8 @@ const Viewer = builder.objectRef<object>('Viewer').implement({
     account: t.prismaField({
       type: Account,
       nullable: true,
-      description: `The account of the API key. ${permissionSentence('accounts.viewer')}`,
+      description: 'The account of the API key.',
+      requires: 'accounts.viewer',
       resolve: (query, _viewer, _args, { services, actor }) => services.accounts.viewer(actor, query),
     }),
     apiKey: t.field({

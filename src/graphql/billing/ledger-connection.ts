@@ -1,6 +1,5 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
-import { permissionSentence } from '../permission.ts'
 import { LedgerEntry, LedgerFilter, parseLedgerFilter } from './ledger.ts'
 
 // `_account` is always the caller's own: no caller can load another.
@@ -9,7 +8,9 @@ builder.prismaObjectField('Account', 'ledger', t =>
     {
       type: LedgerEntry,
       nullable: true,
-      description: `Credits and charges of the account, newest first. Their sum is the posted balance; costs since the last charges are only in \`credit\`. ${permissionSentence('billing.ledger')}`,
+      description:
+        'Credits and charges of the account, newest first. Their sum is the posted balance; costs since the last charges are only in `credit`.',
+      requires: 'billing.ledger',
       complexity: pageComplexity,
       args: { filter: t.arg({ type: LedgerFilter, description: 'Which entries to return. All entries if absent.' }) },
       resolve: async (_account, { filter: given, ...page }, { services, actor }) => {

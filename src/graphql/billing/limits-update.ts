@@ -6,7 +6,6 @@ import { builder } from '../builder.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
-import { permissionSentence } from '../permission.ts'
 import { SpendLimit, SpendLimitAction, SpendLimitWindow } from './limits.ts'
 
 // One of the two is required: with a default, a script that forgets a variable would limit the account instead of a key.
@@ -102,7 +101,8 @@ const limitedKeys =
 builder.mutationFields(t => ({
   createSpendLimit: t.field({
     type: createResult.union,
-    description: `Creates a spend limit. Refused with \`CONFLICT\` if the target has a limit for the window already; the error has the ID of that limit. ${limitedKeys} ${permissionSentence('billing.setSpendLimit')}`,
+    description: `Creates a spend limit. Refused with \`CONFLICT\` if the target has a limit for the window already; the error has the ID of that limit. ${limitedKeys}`,
+    requires: 'billing.setSpendLimit',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateSpendLimitInput, required: true, description: 'The spend limit to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -117,7 +117,8 @@ builder.mutationFields(t => ({
   }),
   updateSpendLimit: t.field({
     type: updateResult.union,
-    description: `Changes the amount or the action of a spend limit. Earlier spending in the window counts against the new amount. ${limitedKeys} ${permissionSentence('billing.setSpendLimit')}`,
+    description: `Changes the amount or the action of a spend limit. Earlier spending in the window counts against the new amount. ${limitedKeys}`,
+    requires: 'billing.setSpendLimit',
     complexity: { field: 20 },
     args: {
       input: t.arg({ type: UpdateSpendLimitInput, required: true, description: 'The spend limit and its changes.' }),
@@ -134,7 +135,8 @@ builder.mutationFields(t => ({
   }),
   deleteSpendLimit: t.field({
     type: deletionResult.union,
-    description: `Deletes a spend limit. An API key with a limit cannot delete any. ${permissionSentence('billing.deleteSpendLimit')}`,
+    description: 'Deletes a spend limit. An API key with a limit cannot delete any.',
+    requires: 'billing.deleteSpendLimit',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSpendLimitInput, required: true, description: 'The spend limit to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>

@@ -6,7 +6,6 @@ import { enumOf } from '../enum.ts'
 import { type NodeType, printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
 import { GpuModel, gpuModelById } from '../machines/gpu-models.ts'
-import { permissionSentence } from '../permission.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { Volume, volumeById } from '../volumes/volumes.ts'
 
@@ -95,7 +94,8 @@ keyType('instance').implement({
     instance: t.field({
       type: Instance,
       nullable: true,
-      description: `The instance in its current state, even if it is destroyed. Null in the group of all volumes. ${permissionSentence('instances.get')}`,
+      description: 'The instance in its current state, even if it is destroyed. Null in the group of all volumes.',
+      requires: 'instances.get',
       complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : instanceById(context).load(value)),
     }),
@@ -114,7 +114,8 @@ keyType('volume').implement({
     volume: t.field({
       type: Volume,
       nullable: true,
-      description: `The volume. Null if it was deleted, and in the group of all instances. ${permissionSentence('volumes.get')}`,
+      description: 'The volume. Null if it was deleted, and in the group of all instances.',
+      requires: 'volumes.get',
       complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : volumeById(context).load(value)),
     }),
@@ -134,7 +135,8 @@ keyType('apiKey').implement({
     apiKey: t.field({
       type: ApiKey,
       nullable: true,
-      description: `The API key. Null if it was deleted or has expired. ${permissionSentence('apiKeys.list')}`,
+      description: 'The API key. Null if it was deleted or has expired.',
+      requires: 'apiKeys.list',
       complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : apiKeyById(context).load(value)),
     }),
@@ -164,7 +166,8 @@ keyType('gpuModel').implement({
     gpuModel: t.field({
       type: GpuModel,
       nullable: true,
-      description: `The GPU model. Null in the group of all volumes. ${permissionSentence('gpuModels.list')}`,
+      description: 'The GPU model. Null in the group of all volumes.',
+      requires: 'gpuModels.list',
       complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : gpuModelById(context).load(value)),
     }),
@@ -184,7 +187,8 @@ keyType('template').implement({
     template: t.field({
       type: Template,
       nullable: true,
-      description: `The template as it is now. Null if it was deleted or is no longer visible. ${permissionSentence('templates.get')}`,
+      description: 'The template as it is now. Null if it was deleted or is no longer visible.',
+      requires: 'templates.get',
       complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : templateById(context).load(value)),
     }),

@@ -9,7 +9,6 @@ import {
 } from '../../domain/billing/usage.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
-import { permissionSentence } from '../permission.ts'
 import { UsageDimension, UsageKey } from './usage-keys.ts'
 
 const UsageBucketSize = enumOf<BucketSize>(
@@ -83,7 +82,9 @@ builder.prismaObjectField('Account', 'usage', t =>
   t.field({
     type: Usage,
     nullable: true,
-    description: `Cost of the account in a period, by bucket and group, destroyed instances and deleted volumes included. ${permissionSentence('billing.usage')}`,
+    description:
+      'Cost of the account in a period, by bucket and group, destroyed instances and deleted volumes included.',
+    requires: 'billing.usage',
     args: {
       startsAt: t.arg({
         type: 'DateTime',

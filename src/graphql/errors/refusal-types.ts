@@ -69,6 +69,7 @@ const OfferUnavailableError = refusalType('OFFER_UNAVAILABLE').implement({
       type: Instance,
       nullable: true,
       description: 'The instance that your account rented with this offer in the last 24 hours. Null if there is none.',
+      requires: 'instances.get',
       resolve: ({ details: { instanceId } }, _args, context) =>
         instanceId === null ? null : instanceById(context).load(instanceId),
     }),
@@ -115,6 +116,7 @@ const InvalidStateError = refusalType('INVALID_STATE').implement({
       nullable: true,
       description:
         'The instance in its current state; `actions` lists what it allows. Null for an API key that may not read the instance.',
+      requires: 'instances.get',
       resolve: ({ details: { instanceId } }, _args, context) =>
         instanceId === null ? null : instanceById(context).load(instanceId),
     }),
@@ -154,12 +156,14 @@ const VolumeUnavailableError = refusalType('VOLUME_UNAVAILABLE').implement({
       type: Volume,
       nullable: true,
       description: 'The volume. Null for an API key that may not read the volume.',
+      requires: 'volumes.get',
       resolve: ({ details: { volumeId } }, _args, context) => volumeById(context).load(volumeId),
     }),
     attachedTo: t.field({
       type: Instance,
       nullable: true,
       description: 'The instance that the volume is attached to. Null for an API key that may not read the instance.',
+      requires: 'instances.get',
       resolve: ({ details: { instanceId } }, _args, context) => instanceById(context).load(instanceId),
     }),
   }),

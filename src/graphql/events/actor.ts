@@ -3,7 +3,6 @@ import { ApiKey, apiKeyById } from '../accounts/api-keys.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { permissionSentence } from '../permission.ts'
 
 const ActorKind = enumOf<Kind>('ActorKind', 'Kind of an actor: who made a change. New values may be added.', {
   api_key: 'An API key of the account.',
@@ -31,7 +30,8 @@ builder.objectRef<EventActor & { kind: 'api_key' }>('ApiKeyActor').implement({
     apiKey: t.field({
       type: ApiKey,
       nullable: true,
-      description: `The API key that made the change. Null if it has expired or was deleted since. ${permissionSentence('apiKeys.list')}`,
+      description: 'The API key that made the change. Null if it has expired or was deleted since.',
+      requires: 'apiKeys.list',
       resolve: ({ apiKeyId }, _args, context) => apiKeyById(context).load(apiKeyId),
     }),
   }),

@@ -4,7 +4,6 @@ import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { Instance } from '../instances/instances.ts'
 import { createRequiredLoader } from '../loader.ts'
-import { permissionSentence } from '../permission.ts'
 import { Event, EventConnection, EventEdge, EventFilter, parseEventFilter } from './events.ts'
 
 const orderDescription = `oldest first. Without arguments, this is the newest ${defaultPageSize} events. The subscription \`events\` can continue after any cursor of this list`
@@ -13,7 +12,8 @@ builder.queryField('events', t =>
   t.connection(
     {
       type: Event,
-      description: `Events of the account, ${orderDescription}. ${permissionSentence('events.list')} Contains only events about items that the API key may read.`,
+      description: `Events of the account, ${orderDescription}. Contains only events about items that the API key may read.`,
+      requires: 'events.list',
       complexity: pageComplexity,
       args: { filter: t.arg({ type: EventFilter, description: 'Which events to return. All events if absent.' }) },
       resolve: async (_root, { filter, ...page }, { services, actor }) =>
@@ -34,7 +34,8 @@ builder.objectField(Instance, 'events', t =>
     {
       type: Event,
       nullable: true,
-      description: `Events of the instance, ${orderDescription}. ${permissionSentence('instances.events')}`,
+      description: `Events of the instance, ${orderDescription}.`,
+      requires: 'instances.events',
       complexity: pageComplexity,
       resolve: async ({ id }, page, context) => {
         const found = await pageByInstanceQuery(context).load({ instanceId: id, page })

@@ -1,11 +1,12 @@
 import { builder } from '../builder.ts'
-import { permissionSentence } from '../permission.ts'
 import { EventEdge, EventFilter, parseEventFilter } from './events.ts'
 
 builder.subscriptionField('events', t =>
   t.field({
     type: EventEdge,
-    description: `Events of the account that the API key may read, each once. The order is the same as in the query \`events\`. ${permissionSentence('events.watch')}`,
+    description:
+      'Events of the account that the API key may read, each once. The order is the same as in the query `events`.',
+    requires: 'events.watch',
     args: {
       filter: t.arg({ type: EventFilter, description: 'Which events to send. All events if absent.' }),
       after: t.arg.string({

@@ -8,7 +8,6 @@ import { idempotencyKey, replayed } from '../mutations.ts'
 import { OfferFilter } from '../offers/filter.ts'
 import { parseOfferFilter } from '../offers/parse-filter.ts'
 import { defaultOrder, OfferOrder } from '../offers/search.ts'
-import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 import { InterruptibleTermsInput } from './rent.ts'
 import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
@@ -99,7 +98,9 @@ const { union, answer } = mutationResult<BestOfferRental>('rentBestOffer', {
 builder.mutationField('rentBestOffer', t =>
   t.field({
     type: union,
-    description: `Searches offers and rents the best one that can start at once. If another renter takes it first, the next offer is tried. ${permissionSentence('instances.rent')} The search also needs the permission \`OFFERS\`.`,
+    description:
+      'Searches offers and rents the best one that can start at once. If another renter takes it first, the next offer is tried.',
+    requires: ['offers.search', 'instances.rent'],
     complexity: { field: 40 },
     args: {
       input: t.arg({

@@ -2,7 +2,6 @@ import { bidRange } from '../../domain/instances/bid.ts'
 import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
-import { permissionSentence } from '../permission.ts'
 import { instanceResult } from './result.ts'
 
 const UpdateInstanceBidInput = builder.inputType('UpdateInstanceBidInput', {
@@ -36,7 +35,8 @@ const { union, answer } = instanceResult(
 builder.mutationField('updateInstanceBid', t =>
   t.field({
     type: union,
-    description: `Raises or lowers the bid of an interruptible instance, which may win or lose its GPUs at once. ${permissionSentence('instances.changeBid')}`,
+    description: 'Raises or lowers the bid of an interruptible instance, which may win or lose its GPUs at once.',
+    requires: 'instances.changeBid',
     complexity: { field: 20 },
     args: {
       input: t.arg({ type: UpdateInstanceBidInput, required: true, description: 'The instance and its new bid.' }),

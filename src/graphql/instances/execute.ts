@@ -3,7 +3,6 @@ import type { ExecuteResult } from '../../services/instances/execute.ts'
 import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { permissionSentence } from '../permission.ts'
 
 const ExecuteCommandInput = builder.inputType('ExecuteCommandInput', {
   description: 'A command and the instance to run it in.',
@@ -36,7 +35,9 @@ const { union, answer } = mutationResult<ExecuteResult>('executeCommand', {
 builder.mutationField('executeCommand', t =>
   t.field({
     type: union,
-    description: `Runs a command in a running instance and waits up to 30 seconds for it to end. Not idempotent: each call runs the command. After an error with the code \`UNAVAILABLE\` the command may have run. ${permissionSentence('instances.execute')}`,
+    description:
+      'Runs a command in a running instance and waits up to 30 seconds for it to end. Not idempotent: each call runs the command. After an error with the code `UNAVAILABLE` the command may have run.',
+    requires: 'instances.execute',
     complexity: { field: 20 },
     args: {
       input: t.arg({

@@ -13,7 +13,6 @@ import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { Offer, offerById } from '../offers/offers.ts'
 import { RentalKind } from '../offers/price.ts'
-import { permissionSentence } from '../permission.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { InstanceConnectionInfo } from './access.ts'
 import { InstancePolicy } from './policy.ts'
@@ -70,7 +69,8 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     offer: t.field({
       type: Offer,
       nullable: true,
-      description: `The offer that was rented, at current prices. ${permissionSentence('offers.get')}`,
+      description: 'The offer that was rented, at current prices.',
+      requires: 'offers.get',
       resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
     }),
     machine: t.field({
@@ -97,7 +97,9 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     template: t.field({
       type: Template,
       nullable: true,
-      description: `The template that the instance was rented with, in its current version. Null without one, and when the template is deleted or no longer public. ${permissionSentence('templates.get')}`,
+      description:
+        'The template that the instance was rented with, in its current version. Null without one, and when the template is deleted or no longer public.',
+      requires: 'templates.get',
       resolve: ({ templateId }, _args, context) =>
         templateId === null ? null : templateById(context).load(templateId),
     }),
@@ -120,7 +122,9 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     minimumBidPerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: `Lowest bid per hour, in US dollars, that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs. ${permissionSentence('instances.get')}`,
+      description:
+        'Lowest bid per hour, in US dollars, that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs.',
+      requires: 'instances.get',
       resolve: async (instance, _args, context) => {
         if (actionRefusal('updateBid', instance) !== null) return null
         // A stream has read it, so that its reader is told of each later change.
@@ -194,7 +198,9 @@ builder.queryField('instance', t =>
   t.field({
     type: Instance,
     nullable: true,
-    description: `An instance of your account by ID, including a destroyed one. Null when your account has no such instance. ${permissionSentence('instances.get')}`,
+    description:
+      'An instance of your account by ID, including a destroyed one. Null when your account has no such instance.',
+    requires: 'instances.get',
     args: { id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }) },
     resolve: (_root, { id }, context) => instanceById(context).load(parseId('Instance', id)),
   }),

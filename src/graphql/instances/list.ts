@@ -1,7 +1,6 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
-import { permissionSentence } from '../permission.ts'
 import { InstanceFilter, parseInstanceFilter } from './filter.ts'
 import { Instance } from './instances.ts'
 
@@ -36,7 +35,9 @@ builder.queryField('instances', t =>
   t.connection(
     {
       type: Instance,
-      description: `Lists the instances of your account. Destroyed instances are listed only if \`filter.ids\` or \`filter.status\` asks for them. ${permissionSentence('instances.list')}`,
+      description:
+        'Lists the instances of your account. Destroyed instances are listed only if `filter.ids` or `filter.status` asks for them.',
+      requires: 'instances.list',
       complexity: pageComplexity,
       args: {
         filter: t.arg({

@@ -7,7 +7,6 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { parseId } from '../ids.ts'
 import { countMachineRead, maxMachineReads } from '../limits/cost.ts'
-import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 
 const LogSource = enumOf<LineSource>('LogSource', 'Source of a log line. New values may be added.', {
@@ -35,7 +34,8 @@ builder.objectField(Instance, 'logs', t =>
   t.field({
     type: [LogLine],
     nullable: true,
-    description: `The last log lines of the instance, oldest first, read from its machine. Empty before the first start and once the instance is destroyed; null, with an error, when the machine does not answer. An operation can read the logs of at most ${maxMachineReads} instances. ${permissionSentence('instances.logs')}`,
+    description: `The last log lines of the instance, oldest first, read from its machine. Empty before the first start and once the instance is destroyed; null, with an error, when the machine does not answer. An operation can read the logs of at most ${maxMachineReads} instances.`,
+    requires: 'instances.logs',
     args: {
       tail: t.arg.int({
         required: true,
@@ -54,7 +54,9 @@ builder.objectField(Instance, 'logs', t =>
 builder.subscriptionField('instanceLogs', t =>
   t.field({
     type: LogLine,
-    description: `Streams the log of an instance: its last lines, then each new line once, until the instance is destroyed. ${permissionSentence('instances.logs')}`,
+    description:
+      'Streams the log of an instance: its last lines, then each new line once, until the instance is destroyed.',
+    requires: 'instances.logs',
     args: {
       id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
       tail: t.arg.int({

@@ -6,7 +6,6 @@ import { Refusal } from '../errors/refusal.ts'
 import { toRefusalValue } from '../errors/refusal-value.ts'
 import { LaunchConfig } from '../launch/launch.ts'
 import { Offer, offerById } from '../offers/offers.ts'
-import { permissionSentence } from '../permission.ts'
 import { parseRentInput, RentInstanceInput, rentIssuePaths } from './rent.ts'
 
 type RentQuoteShape = RentalQuote & { offerId: bigint }
@@ -18,7 +17,8 @@ const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
     offer: t.field({
       type: Offer,
       nullable: true,
-      description: `The offer to rent. Null when it is not on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
+      description: 'The offer to rent. Null when it is not on the market, unless your account rented it.',
+      requires: 'offers.get',
       resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
     }),
     rentable: t.boolean({
@@ -83,7 +83,9 @@ const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
 builder.queryField('rentQuote', t =>
   t.field({
     type: RentQuote,
-    description: `Quotes a rental without renting: the price, the settings to start with, and everything that would block it. ${permissionSentence('instances.quote')}`,
+    description:
+      'Quotes a rental without renting: the price, the settings to start with, and everything that would block it.',
+    requires: 'instances.quote',
     complexity: { field: 20 },
     args: {
       input: t.arg({

@@ -6,7 +6,6 @@ import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
-import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
 
@@ -101,7 +100,8 @@ export const rentIssuePaths = { ...specIssuePaths, bid: 'terms.interruptible.bid
 builder.mutationField('rentInstance', t =>
   t.field({
     type: union,
-    description: `Rents an offer. An offer ID can be rented only once, so a repeated request never rents twice. ${permissionSentence('instances.rent')}`,
+    description: 'Rents an offer. An offer ID can be rented only once, so a repeated request never rents twice.',
+    requires: 'instances.rent',
     complexity: { field: 20 },
     args: {
       input: t.arg({

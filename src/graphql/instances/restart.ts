@@ -4,7 +4,6 @@ import type { RefusalCode } from '../errors/codes.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
-import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 
 const inputFields = {
@@ -61,7 +60,9 @@ const recycleResult = restartResult(
 builder.mutationFields(t => ({
   rebootInstance: t.field({
     type: rebootResult.union,
-    description: `Stops the container of a running instance and starts it again. The instance keeps its GPUs, ports and disk. The GPUs cost nothing while the container is down. Requests made before the instance runs again cause no second reboot. ${permissionSentence('instances.reboot')}`,
+    description:
+      'Stops the container of a running instance and starts it again. The instance keeps its GPUs, ports and disk. The GPUs cost nothing while the container is down. Requests made before the instance runs again cause no second reboot.',
+    requires: 'instances.reboot',
     complexity: { field: 20 },
     args: { input: t.arg({ type: RebootInstanceInput, required: true, description: 'The instance to reboot.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>
@@ -69,7 +70,9 @@ builder.mutationFields(t => ({
   }),
   recycleInstance: t.field({
     type: recycleResult.union,
-    description: `Recreates the container of an instance from its image. The data on its disk is lost; volumes, GPUs and ports stay. Public ports for SSH are added if the SSH proxy is gone. The desired state does not change. Requests made before the instance runs again cause no second recycle. ${permissionSentence('instances.recycle')}`,
+    description:
+      'Recreates the container of an instance from its image. The data on its disk is lost; volumes, GPUs and ports stay. Public ports for SSH are added if the SSH proxy is gone. The desired state does not change. Requests made before the instance runs again cause no second recycle.',
+    requires: 'instances.recycle',
     complexity: { field: 20 },
     args: { input: t.arg({ type: RecycleInstanceInput, required: true, description: 'The instance to recycle.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>

@@ -1,6 +1,5 @@
 import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
-import { permissionSentence } from '../permission.ts'
 import { parsePolicyInput, policyFields } from './policy.ts'
 import { instanceResult } from './result.ts'
 
@@ -22,7 +21,9 @@ const { union, answer } = instanceResult(
 builder.mutationField('updateInstancePolicy', t =>
   t.field({
     type: union,
-    description: `Sets when the gateway stops or destroys an instance automatically. A new value that is already reached is refused: a past instant, a cost already spent, or a time already stopped. ${permissionSentence('instances.setPolicy')}`,
+    description:
+      'Sets when the gateway stops or destroys an instance automatically. A new value that is already reached is refused: a past instant, a cost already spent, or a time already stopped.',
+    requires: 'instances.setPolicy',
     complexity: { field: 20 },
     args: {
       input: t.arg({

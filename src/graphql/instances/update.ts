@@ -4,7 +4,6 @@ import type { InstanceChange, Instance as InstanceShape } from '../../domain/ins
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { parseId } from '../ids.ts'
-import { permissionSentence } from '../permission.ts'
 import { commandIds, labelField, parseLabel } from './command-input.ts'
 import { instanceResult } from './result.ts'
 
@@ -55,7 +54,8 @@ const DestroyInstanceInput = builder.inputType('DestroyInstanceInput', {
 builder.mutationFields(t => ({
   startInstance: t.field({
     type: results.start.union,
-    description: `Starts a stopped instance: it runs as soon as it gets its GPUs. ${permissionSentence('instances.update')}`,
+    description: 'Starts a stopped instance: it runs as soon as it gets its GPUs.',
+    requires: 'instances.update',
     complexity: { field: 20 },
     args: { input: t.arg({ type: StartInstanceInput, required: true, description: 'The instance to start.' }) },
     resolve: (_root, { input }, context) =>
@@ -63,7 +63,8 @@ builder.mutationFields(t => ({
   }),
   stopInstance: t.field({
     type: results.stop.union,
-    description: `Stops an instance. Its disk is kept and still costs money. ${permissionSentence('instances.update')}`,
+    description: 'Stops an instance. Its disk is kept and still costs money.',
+    requires: 'instances.update',
     complexity: { field: 20 },
     args: { input: t.arg({ type: StopInstanceInput, required: true, description: 'The instance to stop.' }) },
     resolve: (_root, { input }, context) =>
@@ -71,7 +72,8 @@ builder.mutationFields(t => ({
   }),
   updateInstance: t.field({
     type: results.update.union,
-    description: `Gives an instance another label, or removes its label. ${permissionSentence('instances.update')}`,
+    description: 'Gives an instance another label, or removes its label.',
+    requires: 'instances.update',
     complexity: { field: 20 },
     args: {
       input: t.arg({ type: UpdateInstanceInput, required: true, description: 'The instance and its new settings.' }),
@@ -81,7 +83,8 @@ builder.mutationFields(t => ({
   }),
   destroyInstance: t.field({
     type: results.destroy.union,
-    description: `Destroys an instance: its charges end at once, and its disk is deleted for good. ${permissionSentence('instances.destroy')}`,
+    description: 'Destroys an instance: its charges end at once, and its disk is deleted for good.',
+    requires: 'instances.destroy',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DestroyInstanceInput, required: true, description: 'The instance to destroy.' }) },
     resolve: (_root, { input }, context) =>

@@ -3,7 +3,6 @@ import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { permissionSentence } from '../permission.ts'
 import { InstanceFilter, parseInstanceFilter } from './filter.ts'
 import { Instance } from './instances.ts'
 
@@ -41,7 +40,8 @@ const InstanceChange = builder.objectRef<WatchedChange>('InstanceChange').implem
 builder.subscriptionField('instanceChanges', t =>
   t.field({
     type: InstanceChange,
-    description: `Streams the instances that match, each as \`ADDED\`, and then their changes, including changes of \`minimumBidPerHour\` by the market. Rapid changes to one instance are coalesced: you receive its latest state. At most ${maxWatchedInstances} instances may match at the start. A key that may watch only some instances receives only those. ${permissionSentence('instances.watch')}`,
+    description: `Streams the instances that match, each as \`ADDED\`, and then their changes, including changes of \`minimumBidPerHour\` by the market. Rapid changes to one instance are coalesced: you receive its latest state. At most ${maxWatchedInstances} instances may match at the start. A key that may watch only some instances receives only those.`,
+    requires: 'instances.watch',
     args: {
       filter: t.arg({
         type: InstanceFilter,

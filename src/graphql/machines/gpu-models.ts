@@ -6,7 +6,6 @@ import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
 
 export const GpuVendor = enumOf<GpuVendorShape>(
   'GpuVendor',
@@ -56,7 +55,8 @@ export const gpuModelById = createLoader((context, ids: readonly number[]) =>
 builder.queryField('gpuModels', t =>
   t.prismaField({
     type: ['GpuModel'],
-    description: `Lists all GPU models, sorted by name. ${permissionSentence('gpuModels.list')}`,
+    description: 'Lists all GPU models, sorted by name.',
+    requires: 'gpuModels.list',
     complexity: { multiplier: maxPageSize },
     resolve: (query, _root, _args, { services, actor }) => services.gpuModels.list(actor, query),
   }),

@@ -3,7 +3,6 @@ import { Account } from '../accounts/accounts.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { createRequiredLoader } from '../loader.ts'
-import { permissionSentence } from '../permission.ts'
 import { Machine } from './machines.ts'
 
 export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachine').implement({
@@ -91,7 +90,9 @@ builder.objectField(Account, 'hostedMachines', t =>
     {
       type: HostedMachine,
       nullable: true,
-      description: `Lists the machines that the account hosts, oldest first, including those that left the market. Empty for an account that only rents. ${permissionSentence('machines.hosted')}`,
+      description:
+        'Lists the machines that the account hosts, oldest first, including those that left the market. Empty for an account that only rents.',
+      requires: 'machines.hosted',
       complexity: pageComplexity,
       // The account is always the caller's own, so the service takes only the actor.
       resolve: async (_account, page, { services, actor }) =>

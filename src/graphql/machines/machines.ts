@@ -5,7 +5,6 @@ import { enumOf } from '../enum.ts'
 import { parseId, printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
 import { GpuModel } from './gpu-models.ts'
 import { Host } from './hosts.ts'
 
@@ -134,7 +133,8 @@ builder.queryField('machine', t =>
   t.field({
     type: Machine,
     nullable: true,
-    description: `A machine by ID, whether it is on the market or not. Null if there is no such machine. ${permissionSentence('machines.get')}`,
+    description: 'A machine by ID, whether it is on the market or not. Null if there is no such machine.',
+    requires: 'machines.get',
     args: { id: t.arg.id({ required: true, description: 'ID of the machine, such as `mch_42` or `42`.' }) },
     resolve: async (_root, { id }, context) => {
       const integer = parseId('Machine', id)

@@ -6,7 +6,6 @@ import { createLoader } from '../loader.ts'
 import { GpuModel } from '../machines/gpu-models.ts'
 import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
 import { OfferPrice, OfferPricingInput, parsePricing } from './price.ts'
 
 export const Offer = builder.objectRef<OfferShape>('Offer').implement({
@@ -114,7 +113,8 @@ builder.queryField('offer', t =>
   t.field({
     type: Offer,
     nullable: true,
-    description: `An offer by ID. Null when it is no longer on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
+    description: 'An offer by ID. Null when it is no longer on the market, unless your account rented it.',
+    requires: 'offers.get',
     args: { id: t.arg.id({ required: true, description: 'ID of the offer, such as `off_42` or `42`.' }) },
     resolve: (_root, { id }, context) => offerById(context).load(parseId('Offer', id)),
   }),

@@ -5,7 +5,6 @@ import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
-import { permissionSentence } from '../permission.ts'
 import { OfferFacet, OfferFacetField } from './facets.ts'
 import { OfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
@@ -37,7 +36,8 @@ builder.queryField('offers', t =>
   t.connection(
     {
       type: Offer,
-      description: `Searches the market for offers. Equal blocks of one machine appear once. ${permissionSentence('offers.search')}`,
+      description: 'Searches the market for offers. Equal blocks of one machine appear once.',
+      requires: 'offers.search',
       complexity: pageComplexity,
       args: {
         filter: t.arg({

@@ -4,7 +4,6 @@ import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { permissionSentence } from '../permission.ts'
 import { OfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
 import { parseOfferFilter } from './parse-filter.ts'
@@ -36,7 +35,8 @@ const OfferChange = builder.objectRef<OfferChangeShape>('OfferChange').implement
 builder.subscriptionField('offerChanges', t =>
   t.field({
     type: OfferChange,
-    description: `Streams changes to the offers that match, from now on. Equal blocks of one machine are reported one by one. Rapid changes to one offer are coalesced: you receive its latest state. At most ${maxWatched} offers may match; all streams of an account together follow at most ${maxRememberedPerAccount}. ${permissionSentence('offers.watch')}`,
+    description: `Streams changes to the offers that match, from now on. Equal blocks of one machine are reported one by one. Rapid changes to one offer are coalesced: you receive its latest state. At most ${maxWatched} offers may match; all streams of an account together follow at most ${maxRememberedPerAccount}.`,
+    requires: 'offers.watch',
     args: {
       filter: t.arg({
         type: OfferFilter,

@@ -3,7 +3,6 @@ import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
-import { permissionSentence } from '../permission.ts'
 import { Template } from './templates.ts'
 
 export const VolumeHintInput = builder.inputType('VolumeHintInput', {
@@ -69,7 +68,9 @@ const createResult = mutationResult<SavedTemplate>('createTemplate', {
 builder.mutationField('createTemplate', t =>
   t.field({
     type: createResult.union,
-    description: `Creates a template. If your account has one with the same settings, it is refused with \`CONFLICT\`, which names that template. ${permissionSentence('templates.save')}`,
+    description:
+      'Creates a template. If your account has one with the same settings, it is refused with `CONFLICT`, which names that template.',
+    requires: 'templates.save',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateTemplateInput, required: true, description: 'The settings to save.' }) },
     resolve: (_root, { input }, { services, actor }) =>

@@ -1,7 +1,6 @@
 import { builder } from '../builder.ts'
 import { deleteResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { permissionSentence } from '../permission.ts'
 
 const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
   description: 'The template to delete.',
@@ -13,7 +12,8 @@ const deletionResult = deleteResult('Template', 'template', ['INVALID_INPUT', 'N
 builder.mutationField('deleteTemplate', t =>
   t.field({
     type: deletionResult.union,
-    description: `Deletes a template of your account. Instances rented with it do not change. ${permissionSentence('templates.delete')}`,
+    description: 'Deletes a template of your account. Instances rented with it do not change.',
+    requires: 'templates.delete',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'The template to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>

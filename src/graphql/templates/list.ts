@@ -1,7 +1,6 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { StringFilter, withoutNulls } from '../filters.ts'
-import { permissionSentence } from '../permission.ts'
 import { Template } from './templates.ts'
 
 const TemplateFilter = builder.inputType('TemplateFilter', {
@@ -17,7 +16,8 @@ builder.queryField('templates', t =>
   t.connection(
     {
       type: Template,
-      description: `Lists the templates of your account and the public ones of all accounts, newest first. ${permissionSentence('templates.list')}`,
+      description: 'Lists the templates of your account and the public ones of all accounts, newest first.',
+      requires: 'templates.list',
       complexity: pageComplexity,
       args: { filter: t.arg({ type: TemplateFilter, description: 'Templates to list. Defaults to all.' }) },
       resolve: async (_root, { filter: input, ...page }, { services, actor }) => {

@@ -6,7 +6,6 @@ import { EnvVar, PortMapping } from '../launch/launch.ts'
 import { LaunchMode } from '../launch/mode.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
 import { parseTemplateBy, TemplateByInput } from './by.ts'
 
 const RegistryCredential = builder.objectRef<Omit<Registry, 'password'>>('RegistryCredential').implement({
@@ -118,7 +117,8 @@ builder.queryField('template', t =>
   t.field({
     type: Template,
     nullable: true,
-    description: `A template of your account, or a public one. Null when no such template exists now. ${permissionSentence('templates.get')}`,
+    description: 'A template of your account, or a public one. Null when no such template exists now.',
+    requires: 'templates.get',
     args: { by: t.arg({ type: TemplateByInput, required: true, description: 'ID, hash or name of the template.' }) },
     resolve: async (_root, { by }, context) => {
       const { services, actor } = context

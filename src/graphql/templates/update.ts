@@ -6,7 +6,6 @@ import { parseId } from '../ids.ts'
 import { launchChangeFields, parseLaunchChanges, textChange } from '../launch/changes.ts'
 import { launchIssuePaths } from '../launch/input.ts'
 import { idempotencyKey, refuseEmpty, refuseNull, replayed } from '../mutations.ts'
-import { permissionSentence } from '../permission.ts'
 import { fieldDescriptions, parseVolumeHint, type SavedTemplate, VolumeHintInput } from './create.ts'
 import { Template } from './templates.ts'
 
@@ -48,7 +47,9 @@ const updateResult = mutationResult<SavedTemplate>('updateTemplate', {
 builder.mutationField('updateTemplate', t =>
   t.field({
     type: updateResult.union,
-    description: `Changes a template of your account. The template keeps its ID and the settings that are not given; its hash changes. Refused with \`CONFLICT\` if another template of your account has the same settings. ${permissionSentence('templates.save')}`,
+    description:
+      'Changes a template of your account. The template keeps its ID and the settings that are not given; its hash changes. Refused with `CONFLICT` if another template of your account has the same settings.',
+    requires: 'templates.save',
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateTemplateInput, required: true, description: 'The template and its changes.' }) },
     resolve: (_root, { input }, { services, actor }) =>

@@ -1,6 +1,5 @@
 import { builder } from '../builder.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
-import { permissionSentence } from '../permission.ts'
 import { Volume, volumeById } from './volumes.ts'
 
 type Attachment = { volumeId: bigint; instanceId: bigint; mountPath: string }
@@ -11,13 +10,15 @@ const VolumeAttachment = builder.objectRef<Attachment>('VolumeAttachment').imple
     volume: t.field({
       type: Volume,
       nullable: true,
-      description: `The mounted volume. ${permissionSentence('volumes.get')}`,
+      description: 'The mounted volume.',
+      requires: 'volumes.get',
       resolve: ({ volumeId }, _args, context) => volumeById(context).load(volumeId),
     }),
     instance: t.field({
       type: Instance,
       nullable: true,
-      description: `The instance that uses the volume. ${permissionSentence('instances.get')}`,
+      description: 'The instance that uses the volume.',
+      requires: 'instances.get',
       resolve: ({ instanceId }, _args, context) => instanceById(context).load(instanceId),
     }),
     mountPath: t.exposeString('mountPath', { description: 'Path of the volume in the instance.' }),

@@ -1,13 +1,13 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
-import { permissionSentence } from '../permission.ts'
 import { Volume } from './volumes.ts'
 
 builder.queryField('volumes', t =>
   t.connection(
     {
       type: Volume,
-      description: `Lists the volumes of your account, newest first. ${permissionSentence('volumes.list')}`,
+      description: 'Lists the volumes of your account, newest first.',
+      requires: 'volumes.list',
       complexity: pageComplexity,
       resolve: async (_root, page, { services, actor }) => connectionOf(await services.volumes.page(actor, page)),
     },

@@ -18,7 +18,6 @@ import { createLoader } from '../loader.ts'
 import { Machine, Region } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { parseConditions } from '../offers/parse-filter.ts'
-import { permissionSentence } from '../permission.ts'
 
 const VolumeOfferPrice = builder.objectRef<VolumeOfferPriceShape>('VolumeOfferPrice').implement({
   description: 'What a volume of one size costs on a machine.',
@@ -135,7 +134,8 @@ builder.queryField('volumeOffers', t =>
   t.connection(
     {
       type: VolumeOffer,
-      description: `Searches the market for machines with enough free disk space for a volume of \`sizeGb\`. ${permissionSentence('volumes.search')}`,
+      description: 'Searches the market for machines with enough free disk space for a volume of `sizeGb`.',
+      requires: 'volumes.search',
       complexity: pageComplexity,
       args: {
         filter: t.arg({ type: VolumeOfferFilter, description: 'Volume offers to find. Defaults to all.' }),

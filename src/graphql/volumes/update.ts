@@ -4,7 +4,6 @@ import { builder } from '../builder.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
-import { permissionSentence } from '../permission.ts'
 import { Volume } from './volumes.ts'
 
 const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
@@ -73,7 +72,8 @@ const deletionResult = deleteResult('Volume', 'volume', ['INVALID_INPUT', 'NOT_F
 builder.mutationFields(t => ({
   createVolume: t.field({
     type: createResult.union,
-    description: `Creates a volume on a machine. Only instances on that machine can mount it. ${permissionSentence('volumes.create')}`,
+    description: 'Creates a volume on a machine. Only instances on that machine can mount it.',
+    requires: 'volumes.create',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateVolumeInput, required: true, description: 'The volume to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -90,7 +90,8 @@ builder.mutationFields(t => ({
   }),
   updateVolume: t.field({
     type: updateResult.union,
-    description: `Changes the name of a volume. Instances that have the volume do not notice. ${permissionSentence('volumes.update')}`,
+    description: 'Changes the name of a volume. Instances that have the volume do not notice.',
+    requires: 'volumes.update',
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateVolumeInput, required: true, description: 'The volume and its changes.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -103,7 +104,8 @@ builder.mutationFields(t => ({
   }),
   deleteVolume: t.field({
     type: deletionResult.union,
-    description: `Deletes a volume and all its data. The volume must not be attached to an instance. ${permissionSentence('volumes.delete')}`,
+    description: 'Deletes a volume and all its data. The volume must not be attached to an instance.',
+    requires: 'volumes.delete',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteVolumeInput, required: true, description: 'The volume to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>

@@ -4,7 +4,6 @@ import { parseId, printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
 
 export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
   description: "A part of a machine's disk that outlives the instances it is attached to.",
@@ -39,7 +38,8 @@ builder.queryField('volume', t =>
   t.field({
     type: Volume,
     nullable: true,
-    description: `A volume of your account by ID. Null when it is deleted or your account has no such volume. ${permissionSentence('volumes.get')}`,
+    description: 'A volume of your account by ID. Null when it is deleted or your account has no such volume.',
+    requires: 'volumes.get',
     args: { id: t.arg.id({ required: true, description: 'ID of the volume, such as `vol_42` or `42`.' }) },
     resolve: (_root, { id }, context) => volumeById(context).load(parseId('Volume', id)),
   }),

@@ -14,7 +14,6 @@ import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { EventKindEnum } from '../events/kinds.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
-import { permissionSentence } from '../permission.ts'
 import { Webhook, WebhookDelivery } from './webhooks.ts'
 
 const idField = { required: true, description: 'ID of the webhook, such as `whk_42` or `42`.' } as const
@@ -124,7 +123,8 @@ const parseWebhookId = (id: string) => Number(parseId('Webhook', id))
 builder.mutationFields(t => ({
   createWebhook: t.field({
     type: createResult.union,
-    description: `Creates a webhook: from now on, events of the account are signed and posted to a URL. Each delivery is tried at most ${maxAttempts} times. An account has at most ${maxWebhooks} webhooks. ${permissionSentence('webhooks.create')}`,
+    description: `Creates a webhook: from now on, events of the account are signed and posted to a URL. Each delivery is tried at most ${maxAttempts} times. An account has at most ${maxWebhooks} webhooks.`,
+    requires: 'webhooks.create',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateWebhookInput, required: true, description: 'The webhook to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -132,7 +132,9 @@ builder.mutationFields(t => ({
   }),
   updateWebhook: t.field({
     type: updateResult.union,
-    description: `Changes the URL, the kinds or the name of a webhook, which keeps its secret. An attempt in progress ends at the old URL; all later attempts, also of earlier events, go to the new URL. Pending deliveries of kinds that were removed are given up. To change the URL or the kinds, the API key must be allowed to read all events that the webhook gets afterwards. ${permissionSentence('webhooks.update')}`,
+    description:
+      'Changes the URL, the kinds or the name of a webhook, which keeps its secret. An attempt in progress ends at the old URL; all later attempts, also of earlier events, go to the new URL. Pending deliveries of kinds that were removed are given up. To change the URL or the kinds, the API key must be allowed to read all events that the webhook gets afterwards.',
+    requires: 'webhooks.update',
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateWebhookInput, required: true, description: 'The webhook and its changes.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -147,7 +149,8 @@ builder.mutationFields(t => ({
   }),
   testWebhook: t.field({
     type: testResult.union,
-    description: `Sends an event \`WEBHOOK_TESTED\` to one webhook, even if its \`kinds\` do not include it. ${permissionSentence('webhooks.test')}`,
+    description: 'Sends an event `WEBHOOK_TESTED` to one webhook, even if its `kinds` do not include it.',
+    requires: 'webhooks.test',
     complexity: { field: 20 },
     args: { input: t.arg({ type: TestWebhookInput, required: true, description: 'The webhook to test.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -155,7 +158,8 @@ builder.mutationFields(t => ({
   }),
   rotateWebhookSecret: t.field({
     type: rotateResult.union,
-    description: `Gives a webhook a new secret. For ${oldSecretHours} hours, deliveries are signed with the previous secret too. The API key must be allowed to read all events that the webhook gets. ${permissionSentence('webhooks.rotate')}`,
+    description: `Gives a webhook a new secret. For ${oldSecretHours} hours, deliveries are signed with the previous secret too. The API key must be allowed to read all events that the webhook gets.`,
+    requires: 'webhooks.rotate',
     complexity: { field: 20 },
     args: {
       input: t.arg({
@@ -169,7 +173,8 @@ builder.mutationFields(t => ({
   }),
   deleteWebhook: t.field({
     type: deletionResult.union,
-    description: `Deletes a webhook. Pending deliveries are given up. ${permissionSentence('webhooks.delete')}`,
+    description: 'Deletes a webhook. Pending deliveries are given up.',
+    requires: 'webhooks.delete',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteWebhookInput, required: true, description: 'The webhook to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>

@@ -12,7 +12,6 @@ import { EventKindEnum } from '../events/kinds.ts'
 import { printId } from '../ids.ts'
 import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { permissionSentence } from '../permission.ts'
 
 const DeliveryStatus = builder.enumType('WebhookDeliveryStatus', {
   description: 'State of a delivery to a webhook.',
@@ -83,7 +82,9 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
     recentDeliveries: t.field({
       type: [WebhookDelivery],
       nullable: true,
-      description: `Deliveries of the latest events, newest event first, whether delivered or not. Contains only events that this API key may read. ${permissionSentence('webhooks.list')}`,
+      description:
+        'Deliveries of the latest events, newest event first, whether delivered or not. Contains only events that this API key may read.',
+      requires: 'webhooks.list',
       args: {
         first: t.arg.int({
           required: true,

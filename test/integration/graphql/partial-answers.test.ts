@@ -13,8 +13,10 @@ import { makersOf } from '../../support/faces/isolation.ts'
 import {
   fieldNameOf,
   fieldsAsked,
+  findsAnyItem,
   isOwnView,
   nodeTypes,
+  permissionsOf,
   queriesOf,
   readableFields,
 } from '../../support/faces/whole-schema.ts'
@@ -29,19 +31,26 @@ let app: TestApp
 let owner: string
 let queries: Map<string, string>
 let full: Answers
-let instanceId: number
+let instanceId: string
 const keys = new Map<Operation, string>()
 
 beforeAll(async () => {
   app = await startApp()
   owner = await app.newKey(null, muchCredit)
-  const make = makersOf(app, rentalsOf(app))
-  await make.volume(owner)
+  const rentals = rentalsOf(app)
+  const make = makersOf(app, rentals)
   await make.sshKey(owner)
   await make.spendLimit(owner)
-  await make.template(owner)
   await make.webhook(owner)
-  instanceId = await make.runningInstance(owner)
+  const template = await make.template(owner)
+  const rented = await app.graphql(
+    owner,
+    `mutation { rentInstance(input: { offerId: ${await rentals.newOffer()}, terms: { interruptible: { bidPerHour: "0.3" } },
+      spec: { source: { template: { by: { id: "${template}" } } }, volumes: [{ source: { create: { sizeGb: 10 } } }] } }) {
+      ... on RentInstanceSuccess { instance { id } } } }`,
+  )
+  instanceId = rented.data.rentInstance.instance.id
+  await rentals.converge()
   // So that there are costs.
   app.clock.advance(3_600_000)
   for (const operation of operations) {
@@ -123,6 +132,23 @@ function expectAllButFailed(answers: Answers): void {
   }
 }
 
+/** Each field of an answer, as `Type.field`, with its value. */
+function* fieldsIn(value: unknown, type?: string): Generator<[field: string, value: unknown]> {
+  if (typeof value !== 'object' || value === null) return
+  const { __typename: name = type, ...fields } = value as Json
+  for (const [step, one] of Object.entries(fields)) {
+    if (name !== undefined) yield [`${name}.${fieldNameOf(step)}`, one]
+    yield* fieldsIn(one)
+  }
+}
+
+/** The field that an error names, as `Type.field`. */
+function failedField({ data }: GraphqlAnswer, path: unknown[]): string {
+  const end = path.findLastIndex(step => typeof step === 'string')
+  const parent = path.slice(0, end).reduce<Json>((value, step) => value[step as string] as Json, data)
+  return `${parent['__typename'] ?? 'Query'}.${fieldNameOf(path[end])}`
+}
+
 const errorsOf = (answers: Answers) => [...answers.values()].flatMap(({ errors = [] }) => errors)
 
 describe('a key with full access', () => {
@@ -141,13 +167,33 @@ describe('a key with full access', () => {
   })
 })
 
+it('answers every field that requires a permission, so that it can be refused', () => {
+  const answered = new Set(
+    [...full.values()].flatMap(({ data }) =>
+      [...fieldsIn(data, 'Query')].flatMap(([field, value]) => (value === null ? [] : field)),
+    ),
+  )
+  // Fields of an error need the refusal that the error is about.
+  const isOfError = (field: string) => field.split('.')[0]?.endsWith('Error')
+  const requiring = [...readableFields()].filter(field => permissionsOf(field).length > 0 && !isOfError(field))
+  expect(requiring.filter(field => !answered.has(field))).toEqual([])
+})
+
 describe('a key that may do everything but one operation', () => {
   it.each(operations)(
-    'reads everything but what %s allows',
+    'reads everything but the fields that require %s',
     async operation => {
+      const permission = operationNames[operation]
       const answers = await readAll(keys.get(operation) as string)
       for (const error of errorsOf(answers)) {
-        expect(error.extensions).toMatchObject({ code: 'FORBIDDEN', missing: [operationNames[operation]] })
+        expect(error.extensions).toMatchObject({ code: 'FORBIDDEN', missing: [permission] })
+      }
+      for (const answer of answers.values()) {
+        const failed = (answer.errors ?? []).map(({ path = [] }) => failedField(answer, path))
+        // An item needs the permission of its type.
+        expect(failed.filter(field => !permissionsOf(field).includes(permission) && !findsAnyItem(field))).toEqual([])
+        const answered = [...fieldsIn(answer.data, 'Query')].filter(([, value]) => value !== null)
+        expect(answered.filter(([field]) => permissionsOf(field).includes(permission))).toEqual([])
       }
       expectAllButFailed(answers)
     },

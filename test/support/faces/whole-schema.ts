@@ -20,6 +20,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql'
+import { fieldsWithPermission } from '../../../src/graphql/permission.ts'
 import { schema } from '../../../src/graphql/schema.ts'
 
 type Field = GraphQLField<unknown, unknown>
@@ -31,8 +32,10 @@ const argumentExamples: Record<string, (ids: Ids) => string | undefined> = {
   'Query.rentQuote': ids =>
     ids.has('Offer') ? `(input: { offerId: "${ids.get('Offer')}", spec: { source: { image: "ubuntu" } } })` : undefined,
   'Instance.logs': () => '(tail: 1)',
-  'Account.usage': () => '(bucket: MONTH, groupBy: [INSTANCE, VOLUME, API_KEY, GPU_MODEL])',
+  'Account.usage': () => '(bucket: MONTH, groupBy: [INSTANCE, VOLUME, API_KEY, GPU_MODEL, TEMPLATE])',
 }
+
+const scalarExamples: Record<string, string> = { String: '"x"', Int: '1', Float: '1', Boolean: 'true', Usd: '"1"' }
 
 /** Fields whose value depends on the key, not only on whether it may ask. Their response names start with `ownView`. */
 const dependingOnKey = [
@@ -70,11 +73,15 @@ export function queriesOf(ids: Ids): Map<string, string> {
   }
   for (const field of fieldsOf('Viewer')) {
     if (field.name === 'account') continue
-    add(`viewer ${field.name}`, select('Viewer', field, ['Query', 'Viewer'], ids), text => `viewer { ${text} }`)
+    add(
+      `viewer ${field.name}`,
+      select('Viewer', field, ['Query', 'Viewer'], ids),
+      text => `viewer { __typename ${text} }`,
+    )
   }
   for (const field of fieldsOf('Account')) {
     const selection = select('Account', field, ['Query', 'Viewer', 'Account'], ids)
-    add(`account ${field.name}`, selection, text => `viewer { account { ${text} } }`)
+    add(`account ${field.name}`, selection, text => `viewer { __typename account { __typename ${text} } }`)
   }
   for (const [type, id] of ids) {
     // All fields of the account at once cost too much.
@@ -149,13 +156,43 @@ function exampleOf(arg: Pick<GraphQLArgument, 'name' | 'type'>, target: string, 
   if (isEnumType(type)) return type.getValues()[0]?.name
   if (isInputObjectType(type)) {
     const fields = Object.values(type.getFields())
-    const given = fields.filter(field => (type.isOneOf ? field.name === 'id' : isRequiredInputField(field)))
+    const one = fields.find(({ name }) => name === 'id') ?? fields[0]
+    const given = fields.filter(field => (type.isOneOf ? field === one : isRequiredInputField(field)))
     const values = given.map(field => [field.name, exampleOf(field, target, ids)])
     return values.some(([, value]) => value === undefined)
       ? undefined
       : `{ ${values.map(pair => pair.join(': ')).join(', ')} }`
   }
+  if (scalarExamples[type.name]) return scalarExamples[type.name]
   throw new Error(`Add an example to argumentExamples for ${target}: no value of ${arg.name}: ${arg.type} can be made.`)
+}
+
+const permissionsByField = new Map(
+  fieldsWithPermission(schema).map(({ type, field, requirement }) => [
+    `${type}.${field.name}`,
+    requirement.permissions,
+  ]),
+)
+
+/** The permissions that the field `Type.field` declares. */
+export function permissionsOf(field: string): readonly string[] {
+  return permissionsByField.get(field) ?? []
+}
+
+/** Whether `Type.field` finds an item of any type. */
+export function findsAnyItem(field: string): boolean {
+  const [type = '', name] = field.split('.')
+  return fieldsOf(type).some(one => one.name === name && getNamedType(one.type).name === 'Node')
+}
+
+/** An operation for each root field of the type, which asks it for as little as can be asked. */
+export function smallestOperations(root: 'Query' | 'Mutation' | 'Subscription'): [field: string, operation: string][] {
+  // Every item has an id of 1. Whether it exists comes after the permission.
+  const ids: Ids = new Map(Object.keys(schema.getTypeMap()).map(name => [name, '1']))
+  return fieldsOf(root).map(field => {
+    const below = isLeafType(getNamedType(field.type)) ? '' : ' { __typename }'
+    return [field.name, `${root.toLowerCase()} { ${field.name}${argumentsOf(root, field, ids)}${below} }`]
+  })
 }
 
 /** Every field of every type that a query can answer. */

@@ -3,7 +3,6 @@
 import { maxInstancesPerCommand, type InstanceTarget as Target } from '../../../domain/instances/command.ts'
 import { builder } from '../../builder.ts'
 import { parseId } from '../../ids.ts'
-import { permissionSentence } from '../../permission.ts'
 import { commandIds, labelField, parseLabel } from '../command-input.ts'
 import { InstanceFilter, parseInstanceFilter } from '../filter.ts'
 import { bulkResult, loadBulkItems } from './items.ts'
@@ -116,7 +115,9 @@ const clampCount = (count = maxInstancesPerCommand) => Math.min(Math.max(count, 
 builder.mutationFields(t => ({
   startInstances: t.field({
     type: results.start.union,
-    description: `Starts instances: each runs as soon as it gets its GPUs. Each item succeeds or fails on its own unless \`errorPolicy\` says otherwise. ${permissionSentence('instances.update')}`,
+    description:
+      'Starts instances: each runs as soon as it gets its GPUs. Each item succeeds or fails on its own unless `errorPolicy` says otherwise.',
+    requires: 'instances.update',
     complexity: bulkComplexity,
     args: { input: t.arg({ type: StartInstancesInput, required: true, description: 'The instances to start.' }) },
     resolve: (_root, { input }, context) =>
@@ -129,7 +130,9 @@ builder.mutationFields(t => ({
   }),
   stopInstances: t.field({
     type: results.stop.union,
-    description: `Stops instances. Their disks are kept and still cost money. Each item succeeds or fails on its own unless \`errorPolicy\` says otherwise. ${permissionSentence('instances.update')}`,
+    description:
+      'Stops instances. Their disks are kept and still cost money. Each item succeeds or fails on its own unless `errorPolicy` says otherwise.',
+    requires: 'instances.update',
     complexity: bulkComplexity,
     args: { input: t.arg({ type: StopInstancesInput, required: true, description: 'The instances to stop.' }) },
     resolve: (_root, { input }, context) =>
@@ -142,7 +145,9 @@ builder.mutationFields(t => ({
   }),
   updateInstances: t.field({
     type: results.update.union,
-    description: `Gives instances another label, or removes their labels. Each item succeeds or fails on its own unless \`errorPolicy\` says otherwise. ${permissionSentence('instances.update')}`,
+    description:
+      'Gives instances another label, or removes their labels. Each item succeeds or fails on its own unless `errorPolicy` says otherwise.',
+    requires: 'instances.update',
     complexity: bulkComplexity,
     args: {
       input: t.arg({
@@ -161,7 +166,9 @@ builder.mutationFields(t => ({
   }),
   destroyInstances: t.field({
     type: results.destroy.union,
-    description: `Destroys instances: charges end at once, and their disks are deleted for good. By filter, \`expectedCount\` is required. ${permissionSentence('instances.destroy')}`,
+    description:
+      'Destroys instances: charges end at once, and their disks are deleted for good. By filter, `expectedCount` is required.',
+    requires: 'instances.destroy',
     complexity: bulkComplexity,
     args: { input: t.arg({ type: DestroyInstancesInput, required: true, description: 'The instances to destroy.' }) },
     resolve: (_root, { input }, context) =>
