@@ -99,7 +99,6 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
 
     await ask(`mutation { destroyInstances(input: { target: { ids: ["${id}"] } }) { __typename } }`)
     while (seen.at(-1) !== 'DESTROYED') seen.push((await watched.next())?.data.instanceChanges.instance.status)
-    await watched.close()
 
     const eventStatuses: string[] = []
     while (eventStatuses.at(-1) !== 'INSTANCE_REMOVED') {
@@ -110,12 +109,12 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
     const steps = eventStatuses.filter((step, index) => step !== eventStatuses[index - 1])
     expect(steps.slice(0, 4)).toEqual(['INSTANCE_CREATED', 'INSTANCE_GRANTED', 'LOADING', 'RUNNING'])
 
-    const ending = events.readToEnd()
+    const ending = Promise.all([events.readToEnd(), watched.readToEnd()])
     const start = performance.now()
     expect(await stopProgram(gateway)).toBe(0)
     expect(performance.now() - start).toBeLessThan(2_500)
-    expect(await ending).toMatchObject([
-      { errors: [{ extensions: { code: 'STREAM_ENDED', reason: 'GATEWAY_STOPS' } }] },
-    ])
+    const stopped = { errors: [{ extensions: { code: 'STREAM_ENDED', reason: 'GATEWAY_STOPS' } }] }
+    const [lastEvents, lastChanges] = await ending
+    expect([lastEvents, lastChanges.at(-1)]).toMatchObject([[stopped], stopped])
   })
 })
