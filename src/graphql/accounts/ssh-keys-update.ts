@@ -11,7 +11,7 @@ import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { SshKey } from './ssh-keys.ts'
 
 const CreateSshKeyInput = builder.inputType('CreateSshKeyInput', {
-  description: 'A public SSH key to register, with its name and the containers to add it to.',
+  description: 'A public SSH key to add to the account, with its name and the containers that accept it at once.',
   fields: t => ({
     name: t.string({
       description: `Name of the SSH key, at most ${maxSshKeyNameLength} characters. Defaults to the comment in the key.`,
@@ -64,11 +64,11 @@ const DetachSshKeyInput = builder.inputType('DetachSshKeyInput', {
 })
 
 const createResult = mutationResult<{ sshKey: SshKeyShape; replayed: boolean }>('createSshKey', {
-  description: 'The registered SSH key, or why it was not registered.',
+  description: 'The new SSH key, or why it was not added.',
   success: {
-    description: 'The SSH key was registered.',
+    description: 'The SSH key was added to the account.',
     fields: t => ({
-      sshKey: t.expose('sshKey', { type: SshKey, description: 'The registered SSH key.' }),
+      sshKey: t.expose('sshKey', { type: SshKey, description: 'The new SSH key.' }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
   },
@@ -110,7 +110,7 @@ builder.mutationFields(t => ({
     description: `Adds a public SSH key to the account. An account has at most ${maxSshKeys}.`,
     requires: 'sshKeys.register',
     complexity: { field: 20 },
-    args: { input: t.arg({ type: CreateSshKeyInput, required: true, description: 'The SSH key to register.' }) },
+    args: { input: t.arg({ type: CreateSshKeyInput, required: true, description: 'The SSH key to add.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, async () => {
         const { publicKey, idempotencyKey, name } = input

@@ -17,7 +17,7 @@ export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
     fingerprint: t.exposeString('fingerprint', {
       description: 'Fingerprint as `ssh-keygen -l` prints it: `SHA256:…`.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the SSH key was registered.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the SSH key was added to the account.' }),
   }),
 })
 

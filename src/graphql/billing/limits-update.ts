@@ -96,7 +96,7 @@ const updateResult = mutationResult<{ spendLimit: SpendLimitWithUsage }>('update
 const deletionResult = deleteResult('SpendLimit', 'spend limit', ['INVALID_INPUT', 'NOT_FOUND'])
 
 const limitedKeys =
-  'A key cannot limit itself. A key with a limit cannot create, change or delete limits, create keys, or change or reset any key but itself.'
+  'A key cannot limit itself. A key with a limit cannot create, change or delete limits, create keys, or change any key but itself.'
 
 builder.mutationFields(t => ({
   createSpendLimit: t.field({

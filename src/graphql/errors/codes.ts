@@ -30,7 +30,7 @@ export const refusals = {
   },
   SSH_KEY_REQUIRED: {
     type: 'SshKeyRequiredError',
-    description: 'A virtual machine needs an SSH key that is registered before the rental.',
+    description: 'A virtual machine needs an SSH key that the account has before the rental.',
   },
   INVALID_STATE: { type: 'InvalidStateError', description: 'The state of the instance does not allow the request.' },
   NO_OFFER_RENTED: { type: 'NoOfferRentedError', description: 'No matching offer could be rented.' },

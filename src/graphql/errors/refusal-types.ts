@@ -103,7 +103,7 @@ const PriceChangedError = refusalType('PRICE_CHANGED').implement({
 
 const SshKeyRequiredError = refusalType('SSH_KEY_REQUIRED').implement({
   description:
-    'A virtual machine needs an SSH key that is registered before the rental. SSH is the only way to log in to it.',
+    'A virtual machine needs an SSH key that the account has before the rental. SSH is the only way to log in to it.',
   interfaces: [Refusal],
 })
 

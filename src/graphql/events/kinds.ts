@@ -20,7 +20,7 @@ const descriptions: Record<EventKind, string> = {
   TEMPLATE_CREATED: 'A template was created.',
   TEMPLATE_UPDATED: 'A template was changed.',
   TEMPLATE_DELETED: 'A template was deleted.',
-  SSH_KEY_CREATED: 'An SSH key was registered.',
+  SSH_KEY_CREATED: 'An SSH key was added to the account.',
   SSH_KEY_UPDATED: 'The name or the public key of an SSH key changed. Its ID stayed the same.',
   SSH_KEY_DELETED: 'An SSH key was deleted.',
   SECRET_VARIABLE_UPDATED: 'A secret variable of the account was set.',

@@ -68,8 +68,7 @@ export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachin
       description: 'When the machine leaves the market. No rental lasts longer.',
     }),
     draining: t.boolean({
-      description:
-        'Whether the machine takes no new rentals while those on it keep running, until it can be taken off.',
+      description: 'Whether the operator drains the machine: it takes no new rentals, and those on it keep running.',
       resolve: ({ drainedAt, unlistedAt }) => drainedAt !== null && unlistedAt === null,
     }),
     suspended: t.boolean({
