@@ -55,7 +55,7 @@ describe('a gateway whose database does not answer', () => {
     expect((await fetch(`${running.url}/ready`)).status).toBe(200)
     frozenProxy.freeze()
     const starting = spawnProgram('src/main.ts', [], { ...env, PORT: '0', BERTH_SECRET, DATABASE_URL: frozenProxy.url })
-    await expect.poll(frozenProxy.countSockets, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect.poll(frozenProxy.countSockets, { timeout: 30_000 }).toBeGreaterThan(0)
     // Only now: a request that waits for long is answered that the database is unavailable.
     proxy.freeze()
     const key = `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`
