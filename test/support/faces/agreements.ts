@@ -450,7 +450,7 @@ export function listSharedOperations(): Operation[] {
     .filter(path => path.endsWith('.ts'))
     .map(path => readFileSync(join(folder, path), 'utf8'))
   const ofFields = new Set(
-    sources.flatMap(text => [...text.matchAll(/\bpermissionSentence\('([\w.]+)'\)/g)].map(([, name]) => name)),
+    sources.flatMap(text => [...text.matchAll(/\brequires: '([\w.]+)'/g)].map(([, name]) => name)),
   )
   const ofRoutes = new Set(routes.map(({ operation }) => operation))
   return (Object.keys(operationCategories) as Operation[]).filter(name => ofFields.has(name) && ofRoutes.has(name))
