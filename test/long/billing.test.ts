@@ -84,11 +84,11 @@ it('keeps the ledger of an account exact while eight writers charge it, without 
     },
     async bid(gateway) {
       const [id] = await pickInstances(gateway, actor, 1)
-      if (id) await gateway.services.instances.changeBid(actor, id, 300_000_000n + BigInt(done.get('bid') ?? 0) * 7n)
+      if (id) await gateway.services.instances.updateBid(actor, id, 300_000_000n + BigInt(done.get('bid') ?? 0) * 7n)
     },
     async 'bid of the rival'(gateway) {
       const [id] = await pickInstances(gateway, rival, 1)
-      if (id) await gateway.services.instances.changeBid(rival, id, 310_000_000n + BigInt(done.get('bid') ?? 0) * 11n)
+      if (id) await gateway.services.instances.updateBid(rival, id, 310_000_000n + BigInt(done.get('bid') ?? 0) * 11n)
     },
     async destroy(gateway) {
       for (const owner of [actor, rival]) {

@@ -51,7 +51,7 @@ it('takes locks in one order, so that eight writers never deadlock', async () =>
     if (kind === 0) return await gateway.rent(actor, offerId)
     if (kind === 1) return await gateway.rent(actor, offerId, { terms: { interruptible: true, bidNanos } })
     if (ids.length === 0) return
-    if (kind === 6) return await gateway.services.instances.changeBid(actor, ids[0] as bigint, bidNanos)
+    if (kind === 6) return await gateway.services.instances.updateBid(actor, ids[0] as bigint, bidNanos)
     if (kind === 2 || kind === 3)
       return await gateway.services.instances.update(actor, { ids }, { targetState: 'stopped' })
     if (kind === 4) return await gateway.services.instances.update(actor, { ids }, { targetState: 'running' })

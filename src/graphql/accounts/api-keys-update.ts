@@ -166,7 +166,9 @@ builder.mutationFields(t => ({
       }),
     },
     resolve: (_root, { input }, { services, actor }) =>
-      rotateResult.answer({}, () => services.apiKeys.reset(actor, parseId('ApiKey', input.id), input.idempotencyKey)),
+      rotateResult.answer({}, () =>
+        services.apiKeys.rotateSecret(actor, parseId('ApiKey', input.id), input.idempotencyKey),
+      ),
   }),
   deleteApiKey: t.field({
     type: deletionResult.union,
@@ -178,7 +180,7 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, { services, actor }) =>
       deletionResult.answer({}, async () => {
         const key = parseId('ApiKey', input.id)
-        await services.apiKeys.revoke(actor, key, { keepInstanceKeys: input.keepInstanceKeys })
+        await services.apiKeys.delete(actor, key, { keepInstanceKeys: input.keepInstanceKeys })
         return { deletedId: key }
       }),
   }),

@@ -86,7 +86,7 @@ builder.mutationFields(t => ({
     },
     resolve: (_root, { input }, { services, actor }) =>
       updateResult.answer({ env: 'variables' }, async () => ({
-        variables: await services.secretVariables.set(actor, input.variables),
+        variables: await services.secretVariables.update(actor, input.variables),
       })),
   }),
   deleteSecretVariables: t.field({

@@ -116,7 +116,7 @@ builder.mutationFields(t => ({
         const { publicKey, idempotencyKey, name } = input
         const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds.${index}`))
         const newKey = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
-        return await services.sshKeys.register(actor, newKey)
+        return await services.sshKeys.create(actor, newKey)
       }),
   }),
   updateSshKey: t.field({

@@ -44,7 +44,7 @@ builder.mutationField('updateInstanceBid', t =>
     resolve: (_root, { input }, { services, actor }) =>
       answer({ bid: 'bidPerHour' }, async () => {
         const id = parseId('Instance', input.id)
-        const instance = await services.instances.changeBid(actor, id, input.bidPerHour)
+        const instance = await services.instances.updateBid(actor, id, input.bidPerHour)
         return { instance }
       }),
   }),

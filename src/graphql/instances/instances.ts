@@ -103,7 +103,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       resolve: ({ templateId }, _args, context) =>
         templateId === null ? null : templateById(context).load(templateId),
     }),
-    templateHash: t.exposeString('templateHash', {
+    templateHashId: t.exposeString('templateHash', {
       nullable: true,
       description: 'Template hash that the rent request gave. Null when the request named no template.',
     }),

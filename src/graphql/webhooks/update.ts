@@ -169,7 +169,9 @@ builder.mutationFields(t => ({
       }),
     },
     resolve: (_root, { input }, { services, actor }) =>
-      rotateResult.answer({}, () => services.webhooks.rotate(actor, parseWebhookId(input.id), input.idempotencyKey)),
+      rotateResult.answer({}, () =>
+        services.webhooks.rotateSecret(actor, parseWebhookId(input.id), input.idempotencyKey),
+      ),
   }),
   deleteWebhook: t.field({
     type: deletionResult.union,

@@ -119,7 +119,7 @@ export const apiKeyRoutes: Route[] = [
     failures: [noSuchKey],
     answer: async ({ services, actor, params: { id }, query }) => {
       const keepInstanceKeys = query.keep_instance_keys === 'true'
-      await rewordRefusals(services.apiKeys.revoke(actor, id, { keepInstanceKeys }), restFailureOf)
+      await rewordRefusals(services.apiKeys.delete(actor, id, { keepInstanceKeys }), restFailureOf)
       return 'Successfully Deleted API Key' as const
     },
   }),
@@ -135,7 +135,7 @@ export const apiKeyRoutes: Route[] = [
     result: z.object({ success, id: integer('ID of the key.'), key: text(keyDescription) }),
     failures: [noSuchKey],
     answer: async ({ services, actor }) => {
-      const resetting = services.apiKeys.reset(actor, BigInt(actor.apiKeyId))
+      const resetting = services.apiKeys.rotateSecret(actor, BigInt(actor.apiKeyId))
       const { apiKey, secret } = await rewordRefusals(resetting, restFailureOf)
       return { success: true as const, id: apiKey.id, key: secret }
     },

@@ -84,7 +84,7 @@ export const secretVariableRoutes: Route[] = [
     failures: [tooManyVariables],
     answer: async ({ services, actor, body: { env_vars: many, ...one } }) => {
       const sent = many && one.key === undefined && one.value === undefined ? many : [...(many ?? []), one]
-      await withRestFailures(services.secretVariables.set(actor, sent.map(parseVariable)))
+      await withRestFailures(services.secretVariables.update(actor, sent.map(parseVariable)))
       return { success: true as const, msg: 'Environment variables processed successfully' }
     },
   }),
@@ -100,7 +100,7 @@ export const secretVariableRoutes: Route[] = [
     result: messageResult,
     failures: [noSuchVariable],
     answer: async ({ services, actor, body }) => {
-      await withRestFailures(services.secretVariables.set(actor, [parseVariable(body)], { known: true }))
+      await withRestFailures(services.secretVariables.update(actor, [parseVariable(body)], { known: true }))
       return { success: true as const, msg: 'Environment variable updated successfully' }
     },
   }),

@@ -67,7 +67,7 @@ export const sshKeyRoutes: Route[] = [
     result: savedKeyResult,
     failures: [duplicate, documentedFailureOf('CONFLICT', 'The account has the maximum number of keys.')],
     answer: async ({ services, actor, body: { ssh_key: publicKey } }) => {
-      const { sshKey } = await withRestFailures(services.sshKeys.register(actor, { publicKey }))
+      const { sshKey } = await withRestFailures(services.sshKeys.create(actor, { publicKey }))
       return { success: true as const, key: sshKeyRow(actor, sshKey) }
     },
   }),

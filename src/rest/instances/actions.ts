@@ -105,7 +105,7 @@ export const instanceActionRoutes: Route[] = [
     answer: async ({ services, actor, params: { id }, body: { price } }) => {
       const bid = price === undefined ? undefined : nanosOfNumber(price)
       await services.instances
-        .changeBid(actor, id, bid)
+        .updateBid(actor, id, bid)
         .catch((error: unknown) => Promise.reject(translateBidRefusal(error)))
       return { success: true as const }
     },

@@ -31,7 +31,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
     },
 
     /** Creates or replaces variables by name, all or none. With `known`, every name must exist already. */
-    async set(
+    async update(
       actor: Actor,
       variables: { name: string; value: string }[],
       { known = false } = {},

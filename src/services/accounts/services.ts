@@ -7,7 +7,7 @@ import { apiKeyUpdateServices } from './api-keys/update.ts'
 import { secretVariableServices } from './secret-variables.ts'
 import { attachServices } from './ssh-keys/attach.ts'
 import { attachByPublicKeyServices } from './ssh-keys/attach-by-public-key.ts'
-import { registerServices } from './ssh-keys/register.ts'
+import { createSshKeyServices } from './ssh-keys/create.ts'
 import { sshKeyServices } from './ssh-keys/ssh-keys.ts'
 import { sshKeyUpdateServices } from './ssh-keys/update.ts'
 
@@ -18,7 +18,7 @@ export function createAccountServices(deps: Deps) {
     secretVariables: secretVariableServices(deps),
     sshKeys: compose(
       sshKeyServices(deps),
-      registerServices(deps),
+      createSshKeyServices(deps),
       attachServices(deps),
       attachByPublicKeyServices(deps),
       sshKeyUpdateServices(deps),

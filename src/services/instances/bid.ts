@@ -30,11 +30,11 @@ export function bidServices(deps: Deps) {
      * Changes the bid of an instance. Without `bidNanos`, the bid becomes the lowest that wins the GPUs now. The same
      * transaction updates the market of the machine.
      */
-    async changeBid(actor: Actor, id: bigint, bidNanos: bigint | undefined): Promise<Instance> {
+    async updateBid(actor: Actor, id: bigint, bidNanos: bigint | undefined): Promise<Instance> {
       authorize(actor, 'instances.changeBid', { id: Number(id) })
       const issue = bidNanos === undefined ? undefined : checkBid(bidNanos)
       if (issue) throw invalidInput([issue])
-      await transaction(database, tx => changeBidInTransaction(tx, actor, id, bidNanos))
+      await transaction(database, tx => updateBidInTransaction(tx, actor, id, bidNanos))
       return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
     },
 
@@ -49,7 +49,7 @@ export function bidServices(deps: Deps) {
   }
 
   /** Returns false when the bid stays the same. */
-  async function changeBidInTransaction(
+  async function updateBidInTransaction(
     tx: Transaction,
     actor: Actor,
     id: bigint,

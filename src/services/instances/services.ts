@@ -5,7 +5,7 @@ import { changeLaunchServices } from './change-launch.ts'
 import { commandServices } from './command.ts'
 import { executeServices } from './execute.ts'
 import { logServices } from './logs.ts'
-import { policySetServices } from './policy/set.ts'
+import { policyUpdateServices } from './policy/update.ts'
 import { instanceReadServices } from './read.ts'
 import { bestOfferServices } from './rent/best-offer.ts'
 import { rentManyServices } from './rent/many.ts'
@@ -29,7 +29,7 @@ export function createInstanceServices(deps: Deps) {
       bidServices(deps),
       restartServices(deps),
       changeLaunchServices(deps),
-      policySetServices(deps),
+      policyUpdateServices(deps),
       instanceWatchServices(deps),
       logServices(deps),
       executeServices(deps),

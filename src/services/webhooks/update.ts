@@ -90,7 +90,7 @@ export function webhookUpdateServices(deps: Deps) {
     },
 
     /** Gives a webhook a new secret. The old secret also signs for `oldSecretHours`, so that receivers can switch. */
-    async rotate(actor: Actor, id: number, idempotencyKey?: string | null): Promise<WebhookWithSecret> {
+    async rotateSecret(actor: Actor, id: number, idempotencyKey?: string | null): Promise<WebhookWithSecret> {
       authorize(actor, 'webhooks.rotate', { id })
       const [existing] = await database.rows(sql`SELECT w.kinds FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
       if (!existing) throw notFound('Webhook', id)

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 async function anSshKey(actor: Actor): Promise<number> {
   count += 1
-  const { sshKey } = await gateway.services.sshKeys.register(actor, { publicKey: aPublicKey(String(count)) })
+  const { sshKey } = await gateway.services.sshKeys.create(actor, { publicKey: aPublicKey(String(count)) })
   return sshKey.id
 }
 
@@ -265,7 +265,7 @@ describe('a container', () => {
   it('gets a new key that another request registers at the same moment', async () => {
     const { actor, id } = await aRenter(0)
     const publicKey = aPublicKey('new to both')
-    const { sshKey: model } = await gateway.services.sshKeys.register(await gateway.newActor(), { publicKey })
+    const { sshKey: model } = await gateway.services.sshKeys.create(await gateway.newActor(), { publicKey })
     const [admitted, registered] = await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
       const { rows } = await session.query(
@@ -349,7 +349,7 @@ describe('a container', () => {
     expect(await wakesOf(() => services.detach(actor, id, sshKey))).toBe(0)
     expect(await wakesOf(() => services.delete(actor, sshKey))).toBe(1)
     const input = { publicKey: aPublicKey('woken'), idempotencyKey: 'woken', instanceIds: [id] }
-    expect(await wakesOf(() => services.register(actor, input))).toBe(1)
-    expect(await wakesOf(() => services.register(actor, input))).toBe(0)
+    expect(await wakesOf(() => services.create(actor, input))).toBe(1)
+    expect(await wakesOf(() => services.create(actor, input))).toBe(0)
   })
 })

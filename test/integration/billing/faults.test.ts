@@ -85,7 +85,7 @@ const actions: Record<string, Action> = {
   'a renter stops an instance': (by, { actor, id }) =>
     by.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' }),
   'a renter destroys an instance': (by, { actor, id }) => by.services.instances.destroy(actor, { ids: [id] }),
-  'a renter changes a bid': (by, { actor, id }) => by.services.instances.changeBid(actor, id, 350_000_000n),
+  'a renter changes a bid': (by, { actor, id }) => by.services.instances.updateBid(actor, id, 350_000_000n),
   'an operator grants credit': (by, { email }) =>
     by.operations.accounts.grantCredit(email, { amountNanos: 5n, idempotencyKey: 'once' }),
   'a gateway refunds a charge': (by, { actor, id }) =>

@@ -113,7 +113,7 @@ describe('twelve simultaneous requests against a limit that allows five', () => 
       ...bidders.map(
         ({ id }) =>
           (gateway: Gateway) =>
-            gateway.services.instances.changeBid(worker, id, 600_000_000n),
+            gateway.services.instances.updateBid(worker, id, 600_000_000n),
       ),
       ...before.map(
         ({ machine_id }) =>

@@ -178,7 +178,7 @@ describe('a bid', () => {
     const id = await rentRunning(terms(300_000_000n))
     const { since } = await meterOf(id)
     clock.advance(hour)
-    await gateway.services.instances.changeBid(actor, id, 350_000_000n)
+    await gateway.services.instances.updateBid(actor, id, 350_000_000n)
     const changed = clock.now()
     expect(await entriesOf(id)).toEqual([
       { kind: 'gpu', amount: -cost(300_000_000n, since, changed), start: since, end: changed },
@@ -189,7 +189,7 @@ describe('a bid', () => {
   it('costs nothing while its instance is stopped, even if the bid is changed', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
-    await gateway.services.instances.changeBid(actor, id, 350_000_000n)
+    await gateway.services.instances.updateBid(actor, id, 350_000_000n)
     expect(await meterOf(id)).toMatchObject({ rate: 0n })
   })
 
@@ -212,7 +212,7 @@ describe('a bid', () => {
     const id = await rentRunning(terms(300_000_000n))
     const end = new Date(clock.now().getTime() + 5_000)
     await endLater(id, end)
-    await gateway.services.instances.changeBid(actor, id, 350_000_000n)
+    await gateway.services.instances.updateBid(actor, id, 350_000_000n)
     expect(await meterOf(id)).toMatchObject({ rate: 350_000_000n, ends: [end] })
     clock.advance(hour)
     await postAll()

@@ -194,7 +194,7 @@ describe('a stream of instances', () => {
 
 describe('the bid to beat', () => {
   const bid = (nanos: bigint): RentOptions => ({ terms: { interruptible: true, bidNanos: nanos } })
-  const changeBid = (actor: Actor, id: bigint, nanos: bigint) => gateway.services.instances.changeBid(actor, id, nanos)
+  const changeBid = (actor: Actor, id: bigint, nanos: bigint) => gateway.services.instances.updateBid(actor, id, nanos)
 
   async function offerAgain(id: bigint): Promise<bigint> {
     const [offer] = await gateway.sql(`SELECT o.id FROM offers o JOIN instances i ON i.machine_id = o.machine_id

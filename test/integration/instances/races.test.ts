@@ -221,7 +221,7 @@ describe('locks on instances', () => {
     await rentOnOneMachine(1, 1)
     const low = await rentBlock(0, 1, 250_000_000n)
     const high = await rentBlock(0, 1, 240_000_000n)
-    await expectsOrder(low, high, () => gateway.services.instances.changeBid(actor, high, 300_000_000n))
+    await expectsOrder(low, high, () => gateway.services.instances.updateBid(actor, high, 300_000_000n))
     expect(await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])).toEqual([
       { holder_id: String(high) },
     ])
@@ -282,7 +282,7 @@ describe('a command', () => {
 })
 
 describe('a new bid', () => {
-  const changeBid = (id: bigint, nanos: bigint) => gateway.services.instances.changeBid(actor, id, nanos)
+  const changeBid = (id: bigint, nanos: bigint) => gateway.services.instances.updateBid(actor, id, nanos)
 
   it('is refused for an instance that is destroyed meanwhile', async () => {
     await rentOnOneMachine(1, 1)

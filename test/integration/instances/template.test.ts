@@ -41,13 +41,13 @@ describe('the settings of an instance', () => {
     })
     const { data } = await app.graphql(
       owner,
-      `{ instance(id: ${id}) { template { id } templateHash launch { env { name value secret source }
+      `{ instance(id: ${id}) { template { id } templateHashId launch { env { name value secret source }
         ports { hostPort containerPort protocol source } sources { ${sources} } } } }`,
     )
     const source = 'REQUEST'
     expect(data.instance).toEqual({
       template: null,
-      templateHash: null,
+      templateHashId: null,
       launch: {
         env: [
           { name: 'A', value: '1', secret: false, source },
@@ -119,7 +119,7 @@ describe('a rental with a template', () => {
       key,
       `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ... on Error { code message }
         ... on InvalidInputError { issues { path } } ... on NotFoundError { id }
-        ... on RentInstanceSuccess { instance { id templateHash template { id } launch { image onStart env { name value } } } } } }`,
+        ... on RentInstanceSuccess { instance { id templateHashId template { id } launch { image onStart env { name value } } } } } }`,
       { input: { offerId: String(offer), spec, ...more } },
     )
     return data.rentInstance
@@ -140,11 +140,11 @@ describe('a rental with a template', () => {
     const { data } = await app.graphql(
       owner,
       `mutation ($input: RentBestOfferInput!) { rentBestOffer(input: $input) {
-        ... on RentBestOfferSuccess { instance { templateHash launch { image onStart } } } } }`,
+        ... on RentBestOfferSuccess { instance { templateHashId launch { image onStart } } } } }`,
       { input: { filter: {}, terms: { onDemand: { maxPricePerHour: '10' } }, spec } },
     )
     const { instance } = data.rentBestOffer
-    expect(instance).toEqual({ templateHash: hashId, launch: { image: 'torch', onStart: 'go' } })
+    expect(instance).toEqual({ templateHashId: hashId, launch: { image: 'torch', onStart: 'go' } })
   })
 
   it('has the settings of the named hash, even if the template is changed and deleted meanwhile', async () => {
@@ -164,7 +164,7 @@ describe('a rental with a template', () => {
       return await renting
     })
     const launch = { image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
-    expect(answer.instance).toMatchObject({ templateHash: hashId, template: null, launch })
+    expect(answer.instance).toMatchObject({ templateHashId: hashId, template: null, launch })
     expect(await rent(await rentals.newOffer(), hashId)).toMatchObject({ code: 'NOT_FOUND' })
   })
 
@@ -172,7 +172,7 @@ describe('a rental with a template', () => {
     const { id, hashId } = await templates.mustCreate(owner, { name: 'three ways', image: 'torch', onStart: 'go' })
     for (const by of [{ id }, { id: id.slice(4) }, { name: 'three ways' }, { hashId }]) {
       const { instance } = await rentBy(owner, await rentals.newOffer(), by)
-      expect(instance).toMatchObject({ templateHash: hashId, template: { id }, launch: { onStart: 'go' } })
+      expect(instance).toMatchObject({ templateHashId: hashId, template: { id }, launch: { onStart: 'go' } })
     }
   })
 
@@ -229,7 +229,7 @@ describe('a rental with a template', () => {
 
 describe('the template of an instance', () => {
   const read = async (key: string, id: number) => {
-    const { data, errors } = await app.graphql(key, `{ instance(id: ${id}) { template { id name } templateHash } }`)
+    const { data, errors } = await app.graphql(key, `{ instance(id: ${id}) { template { id name } templateHashId } }`)
     return { ...data.instance, errors }
   }
 
@@ -240,9 +240,9 @@ describe('the template of an instance', () => {
     const changed = await templates.mustUpdate(owner, { id: template.id, name: 'after' })
     expect(changed.hashId).not.toBe(template.hashId)
     const shown = { id: template.id, name: 'after' }
-    expect(await read(owner, id)).toEqual({ template: shown, templateHash: template.hashId, errors: undefined })
+    expect(await read(owner, id)).toEqual({ template: shown, templateHashId: template.hashId, errors: undefined })
     await templates.remove(owner, template.id)
-    expect(await read(owner, id)).toEqual({ template: null, templateHash: template.hashId, errors: undefined })
+    expect(await read(owner, id)).toEqual({ template: null, templateHashId: template.hashId, errors: undefined })
   })
 
   it('shows the effect of earlier mutations in the same request', async () => {
@@ -272,7 +272,7 @@ describe('the template of an instance', () => {
     await markWithTemplate(id, template)
     expect(await read(stranger, id)).toMatchObject({ template: { id: template.id } })
     await templates.mustUpdate(owner, { id: template.id, public: false })
-    expect(await read(stranger, id)).toMatchObject({ template: null, templateHash: template.hashId })
+    expect(await read(stranger, id)).toMatchObject({ template: null, templateHashId: template.hashId })
   })
 
   it('needs the permission to read templates', async () => {
@@ -280,8 +280,8 @@ describe('the template of an instance', () => {
     const id = await rentals.rent(owner)
     await markWithTemplate(id, template)
     const key = await app.newScopedKey(owner, { api: { instance_read: {} } })
-    const { template: shown, templateHash, errors } = await read(key, id)
-    expect([shown, templateHash]).toEqual([null, template.hashId])
+    const { template: shown, templateHashId, errors } = await read(key, id)
+    expect([shown, templateHashId]).toEqual([null, template.hashId])
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, path: ['instance', 'template'] }])
   })
 

@@ -161,7 +161,7 @@ async function attempt(
     case 'recycle':
       return await gateway.services.instances[command.kind](actor, pickFrom(instances, command.pick)[0] ?? 0n)
     case 'bid':
-      return await gateway.services.instances.changeBid(
+      return await gateway.services.instances.updateBid(
         actor,
         pickFrom(instances, command.pick)[0] ?? 0n,
         command.bidNanos,
@@ -201,7 +201,7 @@ async function swap(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promis
 /** Raises a bid above all other bids and lowers it again, twice, while the machines follow. */
 async function flip(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promise<void> {
   const bid = async (nanos: bigint) => {
-    const { numGpus } = await gateway.services.instances.changeBid(actor, id, nanos)
+    const { numGpus } = await gateway.services.instances.updateBid(actor, id, nanos)
     return BigInt(numGpus)
   }
   const gpus = await bid(100_000_000_000n)

@@ -87,7 +87,7 @@ export async function openMarketSite() {
       case 'end':
         return await end(id)
       case 'bid':
-        await services.instances.changeBid(renter, id, bidOf(action, contender)).catch((error: unknown) => {
+        await services.instances.updateBid(renter, id, bidOf(action, contender)).catch((error: unknown) => {
           const refusals = ['INVALID_STATE', 'NOT_FOUND']
           if (!(error instanceof DomainError && refusals.includes(error.code))) throw error
         })

@@ -101,7 +101,7 @@ async function play({ gateway, actor, rentals }: Side, index: number, round: num
   // The higher bidder changes between rounds and between blocks.
   const milli = (place: number) => BigInt(200 + ((round * (7 + 4 * index) + 13 * place) % 50))
   const bids = all.map(({ id, numGpus }, place) =>
-    instances.changeBid(actor, id, milli(place) * 1_000_000n * BigInt(numGpus)),
+    instances.updateBid(actor, id, milli(place) * 1_000_000n * BigInt(numGpus)),
   )
   const commands = [
     instances.update(actor, { ids }, { label: `round ${round}` }),

@@ -7,7 +7,7 @@ import {
   sshKeyName,
   sshKeyNameProblem,
 } from '../../../src/domain/accounts/ssh-keys.ts'
-import { fingerprintOf } from '../../../src/services/accounts/ssh-keys/register.ts'
+import { fingerprintOf } from '../../../src/services/accounts/ssh-keys/create.ts'
 import { keyLine, privateKeys, wirePart } from '../../support/accounts/ssh-keys.ts'
 
 type Vector = { line: string; fingerprint: string }

@@ -86,7 +86,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
     },
 
     /** Gives a key a new secret. The old secret fails at once, even when a key resets itself. */
-    async reset(actor: Actor, id: bigint, idempotencyKey?: string | null): Promise<ApiKeyWithSecret> {
+    async rotateSecret(actor: Actor, id: bigint, idempotencyKey?: string | null): Promise<ApiKeyWithSecret> {
       authorize(actor, 'apiKeys.reset', { id: Number(id) })
       const request = { operation: 'apiKeys.reset' as const, input: { id: Number(id) }, idempotencyKey }
       const replaceSecret = async (tx: Transaction) => {
@@ -116,7 +116,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
      * end, too, unless `keepInstanceKeys` is set. None of these keys authenticates a request that starts after this
      * call returns.
      */
-    async revoke(actor: Actor, id: bigint, { keepInstanceKeys = false } = {}): Promise<void> {
+    async delete(actor: Actor, id: bigint, { keepInstanceKeys = false } = {}): Promise<void> {
       authorize(actor, 'apiKeys.revoke', { id: Number(id) })
       await transaction(database, async tx => {
         const { at } = tx

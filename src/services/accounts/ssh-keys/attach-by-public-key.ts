@@ -5,13 +5,13 @@ import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
 import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { attachServices } from './attach.ts'
-import { fingerprintOf, registerServices } from './register.ts'
+import { createSshKeyServices, fingerprintOf } from './create.ts'
 
 const { sql } = Prisma
 
 export function attachByPublicKeyServices(deps: Deps) {
   const { attach } = attachServices(deps)
-  const { register } = registerServices(deps)
+  const { create } = createSshKeyServices(deps)
 
   return {
     /**
@@ -29,7 +29,7 @@ export function attachByPublicKeyServices(deps: Deps) {
       const known = await findByBlob(actor, key.blob)
       if (known) return { sshKey: known, outcome: await attach(actor, instanceId, known.id) }
       try {
-        const { sshKey } = await register(actor, { publicKey, instanceIds: [instanceId] })
+        const { sshKey } = await create(actor, { publicKey, instanceIds: [instanceId] })
         return { sshKey, outcome: 'applied' }
       } catch (error) {
         // Another request registered the key meanwhile.

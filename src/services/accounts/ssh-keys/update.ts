@@ -15,7 +15,7 @@ import { isUniqueViolation } from '../../database-errors.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { instancesWithKeySql, recordKeysChanged } from './attach.ts'
-import { fingerprintOf } from './register.ts'
+import { fingerprintOf } from './create.ts'
 
 const { sql } = Prisma
 

@@ -153,8 +153,7 @@ async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promis
 }
 
 /**
- * A key with a limit cannot get around that limit: the key cannot set limits, create keys, or change or reset any key but
- * itself.
+ * A key with a limit cannot get around that limit: it cannot change limits or create keys, and changes no key but itself.
  * The account must be locked.
  */
 export async function checkKeyHasNoLimit(

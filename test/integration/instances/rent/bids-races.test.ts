@@ -64,7 +64,7 @@ describe('a changed bid', () => {
       await session.query('BEGIN')
       await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [first.id])
       let isDone = false
-      changing = gateway.services.instances.changeBid(actor, second.id, 400_000_000n).finally(() => {
+      changing = gateway.services.instances.updateBid(actor, second.id, 400_000_000n).finally(() => {
         isDone = true
       })
       await waitForLockWaiters(session, () => isDone)

@@ -32,7 +32,7 @@ async function rent(offerId: number, spec: object, input: object = {}, by = key)
     by,
     `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename
       ... on Error { code } ... on OfferUnavailableError { yourInstance { id } }
-      ... on RentInstanceSuccess { instanceApiKey warnings instance { id templateHash template { id } sshKeys { name }
+      ... on RentInstanceSuccess { instanceApiKey warnings instance { id templateHashId template { id } sshKeys { name }
         volumes { mountPath volume { id name sizeGb } } launch { image env { name value source } sources { image onStart } } } } } }`,
     { input: { offerId: String(offerId), spec, ...input } },
   )
@@ -98,7 +98,7 @@ describe('a rental with everything', () => {
       __typename: 'RentInstanceSuccess',
       warnings: [expect.stringContaining('no SSH proxy')],
       instance: {
-        templateHash: hashId,
+        templateHashId: hashId,
         template: { id: templateId },
         sshKeys: [{ name: 'laptop' }],
         volumes: [

@@ -31,12 +31,12 @@ type SshKeyInput = {
   idempotencyKey?: string | null | undefined
 }
 
-export function registerServices(deps: Deps) {
+export function createSshKeyServices(deps: Deps) {
   return {
     /**
      * Adds a key to the account. New rentals get the key; existing instances get it only if `instanceIds` names them.
      */
-    async register(actor: Actor, newKey: SshKeyInput): Promise<{ sshKey: SshKey; replayed: boolean }> {
+    async create(actor: Actor, newKey: SshKeyInput): Promise<{ sshKey: SshKey; replayed: boolean }> {
       authorize(actor, 'sshKeys.register')
       const { idempotencyKey, instanceIds = [] } = newKey
       if (instanceIds.length > 0) authorizeEach(actor, 'instances.attachSshKey', instanceIds)

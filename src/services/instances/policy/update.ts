@@ -23,16 +23,16 @@ import { performDueAction } from './perform.ts'
 
 const { sql } = Prisma
 
-export function policySetServices(deps: Deps) {
+export function policyUpdateServices(deps: Deps) {
   const { database } = deps
 
   return {
     /** Sets, changes or removes fields of an instance's policy. */
-    async setPolicy(actor: Actor, id: bigint, input: PolicyInput): Promise<Instance> {
+    async updatePolicy(actor: Actor, id: bigint, input: PolicyInput): Promise<Instance> {
       authorize(actor, 'instances.setPolicy', { id: Number(id) })
       const machines = await transaction(database, async tx => {
         const moved = await performDueStops(tx, actor, id, tx.at)
-        await setPolicyInTransaction(tx, actor, id, input, tx.at)
+        await updatePolicyInTransaction(tx, actor, id, input, tx.at)
         return moved
       })
       await updateMarkets(deps, machines)
@@ -60,7 +60,7 @@ async function performDueStops(tx: Transaction, { accountId }: Actor, id: bigint
   }
 }
 
-async function setPolicyInTransaction(
+async function updatePolicyInTransaction(
   tx: Transaction,
   actor: Actor,
   id: bigint,

@@ -36,7 +36,7 @@ builder.mutationField('updateInstancePolicy', t =>
       answer({}, async () => {
         const { id, ...policy } = input
         return {
-          instance: await services.instances.setPolicy(actor, parseId('Instance', id), parsePolicyInput(policy)),
+          instance: await services.instances.updatePolicy(actor, parseId('Instance', id), parsePolicyInput(policy)),
         }
       }),
   }),
