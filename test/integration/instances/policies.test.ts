@@ -436,9 +436,9 @@ describe('setting a policy', () => {
     const answer = await app.graphql(
       key,
       `{ events(filter: { subjectIds: ["ins_${id}"], kinds: [INSTANCE_POLICY_CHANGED] }) { nodes {
-        message reason changes { field before after } } } }`,
+        message reason { code } changes { field before after } } } }`,
     )
-    const changed = { message: 'Instance policy changed.', reason: 'USER_REQUEST' }
+    const changed = { message: 'Instance policy changed.', reason: { code: 'USER_REQUEST' } }
     const changes: { field: string; before: string | null; after: string | null }[][] = [
       [
         { field: 'stopAtCost', before: null, after: '2.5' },
