@@ -1,7 +1,6 @@
 import type { TestApp } from '../app.ts'
 import { type IsolationCase, makersOf } from '../faces/isolation.ts'
 import type { Rentals } from '../instances/rentals.ts'
-import { someCredit } from '../instances/rentals.ts'
 import { makeHostOfMachine } from '../rest/examples.ts'
 import { aPublicKey } from './ssh-keys.ts'
 
@@ -17,7 +16,8 @@ export type FullAccount = {
 
 /** Creates an account with two objects of each kind that has an id. */
 export async function createFullAccount(app: TestApp, rentals: Rentals): Promise<FullAccount> {
-  const whole = await app.newKey(null, someCredit)
+  // Enough for all that the generated requests rent before the next account.
+  const whole = await app.newKey(null, { creditNanos: 10_000_000_000_000n })
   const { runningInstance, ...makers } = makersOf(app, rentals)
   const make = { ...makers, runningInstance: makers.instance }
   const idsByKind = {} as FullAccount['idsByKind']
