@@ -14,6 +14,7 @@ export async function rentAtBid(ask: ReturnType<typeof createTypedClient>, { off
     },
   })
   if (rentInstance?.__typename === 'RentInstanceSuccess') return rentInstance.instance.id
-  if (rentInstance?.__typename === 'BidTooLowError') throw new Error(`Bid at least ${rentInstance.minimumBidPerHour}.`)
+  if (rentInstance?.__typename === 'BidTooLowError')
+    throw new Error(`Bid at least ${rentInstance.hostMinimumBidPerHour}.`)
   throw new Error(rentInstance?.message)
 }

@@ -855,7 +855,7 @@ export type RentOfferMutationVariables = Exact<{
 
 
 export type RentOfferMutation = { rentInstance:
-    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'BidTooLowError', hostMinimumBidPerHour: string, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
@@ -1039,7 +1039,7 @@ export type RentMutationVariables = Exact<{
 
 
 export type RentMutation = { rentInstance:
-    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'BidTooLowError', hostMinimumBidPerHour: string, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
@@ -1095,7 +1095,7 @@ export type ChangeBidMutationVariables = Exact<{
 
 
 export type ChangeBidMutation = { updateInstanceBid:
-    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'BidTooLowError', hostMinimumBidPerHour: string, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
     | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
@@ -1543,7 +1543,7 @@ export const RentOfferDocument = new TypedDocumentString(`
     ...InvalidInput
     ...OfferUnavailable
     ... on BidTooLowError {
-      minimumBidPerHour
+      hostMinimumBidPerHour
     }
   }
 }
@@ -1947,7 +1947,7 @@ export const RentDocument = new TypedDocumentString(`
     ...InvalidInput
     ...OfferUnavailable
     ... on BidTooLowError {
-      minimumBidPerHour
+      hostMinimumBidPerHour
     }
   }
 }
@@ -2121,7 +2121,7 @@ export const ChangeBidDocument = new TypedDocumentString(`
     ...Refusal
     ...InvalidInput
     ... on BidTooLowError {
-      minimumBidPerHour
+      hostMinimumBidPerHour
     }
   }
 }

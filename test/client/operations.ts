@@ -63,7 +63,7 @@ export async function rent(ask: Ask, input: RentInstanceInput): Promise<string> 
       throw new Error(answer.message)
     }
     case 'BidTooLowError':
-      throw new Error(`Bid at least ${answer.minimumBidPerHour}.`)
+      throw new Error(`Bid at least ${answer.hostMinimumBidPerHour}.`)
     default:
       throw new Error(answer.retry === 'LATER' ? `Later: ${answer.message}` : answer.message)
   }

@@ -161,8 +161,8 @@ describe('a typed client', () => {
     const lowBid: RentInput = { ...rental, terms: { interruptible: { bidPerHour: '0.001' } } }
     const { rentQuote } = await ask(client.QuoteDocument, { input: lowBid })
     const { rentInstance } = await ask(client.RentDocument, { input: lowBid })
-    const { message, minimumBidPerHour } = expectTypename('BidTooLowError', rentInstance)
-    expect(minimumBidPerHour).toBe(rental.terms?.interruptible?.bidPerHour)
+    const { message, hostMinimumBidPerHour } = expectTypename('BidTooLowError', rentInstance)
+    expect(hostMinimumBidPerHour).toBe(rental.terms?.interruptible?.bidPerHour)
     expect(rentQuote?.blockers).toEqual([
       { __typename: 'BidTooLowError', code: 'BID_TOO_LOW', message, retry: 'AFTER_FIX', retryAfter: null },
     ])

@@ -117,7 +117,7 @@ describe('an operator', () => {
 
     const [first] = await runJsonLines('machine', 'list', '--host', 'host@example.com')
     const facts = { gpuModel: 'RTX 4090', numGpus: 2, freeGpus: 2, diskGb: 1_800, freeDiskGb: 1_800, freePorts: 100 }
-    const prices = { gpuPricePerHour: '0.35', minBidPerHour: '0.175', storagePricePerGbMonth: '0.2' }
+    const prices = { pricePerGpuHour: '0.35', minimumBidPerGpuHour: '0.175', storagePricePerGbMonth: '0.2' }
     const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null, unconfirmedAt: null }
     const listed = { id: 1, host: 'host@example.com', state: 'listed', ...facts, ...prices, ...dates }
     expect(first).toEqual({ ...listed, instances: 0, volumes: 0 })

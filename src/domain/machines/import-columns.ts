@@ -53,11 +53,11 @@ export const importMachineColumns = {
   numGpus: { type: integer(1, 16), meaning: 'number of GPUs' },
   driverVersion: { type: driverVersionType, meaning: 'GPU driver version' },
   cudaVersion: { type: cudaVersionType, meaning: 'newest CUDA version that the driver supports; 0 without CUDA' },
-  gpuPricePerHour: { type: gpuPriceType, meaning: 'US dollars per GPU per hour' },
-  minBidPerHour: {
+  pricePerGpuHour: { type: gpuPriceType, meaning: 'US dollars per GPU per hour' },
+  minimumBidPerGpuHour: {
     type: gpuPriceType,
     meaning: 'lowest accepted bid, US dollars per GPU per hour',
-    absentNote: 'default: half of gpuPricePerHour',
+    absentNote: 'default: half of pricePerGpuHour',
   },
   storagePricePerGbMonth: { type: unitPriceType, meaning: 'US dollars per GB of disk per 720 hours' },
   downloadPricePerGb: { type: unitPriceType, meaning: 'US dollars per GB downloaded', defaultValue: 0n },

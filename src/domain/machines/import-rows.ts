@@ -156,13 +156,13 @@ function modelColumnName(fact: string): string {
 
 /** Issues between values that are each valid. */
 function findContradictions(values: ImportValues, at: Date): Issue[] {
-  const { firstPort, lastPort, gpuPricePerHour, minBidPerHour, listedUntil } = values
+  const { firstPort, lastPort, pricePerGpuHour, minimumBidPerGpuHour, listedUntil } = values
   const issues: Issue[] = []
   if (firstPort !== undefined && lastPort !== undefined && lastPort < firstPort) {
     issues.push({ path: 'lastPort', message: `must be at least firstPort, ${firstPort}, not ${lastPort}.` })
   }
-  if (gpuPricePerHour !== undefined && minBidPerHour !== undefined && minBidPerHour > gpuPricePerHour) {
-    issues.push({ path: 'minBidPerHour', message: 'must be at most gpuPricePerHour.' })
+  if (pricePerGpuHour !== undefined && minimumBidPerGpuHour !== undefined && minimumBidPerGpuHour > pricePerGpuHour) {
+    issues.push({ path: 'minimumBidPerGpuHour', message: 'must be at most pricePerGpuHour.' })
   }
   if (listedUntil !== undefined && listedUntil <= at) {
     issues.push({ path: 'listedUntil', message: `must be later than now, ${at.toISOString()}.` })
@@ -172,7 +172,14 @@ function findContradictions(values: ImportValues, at: Date): Issue[] {
 
 function toMachine(values: ImportValues, model: NewGpuModel): ImportedMachine {
   const own = Object.entries(values).filter(([name]) => Object.hasOwn(importMachineColumns, name))
-  const { gpuPricePerHour, minBidPerHour, storagePricePerGbMonth, downloadPricePerGb, uploadPricePerGb, ...facts } =
+  const {
+    pricePerGpuHour,
+    minimumBidPerGpuHour,
+    storagePricePerGbMonth,
+    downloadPricePerGb,
+    uploadPricePerGb,
+    ...facts
+  } =
     // The type of its column has parsed each value. A row without a required value has issues and does not get here.
     Object.fromEntries(own) as Required<MachineValues>
   const { cpuRamGb, diskGb, hasAvx, dlperfPerGpu, ...rest } = facts
@@ -183,8 +190,8 @@ function toMachine(values: ImportValues, model: NewGpuModel): ImportedMachine {
     diskMb: diskGb,
     hasAvx: hasAvx ?? rest.cpuArch === 'amd64',
     dlperfPerGpu: dlperfPerGpu ?? model.tflops,
-    gpuNanos: gpuPricePerHour,
-    minBidGpuNanos: minBidPerHour ?? (gpuPricePerHour + 1n) / 2n,
+    gpuNanos: pricePerGpuHour,
+    minBidGpuNanos: minimumBidPerGpuHour ?? (pricePerGpuHour + 1n) / 2n,
     diskPricePerGbMonthNanos: storagePricePerGbMonth,
     downloadPricePerGbNanos: downloadPricePerGb,
     uploadPricePerGbNanos: uploadPricePerGb,

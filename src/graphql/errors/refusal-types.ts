@@ -80,9 +80,10 @@ const BidTooLowError = refusalType('BID_TOO_LOW').implement({
   description: 'The bid is below the minimum that the host accepts.',
   interfaces: [Refusal],
   fields: t => ({
-    minimumBidPerHour: t.field({
+    hostMinimumBidPerHour: t.field({
       type: 'Usd',
-      description: 'Lowest bid that the host accepts for these GPUs, in US dollars per hour.',
+      description:
+        'Lowest bid that the host accepts for all GPUs of the offer or instance, in US dollars per hour. A bid that wins them may have to be higher: see `minimumBidPerHour` of `Offer` and `Instance`.',
       resolve: ({ details }) => details.minimumBidNanos,
     }),
   }),

@@ -78,7 +78,7 @@ mutation Bid($instance: ID!) {
       instance { bidPerHour minimumBidPerHour status }
     }
     ... on Error { code message }
-    ... on BidTooLowError { minimumBidPerHour }
+    ... on BidTooLowError { hostMinimumBidPerHour }
   }
 }
 `,

@@ -123,7 +123,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       type: 'Usd',
       nullable: true,
       description:
-        'Lowest bid per hour, in US dollars, that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs.',
+        'Lowest bid for all GPUs of the instance that holds them against all current competitors, in US dollars per hour. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs.',
       requires: 'instances.get',
       resolve: async (instance, _args, context) => {
         if (actionRefusal('updateBid', instance) !== null) return null

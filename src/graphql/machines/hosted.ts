@@ -38,13 +38,13 @@ export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachin
         'What renters pay per hour now for the GPUs, disks and volumes of this machine, in US dollars. Berth keeps no account of what hosts are paid.',
       resolve: async ({ id }, _args, context) => (await earningsByMachine(context).load(id)).earningsPerHourNanos,
     }),
-    gpuPricePerHour: t.expose('gpuNanos', {
+    pricePerGpuHour: t.expose('gpuNanos', {
       type: 'Usd',
-      description: 'Price per hour of one GPU on demand, in US dollars.',
+      description: 'Price of one GPU on demand, in US dollars per hour.',
     }),
-    minimumBidPerHour: t.expose('minBidGpuNanos', {
+    minimumBidPerGpuHour: t.expose('minBidGpuNanos', {
       type: 'Usd',
-      description: 'Lowest bid per hour that the host accepts for one GPU, in US dollars.',
+      description: 'Lowest bid that the host accepts for one GPU, in US dollars per hour.',
     }),
     diskPricePerGbMonth: t.expose('diskPricePerGbMonthNanos', {
       type: 'Usd',

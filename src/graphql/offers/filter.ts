@@ -147,7 +147,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     }),
     minimumBidPerHour: t.field({
       type: UsdFilter,
-      description: 'Lowest bid per hour that would win the GPUs now, in US dollars.',
+      description: 'Lowest bid for all GPUs of the offer that would win them now, in US dollars per hour.',
     }),
     diskPricePerGbMonth: t.field({
       type: UsdFilter,

@@ -61,7 +61,7 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
     }),
     minimumBidPerHour: t.expose('minBidNanos', {
       type: 'Usd',
-      description: 'Lowest bid per hour that would win the GPUs now, in US dollars.',
+      description: 'Lowest bid for all GPUs of the offer that would win them now, in US dollars per hour.',
     }),
 
     diskPricePerGbMonth: t.field({

@@ -14,7 +14,10 @@ export const orderFields = {
     value: 'dlperfPerDollar',
     description: 'Deep learning performance per US dollar of the hourly price.',
   },
-  MINIMUM_BID_PER_HOUR: { value: 'minimumBidPerHour', description: 'Lowest bid per hour that would win the GPUs now.' },
+  MINIMUM_BID_PER_HOUR: {
+    value: 'minimumBidPerHour',
+    description: 'Lowest bid for all GPUs of the offer that would win them now, per hour.',
+  },
   DISK_PRICE_PER_GB_MONTH: { value: 'diskPricePerGbMonth', description: 'Price of one GB of disk for 720 hours.' },
   DOWNLOAD_PRICE_PER_GB: { value: 'downloadPricePerGb', description: 'Price of one GB downloaded.' },
   UPLOAD_PRICE_PER_GB: { value: 'uploadPricePerGb', description: 'Price of one GB uploaded.' },

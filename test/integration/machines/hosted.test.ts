@@ -36,7 +36,7 @@ async function rent(machineId: number, numGpus: number, body = {}, key = renter)
 }
 
 const facts = `machine { id host { id } gpu { name } } freeGpus rentedGpus interruptibleGpus instanceCount runningInstanceCount volumeCount
-  earningsPerHour gpuPricePerHour minimumBidPerHour diskPricePerGbMonth downloadPricePerGb uploadPricePerGb
+  earningsPerHour pricePerGpuHour minimumBidPerGpuHour diskPricePerGbMonth downloadPricePerGb uploadPricePerGb
   listed listedUntil draining suspended asOf`
 
 async function hosted(key: string, page = '', selection = `nodes { ${facts} }`) {
@@ -73,7 +73,7 @@ describe('hostedMachines', () => {
     expect(free).toMatchObject({
       ...{ machine: { id: `mch_${id}`, gpu: { name: expect.any(String) } }, freeGpus: 4, rentedGpus: 0 },
       ...{ interruptibleGpus: 0, instanceCount: 0, runningInstanceCount: 0, volumeCount: 0, earningsPerHour: '0' },
-      ...{ gpuPricePerHour: '0.4', minimumBidPerHour: '0.2', diskPricePerGbMonth: '0.36' },
+      ...{ pricePerGpuHour: '0.4', minimumBidPerGpuHour: '0.2', diskPricePerGbMonth: '0.36' },
       ...{ listed: true, draining: false, suspended: false },
     })
     await rent(id, 1)

@@ -40,7 +40,7 @@ describe('an import', () => {
     const before = await countAll()
     const lines = [
       newModelColumns,
-      { gpuModel: 'RTX 9090', publicIp: '203.0.113.8', numGpus: '4', gpuPricePerHour: '0.8' },
+      { gpuModel: 'RTX 9090', publicIp: '203.0.113.8', numGpus: '4', pricePerGpuHour: '0.8' },
     ]
     expect(await importFrom(app, ...lines)).toEqual({ host: hostEmail, machines: 2, newGpuModels: ['RTX 9090'] })
     expect(await countAll()).toEqual({

@@ -66,8 +66,8 @@ function printMachine(facts: MachineAttributes): Record<string, unknown> {
   return {
     ...rest,
     gpuModel: 'RTX 4090',
-    gpuPricePerHour: printUsd(gpuNanos),
-    minBidPerHour: printUsd(minBidGpuNanos),
+    pricePerGpuHour: printUsd(gpuNanos),
+    minimumBidPerGpuHour: printUsd(minBidGpuNanos),
     storagePricePerGbMonth: printUsd(diskPricePerGbMonthNanos),
     downloadPricePerGb: printUsd(downloadPricePerGbNanos),
     uploadPricePerGb: printUsd(uploadPricePerGbNanos),

@@ -307,7 +307,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     rest: () => ['GET', '/machines/'],
     graphql:
       () => `{ viewer { account { hostedMachines { nodes { machine { id numGpus totalDiskGb } freeGpus instanceCount
-      runningInstanceCount gpuPricePerHour minimumBidPerHour diskPricePerGbMonth listed listedUntil } } } } }`,
+      runningInstanceCount pricePerGpuHour minimumBidPerGpuHour diskPricePerGbMonth listed listedUntil } } } } }`,
     normalizeRest: ({ machines }) =>
       machines.map((row: Answer) => [
         ...[
@@ -323,7 +323,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
       viewer.account.hostedMachines.nodes.map(({ machine, ...node }: Answer) => [
         ...[plainId(machine.id), machine.numGpus, machine.totalDiskGb, node.freeGpus],
         ...[node.instanceCount, node.runningInstanceCount],
-        ...[Number(node.gpuPricePerHour), Number(node.minimumBidPerHour), Number(node.diskPricePerGbMonth)],
+        ...[Number(node.pricePerGpuHour), Number(node.minimumBidPerGpuHour), Number(node.diskPricePerGbMonth)],
         ...[node.listed, toSeconds(node.listedUntil)],
       ]),
   },

@@ -7,7 +7,7 @@ export function aMachineLine(overrides: Record<string, unknown> = {}): Record<st
     numGpus: '2',
     driverVersion: '570.172.08',
     cudaVersion: '12.8',
-    gpuPricePerHour: '0.35',
+    pricePerGpuHour: '0.35',
     storagePricePerGbMonth: '0.2',
     listedUntil: '2027-12-31',
     cpuName: 'AMD EPYC 7713',

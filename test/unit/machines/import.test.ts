@@ -80,7 +80,12 @@ describe('an imported machine', () => {
   })
 
   it('may use JSON numbers and booleans', () => {
-    const { machines, issues } = read({ numGpus: 4, datacenter: true, gpuPricePerHour: 0.4, minBidPerHour: null })
+    const { machines, issues } = read({
+      numGpus: 4,
+      datacenter: true,
+      pricePerGpuHour: 0.4,
+      minimumBidPerGpuHour: null,
+    })
     expect(issues).toEqual([])
     expect(machines).toMatchObject([{ numGpus: 4, datacenter: true, gpuNanos: 400_000_000n }])
   })
@@ -110,7 +115,7 @@ describe('an imported machine', () => {
   })
 
   it('has no AVX by default on ARM, and a minimum bid above zero at the lowest price', () => {
-    expect(read({ cpuArch: 'arm64', gpuPricePerHour: '0.000000001' }).machines).toMatchObject([
+    expect(read({ cpuArch: 'arm64', pricePerGpuHour: '0.000000001' }).machines).toMatchObject([
       { hasAvx: false, minBidGpuNanos: 1n },
     ])
   })
@@ -126,9 +131,9 @@ describe('an imported machine', () => {
     ['osVersion', 'jammy', 'must be a version such as 24.04, or 0, not "jammy".'],
     ['gpuComputeCapability', '8.905', 'must be a version such as 8.9, or 0, not "8.905".'],
     ['gpuComputeCapability', '8.10', 'differs from the known value of the GPU model "RTX 4090".'],
-    ['gpuPricePerHour', '0', 'must be dollars from 0.000000001 to 1000, with at most nine decimal places, not "0".'],
-    ['gpuPricePerHour', '0.0000000001', 'must be dollars from 0.000000001 to 1000'],
-    ['minBidPerHour', '0.350000001', 'must be at most gpuPricePerHour.'],
+    ['pricePerGpuHour', '0', 'must be dollars from 0.000000001 to 1000, with at most nine decimal places, not "0".'],
+    ['pricePerGpuHour', '0.0000000001', 'must be dollars from 0.000000001 to 1000'],
+    ['minimumBidPerGpuHour', '0.350000001', 'must be at most pricePerGpuHour.'],
     ['listedUntil', '2027-02-30', 'must be an instant'],
     ['listedUntil', '2027-02-03T12:00', 'must be an instant'],
     ['listedUntil', '2026-11-21T12:00:00Z', 'must be later than now, 2026-11-21T12:00:00.000Z.'],

@@ -45,7 +45,7 @@ async function changeBid(key: string, id: number, bidPerHour: string) {
     `mutation ($input: UpdateInstanceBidInput!) { updateInstanceBid(input: $input) {
       ... on UpdateInstanceBidSuccess { instance { ${seen} } }
       ... on Error { code message retry }
-      ... on BidTooLowError { minimumBidPerHour }
+      ... on BidTooLowError { hostMinimumBidPerHour }
       ... on NotFoundError { id }
       ... on InvalidStateError { current { id } }
       ... on InsufficientCreditError { available }
@@ -232,7 +232,7 @@ describe('a bid', () => {
   it('is refused below the floor of the host for all GPUs', async () => {
     const { id } = await aBid(1, { numGpus: 4 })
     expect(await changeBid(renter, id, '0.799999999')).toEqual({
-      ...{ code: 'BID_TOO_LOW', retry: 'AFTER_FIX', minimumBidPerHour: '0.8' },
+      ...{ code: 'BID_TOO_LOW', retry: 'AFTER_FIX', hostMinimumBidPerHour: '0.8' },
       message: 'The host accepts no bid under $0.8 an hour for these GPUs.',
     })
     expect(await changeBid(renter, id, '0.8')).toMatchObject({ instance: { bidPerHour: '0.8' } })

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const blocker = `__typename code message ... on InvalidInputError { issues { path message } }
-  ... on BidTooLowError { minimumBidPerHour } ... on OfferUnavailableError { alternatives { id } }`
+  ... on BidTooLowError { hostMinimumBidPerHour } ... on OfferUnavailableError { alternatives { id } }`
 
 async function ask(by: string, field: 'rentQuote' | 'rentInstance', offer: number, input: object = {}) {
   const request = { offerId: String(offer), spec: { source: { image: 'ubuntu' } }, ...input }

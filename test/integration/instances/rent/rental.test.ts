@@ -34,7 +34,7 @@ const rent = (offerId: number, input: object = {}) =>
       ... on OfferUnavailableError { alternatives { id price { pricePerHour } } yourInstance { id } }
       ... on InvalidInputError { issues { path message } }
       ... on PriceChangedError { currentPricePerHour }
-      ... on BidTooLowError { minimumBidPerHour }
+      ... on BidTooLowError { hostMinimumBidPerHour }
     } }`,
     { input: { offerId: String(offerId), spec: { source: { image: 'ubuntu' } }, ...input } },
   ).then(({ rentInstance }) => rentInstance)
@@ -171,7 +171,7 @@ describe('a refused rental', () => {
     const terms = { interruptible: { bidPerHour: '0.1' } }
     expect(await rent(await rentals.newOffer(), { terms })).toMatchObject({
       code: 'BID_TOO_LOW',
-      minimumBidPerHour: '0.2',
+      hostMinimumBidPerHour: '0.2',
     })
   })
 })
