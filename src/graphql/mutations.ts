@@ -5,7 +5,7 @@ import type { Issue } from '../domain/errors.ts'
 /** Field options of `idempotencyKey`, for every input that creates something. */
 export const idempotencyKey = {
   description:
-    'Your name for this request, at most 255 characters. Repeating the request within 24 hours, with this name and the same API key, changes nothing and returns the first answer. If absent or null, each request counts as a new one.',
+    'Your name for this request, at most 255 characters. Repeating the request within 24 hours, with this name and the same API key, changes nothing and returns the answer to the first success. A refusal is not stored: the request can be repeated with the same name. If absent or null, each request counts as a new one.',
 } as const
 
 /** Field options of `replayed`, for every result of a creation. */

@@ -887,7 +887,7 @@ export type StopByLabelMutationVariables = Exact<{
 
 export type StopByLabelMutation = { stopInstances:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-    | { __typename: 'StopInstancesSuccess', matchedCount: number, failedCount: number, items: Array<{ id: string, outcome: BulkItemOutcome, instance: { label: string | null, targetState: TargetState } | null, error:
+    | { __typename: 'StopInstancesSuccess', matchedCount: number, failedCount: number, items: Array<{ instanceId: string, outcome: BulkItemOutcome, instance: { label: string | null, targetState: TargetState } | null, error:
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
@@ -1112,7 +1112,7 @@ export type DestroyInstancesMutationVariables = Exact<{
 
 
 export type DestroyInstancesMutation = { destroyInstances:
-    | { __typename: 'DestroyInstancesSuccess', succeededCount: number, items: Array<{ id: string, outcome: BulkItemOutcome, error:
+    | { __typename: 'DestroyInstancesSuccess', succeededCount: number, items: Array<{ instanceId: string, outcome: BulkItemOutcome, error:
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
@@ -1595,7 +1595,7 @@ export const StopByLabelDocument = new TypedDocumentString(`
       matchedCount
       failedCount
       items {
-        id
+        instanceId
         outcome
         instance {
           label
@@ -2144,7 +2144,7 @@ export const DestroyInstancesDocument = new TypedDocumentString(`
     ... on DestroyInstancesSuccess {
       succeededCount
       items {
-        id
+        instanceId
         outcome
         error {
           ...Refusal

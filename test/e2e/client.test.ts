@@ -241,7 +241,7 @@ describe('a typed client', () => {
       input: { target: { ids: [instanceId] } },
     })
     expect(expectTypename('DestroyInstancesSuccess', destroyInstances).items).toEqual([
-      { id: instanceId, outcome: 'APPLIED', error: null },
+      { instanceId, outcome: 'APPLIED', error: null },
     ])
     // The container must be gone first.
     await expect

@@ -118,7 +118,7 @@ describe('a typed client in one request', () => {
     const other = await newInstance('serve')
     const { matchedCount, items } = await operations.stopByLabel(ask, 'train-')
     expect(requests).toBe(1)
-    expect(items.map(({ id }) => id)).toEqual(ids)
+    expect(items.map(({ instanceId }) => instanceId)).toEqual(ids)
     const stopped = await operations.stopByLabel(ask, 'train-', matchedCount)
     expect(stopped.items.map(({ outcome, instance }) => [outcome, instance?.targetState])).toEqual([
       ['APPLIED', 'STOPPED'],

@@ -87,7 +87,7 @@ function secretResult(mutation: string, description: string, done: string, error
         }),
         secret: t.exposeString('secret', {
           description:
-            'The secret to send as `Authorization: Bearer <secret>`. It is shown only in this answer: store it safely.',
+            'The secret to send as `Authorization: Bearer <secret>`. It is shown only in this answer and its replays: store it safely.',
         }),
         replayed: t.exposeBoolean('replayed', replayed),
       }),

@@ -155,7 +155,7 @@ mutation Destroy($instances: [ID!]!) {
   destroyInstances(input: { target: { ids: $instances } }) {
     ... on DestroyInstancesSuccess {
       succeededCount
-      items { id outcome error { code message } }
+      items { instanceId outcome error { code message } }
     }
     ... on Error { code message }
   }

@@ -182,7 +182,7 @@ mutation Stop($instances: [ID!]!) {
   stopInstances(input: { target: { ids: $instances } }) {
     ... on StopInstancesSuccess {
       items {
-        id
+        instanceId
         outcome
         instance { targetState status }
         error { code message }

@@ -33,7 +33,7 @@ export const OfferPricingInput = builder.inputType('OfferPricingInput', {
     diskGb: t.float({
       required: true,
       defaultValue: defaultPricing.diskMb / 1000,
-      description: `Disk size of the rental in GB, 0 to ${maxDiskGb}. Defaults to ${defaultPricing.diskMb / 1000}.`,
+      description: `Disk size of the rental in GB, 0 to ${maxDiskGb}. Only prices depend on it: \`maxDiskGb\` of the filter finds offers that can have such a disk. Defaults to ${defaultPricing.diskMb / 1000}.`,
     }),
   }),
 })

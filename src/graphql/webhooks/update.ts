@@ -73,7 +73,8 @@ function secretResult(mutation: string, description: string, done: string, error
           description: 'The webhook. A replayed answer shows it as it was the first time.',
         }),
         secret: t.exposeString('secret', {
-          description: 'Secret that signs the deliveries. It is shown only in this answer: store it safely.',
+          description:
+            'Secret that signs the deliveries. It is shown only in this answer and its replays: store it safely.',
         }),
         replayed: t.exposeBoolean('replayed', replayed),
       }),

@@ -24,13 +24,14 @@ async function command(verb: Verb, input: object, by = key): Promise<any> {
   const { data, errors } = await app.graphql(
     by,
     `mutation ($input: ${verb}InstancesInput!) { answer: ${verb.toLowerCase()}Instances(input: $input) {
-      ... on ${verb}InstancesSuccess { matchedCount succeededCount failedCount items { index id outcome instance { label } } }
+      ... on ${verb}InstancesSuccess { matchedCount succeededCount failedCount items { index instanceId outcome instance { label } } }
       ... on Error { code message } ... on InvalidInputError { issues { path message } } } }`,
     { input },
   )
   return data?.answer ?? errors?.[0]?.extensions
 }
-const idsOf = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => Number(id.slice(4)))
+const idsOf = ({ items }: { items: { instanceId: string }[] }) =>
+  items.map(({ instanceId }) => Number(instanceId.slice(4)))
 const startsWith = (prefix: string, more: object = {}) => ({ filter: { label: { startsWith: prefix }, ...more } })
 
 /** Copies the instance, with its machine and its meters, because a thousand rentals take minutes. */

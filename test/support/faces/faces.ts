@@ -40,7 +40,8 @@ export function messagesOf(msg: string): string[] {
 }
 
 const refusal = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
-const items = (success: string) => `... on ${success} { succeededCount items { id outcome error { code } } } ${refusal}`
+const items = (success: string) =>
+  `... on ${success} { succeededCount items { instanceId outcome error { code } } } ${refusal}`
 const one = (success: string) => `... on ${success} { instance { id } } ${refusal}`
 const mutations = {
   rentInstance: `... on RentInstanceSuccess { instance { id } } ${refusal}`,

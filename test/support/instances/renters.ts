@@ -17,7 +17,7 @@ export type CommandRecord = {
 export type Renter = { accountId: number; apiKey: string }
 export type Counts = { commands: number; lost: number; ignored: number; unavailable: number; rentals: number }
 
-type Item = { id: string; outcome: string; error: { code: string } | null }
+type Item = { instanceId: string; outcome: string; error: { code: string } | null }
 // biome-ignore lint/suspicious/noExplicitAny: depends on the query
 type Answer = { data?: any; errors?: { message: string; extensions: { code: string } }[] }
 type OwnedInstance = { id: bigint; interruptible: boolean; busy: boolean }
@@ -44,7 +44,7 @@ const bid = `mutation ($input: UpdateInstanceBidInput!) { answer: updateInstance
   __typename ... on Error { code message } } }`
 const bulk = (verb: 'Start' | 'Stop' | 'Update' | 'Destroy') =>
   `mutation ($input: ${verb}InstancesInput!) { answer: ${verb.toLowerCase()}Instances(input: $input) {
-    __typename ... on Error { code message } ... on ${verb}InstancesSuccess { items { id outcome error { code } } } } }`
+    __typename ... on Error { code message } ... on ${verb}InstancesSuccess { items { instanceId outcome error { code } } } } }`
 const register = `mutation ($input: CreateSshKeyInput!) { answer: createSshKey(input: $input) { __typename } }`
 
 export function createRenters({ renters, pick, sql }: RentersOptions) {
@@ -136,11 +136,11 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     const verb = targetState === 'RUNNING' ? 'Start' : 'Stop'
     const { answer: moved } = await ask(random, renter, bulk(verb), { target })
     expected(moved, `${verb}InstancesSuccess`, [])
-    for (const { id, error } of moved.items as Item[])
+    for (const { instanceId: id, error } of moved.items as Item[])
       if (error && error.code !== 'INVALID_STATE') throw new Error(`${id} was refused: ${error.code}`)
     const { answer, again } = await ask(random, renter, bulk('Update'), { target, label })
     expected(answer, 'UpdateInstancesSuccess', [])
-    for (const { id, outcome, error } of answer.items as Item[]) {
+    for (const { instanceId: id, outcome, error } of answer.items as Item[]) {
       if (error) throw new Error(`${id} was refused: ${error.code}`)
       const about = { accountId: renter.accountId, instanceId: toId(id) }
       record({ ...about, kind: 'INSTANCE_LABEL_CHANGED', mark: label }, { done: outcome !== 'FAILED', again })
@@ -152,7 +152,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     const target = { ids: instances.map(({ id }) => String(id)) }
     const { answer } = await ask(random, renter, bulk('Destroy'), { target })
     expected(answer, 'DestroyInstancesSuccess', [])
-    for (const { id, outcome } of answer.items as Item[]) {
+    for (const { instanceId: id, outcome } of answer.items as Item[]) {
       if (outcome === 'FAILED') throw new Error(`${id} could not be destroyed.`)
       const about = { accountId, instanceId: toId(id) }
       record({ ...about, kind: 'INSTANCE_DESTROYED', mark: '' }, { done: true, again: false })

@@ -48,7 +48,7 @@ const bulkFields = {
   },
   expectedCount: {
     description:
-      'Refuse the command unless exactly this many instances match. Destroying by filter requires it, except in a dry run. Absent or null: any number.',
+      'Refuse the command with `INVALID_INPUT` unless exactly this many instances match, as `matchedCount` counts them: an ID that is given twice counts once. Destroying by filter requires it, except in a dry run. Absent or null: any number.',
   },
 } as const
 

@@ -14,8 +14,8 @@ const BulkItemOutcome = enumOf<ItemPlan['outcome']>(
   'BulkItemOutcome',
   'Outcome of a bulk command for one instance. New values may be added.',
   {
-    applied: 'The command was applied.',
-    unchanged: 'The instance was already in the requested state, so nothing changed.',
+    applied: 'The command was applied, or would be if this were not a dry run.',
+    unchanged: 'The instance was already in the requested state, so nothing changes.',
     failed: 'The command was not possible for this instance; see `error`.',
     skipped:
       'The command was not applied, because it failed for another instance and the error policy is `REJECT_EVERYTHING`.',
@@ -31,7 +31,10 @@ const BulkInstanceItem = builder.objectRef<BulkItem>('BulkInstanceItem').impleme
       description:
         'Position of the item in `items`, starting at 0; for IDs, also the position of the ID in the target.',
     }),
-    id: t.id({ description: 'ID of the instance.', resolve: ({ id }) => printId('Instance', id) }),
+    instanceId: t.id({
+      description: 'ID of the instance, such as `ins_42`.',
+      resolve: ({ id }) => printId('Instance', id),
+    }),
     outcome: t.expose('outcome', {
       type: BulkItemOutcome,
       description: 'Outcome of the command for the instance.',
@@ -66,7 +69,7 @@ export function bulkResult(mutation: string, errors: readonly RefusalCode[]) {
           complexity: { multiplier: 1 },
         }),
         matchedCount: t.int({
-          description: 'Number of instances of your account that the target names or matches.',
+          description: 'Number of instances of your account that the target names or matches, each counted once.',
           resolve: ({ items }) => new Set(items.flatMap(({ instance }) => instance?.id ?? [])).size,
         }),
         succeededCount: t.int({

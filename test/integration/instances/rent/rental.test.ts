@@ -46,7 +46,7 @@ const bulk = (
   ask(
     `mutation ($input: ${capitalize(verb)}InstancesInput!) { answer: ${verb}Instances(input: $input) {
       ... on ${capitalize(verb)}InstancesSuccess { matchedCount succeededCount failedCount items {
-        index id outcome instance { ${instance} } error { code ... on InvalidStateError { current { id terminal } } }
+        index instanceId outcome instance { ${instance} } error { code ... on InvalidStateError { current { id terminal } } }
       } } } }`,
     { input: { target: { ids }, ...input } },
   ).then(({ answer }) => answer)
@@ -208,7 +208,7 @@ describe('a bulk command', () => {
   it('has one item per id in the order of the ids, even for a duplicate', async () => {
     const [one, other] = [await rentOne(), await rentOne()]
     const { items } = await bulk('update', { ids: [other, one, other], label: 'x' })
-    const places = items.map(({ index, id }: { index: number; id: string }) => [index, id])
+    const places = items.map(({ index, instanceId }: { index: number; instanceId: string }) => [index, instanceId])
     expect(places).toEqual([other, one, other].map((id, index) => [index, id]))
   })
 
