@@ -55,5 +55,6 @@ function presentationOf(kind: EventKind, name: string): [string, (value: unknown
   }
   if (name.endsWith('Mb')) return [`${name.slice(0, -2)}Gb`, value => Number(value) / 1000]
   if (enumNames.includes(name)) return [name, value => String(value).replace(/[A-Z]/g, '_$&').toUpperCase()]
+  if (name === 'templateHash') return ['templateHashId', value => value]
   return [name, value => value]
 }

@@ -9,9 +9,10 @@ export const SpendLimitWindow = enumOf<SpendWindow>(
   'SpendLimitWindow',
   'Period that the amount of a spend limit applies to.',
   {
-    hour: 'A limit on the current cost per hour: all disks, and all instances that run or should run, even while they wait or load.',
-    day: 'A limit on the cost of one day, from midnight to midnight UTC.',
-    month: 'A limit on the cost of one calendar month in UTC.',
+    hour: 'A limit on the current cost per hour: all disks, and all instances that run or should run, even while they wait or load. Refuses a request that would exceed it.',
+    day: 'A limit on the cost of one day, from midnight to midnight UTC. Refuses requests from when it is reached until the day ends.',
+    month:
+      'A limit on the cost of one calendar month in UTC. Refuses requests from when it is reached until the month ends.',
   },
 )
 
@@ -19,14 +20,16 @@ export const SpendLimitAction = enumOf<SpendAction>(
   'SpendLimitAction',
   'Action of the gateway when a spend limit is reached, besides emitting ACCOUNT_SPEND_LIMIT.',
   {
-    block_new: 'Refuse requests that would cost more: renting, starting, creating volumes and raising bids.',
+    block_new:
+      'Refuse requests that would cost more: renting, starting, creating volumes and raising bids. What runs already goes on, and may cost more than the limit.',
     stop_running: 'Refuse as BLOCK_NEW does, and stop every instance that the limit counts. Disks still cost money.',
     notify: 'Only emit the event; nothing is refused or stopped.',
   },
 )
 
 export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').implement({
-  description: 'A maximum on the spending of the account, or on the spending for what one API key rented or created.',
+  description:
+    'A limit on the spending of the account, or on the spending for what one API key rented or created. With the default action, `BLOCK_NEW`, running instances may exceed it.',
   interfaces: [Node],
   fields: t => ({
     id: t.id({

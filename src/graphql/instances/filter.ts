@@ -31,7 +31,8 @@ export const InstanceFilter = builder.inputType('InstanceFilter', {
       description: 'ID of the template that the instance was rented with, such as `tpl_42` or `42`.',
     }),
     templateHashId: t.string({
-      description: 'Template hash that the rent request gave, as `Instance.templateHashId` shows it.',
+      description:
+        '`hashId` of the template when the instance took its settings, as `Instance.templateHashId` shows it.',
     }),
     createdAt: t.field({ type: DateTimeFilter, description: 'Time when the instance was rented.' }),
     idempotencyKey: t.string({

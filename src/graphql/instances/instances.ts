@@ -105,7 +105,8 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     }),
     templateHashId: t.exposeString('templateHash', {
       nullable: true,
-      description: 'Template hash that the rent request gave. Null when the request named no template.',
+      description:
+        '`hashId` of the template when the instance took its settings, whether the request named the template by ID, hash or name. Null without a template.',
     }),
 
     rentalKind: t.field({

@@ -46,6 +46,8 @@ export const InstanceSpecInput = builder.inputType('InstanceSpecInput', {
     ...launchFields(t, {
       mode: "Defaults to the template's mode, or else to SSH through the proxy.",
       diskGb: "Defaults to the template's size, or else to 8.",
+      env: 'They are added to the variables of the template and of the account, and replace those of the same name. Defaults to none.',
+      ports: 'They are added to the ports of the template. Defaults to none.',
       others: "If absent or null, the template's.",
     }),
     volumes: t.field({

@@ -70,20 +70,23 @@ export const launchDescriptions = {
 }
 
 /** Settings of something new. `absent` says where a setting comes from that is absent or null. */
-export const launchFields = (t: InputFields, absent: { mode: string; diskGb: string; others: string }) => ({
+export const launchFields = (
+  t: InputFields,
+  absent: { mode: string; diskGb: string; env: string; ports: string; others: string },
+) => ({
   mode: t.field({ type: LaunchModeInput, description: `${launchDescriptions.mode} ${absent.mode}` }),
   diskGb: t.float({ description: `${launchDescriptions.diskGb} ${absent.diskGb}` }),
   env: t.field({
     type: [EnvVarInput],
     required: true,
     defaultValue: [],
-    description: `${launchDescriptions.env} Defaults to none.`,
+    description: `${launchDescriptions.env} ${absent.env}`,
   }),
   ports: t.field({
     type: [PortMappingInput],
     required: true,
     defaultValue: [],
-    description: `${launchDescriptions.ports} Defaults to none.`,
+    description: `${launchDescriptions.ports} ${absent.ports}`,
   }),
   registry: t.field({ type: RegistryCredentialInput, description: `${launchDescriptions.registry} ${absent.others}` }),
   onStart: t.string({ description: `${launchDescriptions.onStart} ${absent.others}` }),

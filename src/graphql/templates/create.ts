@@ -41,6 +41,8 @@ const CreateTemplateInput = builder.inputType('CreateTemplateInput', {
     ...launchFields(t, {
       mode: 'If absent or null, the rent request chooses it.',
       diskGb: 'If absent or null, the rent request chooses it.',
+      env: 'Defaults to none.',
+      ports: 'Defaults to none.',
       others: 'None if absent or null.',
     }),
     volumeHint: t.field({

@@ -95,7 +95,7 @@ describe('an event', () => {
     expect([made.subjectId, loading.subjectId]).toEqual([`ins_${instance}`, `ins_${instance}`])
     expect(made.after).toEqual({
       ...{ image: 'ubuntu', mode: 'SSH_DIRECT', label: 'mine', diskGb: 12.5, targetState: 'RUNNING' },
-      ...{ templateHash: null, gpuPricePerHour: '0.4' },
+      ...{ templateHashId: null, gpuPricePerHour: '0.4' },
       ...{ offerId: expect.stringMatching(/^off_\d+$/), machineId: expect.stringMatching(/^mch_\d+$/) },
     })
     expect(loading).toMatchObject({ before: { status: 'CREATED' }, after: { status: 'LOADING' } })

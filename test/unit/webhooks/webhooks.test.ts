@@ -129,7 +129,7 @@ describe('the payload of an event', () => {
     [
       'INSTANCE_CREATED',
       { templateHash: null, machineId: 8, mode: 'jupyterProxy' },
-      { templateHash: null, machineId: 'mch_8', mode: 'JUPYTER_PROXY' },
+      { templateHashId: null, machineId: 'mch_8', mode: 'JUPYTER_PROXY' },
     ],
     ['INSTANCE_OUTBID', { minimumBidNanos: '301000000' }, { minimumBidPerHour: '0.301' }],
     ['CREDIT_GRANTED', { creditNanos: '-1' }, { credit: '-0.000000001' }],
