@@ -9,7 +9,7 @@ import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { SpendLimit, SpendLimitAction, SpendLimitWindow } from './limits.ts'
 
 // One of the two is required: with a default, a script that forgets a variable would limit the account instead of a key.
-const SpendLimitTargetInput = builder.inputType('SpendLimitTargetInput', {
+const SpendLimitSubjectInput = builder.inputType('SpendLimitSubjectInput', {
   description: 'The account or one of its API keys, whose spending a limit applies to.',
   isOneOf: true,
   fields: t => ({
@@ -25,8 +25,8 @@ const amountDescription = `Limit in US dollars, from 0 to ${printUsd(maxLimitNan
 const CreateSpendLimitInput = builder.inputType('CreateSpendLimitInput', {
   description: 'A new spend limit: the account or key that it applies to, its window, amount and action.',
   fields: t => ({
-    target: t.field({
-      type: SpendLimitTargetInput,
+    subject: t.field({
+      type: SpendLimitSubjectInput,
       required: true,
       description: 'The account or API key that the limit applies to.',
     }),
@@ -49,7 +49,7 @@ const CreateSpendLimitInput = builder.inputType('CreateSpendLimitInput', {
 const kept = 'If absent, it stays; null is refused.'
 
 const UpdateSpendLimitInput = builder.inputType('UpdateSpendLimitInput', {
-  description: 'Changes to a spend limit. Absent fields stay as they are. Its target and its window never change.',
+  description: 'Changes to a spend limit. Absent fields stay as they are. Its subject and its window never change.',
   fields: t => ({
     id: t.id({ required: true, description: 'ID of the spend limit to change, such as `lim_42` or `42`.' }),
     amount: t.field({ type: 'Usd', description: `${amountDescription} ${kept}` }),
@@ -101,16 +101,16 @@ const limitedKeys =
 builder.mutationFields(t => ({
   createSpendLimit: t.field({
     type: createResult.union,
-    description: `Creates a spend limit. Refused with \`CONFLICT\` if the target has a limit for the window already; the error has the ID of that limit. ${limitedKeys}`,
+    description: `Creates a spend limit. Refused with \`CONFLICT\` if the subject has a limit for the window already; the error has the ID of that limit. ${limitedKeys}`,
     requires: 'billing.setSpendLimit',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateSpendLimitInput, required: true, description: 'The spend limit to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, () => {
-        const { target, amount, ...limit } = input
+        const { subject, amount, ...limit } = input
         return services.billing.createSpendLimit(actor, {
           ...limit,
-          apiKeyId: parseTarget(target),
+          apiKeyId: parseSubject(subject),
           amountNanos: amount,
         })
       }),
@@ -149,8 +149,8 @@ builder.mutationFields(t => ({
 }))
 
 /** The id of the key, or null for the account. */
-function parseTarget({ apiKeyId, account }: typeof SpendLimitTargetInput.$inferInput): bigint | null {
-  if (apiKeyId != null) return parseId('ApiKey', apiKeyId, 'target.apiKeyId')
-  if (account !== true) throw invalidInput([{ path: 'target.account', message: 'must be true.' }])
+function parseSubject({ apiKeyId, account }: typeof SpendLimitSubjectInput.$inferInput): bigint | null {
+  if (apiKeyId != null) return parseId('ApiKey', apiKeyId, 'subject.apiKeyId')
+  if (account !== true) throw invalidInput([{ path: 'subject.account', message: 'must be true.' }])
   return null
 }

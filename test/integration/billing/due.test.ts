@@ -403,7 +403,7 @@ describe('two gateways', () => {
     // release and COMMIT.
     expect(await measurePass()).toHaveLength(9)
     for (const window of ['DAY', 'MONTH']) {
-      const limit = `{target: {account: true}, window: ${window}, amount: "100", action: STOP_RUNNING}`
+      const limit = `{subject: {account: true}, window: ${window}, amount: "100", action: STOP_RUNNING}`
       await app.graphql(account.key, `mutation { createSpendLimit(input: ${limit}) { __typename } }`)
     }
     // The usage of the limits is summed at the lock and at the release.

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const limit = (window: string, amount: string) =>
-  `createSpendLimit(input: {target: {account: true}, window: ${window}, amount: "${amount}", action: STOP_RUNNING}) { __typename }`
+  `createSpendLimit(input: {subject: {account: true}, window: ${window}, amount: "${amount}", action: STOP_RUNNING}) { __typename }`
 const limitIds = async (account: TestAccount): Promise<string[]> => {
   const { data } = await app.graphql(account.key, '{ viewer { account { spendLimits { id } } } }')
   return data.viewer.account.spendLimits.map(({ id }: { id: string }) => id)

@@ -40,7 +40,7 @@ afterEach(() => app.close())
 
 const start = (id: number) => app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'running' })
 const stop = (id: number) => app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-const targetOf = async (id: number) => (await rentals.read(worker, id)).intended_status
+const subjectOf = async (id: number) => (await rentals.read(worker, id)).intended_status
 const advanceTo = (instant: string | Date) => app.clock.advance(new Date(instant).getTime() - app.clock.now().getTime())
 const used = async () => (await limits.read(owner)).account[0].used
 
@@ -90,14 +90,14 @@ describe('a day limit that stops instances', () => {
     const reached = instantOf(1_000_000_000n, await meters())
     // An earlier pass schedules the next check and stops nothing.
     expect(await limits.enforce(accountId)).toEqual(reached)
-    expect(await targetOf(id)).toBe('running')
+    expect(await subjectOf(id)).toBe('running')
     advanceTo(new Date(reached.getTime() - 1))
     expect(await limits.enforce(accountId)).toEqual(reached)
-    expect([await targetOf(id), await eventsOf('ACCOUNT_SPEND_LIMIT')]).toEqual(['running', []])
+    expect([await subjectOf(id), await eventsOf('ACCOUNT_SPEND_LIMIT')]).toEqual(['running', []])
     app.clock.advance(5 * hour)
     const at = app.clock.now()
     expect(await limits.enforce(accountId)).toEqual(new Date('2026-11-22T00:00:00.000Z'))
-    expect(await targetOf(id)).toBe('stopped')
+    expect(await subjectOf(id)).toBe('stopped')
     const { nanos, since, until } = await charged(id)
     expect(until).toEqual(reached)
     expect(nanos).toBe(calculateCharge(gpu, reached.getTime() - since.getTime(), 0).amountNanos)
@@ -170,7 +170,7 @@ describe('a day limit that stops instances', () => {
     advanceTo('2026-11-24T05:00:00.000Z')
     await limits.enforce(accountId)
     expect((await charged(id)).until).toEqual(reached)
-    expect(await targetOf(id)).toBe('stopped')
+    expect(await subjectOf(id)).toBe('stopped')
     // The limit is not reached on this later day.
     expect((await start(id)).status).toBe(200)
   })
@@ -214,14 +214,14 @@ describe('a day limit that stops instances', () => {
       app.sql(`UPDATE accounts SET billing_leased_until = ${until} WHERE id = ${accountId}`)
     await slow("'2027-01-01'")
     await rentals.converge()
-    expect(await targetOf(id)).toBe('running')
+    expect(await subjectOf(id)).toBe('running')
     await post()
     expect(await charged(id)).toEqual(before)
     // The instance stops even if the limit is raised meanwhile. Its GPUs are charged again after a new start.
     await limits.set(owner, { window: 'DAY', amount: '5', action: 'STOP_RUNNING' })
     await slow('NULL')
     await rentals.converge()
-    expect(await targetOf(id)).toBe('stopped')
+    expect(await subjectOf(id)).toBe('stopped')
     await start(id)
     app.clock.advance(61_000)
     await rentals.converge()
@@ -236,7 +236,7 @@ describe('a day limit that stops instances', () => {
     await limits.set(owner, { window: 'DAY', amount: '0.5', action: 'STOP_RUNNING' })
     app.clock.advance(hour)
     await limits.enforce(accountId)
-    expect([(await charged(id)).until, await targetOf(id)]).toEqual([at, 'stopped'])
+    expect([(await charged(id)).until, await subjectOf(id)]).toEqual([at, 'stopped'])
   })
 
   it('stops an instance whose bid is changed after the limit is reached', async () => {
@@ -247,7 +247,7 @@ describe('a day limit that stops instances', () => {
     const bid = `mutation { updateInstanceBid(input: { id: ${id}, bidPerHour: "0.3" }) { ... on Error { code } } }`
     expect((await app.graphql(worker, bid)).data.updateInstanceBid).toEqual({})
     await limits.enforce(accountId)
-    expect([await targetOf(id), (await charged(id)).until]).toEqual(['stopped', reached])
+    expect([await subjectOf(id), (await charged(id)).until]).toEqual(['stopped', reached])
   })
 
   it('stops only instances of its key', async () => {
@@ -255,7 +255,7 @@ describe('a day limit that stops instances', () => {
     const [mine, other] = [await rentals.rentToStatus(worker, 'running'), await rentals.rentToStatus(owner, 'running')]
     app.clock.advance(3 * hour)
     await limits.enforce(accountId)
-    expect([await targetOf(mine), await targetOf(other)]).toEqual(['stopped', 'running'])
+    expect([await subjectOf(mine), await subjectOf(other)]).toEqual(['stopped', 'running'])
     const { keys } = await limits.read(owner)
     const [{ used: spent }] = keys.find(({ id }: { id: string }) => id === workerId).spendLimits
     await post()
@@ -296,7 +296,7 @@ describe('an hourly limit that stops instances', () => {
     await limits.set(owner, { window: 'HOUR', amount: '0.1', action: 'STOP_RUNNING' })
     expect((await limits.read(owner)).account).toMatchObject([{ used: '0.404', reachedAt: at.toISOString() }])
     expect(await limits.enforce(accountId)).toBe(null)
-    expect([(await charged(id)).until, await targetOf(id)]).toEqual([at, 'stopped'])
+    expect([(await charged(id)).until, await subjectOf(id)]).toEqual([at, 'stopped'])
     await rentals.converge()
     await limits.enforce(accountId)
     expect((await limits.read(owner)).account).toMatchObject([{ used: '0.004', reachedAt: null }])
@@ -305,7 +305,7 @@ describe('an hourly limit that stops instances', () => {
     expect((await start(id)).status).toBe(200)
     await limits.set(owner, { window: 'HOUR', amount: '0.2', action: 'NOTIFY' })
     await limits.enforce(accountId)
-    expect(await targetOf(id)).toBe('running')
+    expect(await subjectOf(id)).toBe('running')
     const recorded = (await eventsOf('ACCOUNT_SPEND_LIMIT')).map(({ after }) => [after['usedNanos'], after['action']])
     expect(recorded).toEqual([
       ['404000000', 'stop_running'],
@@ -332,7 +332,7 @@ describe('a month limit', () => {
     const idle = await rentals.rentToStatus(worker, 'stopped')
     app.clock.advance(20 * hour)
     await limits.enforce(accountId)
-    expect(await targetOf(id)).toBe('running')
+    expect(await subjectOf(id)).toBe('running')
     const { body } = await start(idle)
     expect(body.msg).toMatch(/^The spend limit of the account is \$1 a month and is reached: \$8\.\d+ is spent\./)
     app.clock.advance(20 * hour)

@@ -209,16 +209,16 @@ describe('a spend limit', () => {
     expect((await subjects(owner)).data.nodes[1]).toEqual({ subjectId: workerId, subject: null })
   })
 
-  it('stays the same when its amount, its target or its id is missing', async () => {
+  it('stays the same when its amount, its subject or its id is missing', async () => {
     await limits.set(owner, hourly)
     await limits.set(owner, { ...hourly, apiKeyId: workerId })
     const before = await readAccountState()
     const forgotten = [
-      'mutation ($amount: Usd) { createSpendLimit(input: {target: {account: true}, window: HOUR, amount: $amount}) { __typename } }',
-      'mutation { createSpendLimit(input: {target: {account: true}, window: HOUR}) { __typename } }',
-      'mutation { createSpendLimit(input: {target: {account: true}, window: HOUR, amount: null}) { __typename } }',
-      'mutation ($key: ID) { createSpendLimit(input: {target: {apiKeyId: $key}, window: HOUR, amount: "9"}) { __typename } }',
-      'mutation { createSpendLimit(input: {target: {}, window: HOUR, amount: "9"}) { __typename } }',
+      'mutation ($amount: Usd) { createSpendLimit(input: {subject: {account: true}, window: HOUR, amount: $amount}) { __typename } }',
+      'mutation { createSpendLimit(input: {subject: {account: true}, window: HOUR}) { __typename } }',
+      'mutation { createSpendLimit(input: {subject: {account: true}, window: HOUR, amount: null}) { __typename } }',
+      'mutation ($key: ID) { createSpendLimit(input: {subject: {apiKeyId: $key}, window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { createSpendLimit(input: {subject: {}, window: HOUR, amount: "9"}) { __typename } }',
       'mutation { createSpendLimit(input: {window: HOUR, amount: "9"}) { __typename } }',
       'mutation { updateSpendLimit(input: {amount: "9"}) { __typename } }',
       'mutation ($id: ID) { updateSpendLimit(input: {id: $id, amount: "9"}) { __typename } }',
@@ -226,7 +226,7 @@ describe('a spend limit', () => {
       'mutation ($id: ID) { deleteSpendLimit(input: {id: $id}) { __typename } }',
     ]
     for (const query of forgotten) expect([query, (await app.graphql(owner, query)).errors?.length]).toEqual([query, 1])
-    const { code } = await limits.set(owner, { target: { account: false }, window: 'HOUR', amount: '9' })
+    const { code } = await limits.set(owner, { subject: { account: false }, window: 'HOUR', amount: '9' })
     expect([code, await readAccountState()]).toEqual(['INVALID_INPUT', before])
   })
 

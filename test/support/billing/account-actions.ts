@@ -4,7 +4,7 @@ import type { TestAccount } from '../accounts/accounts.ts'
 import type { TestApp } from '../app.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import { volumesOf } from '../volumes/volumes.ts'
-import { limitsOf, targetOf } from './limits.ts'
+import { limitsOf, subjectOf } from './limits.ts'
 
 /** An account with a second API key. */
 export type Renter = TestAccount & { other: string }
@@ -45,19 +45,19 @@ export function createAccountActions(
     })
   const limit = async (renter: Renter, amount: string) => {
     // A key with a limit cannot set limits.
-    const target = targetOf(
+    const subject = subjectOf(
       chance.withProbability(0.5) ? null : String((await limits.accountOf(renter.other)).apiKeyId),
     )
     const action = chance.pick(['BLOCK_NEW', 'STOP_RUNNING', 'STOP_RUNNING', 'NOTIFY'])
     const window = chance.pick(['HOUR', 'DAY', 'MONTH'])
     const created = await mutate(renter, 'createSpendLimit', 'CreateSpendLimitInput', {
-      target,
+      subject,
       action,
       window,
       amount,
     })
     if (created.data?.createSpendLimit?.__typename !== 'ConflictError') return
-    const { apiKeyId } = { apiKeyId: null, ...target } as { apiKeyId: string | null }
+    const { apiKeyId } = { apiKeyId: null, ...subject } as { apiKeyId: string | null }
     const [id] =
       await ids(`SELECT id FROM spend_limits WHERE account_id = ${renter.id} AND "window" = '${window?.toLowerCase()}'
       AND api_key_id IS NOT DISTINCT FROM ${apiKeyId}`)

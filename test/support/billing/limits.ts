@@ -11,7 +11,7 @@ type TestLimitInput = { apiKeyId?: string | null | undefined; action?: string; [
 /** Spend limits through the API, and the billing work that applies them. */
 export function limitsOf(app: TestApp) {
   return {
-    /** Creates a limit, or changes the limit of the same target and window. Limits the account if no key is named. */
+    /** Creates a limit, or changes the limit of the same subject and window. Limits the account if no key is named. */
     // biome-ignore lint/suspicious/noExplicitAny: the test knows the shape
     async set(key: string, limit: TestLimitInput): Promise<any> {
       const made = await this.create(key, limit)
@@ -22,7 +22,7 @@ export function limitsOf(app: TestApp) {
     async create(key: string, { apiKeyId, ...values }: TestLimitInput): Promise<any> {
       const query = `mutation ($input: CreateSpendLimitInput!) { createSpendLimit(input: $input) {
         ... on CreateSpendLimitSuccess { spendLimit { ${limitFields} } } ... on ConflictError { id } ${errorFields} } }`
-      const input = { target: targetOf(apiKeyId), ...values }
+      const input = { subject: subjectOf(apiKeyId), ...values }
       const { data, errors } = await app.graphql(key, query, { input })
       return errors ? errors[0]?.extensions['code'] : (data.createSpendLimit.spendLimit ?? data.createSpendLimit)
     },
@@ -59,6 +59,6 @@ export function limitsOf(app: TestApp) {
   }
 }
 
-export function targetOf(apiKeyId: string | null | undefined): object {
+export function subjectOf(apiKeyId: string | null | undefined): object {
   return apiKeyId == null ? { account: true } : { apiKeyId }
 }

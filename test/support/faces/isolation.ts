@@ -256,7 +256,7 @@ export const fieldCases: Record<string, IsolationCase> = {
     of: 'apiKey',
     ask: graphql(
       id =>
-        `mutation { createSpendLimit(input: { target: { apiKeyId: "${id}" }, window: DAY, amount: "1" }) { ${refused} } }`,
+        `mutation { createSpendLimit(input: { subject: { apiKeyId: "${id}" }, window: DAY, amount: "1" }) { ${refused} } }`,
     ),
   },
   updateSpendLimit: {
@@ -471,7 +471,7 @@ export function makersOf(
     const apiKeyId = await idOf(await app.newScopedKey(key, { api: {} }))
     const { data } = await app.graphql(
       key,
-      `mutation { createSpendLimit(input: { target: { apiKeyId: "${apiKeyId}" }, window: DAY, amount: "1" }) {
+      `mutation { createSpendLimit(input: { subject: { apiKeyId: "${apiKeyId}" }, window: DAY, amount: "1" }) {
       ... on CreateSpendLimitSuccess { spendLimit { id } } } }`,
     )
     return Number(data.createSpendLimit.spendLimit.id.slice('lim_'.length))

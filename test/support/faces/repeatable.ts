@@ -64,7 +64,7 @@ export const repeatableCases: Record<string, RepeatableCase> = {
   createWebhook: { graphql: () => `url: "${url}", kinds: [INSTANCE_ENDING]`, hasSecret: true },
   rotateWebhookSecret: { prepare: aWebhook, graphql: id => `id: "${id}"`, hasSecret: true },
   createSpendLimit: {
-    graphql: () => 'target: { account: true }, window: DAY, amount: "5"',
+    graphql: () => 'subject: { account: true }, window: DAY, amount: "5"',
     refusesLimited: true,
   },
   createSshKey: { graphql: () => `publicKey: "${aPublicKey('repeated')}"` },
