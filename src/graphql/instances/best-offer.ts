@@ -65,7 +65,10 @@ const { union, answer } = mutationResult<BestOfferRental>('rentBestOffer', {
   success: {
     description: 'An offer was rented, and its instance exists.',
     fields: t => ({
-      instance: t.expose('instance', { type: Instance, description: 'The new instance.' }),
+      instance: t.expose('instance', {
+        type: Instance,
+        description: 'The new instance. A replayed answer shows it as it is now.',
+      }),
       attempts: t.expose('attempts', {
         type: [RentAttempt],
         description: 'All offers tried, in order. The last one is the rented offer.',

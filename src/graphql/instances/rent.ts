@@ -66,7 +66,10 @@ const { union, answer } = mutationResult<Rental>('rentInstance', {
   success: {
     description: 'The offer was rented, and its instance exists.',
     fields: t => ({
-      instance: t.expose('instance', { type: Instance, description: 'The new instance.' }),
+      instance: t.expose('instance', {
+        type: Instance,
+        description: 'The new instance. A replayed answer shows it as it is now.',
+      }),
       instanceApiKey: t.exposeString('apiKey', {
         description:
           'API key that can only start, stop and destroy this instance. The instance also has it in its environment.',

@@ -60,7 +60,10 @@ const createResult = mutationResult<SavedTemplate>('createTemplate', {
   success: {
     description: 'The template was created.',
     fields: t => ({
-      template: t.expose('template', { type: Template, description: 'The new template.' }),
+      template: t.expose('template', {
+        type: Template,
+        description: 'The new template. A replayed answer shows it as it is now.',
+      }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
   },

@@ -37,7 +37,10 @@ const updateResult = mutationResult<SavedTemplate>('updateTemplate', {
   success: {
     description: 'The template was changed.',
     fields: t => ({
-      template: t.expose('template', { type: Template, description: 'The template after the change.' }),
+      template: t.expose('template', {
+        type: Template,
+        description: 'The template after the change. A replayed answer shows it as it is now.',
+      }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
   },
