@@ -40,6 +40,7 @@ export const retryAdvice = {
   CURSOR_EXPIRED: 'never',
   // Another stream of the key may end.
   TOO_MANY_STREAMS: 'later',
+  // Some reasons need another key: see `retryAdviceOf`.
   STREAM_ENDED: 'later',
   UNAVAILABLE: 'later',
 } satisfies Record<string, RetryAdvice>
@@ -151,6 +152,12 @@ export const DomainError: {
   /** `instanceof` narrows to this. */
   readonly prototype: DomainError
 } = CodedError
+
+/** What the caller of a failed request can do. */
+export function retryAdviceOf({ code, details }: DomainError): RetryAdvice {
+  const keyIsOver = code === 'STREAM_ENDED' && (details.ending === 'KEY_ENDED' || details.ending === 'KEY_CHANGED')
+  return keyIsOver ? 'afterFix' : retryAdvice[code]
+}
 
 /** The subject does not exist or belongs to another account. The caller must not learn which. */
 export function notFound(type: Subject['type'], id: Subject['id']): DomainError<'NOT_FOUND'> {

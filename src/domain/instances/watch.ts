@@ -64,7 +64,7 @@ export function parseWatchCursor(cursor: string, filterHash: string): WatchCurso
   if (typeof epoch !== 'number' || told.length === 0 || told.length > maxRanges || !isOrdered) throw invalidCursor()
   if (hash === filterHash) return { epoch, filterHash, told }
   const message =
-    'This cursor belongs to a stream with another filter. Repeat that filter, or start without the cursor.'
+    'This cursor belongs to a stream with another filter, or of a key that could watch other instances. Repeat that filter, or start without the cursor.'
   throw new DomainError('INVALID_CURSOR', message)
 }
 

@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql'
 import { printForbidden } from '../../domain/accounts/permissions/forbidden.ts'
-import { DomainError, type Issue, retryAdvice } from '../../domain/errors.ts'
+import { DomainError, type Issue, retryAdviceOf } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
 import { missingName, permissionWords } from '../accounts/operation-names.ts'
@@ -18,7 +18,7 @@ export function describeRefusal(error: DomainError): {
   const code = error.code === 'INVALID_INPUT' ? 'BAD_USER_INPUT' : error.code
   return {
     message: messageOf(error),
-    extensions: { code, retry: nameOf(retryAdvice[error.code]), ...detailsOf(error) },
+    extensions: { code, retry: nameOf(retryAdviceOf(error)), ...detailsOf(error) },
     status: statusOf(error.code),
   }
 }

@@ -63,7 +63,14 @@ async function open(transport: Transport, { server }: Gateway, key: string, quer
 const watchQuery = (id: number, fields = 'id') =>
   `subscription { instanceChanges(filter: { ids: ["${id}"] }) { instance { ${fields} } } }`
 const ended = (reason: string) => [
-  { errors: [{ message: expect.any(String), extensions: { code: 'STREAM_ENDED', retry: 'LATER', reason } }] },
+  {
+    errors: [
+      {
+        message: expect.any(String),
+        extensions: { code: 'STREAM_ENDED', retry: reason === 'KEY_ENDED' ? 'AFTER_FIX' : 'LATER', reason },
+      },
+    ],
+  },
 ]
 const transports: Transport[] = ['SSE', 'WebSocket']
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { DomainError, retryAdvice } from '../../../src/domain/errors.ts'
+import { DomainError, retryAdvice, retryAdviceOf } from '../../../src/domain/errors.ts'
 
 const codesWith = (advice: string) =>
   Object.entries(retryAdvice).flatMap(([code, codeAdvice]) => (codeAdvice === advice ? code : []))
@@ -14,6 +14,16 @@ it('advises to repeat the identical request only after errors that end on their 
     'STREAM_ENDED',
     'UNAVAILABLE',
   ])
+})
+
+it.each([
+  ['KEY_ENDED', 'afterFix'],
+  ['KEY_CHANGED', 'afterFix'],
+  ['TOO_SLOW', 'later'],
+  ['TOO_LONG', 'later'],
+  ['GATEWAY_STOPS', 'later'],
+] as const)('advises after a stream that ended with %s: %s', (ending, advice) => {
+  expect(retryAdviceOf(new DomainError('STREAM_ENDED', 'Ended.', { ending }))).toBe(advice)
 })
 
 it('calls a request hopeless only if what it names is gone or taken', () => {
