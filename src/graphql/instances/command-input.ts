@@ -7,10 +7,7 @@ export const labelField = {
 } as const
 
 /** REST removes a label with "". Here null removes it, so that "" is probably a mistake. */
-export function parseLabel(label: string | null | undefined): string | null {
-  if (label === undefined) {
-    throw invalidInput([{ path: 'label', message: 'is required, as nothing else can change. Null removes the label.' }])
-  }
+export function parseLabel(label: string | null | undefined): string | null | undefined {
   if (label !== '') return label
   throw invalidInput([{ path: 'label', message: 'must not be empty. Null removes the label.' }])
 }
