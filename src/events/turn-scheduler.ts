@@ -1,6 +1,7 @@
 // Lets streams work in turns on a share of the event loop, so that busy streams do not hold up requests.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createTurnQueue } from '../services/turns.ts'
 
 /** Waits for the owner's turn, which lasts until the owner awaits something else. */
 type WaitForTurn = (owner: number) => Promise<void>
@@ -11,16 +12,15 @@ const pausePerMs = 2
 const maxPauseMs = 250
 
 export function createTurnScheduler(): WaitForTurn {
-  /** Owners in the order of their turns, each with its queue. A busy owner delays another by at most one turn. */
-  const waiting = new Map<number, (() => void)[]>()
+  const waiting = createTurnQueue<() => void>()
   let isRunning = false
 
   async function run(): Promise<void> {
     isRunning = true
     let workedMs = 0
-    while (waiting.size > 0) {
+    for (let grant = waiting.next(); grant; grant = waiting.next()) {
       const start = performance.now()
-      grantNext()
+      grant()
       await untilItYields()
       workedMs += performance.now() - start
       if (workedMs < sliceMs) continue
@@ -30,19 +30,9 @@ export function createTurnScheduler(): WaitForTurn {
     isRunning = false
   }
 
-  function grantNext(): void {
-    const [owner, queue] = waiting.entries().next().value as [number, (() => void)[]]
-    const grant = queue.shift()
-    waiting.delete(owner)
-    if (queue.length > 0) waiting.set(owner, queue)
-    grant?.()
-  }
-
   return owner => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const queue = waiting.get(owner) ?? []
-    queue.push(resolve)
-    waiting.set(owner, queue)
+    waiting.add(owner, resolve)
     if (!isRunning) void run()
     return promise
   }

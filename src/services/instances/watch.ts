@@ -23,7 +23,7 @@ import {
 import { authorizeEach, authorizeOperation } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription, type Interest } from '../feed.ts'
-import { limitConcurrency } from '../offers/reader.ts'
+import { limitConcurrency } from '../turns.ts'
 import { loadMinimumBids } from './bid.ts'
 import { findInstances } from './read.ts'
 import { type News, type Round, readRound } from './watch-round.ts'
@@ -63,7 +63,7 @@ export function instanceWatchServices(deps: Deps) {
       // Subscribes before it reads, so that no change in between is missed.
       const subscription = await feed.subscribe(actor, interestOf(watch))
       try {
-        const first = await limitReads(() => readRound(database, actor, filter, told))
+        const first = await limitReads(actor.accountId, () => readRound(database, actor, filter, told))
         checkRound(first, told, start?.epoch ?? first.kept.epoch)
         checkCount(first, told)
         return createStream(subscription, changes(watch, subscription, told, first))
@@ -81,6 +81,7 @@ export function instanceWatchServices(deps: Deps) {
     first: Round,
   ): AsyncGenerator<WatchedChange> {
     const bids = new Map() as RememberedBids
+    const { actor, filter } = watch
     let [told, round] = [start, first]
     while (true) {
       yield* tell(watch, subscription, told, round, bids)
@@ -88,7 +89,7 @@ export function instanceWatchServices(deps: Deps) {
       const update = await subscription.next()
       if (!update) return
       const { epoch } = round.kept
-      round = await limitReads(() => readRound(database, watch.actor, watch.filter, told, update.since.xid))
+      round = await limitReads(actor.accountId, () => readRound(database, actor, filter, told, update.since.xid))
       checkRound(round, told, epoch)
     }
   }
@@ -103,7 +104,7 @@ export function instanceWatchServices(deps: Deps) {
     const lastId = news.at(-1)?.id
     for (let first = 0; first < news.length; first += batchSize) {
       const batch = news.slice(first, first + batchSize)
-      const instances = await limitReads(() => loadInstances(actor, batch))
+      const instances = await limitReads(actor.accountId, () => loadInstances(actor, batch))
       await waitForTurn()
       for (const one of batch) {
         const instance = instances.get(one.id)

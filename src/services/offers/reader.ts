@@ -98,21 +98,3 @@ function snapshotsOf(offers: Offer[]): OfferSnapshot[] {
 function withBigInts(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? `${value}n` : value
 }
-
-/** Runs at most `limit` calls at once. Further calls wait in order. */
-export function limitConcurrency(limit: number): <Value>(work: () => Promise<Value>) => Promise<Value> {
-  const queue: (() => void)[] = []
-  let free = limit
-  return async work => {
-    if (free > 0) free -= 1
-    else await new Promise<void>(resolve => queue.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = queue.shift()
-      // The slot goes to the call that has waited longest, so that a new call cannot overtake it.
-      if (next) next()
-      else free += 1
-    }
-  }
-}

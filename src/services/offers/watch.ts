@@ -16,8 +16,9 @@ import { tooManyStreams } from '../../domain/streams.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
+import { limitConcurrency } from '../turns.ts'
 import { findMachinesOfOffers, findOffers } from './offers.ts'
-import { createOfferReader, createView, limitConcurrency, type OfferView } from './reader.ts'
+import { createOfferReader, createView, type OfferView } from './reader.ts'
 import { createRememberedOffers, diffOffers, type RememberedOffers, takeEndedMachines } from './remembered.ts'
 
 /** Changes within this time are merged: the stream reports their outcome. */
@@ -49,7 +50,7 @@ export function offerWatchServices(deps: Deps) {
       try {
         const at = now()
         // Offers that match at the start are remembered, and not reported.
-        const batches = splitIntoBatches(await findMatchingMachines(view), openingBatchSize)
+        const batches = splitIntoBatches(await findMatchingMachines(actor.accountId, view), openingBatchSize)
         for await (const _ of differences(subscription, view, remembered, batches));
         return createStream(subscription, changes(subscription, view, remembered, at))
       } catch (error) {
@@ -95,7 +96,8 @@ export function offerWatchServices(deps: Deps) {
       const at = now()
       const machineIds = new Set([...update.machineIds, ...takeEndedMachines(remembered, at)])
       if (dependsOnTime(view.filter) && at.getTime() - searchedAt.getTime() >= tickMs) {
-        for (const id of [...(await findMatchingMachines(view)), ...remembered.machines.keys()]) machineIds.add(id)
+        for (const id of [...(await findMatchingMachines(remembered.accountId, view)), ...remembered.machines.keys()])
+          machineIds.add(id)
         searchedAt = at
       }
       yield* differences(subscription, view, remembered, splitIntoBatches(machineIds, updateBatchSize))
@@ -119,9 +121,9 @@ export function offerWatchServices(deps: Deps) {
   }
 
   /** The machines with matching offers. Fails if too many offers match. */
-  async function findMatchingMachines({ filter, pricing }: OfferView): Promise<Set<number>> {
+  async function findMatchingMachines(accountId: number, { filter, pricing }: OfferView): Promise<Set<number>> {
     const search = { filter, pricing, order: [], bundled: false }
-    const machineIds = await limitSearches(() => findMachinesOfOffers(deps, search, maxWatched + 1))
+    const machineIds = await limitSearches(accountId, () => findMachinesOfOffers(deps, search, maxWatched + 1))
     if (machineIds.length > maxWatched) throw tooManyWatched()
     return new Set(machineIds)
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { OfferFilter } from '../../../src/domain/offers/filter.ts'
 import { defaultPricing, type Offer } from '../../../src/domain/offers/offers.ts'
-import { createOfferReader, createView, limitConcurrency } from '../../../src/services/offers/reader.ts'
+import { createOfferReader, createView } from '../../../src/services/offers/reader.ts'
 
 const all: OfferFilter = { conditions: [], anyOf: [] }
 
@@ -86,24 +86,4 @@ describe('the offers of changed machines', () => {
     answers[1]?.resolve()
     expect(await next).toHaveLength(1)
   })
-})
-
-it('limitConcurrency runs at most `limit` calls at once, even after a failure', async () => {
-  const run = limitConcurrency(2)
-  const ends: PromiseWithResolvers<void>[] = []
-  const all = [0, 1, 2, 3, 4].map(index =>
-    run(() => {
-      ends[index] = Promise.withResolvers()
-      return ends[index].promise
-    }).catch(() => 'failed'),
-  )
-  await expect.poll(() => Object.keys(ends)).toEqual(['0', '1'])
-  ends[1]?.reject(new Error('gone'))
-  await expect.poll(() => Object.keys(ends)).toEqual(['0', '1', '2'])
-  ends[0]?.resolve()
-  await expect.poll(() => Object.keys(ends)).toEqual(['0', '1', '2', '3'])
-  for (const end of ends) end.resolve()
-  await expect.poll(() => Object.keys(ends)).toHaveLength(5)
-  ends[4]?.resolve()
-  expect(await Promise.all(all)).toEqual([undefined, 'failed', undefined, undefined, undefined])
 })
