@@ -166,6 +166,13 @@ export function notFound(type: Subject['type'], id: Subject['id']): DomainError<
   })
 }
 
+/** A repeated request cannot be answered with the secret of its first answer: the secret has ended, alone or with its subject. */
+export function secretEnded(type: Subject['type'], id: Subject['id']): DomainError<'IDEMPOTENCY_KEY_REUSED'> {
+  const ended = withIds`${subjectNames[type]} ${mention(type, id)} no longer exists, or has another secret`
+  const message = withIds`${ended} than in the first answer to this request. To repeat the request, send a new idempotency key.`
+  return new DomainError('IDEMPOTENCY_KEY_REUSED', message)
+}
+
 export function invalidState(instanceId: bigint, message: string): DomainError<'INVALID_STATE'> {
   return new DomainError('INVALID_STATE', message, { instanceId, onDemand: false })
 }

@@ -23,31 +23,50 @@ export type IdempotentRequest = { operation: Operation; input: unknown; idempote
 
 type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
 
+type Steps<Result extends JsonResult, Answer> = {
+  /** Checks that need a lock. They run before the work, and before a stored result is read. */
+  checkPermission?: ((tx: Transaction) => Promise<void>) | undefined
+  work: (tx: Transaction) => Promise<Result>
+  /** Reads what the result names, so that a repeated request shows it as it is now. */
+  read: (tx: Transaction, result: Result) => Promise<Answer>
+}
+
 /**
  * Runs the work in one transaction. With an idempotency key, the work runs only once per account and key within 24 hours.
  * - If the same API key repeats the same request, it gets the stored result.
  * - Any other request with the idempotency key is refused.
  * - A failure stores nothing.
  *
- * The caller must authorize the request first. `checkPermission` is for checks that need a lock: it runs before the
- * work, and before a stored result is returned.
+ * The caller must authorize the request first.
  */
 export async function runIdempotent<Result extends JsonResult>(
   deps: IdempotencyDeps,
   actor: Actor,
   request: IdempotentRequest,
   work: (tx: Transaction) => Promise<Result>,
-  checkPermission: (tx: Transaction) => Promise<void> = async () => {},
+  checkPermission?: (tx: Transaction) => Promise<void>,
 ): Promise<{ result: Result; replayed: boolean }> {
+  const read = async (_tx: Transaction, result: Result) => result
+  const { answer, replayed } = await runAndRead(deps, actor, request, { checkPermission, work, read })
+  return { result: answer, replayed }
+}
+
+/** `runIdempotent` that reads its answer in the same transaction. Only what `work` returns is stored. */
+export async function runAndRead<Result extends JsonResult, Answer>(
+  deps: IdempotencyDeps,
+  actor: Actor,
+  request: IdempotentRequest,
+  { checkPermission = async () => {}, work, read }: Steps<Result, Answer>,
+): Promise<{ answer: Answer; replayed: boolean }> {
   const { database, secrets } = deps
   const { accountId } = actor
   const key = parseIdempotencyKey(request)
   if (key === undefined) {
     const checkedWork = async (tx: Transaction) => {
       await checkPermission(tx)
-      return await work(tx)
+      return await read(tx, await work(tx))
     }
-    return { result: await transaction(database, checkedWork), replayed: false }
+    return { answer: await transaction(database, checkedWork), replayed: false }
   }
   const hash = hashRequest(deps, request)
   return await transaction(database, async tx => {
@@ -57,12 +76,12 @@ export async function runIdempotent<Result extends JsonResult>(
       const storedResult = await findResult<Result>(deps, tx, actor, key, hash)
       // The earlier result expired between `reserveKey` and this read. A retry runs as the first request.
       if (storedResult === undefined) throw idempotencyInProgress(tx.at)
-      return { result: storedResult, replayed: true }
+      return { answer: await read(tx, storedResult), replayed: true }
     }
     const result = await work(tx)
     const sealed = sealJson(secrets, result)
     await tx.rows(sql`UPDATE idempotency_keys SET result = ${sealed} WHERE account_id = ${accountId} AND key = ${key}`)
-    return { result, replayed: false }
+    return { answer: await read(tx, result), replayed: false }
   })
 }
 

@@ -83,11 +83,11 @@ function secretResult(mutation: string, description: string, done: string, error
       fields: t => ({
         apiKey: t.expose('apiKey', {
           type: ApiKey,
-          description: 'The API key. A replayed answer shows it as it was the first time.',
+          description: 'The API key. A replayed answer shows it as it is now.',
         }),
         secret: t.exposeString('secret', {
           description:
-            'The secret to send as `Authorization: Bearer <secret>`. It is shown only in this answer and its replays: store it safely.',
+            'The secret to send as `Authorization: Bearer <secret>`. It is shown only in this answer and its replays, until it is rotated: store it safely.',
         }),
         replayed: t.exposeBoolean('replayed', replayed),
       }),

@@ -41,7 +41,8 @@ export const refusals = {
   },
   IDEMPOTENCY_KEY_REUSED: {
     type: 'IdempotencyError',
-    description: 'The idempotency key was used for another request, or by another API key.',
+    description:
+      'The idempotency key was used for another request, by another API key, or for a secret that was rotated or deleted since.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     type: 'IdempotencyError',

@@ -185,7 +185,8 @@ const ConflictError = refusalType('CONFLICT').implement({
 const IdempotencyError = refusalType<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS'>(
   'IDEMPOTENCY_KEY_REUSED',
 ).implement({
-  description: 'The idempotency key was used for another request, or its first request is still running.',
+  description:
+    'The idempotency key was used for another request, its first request is still running, or the secret of its first answer has ended.',
   interfaces: [Refusal],
 })
 

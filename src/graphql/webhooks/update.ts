@@ -70,11 +70,11 @@ function secretResult(mutation: string, description: string, done: string, error
       fields: t => ({
         webhook: t.expose('webhook', {
           type: Webhook,
-          description: 'The webhook. A replayed answer shows it as it was the first time.',
+          description: 'The webhook. A replayed answer shows it as it is now.',
         }),
         secret: t.exposeString('secret', {
           description:
-            'Secret that signs the deliveries. It is shown only in this answer and its replays: store it safely.',
+            'Secret that signs the deliveries. It is shown only in this answer and its replays, until it is rotated: store it safely.',
         }),
         replayed: t.exposeBoolean('replayed', replayed),
       }),

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
-import { transaction } from '../../database/transaction.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { DomainError, notFound } from '../../domain/errors.ts'
+import { DomainError, notFound, secretEnded } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/events/events.ts'
 import {
   checkCanReadKinds,
@@ -16,7 +16,7 @@ import {
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { runIdempotent } from '../idempotency.ts'
+import { type IdempotentRequest, runAndRead } from '../idempotency.ts'
 import { checkHost, eventActorOf, giveUpDeliveries, ownWebhookSql, webhookFactsOf } from './changes.ts'
 import { deletedError } from './delivery.ts'
 import { deliveryColumns, toDelivery, toWebhook, webhookColumns } from './webhooks.ts'
@@ -45,7 +45,7 @@ export function webhookUpdateServices(deps: Deps) {
         input: { url, kinds, name: name ?? undefined },
         idempotencyKey,
       }
-      const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
+      const work = async (tx: Transaction) => {
         const { at } = tx
         const { accountId } = actor
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
@@ -65,9 +65,9 @@ export function webhookUpdateServices(deps: Deps) {
           [{ ...eventActorOf(actor), kind: 'WEBHOOK_CREATED', after: webhookFactsOf(webhook) }],
           at,
         )
-        return toStored(webhook, secret)
-      })
-      return { ...fromStored(result), replayed }
+        return { id: webhook.id, secret }
+      }
+      return await runOnce(actor, request, work)
     },
 
     /** Sends a test event to this webhook only. */
@@ -97,7 +97,7 @@ export function webhookUpdateServices(deps: Deps) {
       // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook.
       checkCanReadKinds(actor, existing[0] as EventKind[])
       const request = { operation: 'webhooks.rotate' as const, input: { id }, idempotencyKey }
-      const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
+      const work = async (tx: Transaction) => {
         const { at } = tx
         const [secret, until] = [generateSecret(), new Date(at.getTime() + oldSecretHours * 3_600_000)]
         const [row] = await tx.rows(sql`
@@ -110,9 +110,9 @@ export function webhookUpdateServices(deps: Deps) {
           [{ ...eventActorOf(actor), kind: 'WEBHOOK_SECRET_ROTATED', after: webhookFactsOf(webhook) }],
           at,
         )
-        return toStored(webhook, secret)
-      })
-      return { ...fromStored(result), replayed }
+        return { id: webhook.id, secret }
+      }
+      return await runOnce(actor, request, work)
     },
 
     /** Deletes a webhook and gives up its pending deliveries. */
@@ -133,29 +133,30 @@ export function webhookUpdateServices(deps: Deps) {
       })
     },
   }
+
+  /** Runs the work, and reads the webhook as it is now, if the stored secret is still its own. */
+  async function runOnce(
+    actor: Actor,
+    request: IdempotentRequest,
+    work: (tx: Transaction) => Promise<StoredSecret>,
+  ): Promise<WebhookWithSecret> {
+    const read = async (tx: Transaction, { id, secret }: StoredSecret) => {
+      const [row] = await tx.rows(sql`
+        SELECT ${webhookColumns}, w.secret FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
+      if (!row || secrets.open(row.at(-1) as Buffer) !== secret) throw secretEnded('Webhook', id)
+      const webhook = toWebhook(row, tx.at)
+      // Another request may have given the webhook more kinds since.
+      checkCanReadKinds(actor, webhook.kinds)
+      return { webhook, secret }
+    }
+    const { answer, replayed } = await runAndRead(deps, actor, request, { work, read })
+    return { ...answer, replayed }
+  }
 }
+
+/** What is stored under an idempotency key. */
+type StoredSecret = { id: number; secret: string }
 
 function generateSecret(): string {
   return `whsec_${randomBytes(32).toString('base64url')}`
-}
-
-/** A webhook and its secret as stored under an idempotency key. */
-type StoredWebhook = Omit<Webhook, 'createdAt' | 'oldSecretUntil'> & {
-  createdAt: string
-  oldSecretUntil: string | null
-  secret: string
-}
-
-function toStored({ createdAt, oldSecretUntil, ...webhook }: Webhook, secret: string): StoredWebhook {
-  const dates = { createdAt: createdAt.toISOString(), oldSecretUntil: oldSecretUntil?.toISOString() ?? null }
-  return { ...webhook, ...dates, secret }
-}
-
-function fromStored({ secret, createdAt, oldSecretUntil, ...webhook }: StoredWebhook): {
-  webhook: Webhook
-  secret: string
-} {
-  const until = oldSecretUntil === null ? null : new Date(oldSecretUntil)
-  const dates = { createdAt: new Date(createdAt), oldSecretUntil: until }
-  return { webhook: { ...webhook, ...dates }, secret }
 }

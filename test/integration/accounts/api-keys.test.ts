@@ -101,6 +101,8 @@ const everyKindOfPermission = [
   },
 ]
 
+const misc = [{ category: 'MARKET_READ' }]
+
 /** The permissions without the fields that are null: what an input takes. */
 const withoutNulls = (permissions: object[]): object[] =>
   JSON.parse(JSON.stringify(permissions, (_key, value) => value ?? undefined))
@@ -309,7 +311,6 @@ describe('a key that creates or resets another key', () => {
   })
   const updates = (...constraints: object[]) => [{ operation: { operation: 'UPDATE_INSTANCE', constraints } }]
   const id = (operator: string, number: number) => ({ parameter: 'id', operator, value: { id: `ins_${number}` } })
-  const misc = [{ category: 'MARKET_READ' }]
 
   it.each<[what: string, own: Permissions, wanted: object[] | null, missing: string[] | undefined]>([
     ['full access, which it lacks', { api: { user_write: {}, misc: {} } }, null, ['FULL_ACCESS']],
@@ -428,6 +429,11 @@ describe('a key that is reset', () => {
     expect(await mutate(owner, 'rotateApiKeySecret', { id: await idOf(owner), idempotencyKey: 'r' })).toMatchObject({
       code: 'IDEMPOTENCY_KEY_REUSED',
     })
+    await mutate(owner, 'rotateApiKeySecret', { id })
+    expect(await mutate(owner, 'rotateApiKeySecret', { id, idempotencyKey: 'r' })).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      message: expect.stringContaining(`API key ${id} no longer exists, or has another secret`),
+    })
   })
 })
 
@@ -495,9 +501,49 @@ describe('a creation with an idempotency key', () => {
     expect(new Set(answers.map(({ apiKey }) => JSON.stringify(apiKey))).size).toBe(1)
     expect(await statusOf(answers[0]?.secret as string)).toBe(200)
     expect(await list(owner)).toHaveLength(2)
-    // A request is replayed even after the created key has expired.
-    app.clock.advance(3_600_001)
-    expect(await mutate(owner, 'createApiKey', input)).toEqual({ ...answers[0], replayed: true })
+  })
+
+  it('shows the key in a repeated answer as it is now', async () => {
+    const owner = await app.newKey()
+    const input = { name: 'first', permissions: misc, idempotencyKey: 'k' }
+    const first = await mutate(owner, 'createApiKey', input)
+    const change = { id: first.apiKey.id, name: 'second', permissions: [], expiresAt: inMs(60_000) }
+    await app.graphql(owner, 'mutation ($input: UpdateApiKeyInput!) { updateApiKey(input: $input) { __typename } }', {
+      input: change,
+    })
+    const { id, name, permissions, expiresAt } = change
+    const again = await mutate(owner, 'createApiKey', input)
+    expect(again).toMatchObject({ apiKey: { id, name, permissions, expiresAt }, secret: first.secret, replayed: true })
+  })
+
+  it.each<[string, (owner: string, id: string) => Promise<unknown>]>([
+    ['was deleted', (owner, id) => mutate(owner, 'deleteApiKey', { id })],
+    ['got another secret', (owner, id) => mutate(owner, 'rotateApiKeySecret', { id })],
+    ['has expired', async () => app.clock.advance(60_001)],
+  ])('is refused in a repeated request if the key %s since', async (_name, end) => {
+    const owner = await app.newKey()
+    const input = { permissions: misc, expiresAt: inMs(60_000), idempotencyKey: 'k' }
+    const { id } = (await mutate(owner, 'createApiKey', input)).apiKey
+    await end(owner, id)
+    expect(await mutate(owner, 'createApiKey', input)).toEqual({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      message: `API key ${id} no longer exists, or has another secret than in the first answer to this request. To repeat the request, send a new idempotency key.`,
+    })
+  })
+
+  it('does not show the secret to a key that may do less than the created key may now', async () => {
+    const owner = await app.newKey()
+    const narrow = await app.newScopedKey(owner, { api: { user_write: {}, misc: {} } })
+    const input = { permissions: misc, idempotencyKey: 'k' }
+    const { id } = (await mutate(narrow, 'createApiKey', input)).apiKey
+    const change = {
+      id,
+      permissions: [{ category: 'MARKET_READ' }, { operation: { operation: 'ACCOUNT', constraints: [] } }],
+    }
+    await app.graphql(owner, 'mutation ($input: UpdateApiKeyInput!) { updateApiKey(input: $input) { __typename } }', {
+      input: change,
+    })
+    expect(await mutate(narrow, 'createApiKey', input)).toMatchObject({ code: 'FORBIDDEN', missing: ['ACCOUNT'] })
   })
 
   it('is refused for another input, and leaves the idempotency key free after a refusal', async () => {

@@ -98,6 +98,27 @@ describe('a webhook', () => {
     expect(fourth).toEqual({ ...third, replayed: true })
   })
 
+  it('is shown as it is now in a repeated answer, and is refused there once its secret has changed', async () => {
+    const key = await app.newKey()
+    const input = { url, kinds, idempotencyKey: 'one' }
+    const first = await webhooks.mutate(key, 'create', input)
+    const { id } = first.webhook
+    await webhooks.mutate(key, 'update', { id, name: 'renamed' })
+    const renamed = { ...first, replayed: true, webhook: { ...first.webhook, name: 'renamed' } }
+    expect(await webhooks.mutate(key, 'create', input)).toEqual(renamed)
+    const rotate = { id, idempotencyKey: 'two' }
+    await webhooks.mutate(key, 'rotate', rotate)
+    const refusal = {
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      message: `Webhook ${id} no longer exists, or has another secret than in the first answer to this request. To repeat the request, send a new idempotency key.`,
+    }
+    expect(await webhooks.mutate(key, 'create', input)).toMatchObject(refusal)
+    await webhooks.mutate(key, 'rotate', { id })
+    expect(await webhooks.mutate(key, 'rotate', rotate)).toMatchObject(refusal)
+    await webhooks.mutate(key, 'delete', { id })
+    expect(await webhooks.mutate(key, 'create', input)).toMatchObject(refusal)
+  })
+
   it('is one of at most eight, even when several are created at once', async () => {
     const key = await app.newKey()
     const answers = await Promise.all(

@@ -1,15 +1,15 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { type ApiKeyInput, parseApiKeyInput } from '../../../domain/accounts/api-key-input.ts'
-import { type ApiKey, maxApiKeys } from '../../../domain/accounts/api-keys.ts'
+import { type ApiKey, maxApiKeys, parseApiKey } from '../../../domain/accounts/api-keys.ts'
 import { type Actor, isInstanceKey } from '../../../domain/actor.ts'
-import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
+import { DomainError, invalidInput, notFound, secretEnded } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize } from '../../authorize.ts'
 import { checkKeyHasNoLimit } from '../../billing/limits/limits.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { runIdempotent } from '../../idempotency.ts'
+import { runAndRead } from '../../idempotency.ts'
 import { generateApiKey } from './identity.ts'
 import {
   activeKeySql,
@@ -60,7 +60,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
       authorize(actor, 'apiKeys.create')
       const { name, permissions, expiresAt } = parseApiKeyInput(input)
       const request = { operation: 'apiKeys.create' as const, input: { name, permissions, expiresAt }, idempotencyKey }
-      const insertKey = async (tx: Transaction) => {
+      const work = async (tx: Transaction) => {
         const { at } = tx
         if (expiresAt && expiresAt <= at) throw invalidInput([{ path: 'expiresAt', message: 'is in the past.' }])
         const { row, key } = generateApiKey({ name, permissions, expiresAt })
@@ -75,21 +75,27 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
           })
         return await recordKeyChange(tx, actor, 'API_KEY_CREATED', toApiKey(made), key, at)
       }
-      const permit = async (tx: Transaction) => {
+      const checkPermission = async (tx: Transaction) => {
         const caller = await lockKeys(tx, actor)
         authorize(caller, 'apiKeys.create')
         checkNotWider(caller, { permissions, expiresAt })
         await checkKeyHasNoLimit(tx, actor)
       }
-      const { result, replayed } = await runIdempotent(deps, actor, request, insertKey, permit)
-      return { ...fromStored(result), replayed }
+      const read = async (tx: Transaction, stored: StoredSecret) => {
+        const made = await readWithSecret(tx, actor, stored)
+        // Another request may have given the key more permissions since.
+        checkNotWider(await lockKeys(tx, actor), made.apiKey)
+        return made
+      }
+      const { answer, replayed } = await runAndRead(deps, actor, request, { checkPermission, work, read })
+      return { ...answer, replayed }
     },
 
     /** Gives a key a new secret. The old secret fails at once, even when a key resets itself. */
     async rotateSecret(actor: Actor, id: bigint, idempotencyKey?: string | null): Promise<ApiKeyWithSecret> {
       authorize(actor, 'apiKeys.reset', { id: Number(id) })
       const request = { operation: 'apiKeys.reset' as const, input: { id: Number(id) }, idempotencyKey }
-      const replaceSecret = async (tx: Transaction) => {
+      const work = async (tx: Transaction) => {
         const { at } = tx
         const { row, key } = generateApiKey({ permissions: null })
         const [made] = await tx.rows(sql`
@@ -98,7 +104,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
         if (!made) throw notFound('ApiKey', id)
         return await recordKeyChange(tx, actor, 'API_KEY_SECRET_ROTATED', toApiKey(made), key, at)
       }
-      const permit = async (tx: Transaction) => {
+      const checkPermission = async (tx: Transaction) => {
         const caller = await lockKeys(tx, actor)
         authorize(caller, 'apiKeys.reset', { id: Number(id) })
         const [existing] = await findActiveKeys(tx, actor, sql`id = ${String(id)}::bigint`)
@@ -107,8 +113,9 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
         checkNotWider(caller, existing)
         if (existing.id !== actor.apiKeyId) await checkKeyHasNoLimit(tx, actor)
       }
-      const { result, replayed } = await runIdempotent(deps, actor, request, replaceSecret, permit)
-      return { ...fromStored(result), replayed }
+      const read = (tx: Transaction, stored: StoredSecret) => readWithSecret(tx, actor, stored)
+      const { answer, replayed } = await runAndRead(deps, actor, request, { checkPermission, work, read })
+      return { ...answer, replayed }
     },
 
     /**
@@ -132,12 +139,8 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
   }
 }
 
-/** A key and its secret as stored under an idempotency key. */
-type StoredApiKey = Omit<ApiKey, 'createdAt' | 'expiresAt' | 'lastUsedAt'> & {
-  createdAt: string
-  expiresAt: string | null
-  secret: string
-}
+/** What is stored under an idempotency key. */
+type StoredSecret = { id: number; secret: string }
 
 async function recordKeyChange(
   tx: Transaction,
@@ -146,13 +149,19 @@ async function recordKeyChange(
   apiKey: ApiKey,
   secret: string,
   at: Date,
-): Promise<StoredApiKey> {
+): Promise<StoredSecret> {
   await recordEvents(tx, [{ kind, accountId, actor: apiKeyActor({ apiKeyId }), after: apiKeyFactsOf(apiKey) }], at)
-  const { createdAt, expiresAt, lastUsedAt: _, ...facts } = apiKey
-  return { ...facts, createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null, secret }
+  return { id: apiKey.id, secret }
 }
 
-function fromStored({ secret, createdAt, expiresAt, ...facts }: StoredApiKey): { apiKey: ApiKey; secret: string } {
-  const dates = { createdAt: new Date(createdAt), expiresAt: expiresAt === null ? null : new Date(expiresAt) }
-  return { apiKey: { ...facts, ...dates, lastUsedAt: null }, secret }
+/** The key as it is now, if the secret is still its own. */
+async function readWithSecret(
+  tx: Transaction,
+  actor: Actor,
+  { id, secret }: StoredSecret,
+): Promise<{ apiKey: ApiKey; secret: string }> {
+  const publicId = parseApiKey(secret)?.publicId
+  const [apiKey] = await findActiveKeys(tx, actor, sql`id = ${id} AND public_id = ${publicId}`)
+  if (!apiKey) throw secretEnded('ApiKey', id)
+  return { apiKey, secret }
 }
