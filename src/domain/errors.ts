@@ -36,8 +36,7 @@ export const retryAdvice = {
   // The first request ends within seconds. A repetition then gets its result.
   IDEMPOTENCY_IN_PROGRESS: 'later',
   CONFLICT: 'afterFix',
-  // Events before the cursor are deleted, and never come back.
-  CURSOR_EXPIRED: 'never',
+  CURSOR_EXPIRED: 'afterFix',
   // Another stream of the key may end.
   TOO_MANY_STREAMS: 'later',
   // Some reasons need another key: see `retryAdviceOf`.

@@ -15,7 +15,7 @@ export function tooManyStreams(message: string): DomainError {
 const endMessages: Record<StreamEndReason, string> = {
   KEY_ENDED: 'The key that opened this stream was revoked or reset, or has expired.',
   KEY_CHANGED:
-    'The permissions of the key that opened this stream have changed. Open it again. A cursor of instances that the key could watch before is refused: then start without it.',
+    'The permissions of the key that opened this stream have changed. Open it again from the last cursor you read, or without a cursor if that one is answered with CURSOR_EXPIRED.',
   TOO_SLOW: `More than ${maxBufferedEvents} events of this stream were unread. Open it again from the last cursor you read.`,
   TOO_LONG: 'This stream has reached the maximum of 24 hours. Open it again from the last cursor you read.',
   GATEWAY_STOPS:

@@ -16,6 +16,14 @@ export type WatchedChange = {
 /** At most this many instances may match when a stream begins. */
 export const maxWatchedInstances = 1_000
 
+/** At most this many events of the account are read to continue a stream. */
+export const maxUntoldEvents = 10_000
+
+export function tooManyUntoldEvents(): DomainError {
+  const message = `The account has had more than ${maxUntoldEvents} events since this cursor, the limit of a stream. Start without the cursor.`
+  return new DomainError('CURSOR_EXPIRED', message)
+}
+
 export function tooManyWatchedInstances(): DomainError {
   const advice = 'Narrow the filter, for example to one label.'
   const message = `matches more than ${maxWatchedInstances} instances, the limit of a stream. ${advice}`
@@ -38,21 +46,25 @@ export function tellUpTo(told: readonly ToldRange[], snapshot: string, upTo: big
   return [{ upTo, snapshot }, ...told.filter(range => range.upTo === null || range.upTo > upTo)]
 }
 
-/** `filterHash` stands for the filter and the instances that the key may watch: what a reader was told depends on them. */
-export type WatchCursor = { epoch: number; filterHash: string; told: ToldRange[] }
+/**
+ * Hashes of what decides which instances a reader is told of: `filterHash` of the account and the filter, `keyHash` of the
+ * constraints of the key.
+ */
+export type WatchScope = { filterHash: string; keyHash: string }
+export type WatchCursor = WatchScope & { epoch: number; told: ToldRange[] }
 
 const cursorScope = 'instanceChanges'
 /** More ranges than interrupted streams leave. */
 const maxRanges = 50
 
-export function printWatchCursor({ epoch, filterHash, told }: WatchCursor): string {
+export function printWatchCursor({ epoch, filterHash, keyHash, told }: WatchCursor): string {
   const ranges = told.flatMap(({ upTo, snapshot }) => [upTo === null ? '' : String(upTo), snapshot ?? ''])
-  return printCursor(cursorScope, [epoch, filterHash, ...ranges])
+  return printCursor(cursorScope, [epoch, filterHash, keyHash, ...ranges])
 }
 
-/** Refuses a cursor that no stream with this filter returned. */
-export function parseWatchCursor(cursor: string, filterHash: string): WatchCursor {
-  const [epoch, hash, ...parts] = parseCursor(cursor, cursorScope)
+/** Refuses a cursor that no stream in this scope returned. */
+export function parseWatchCursor(cursor: string, { filterHash, keyHash }: WatchScope): WatchCursor {
+  const [epoch, filter, key, ...parts] = parseCursor(cursor, cursorScope)
   const told = Array.from({ length: Math.ceil(parts.length / 2) }, (_, index) =>
     parseRange(parts[2 * index], parts[2 * index + 1]),
   )
@@ -62,11 +74,15 @@ export function parseWatchCursor(cursor: string, filterHash: string): WatchCurso
     return upTo !== null && upTo > before && snapshot !== null
   })
   if (typeof epoch !== 'number' || told.length === 0 || told.length > maxRanges || !isOrdered) throw invalidCursor()
-  if (hash === filterHash) return { epoch, filterHash, told }
-  const message =
-    'This cursor belongs to a stream with another filter, or of a key that could watch other instances. Repeat that filter, or start without the cursor.'
-  throw new DomainError('INVALID_CURSOR', message)
+  if (filter !== filterHash) throw new DomainError('INVALID_CURSOR', otherFilter)
+  if (key !== keyHash) throw new DomainError('CURSOR_EXPIRED', otherPermissions)
+  return { epoch, filterHash, keyHash, told }
 }
+
+const otherFilter =
+  'This cursor belongs to a stream with another filter, or of another account. Repeat that filter, or start without the cursor.'
+const otherPermissions =
+  'This cursor is of a key that may watch other instances, or of this key before its permissions changed. Start without the cursor.'
 
 function parseRange(upTo: unknown, snapshot: unknown): ToldRange {
   if (typeof upTo !== 'string' || typeof snapshot !== 'string' || !/^\d{0,18}$/.test(upTo)) throw invalidCursor()

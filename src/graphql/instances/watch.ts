@@ -1,4 +1,4 @@
-import { maxWatchedInstances, type WatchedChange } from '../../domain/instances/watch.ts'
+import { maxUntoldEvents, maxWatchedInstances, type WatchedChange } from '../../domain/instances/watch.ts'
 import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
@@ -48,8 +48,7 @@ builder.subscriptionField('instanceChanges', t =>
         description: 'Instances to watch. Absent or null: all that are not destroyed.',
       }),
       after: t.arg.string({
-        description:
-          'Cursor to continue after: of a change that this subscription sent with the same filter, on any gateway. Changes since then are sent first. Absent or null: the stream starts with the current state.',
+        description: `Cursor to continue after: of a change that this subscription sent with the same filter, on any gateway. Changes since then are sent first, removals included. A cursor is good for the next ${maxUntoldEvents} events of the account, as long as events are kept and the key may watch the same instances. Then it is refused with CURSOR_EXPIRED: start without it. Absent or null: the stream starts with the current state.`,
       }),
     },
     subscribe: (_root, { filter, after }, { services, actor }) => {

@@ -6,7 +6,7 @@ import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { KeptRange } from '../../domain/events/cursor.ts'
 import type { InstanceFilter } from '../../domain/instances/filter.ts'
-import { maxWatchedInstances, oldestToldXid, type ToldRange } from '../../domain/instances/watch.ts'
+import { maxUntoldEvents, maxWatchedInstances, oldestToldXid, type ToldRange } from '../../domain/instances/watch.ts'
 import { idBoundsSql, keptRangeSql, toKeptRange } from '../events/sql.ts'
 import { matchingInstancesSql } from './filter.ts'
 import { changesClaimSql, instancesFromSql, rivalsOfEventSql } from './sql.ts'
@@ -22,8 +22,8 @@ export type News = {
   onlyBid: boolean
 }
 
-/** The news in the order of ids, and the snapshot that shows them. */
-export type Round = { news: News[]; snapshot: string; kept: KeptRange }
+/** The news in the order of ids, and the snapshot that shows them. `untoldEvents`: capped at one more than the maximum. */
+export type Round = { news: News[]; snapshot: string; kept: KeptRange; untoldEvents: number }
 
 /**
  * Reads what is new since a reader was told of instances. One statement, so that the snapshot is the one that it reads.
@@ -41,7 +41,7 @@ export async function readRound(
   const rows = await database.rows(
     withoutStatementName(sql`
     WITH kept AS MATERIALIZED (${keptRangeSql}), ${toldSql(actor, told, since)}
-    SELECT k.epoch, k.purged_xid, k.purged_id, pg_current_snapshot()::text, n.*
+    SELECT k.epoch, k.purged_xid, k.purged_id, pg_current_snapshot()::text, (SELECT count(*)::int FROM untold), n.*
     FROM kept k LEFT JOIN LATERAL (
       SELECT c.id,
         NOT c.created AND EXISTS (SELECT 1 FROM ${instancesAsToldSql} WHERE i.id = c.id AND ${matching}) AS matched,
@@ -54,10 +54,11 @@ export async function readRound(
       ${untoldSql(told, matching)}
     ) n ON n.matched OR n.matches ORDER BY n.id`),
   )
-  const news = rows.flatMap(([, , , , id, matched, matches, onlyBid]) =>
+  const news = rows.flatMap(([, , , , , id, matched, matches, onlyBid]) =>
     id === null ? [] : [{ id, matched, matches, onlyBid } as News],
   )
-  return { news, snapshot: rows[0]?.[3] as string, kept: toKeptRange(rows[0]) }
+  const [, , , snapshot, untoldEvents] = rows[0] as [number, string, bigint, string, number]
+  return { news, snapshot, kept: toKeptRange(rows[0]), untoldEvents }
 }
 
 /** The instances that a key may watch. */
@@ -66,34 +67,43 @@ function watchableSql({ permissions }: Actor): Prisma.Sql {
 }
 
 /**
- * `changed`: instances with events that the reader was not told of, and what they were before these. Events of one instance
- * are ordered by their ids, because each is written under a lock on the instance. `rebid`: instances whose bid to beat may
- * have changed.
+ * `untold`: the account's events that the reader may not have been told of, at most one more than the maximum. A range of
+ * accounts instead of `=`, because the planner then reads the index of the account and not that of all events. `changed`:
+ * instances with untold events, and what they were before these. Events of one instance are ordered by their ids, because
+ * each is written under a lock on the instance. `rebid`: instances whose bid to beat may have changed.
  */
 function toldSql({ accountId }: Actor, told: readonly ToldRange[], since: bigint): Prisma.Sql {
   const ranges = told
     .map(({ upTo, snapshot }, index) => ({ after: told[index - 1]?.upTo ?? 0n, upTo: upTo ?? maxId, snapshot }))
     .filter(({ snapshot }) => snapshot !== null)
-  const oldest = oldestToldXid(told) ?? 0n
-  const from = sql`${String(since > oldest ? since : oldest)}::xid8`
+  const oldest = oldestToldXid(told)
+  // A reader that was told nothing needs no events.
+  const first = oldest === undefined ? maxId : since > oldest ? since : oldest
+  const from = sql`${String(first)}::xid8`
   const before = (kind: string) => sql`(array_agg(e.before ORDER BY e.id) FILTER (WHERE e.kind = ${kind}::text))[1]`
   return sql`
     told AS MATERIALIZED (SELECT * FROM unnest(${ranges.map(({ after }) => String(after))}::bigint[],
       ${ranges.map(({ upTo }) => String(upTo))}::bigint[], ${ranges.map(({ snapshot }) => snapshot)}::pg_snapshot[]
     ) AS t(after, up_to, snapshot)),
+    untold AS MATERIALIZED (
+      SELECT e.id, e.xid, e.kind, e.instance_id, e.before FROM events e
+      WHERE (e.account_id, e.xid) >= (${accountId}::int, ${from}) AND e.account_id <= ${accountId}
+      ORDER BY e.account_id, e.xid, e.id LIMIT ${maxUntoldEvents + 1}
+    ),
     changed AS MATERIALIZED (
       SELECT e.instance_id AS id, bool_or(e.kind = 'INSTANCE_CREATED') AS created,
         bool_or(e.kind = 'INSTANCE_DESTROYED') AS destroyed, ${before('INSTANCE_LABEL_CHANGED')} AS label,
         ${before('INSTANCE_STATUS_CHANGED')} AS status, ${before('INSTANCE_TARGET_CHANGED')} AS target,
         ${before('INSTANCE_LAUNCH_CHANGED')} AS launch
-      FROM events e JOIN told t ON e.instance_id > t.after AND e.instance_id <= t.up_to
-      WHERE e.account_id = ${accountId} AND e.xid >= ${from} AND NOT pg_visible_in_snapshot(e.xid, t.snapshot)
+      FROM untold e JOIN told t ON e.instance_id > t.after AND e.instance_id <= t.up_to
+      WHERE NOT pg_visible_in_snapshot(e.xid, t.snapshot)
       GROUP BY e.instance_id
     ),
     rebid AS MATERIALIZED (
       SELECT DISTINCT i.id FROM events e ${rivalsOfEventSql} AND i.account_id = ${accountId}
       JOIN told t ON i.id > t.after AND i.id <= t.up_to
-      WHERE e.xid >= ${from} AND ${changesClaimSql} AND NOT pg_visible_in_snapshot(e.xid, t.snapshot)
+      WHERE (SELECT count(*) FROM untold) <= ${maxUntoldEvents}::int
+      AND e.xid >= ${from} AND ${changesClaimSql} AND NOT pg_visible_in_snapshot(e.xid, t.snapshot)
     )`
 }
 

@@ -10,6 +10,7 @@ import type { Event } from '../../domain/events/events.ts'
 import { checkInstanceFilter, type InstanceFilter } from '../../domain/instances/filter.ts'
 import { actionRefusal, type Instance } from '../../domain/instances/instances.ts'
 import {
+  maxUntoldEvents,
   maxWatchedInstances,
   oldestToldXid,
   parseWatchCursor,
@@ -17,8 +18,10 @@ import {
   type ToldRange,
   tellUpTo,
   toldNothing,
+  tooManyUntoldEvents,
   tooManyWatchedInstances,
   type WatchedChange,
+  type WatchScope,
 } from '../../domain/instances/watch.ts'
 import { authorizeEach, authorizeOperation } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
@@ -37,7 +40,7 @@ const batchSize = 25
 
 /** The bids to beat that the reader was told of. Market changes that leave one as it is are no news. */
 type RememberedBids = Map<bigint, bigint | null>
-type Watch = { actor: Actor; filter: InstanceFilter; filterHash: string }
+type Watch = { actor: Actor; filter: InstanceFilter; scope: WatchScope }
 
 export function instanceWatchServices(deps: Deps) {
   const { database, feed } = deps
@@ -57,8 +60,8 @@ export function instanceWatchServices(deps: Deps) {
       authorizeOperation(actor, 'instances.watch')
       checkInstanceFilter(filter)
       if (filter.ids?.length) authorizeEach(actor, 'instances.watch', filter.ids)
-      const watch = { actor, filter, filterHash: hashOf(actor, filter) }
-      const start = cursor == null ? undefined : parseWatchCursor(cursor, watch.filterHash)
+      const watch = { actor, filter, scope: scopeOf(actor, filter) }
+      const start = cursor == null ? undefined : parseWatchCursor(cursor, watch.scope)
       const told = start?.told ?? toldNothing
       // Subscribes before it reads, so that no change in between is missed.
       const subscription = await feed.subscribe(actor, interestOf(watch))
@@ -95,7 +98,7 @@ export function instanceWatchServices(deps: Deps) {
   }
 
   async function* tell(
-    { actor, filterHash }: Watch,
+    { actor, scope }: Watch,
     { waitForTurn }: FeedSubscription,
     told: readonly ToldRange[],
     { news, snapshot, kept }: Round,
@@ -110,7 +113,7 @@ export function instanceWatchServices(deps: Deps) {
         const instance = instances.get(one.id)
         if (!instance || !isNewTo(bids, one, instance)) continue
         const upTo = one.id === lastId ? null : one.id
-        const cursor = printWatchCursor({ epoch: kept.epoch, filterHash, told: tellUpTo(told, snapshot, upTo) })
+        const cursor = printWatchCursor({ ...scope, epoch: kept.epoch, told: tellUpTo(told, snapshot, upTo) })
         yield { cursor, kind: kindOf(one), instanceId: one.id, instance: shownTo(actor, instance) }
       }
     }
@@ -137,10 +140,11 @@ function interestOf({ actor, filter }: Watch): Interest {
   return { wakesOn, wakesOnBidOf: mayMatch }
 }
 
-/** Refuses to continue when events that the reader was not told of may be gone. */
-function checkRound({ kept }: Round, told: readonly ToldRange[], epoch: number): void {
+/** Refuses to continue when events that the reader was not told of may be gone, or are too many. */
+function checkRound({ kept, untoldEvents }: Round, told: readonly ToldRange[], epoch: number): void {
   const xid = oldestToldXid(told)
   if (xid !== undefined) checkCursorNotExpired({ xid, id: 0n, epoch }, kept)
+  if (untoldEvents > maxUntoldEvents) throw tooManyUntoldEvents()
 }
 
 /** Refuses a start with more instances than a round reads. */
@@ -170,9 +174,14 @@ function shownTo({ permissions }: Actor, { minimumBidNanos, ...instance }: Insta
   return isReadable ? { ...instance, minimumBidNanos } : instance
 }
 
-/** Stands for what a key sees through a filter. */
-function hashOf({ accountId, permissions }: Actor, filter: InstanceFilter): string {
-  const parts = [accountId, constraintsOf(permissions, 'instances.watch') ?? null, filter]
-  const text = JSON.stringify(parts, (_name, value) => (typeof value === 'bigint' ? String(value) : value))
+function scopeOf({ accountId, permissions }: Actor, filter: InstanceFilter): WatchScope {
+  return {
+    filterHash: hashOf([accountId, filter]),
+    keyHash: hashOf(constraintsOf(permissions, 'instances.watch') ?? null),
+  }
+}
+
+function hashOf(value: unknown): string {
+  const text = JSON.stringify(value, (_name, part) => (typeof part === 'bigint' ? String(part) : part))
   return createHash('sha256').update(text).digest('base64url').slice(0, 11)
 }

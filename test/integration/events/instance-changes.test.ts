@@ -340,12 +340,33 @@ describe('a stream that continues after a cursor', () => {
     await expect(watch(named('b'), after)).rejects.toMatchObject({ code })
   })
 
-  it('is refused with the cursor of a key that may watch other instances', async () => {
+  it('is refused once the permissions of its key have changed, and the message says so', async () => {
     const id = await rent('a')
     const constraints = { id: { eq: Number(id) } }
     const scoped = await scopedKey({ 'instances.watch': { constraints } })
     const cursor = cursorOf(await take(await watch(named('a'), undefined, gateway, scoped), 1))
-    await expect(watch(named('a'), cursor)).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
+    const expired = { code: 'CURSOR_EXPIRED', message: expect.stringMatching(/permissions.*without the cursor/) }
+    await expect(watch(named('a'), cursor)).rejects.toMatchObject(expired)
+    await expect(watch(named('a'), cursor, gateway, rival)).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
+  })
+
+  it('is refused once the account has had more than 10,000 events since', async () => {
+    const id = await rent('a')
+    const stream = await watch(named('a'))
+    const cursor = cursorOf(await take(stream, 1))
+    await stream.return?.()
+    const addEvents = (count: number, actor: Actor) =>
+      gateway.sql(`
+        INSERT INTO events (kind, account_id, instance_id, actor_kind, subject_type, subject_id, created_at)
+        SELECT 'INSTANCE_POLICY_CHANGED', ${actor.accountId}, ${id}, 'system', 'Instance', ${id}, now()
+        FROM generate_series(1, ${count})`)
+    await addEvents(9_990, renter)
+    await addEvents(100, rival)
+    expect(shown(await take(await watch(named('a'), cursor), 1))).toEqual([['updated', id]])
+    await addEvents(11, renter)
+    const expired = { code: 'CURSOR_EXPIRED', message: expect.stringMatching(/10000 events.*without the cursor/) }
+    await expect(watch(named('a'), cursor)).rejects.toMatchObject(expired)
+    expect(shown(await take(await watch(named('a')), 1))).toEqual([['added', id]])
   })
 
   it('is refused once events after the cursor are gone', async () => {

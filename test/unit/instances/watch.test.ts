@@ -11,7 +11,8 @@ import {
 } from '../../../src/domain/instances/watch.ts'
 import { printCursor } from '../../../src/domain/pages.ts'
 
-const cursorOf = (told: ToldRange[], filterHash = 'filter') => printWatchCursor({ epoch: 3, filterHash, told })
+const scope = { filterHash: 'filter', keyHash: 'key' }
+const cursorOf = (told: ToldRange[]) => printWatchCursor({ ...scope, epoch: 3, told })
 const invalid = { code: 'INVALID_CURSOR' }
 
 describe('tellUpTo', () => {
@@ -65,29 +66,29 @@ describe('a cursor of a stream of instances', () => {
       fc.property(ids, fc.boolean(), (all, isStarting) => {
         const ranges = all.toSorted((a, b) => (a < b ? -1 : 1)).map(upTo => ({ upTo, snapshot: `${upTo}:${upTo}:` }))
         const told = [...ranges, { upTo: null, snapshot: isStarting ? null : '5:9:6,8' }]
-        expect(parseWatchCursor(cursorOf(told), 'filter')).toEqual({ epoch: 3, filterHash: 'filter', told })
+        expect(parseWatchCursor(cursorOf(told), scope)).toEqual({ ...scope, epoch: 3, told })
       }),
     )
   })
 
   it('is refused with another filter, and the message says so', () => {
-    const read = () => parseWatchCursor(cursorOf(toldNothing), 'other')
+    const read = () => parseWatchCursor(cursorOf(toldNothing), { ...scope, filterHash: 'other' })
     expect(read).toThrow(expect.objectContaining({ ...invalid, message: expect.stringContaining('another filter') }))
   })
 
   it.each([
     ['of another list', printCursor('events', [3, '5', '0'])],
-    ['without ranges', printCursor('instanceChanges', [3, 'filter'])],
-    ['with half a range', printCursor('instanceChanges', [3, 'filter', ''])],
-    ['without an epoch', printCursor('instanceChanges', ['3', 'filter', '', '5:5:'])],
+    ['without ranges', printCursor('instanceChanges', [3, 'filter', 'key'])],
+    ['with half a range', printCursor('instanceChanges', [3, 'filter', 'key', ''])],
+    ['without an epoch', printCursor('instanceChanges', ['3', 'filter', 'key', '', '5:5:'])],
     ['whose last range ends', cursorOf([{ upTo: 5n, snapshot: '5:5:' }])],
     ['with ids that do not ascend', cursorOf([5n, 5n, null].map(upTo => ({ upTo, snapshot: '5:5:' })))],
     ['with a gap', cursorOf([5n, null].map(upTo => ({ upTo, snapshot: null })))],
     ['with a snapshot that is none', cursorOf([{ upTo: null, snapshot: '9:5:' }])],
-    ['with an id that is none', printCursor('instanceChanges', [3, 'filter', 'x', '5:5:', '', '5:5:'])],
+    ['with an id that is none', printCursor('instanceChanges', [3, 'filter', 'key', 'x', '5:5:', '', '5:5:'])],
     ['with too many ranges', cursorOf(Array.from({ length: 60 }, (_, n) => ({ upTo: BigInt(n), snapshot: '5:5:' })))],
     ['of no kind', 'x'],
   ])('is refused %s', (_name, cursor) =>
-    expect(() => parseWatchCursor(cursor, 'filter')).toThrow(expect.objectContaining(invalid)),
+    expect(() => parseWatchCursor(cursor, scope)).toThrow(expect.objectContaining(invalid)),
   )
 })

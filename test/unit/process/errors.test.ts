@@ -27,7 +27,7 @@ it.each([
 })
 
 it('calls a request hopeless only if what it names is gone or taken', () => {
-  expect(codesWith('never')).toEqual(['NOT_FOUND', 'OFFER_UNAVAILABLE', 'CURSOR_EXPIRED'])
+  expect(codesWith('never')).toEqual(['NOT_FOUND', 'OFFER_UNAVAILABLE'])
 })
 
 it('requires the details of an error code, and narrows them by the code', () => {
