@@ -58,7 +58,7 @@ const layers: Record<string, Layer> = {
   graphql: {
     imports: ['domain', 'services', 'auth', 'http', 'database/generated'],
     packages: [
-      ...['@pothos/core', '@pothos/plugin-complexity', '@pothos/plugin-prisma', '@pothos/plugin-relay', 'dataloader'],
+      ...['@pothos/core', '@pothos/plugin-prisma', '@pothos/plugin-relay', 'dataloader'],
       ...['graphql', 'graphql-scalars', 'graphql-ws', 'graphql-yoga'],
     ],
     folders: [...nouns, 'errors', 'graphiql', 'instances/bulk', 'limits', 'nodes'],

@@ -1,12 +1,11 @@
 import SchemaBuilder from '@pothos/core'
-import ComplexityPlugin from '@pothos/plugin-complexity'
 import PrismaPlugin from '@pothos/plugin-prisma'
 import RelayPlugin from '@pothos/plugin-relay'
 import type PrismaTypes from '../database/generated/pothos.ts'
 import { getDatamodel } from '../database/generated/pothos.ts'
 import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
 import type { Context } from './context.ts'
-import { costError, maxCost } from './limits/cost.ts'
+import { fieldCostPlugin } from './limits/field-cost.ts'
 import { nullableRoots } from './nullable-roots.ts'
 import { requiresPlugin } from './permission.ts'
 
@@ -22,7 +21,7 @@ export const builder = new SchemaBuilder<{
   DefaultEdgesNullability: false
   DefaultNodeNullability: false
 }>({
-  plugins: [RelayPlugin, ComplexityPlugin, PrismaPlugin, nullableRoots, requiresPlugin],
+  plugins: [RelayPlugin, PrismaPlugin, fieldCostPlugin, nullableRoots, requiresPlugin],
   defaultFieldNullability: false,
   prisma: {
     client: ({ prisma }) => prisma,
@@ -33,11 +32,10 @@ export const builder = new SchemaBuilder<{
     nodesQueryOptions: false,
     nodeTypeOptions: { description: 'An item that `node` finds by its ID.' },
     cursorType: 'String',
-    nodesOnConnection: { description: 'The items of this page, without their cursors.', complexity: { multiplier: 1 } },
+    nodesOnConnection: { description: 'The items of this page, without their cursors.' },
     edgesFieldOptions: {
       nullable: false,
       description: 'The items of this page, each with its cursor.',
-      complexity: { multiplier: 1 },
     },
     nodeFieldOptions: { nullable: false, description: 'The item at this position.' },
     cursorFieldOptions: { description: 'Position of the item in this order. Pass it as `after` or `before`.' },
@@ -69,9 +67,5 @@ export const builder = new SchemaBuilder<{
     beforeArgOptions: {
       description: 'Return only items before this cursor. Cannot be combined with `first` or `after`.',
     },
-  },
-  complexity: {
-    limit: { complexity: maxCost },
-    complexityError: (_kind, { complexity }) => costError(complexity),
   },
 })

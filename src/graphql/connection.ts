@@ -1,4 +1,5 @@
 import { type PageArguments, type PageResult, pageSizeOf } from '../domain/pages.ts'
+import type { FieldCost } from './limits/field-cost.ts'
 
 /** A page as a Relay connection. `endCursor` overrides the cursor of the last edge. */
 export function connectionOf<Row>({
@@ -10,7 +11,8 @@ export function connectionOf<Row>({
   return { edges, pageInfo: { ...more, startCursor, endCursor } }
 }
 
-/** The cost of an item's fields, times the largest number of items that the page can have. */
-export function pageComplexity({ first, last }: PageArguments) {
-  return { field: 1, multiplier: pageSizeOf({ first, last }) }
+/** The items of a page cost their fields times the largest number of items that the page can have. */
+export function pageComplexity(page: PageArguments): FieldCost {
+  const items = { multiplier: pageSizeOf(page) }
+  return { inside: { nodes: items, edges: items } }
 }

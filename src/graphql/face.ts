@@ -10,7 +10,7 @@ import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
 import { describeRefusal, httpOf } from './errors/errors.ts'
-import { executionErrorsPlugin, limitsPlugin, requestErrorsPlugin, subscriptionsPlugin } from './plugins.ts'
+import { costPlugin, executionErrorsPlugin, limitsPlugin, requestErrorsPlugin, subscriptionsPlugin } from './plugins.ts'
 import { schema } from './schema.ts'
 import { createSocketFace } from './socket-face.ts'
 
@@ -28,7 +28,7 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
     // Yoga answers every path that ends with this, without a key. No URL path contains a space, so this disables it.
     healthCheckEndpoint: '/ never',
     maskedErrors: { isDev: false },
-    plugins: [requestErrorsPlugin, limitsPlugin, executionErrorsPlugin, subscriptionsPlugin],
+    plugins: [requestErrorsPlugin, limitsPlugin, subscriptionsPlugin, costPlugin, executionErrorsPlugin],
   })
   const handleHttp = async (request: Request, context: RequestContext) => {
     try {

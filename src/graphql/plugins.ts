@@ -5,7 +5,8 @@ import { parseAccept } from '../http/accept.ts'
 import type { Context } from './context.ts'
 import { redactError, toClientError, withoutStatus } from './errors/errors.ts'
 import { limitAnswerSize } from './limits/answer-size.ts'
-import { withCost } from './limits/cost.ts'
+import { costError, maxCost } from './limits/cost.ts'
+import { operationCost } from './limits/operation-cost.ts'
 import { limitsRule, operationLimits } from './limits/operation-limits.ts'
 import { subscribe } from './subscribe.ts'
 import { subscriptionRule } from './subscription-rule.ts'
@@ -67,6 +68,25 @@ function badRequest(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
 }
 
+/** Refuses an operation that costs too much, and shows what each query or mutation costs. */
+export const costPlugin: Plugin<Context> = {
+  onExecute({ args, setResultAndStopExecution }) {
+    const requested = operationCost(args)
+    if (requested === undefined) return undefined
+    if (requested > maxCost) setResultAndStopExecution({ errors: [costError(requested)] })
+    const cost = { requested, limit: maxCost }
+    return {
+      // The schema has neither @defer nor @stream, so an execution has one result.
+      onExecuteDone: ({ result, setResult }) =>
+        setResult({ ...(result as ExecutionResult), extensions: { ...(result as ExecutionResult).extensions, cost } }),
+    }
+  },
+  onSubscribe({ args, setResultAndStopExecution }) {
+    const requested = operationCost(args)
+    if (requested !== undefined && requested > maxCost) setResultAndStopExecution({ errors: [costError(requested)] })
+  },
+}
+
 export const executionErrorsPlugin: Plugin<Context> = {
   onExecute({ args }) {
     return {
@@ -77,7 +97,7 @@ export const executionErrorsPlugin: Plugin<Context> = {
         const clientErrors = errors?.map(error => toClientError(error, args.contextValue))
         const shownErrors = rest.data ? clientErrors?.map(withoutStatus) : clientErrors
         const answer = limitAnswerSize(shownErrors ? { ...rest, errors: shownErrors } : rest, operation === 'mutation')
-        setResult(withCost(args, answer))
+        setResult(answer)
       },
     }
   },

@@ -64,7 +64,8 @@ export type Balance = {
 }
 
 export type MeterEnd = { kind: ChargeKind; rateNanos: bigint; since: Date; carried: number; at: Date }
-export type ChargeKind = 'gpu' | 'disk'
+export const chargeKinds = ['gpu', 'disk'] as const
+export type ChargeKind = (typeof chargeKinds)[number]
 
 /** The credit at an instant, in parts, if every meter runs until its end. */
 function remainingPartsAt(balance: Balance, ms: bigint): bigint {

@@ -1,7 +1,8 @@
 // Facets of a search: how many of its offers have each value of a field, and the least price among them.
 
-import { regionOf } from '../machines/regions.ts'
-import type { OfferField } from './fields.ts'
+import { gpuVendors, verifications } from '../machines/machines.ts'
+import { regionOf, regions } from '../machines/regions.ts'
+import { type OfferField, offerFields } from './fields.ts'
 
 export const facetFields = [
   ...(['gpuName', 'gpuVendor', 'gpuRamGb', 'numGpus', 'country', 'region', 'city'] as const),
@@ -17,6 +18,16 @@ export type FacetValue = { value: string; count: number; minimumPriceNanos: bigi
 export type Facet = { field: FacetField; values: FacetValue[] }
 
 export const maxFacetValues = 100
+
+const valuesOfEnums = { gpuVendor: gpuVendors, region: regions, verification: verifications }
+const isEnumField = (field: FacetField): field is keyof typeof valuesOfEnums => field in valuesOfEnums
+
+/** The largest number of values that a facet of the field can have. */
+export function maxValuesOf(field: FacetField): number {
+  if (isEnumField(field)) return valuesOfEnums[field].length
+  return offerFields[field].type === 'boolean' ? 2 : maxFacetValues
+}
+
 /** Enough for all codes of two letters, since the countries of a region may be rare ones. */
 export const maxCountedValues = 26 * 26
 

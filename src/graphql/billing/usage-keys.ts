@@ -14,9 +14,6 @@ const ChargeKind = enumOf<Charged>('ChargeKind', 'Purpose of a continuous cost. 
   disk: 'Disks of instances, and volumes.',
 })
 
-/** An estimate: most queries have far fewer groups than they may have. */
-const objectComplexity = { multiplier: 100 }
-
 export const UsageDimension = enumOf<Dimension>(
   'UsageDimension',
   'A property that costs are grouped by. New values may be added.',
@@ -96,7 +93,6 @@ keyType('instance').implement({
       nullable: true,
       description: 'The instance in its current state, even if it is destroyed. Null in the group of all volumes.',
       requires: 'instances.get',
-      complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : instanceById(context).load(value)),
     }),
   }),
@@ -116,7 +112,6 @@ keyType('volume').implement({
       nullable: true,
       description: 'The volume. Null if it was deleted, and in the group of all instances.',
       requires: 'volumes.get',
-      complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : volumeById(context).load(value)),
     }),
   }),
@@ -137,7 +132,6 @@ keyType('apiKey').implement({
       nullable: true,
       description: 'The API key. Null if it was deleted or has expired.',
       requires: 'apiKeys.list',
-      complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : apiKeyById(context).load(value)),
     }),
   }),
@@ -168,7 +162,6 @@ keyType('gpuModel').implement({
       nullable: true,
       description: 'The GPU model. Null in the group of all volumes.',
       requires: 'gpuModels.list',
-      complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : gpuModelById(context).load(value)),
     }),
   }),
@@ -189,7 +182,6 @@ keyType('template').implement({
       nullable: true,
       description: 'The template as it is now. Null if it was deleted or is no longer visible.',
       requires: 'templates.get',
-      complexity: objectComplexity,
       resolve: ({ value }, _args, context) => (value === null ? null : templateById(context).load(value)),
     }),
   }),

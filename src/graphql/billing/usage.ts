@@ -1,7 +1,9 @@
+import { chargeKinds } from '../../domain/billing/balance.ts'
 import {
   type UsageBucket as BucketShape,
   type UsageBucketSize as BucketSize,
   countBuckets,
+  type UsageDimension as Dimension,
   type UsageGroup as GroupShape,
   maxBuckets,
   maxGroups,
@@ -9,6 +11,7 @@ import {
 } from '../../domain/billing/usage.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
+import type { FieldCost } from '../limits/field-cost.ts'
 import { UsageDimension, UsageKey } from './usage-keys.ts'
 
 const UsageBucketSize = enumOf<BucketSize>(
@@ -27,8 +30,6 @@ const UsageGroup = builder.objectRef<GroupShape>('UsageGroup').implement({
     keys: t.expose('keys', {
       type: [UsageKey],
       description: 'What the costs have in common: one key for each dimension of `groupBy`, in the same order.',
-      // There are at most as many as `groupBy` names.
-      complexity: { multiplier: 1 },
     }),
     cost: t.expose('costNanos', { type: 'Usd', description: 'Cost of the group, in US dollars.' }),
   }),
@@ -46,8 +47,6 @@ const UsageBucket = builder.objectRef<BucketShape>('UsageBucket').implement({
     groups: t.expose('groups', {
       type: [UsageGroup],
       description: `Cost of each group in this bucket, without groups that cost nothing. All buckets together have at most ${maxGroups} groups.`,
-      // Most buckets have few groups, and all buckets together have at most `maxGroups`.
-      complexity: { multiplier: 1 },
     }),
   }),
 })
@@ -66,13 +65,10 @@ const Usage = builder.objectRef<UsageShape>('Usage').implement({
       type: [UsageGroup],
       description:
         'Cost of each group in the whole period, the most expensive group first, without groups that cost nothing: exactly the sum of its groups in the buckets.',
-      complexity: { multiplier: 1 },
     }),
     buckets: t.expose('buckets', {
       type: [UsageBucket],
       description: 'The hours, days or months of the period, oldest first. The first and the last may be shorter.',
-      // Counted at `usage`, whose arguments determine the number of buckets.
-      complexity: { multiplier: 1 },
     }),
   }),
 })
@@ -109,15 +105,35 @@ builder.prismaObjectField('Account', 'usage', t =>
           'Properties to group the costs by. Each group then has a key for each of them. Defaults to `KIND`.',
       }),
     },
-    complexity: args => ({ field: 1, multiplier: Math.min(Math.max(maxBucketCount(args), 1), maxBuckets) }),
+    complexity: usageComplexity,
     resolve: (_account, args, { services, actor }) => services.billing.usage(actor, args),
   }),
 )
 
-type UsageArgs = { startsAt?: Date | null | undefined; endsAt?: Date | null | undefined; bucket: BucketSize }
+type UsageArgs = {
+  startsAt?: Date | null | undefined
+  endsAt?: Date | null | undefined
+  bucket: BucketSize
+  groupBy: readonly Dimension[]
+}
+
+/** Only the buckets are known beforehand. Each key of a group has another type, so the fields of one type are answered once. */
+function usageComplexity({ groupBy, ...period }: UsageArgs): FieldCost {
+  const count = Math.min(Math.max(maxBucketCount(period), 1), maxBuckets)
+  const inGroup = { keys: { multiplier: 1 } }
+  const groups = { multiplier: estimateGroups(groupBy, count), inside: inGroup }
+  const totals = { multiplier: estimateGroups(groupBy, 1), inside: inGroup }
+  return { inside: { totals, buckets: { multiplier: count, inside: { groups } } } }
+}
+
+/** The groups in a bucket: those of kinds exactly; others are estimated as 10 in a bucket and about 300 in all buckets. */
+function estimateGroups(groupBy: readonly Dimension[], buckets: number): number {
+  if (groupBy.every(dimension => dimension === 'kind')) return groupBy.length > 0 ? chargeKinds.length : 1
+  return Math.min(10, Math.ceil(300 / buckets))
+}
 
 /** The largest number of buckets that the arguments can mean, in a month of any length. */
-function maxBucketCount({ startsAt, endsAt, bucket }: UsageArgs): number {
+function maxBucketCount({ startsAt, endsAt, bucket }: Omit<UsageArgs, 'groupBy'>): number {
   if (startsAt && endsAt) return countBuckets({ startsAt, endsAt, bucket })
   return startsAt || endsAt ? maxBuckets : { hour: maxBuckets, day: 31, month: 1 }[bucket]
 }

@@ -1,7 +1,6 @@
-// What an operation costs: the fields that it can answer, and the machines that it reads.
+// How much one operation can ask for: the fields that it can answer, and the machines that it reads.
 
-import { complexityFromQuery } from '@pothos/plugin-complexity'
-import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST, Kind } from 'graphql'
+import { GraphQLError } from 'graphql'
 import { maxPageSize } from '../../domain/pages.ts'
 import type { Context } from '../context.ts'
 
@@ -15,8 +14,8 @@ export const maxCost = 10_000
 export const maxMachineReads = maxPageSize
 
 export function costError(requested: number): GraphQLError {
-  const message = `This operation can cost ${requested} fields; at most ${maxCost} are allowed. Ask for smaller pages.`
-  return new GraphQLError(message, { extensions: { code: 'COST_LIMIT_EXCEEDED' } })
+  const message = `This operation can cost ${requested} fields; at most ${maxCost} are allowed. Select fewer fields, or ask for smaller pages or a shorter period.`
+  return new GraphQLError(message, { extensions: { code: 'COST_LIMIT_EXCEEDED', http: { spec: true, status: 400 } } })
 }
 
 const machineReads = new WeakMap<Context, number>()
@@ -29,19 +28,4 @@ export function countMachineRead(context: Context): void {
     throw new GraphQLError(message, { extensions: { code: 'COST_LIMIT_EXCEEDED' } })
   }
   machineReads.set(context, count)
-}
-
-/** Adds the cost of an executed operation. An answer without data is of an operation that was not executed. */
-export function withCost(
-  { schema, document, operationName, variableValues, contextValue }: ExecutionArgs,
-  result: ExecutionResult,
-): ExecutionResult {
-  const operation = getOperationAST(document, operationName)
-  if (!operation || result.data === undefined) return result
-  const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)
-  const { complexity: requested } = complexityFromQuery(
-    { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] },
-    { schema, ctx: contextValue as Context, variables: variableValues ?? {} },
-  )
-  return { ...result, extensions: { ...result.extensions, cost: { requested, limit: maxCost } } }
 }

@@ -2,10 +2,12 @@ import {
   type FacetField,
   type FacetValue,
   maxFacetValues,
+  maxValuesOf,
   type Facet as OfferFacetShape,
 } from '../../domain/offers/facets.ts'
 import { builder } from '../builder.ts'
 import { enumOf, nameOf } from '../enum.ts'
+import type { FieldCost } from '../limits/field-cost.ts'
 
 export const OfferFacetField = enumOf<FacetField>(
   'OfferFacetField',
@@ -51,9 +53,18 @@ export const OfferFacet = builder.objectRef<OfferFacetShape>('OfferFacet').imple
     values: t.field({
       type: [OfferFacetValue],
       description: `The values with most matching offers first, at most ${maxFacetValues}. Values that no offer has are left out.`,
-      complexity: { multiplier: maxFacetValues },
       resolve: ({ field, values }) =>
         enumFields.includes(field) ? values.map(each => ({ ...each, value: nameOf(each.value) })) : values,
     }),
   }),
 })
+
+/** Each facet costs as many values as it can have: on average, because they are answered by one field. */
+export function facetsComplexity({ by }: { by: readonly FacetField[] }): FieldCost {
+  const fields = [...new Set(by)]
+  const values = fields.reduce((sum, field) => sum + maxValuesOf(field), 0)
+  return {
+    multiplier: fields.length,
+    inside: { values: { multiplier: Math.ceil(values / Math.max(fields.length, 1)) } },
+  }
+}

@@ -5,7 +5,7 @@ import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
-import { OfferFacet, OfferFacetField } from './facets.ts'
+import { facetsComplexity, OfferFacet, OfferFacetField } from './facets.ts'
 import { OfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
 import { orderFields } from './order-fields.ts'
@@ -78,7 +78,7 @@ builder.queryField('offers', t =>
           type: [OfferFacet],
           nullable: { list: true, items: false },
           description: `Values of fields among the matching offers on all pages, with counts and least prices for the \`pricing\` of the search. Counted only when this field is requested. A facet has at most ${maxFacetValues} values, those with most offers first. Null, with an error, if they cannot be counted.`,
-          complexity: ({ by }) => ({ field: 1, multiplier: new Set(by).size }),
+          complexity: facetsComplexity,
           args: {
             by: t.arg({
               type: [OfferFacetField],

@@ -71,7 +71,7 @@ describe('the limits of an operation', () => {
 
   it('refuse a cost above 10,000 fields', async () => {
     const page = (index: number) =>
-      `p${index}: offers(first: 100) { nodes { id gpuName numGpus rentable score dlperf tflops listedAt asOf } }`
+      `p${index}: offers(first: 100) { nodes { id gpuName numGpus rentable score dlperf tflops listedAt asOf __typename } }`
     const pages = (count: number) => `{ ${Array.from({ length: count }, (_, index) => page(index)).join(' ')} }`
     expect(await firstError(pages(9))).toBeUndefined()
     const [code, message] = (await firstError(pages(10))) ?? []
@@ -79,20 +79,64 @@ describe('the limits of an operation', () => {
     expect(message).toMatch(/^This operation can cost \d+ fields; at most 10000 are allowed/)
   })
 
-  it('are shown with the cost of each executed operation, and of no other', async () => {
-    const extensionsOf = async (query: string, variables?: object) => {
-      const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
-      const body = JSON.stringify({ query, variables })
-      const response = await app.fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }))
-      return (await response.json()).extensions
+  const extensionsOf = async (query: string, variables?: object) =>
+    (await (await send({ body: JSON.stringify({ query, variables }) })).json()).extensions
+  const costOf = async (query: string) => (await extensionsOf(query)).cost.requested
+
+  it('refuse a subscription that costs too much before it starts', async () => {
+    const ask = async (fields: number) => {
+      const query = `subscription { instanceChanges(filter: {}) { instance { logs(tail: 1000) { ${'text '.repeat(fields)} } } } }`
+      return await (await send({ body: JSON.stringify({ query }), headers: { accept: 'text/event-stream' } })).text()
     }
+    expect(await ask(10)).toContain('COST_LIMIT_EXCEEDED')
+  })
+
+  it('are shown with the cost of each operation that could run, and of no other', async () => {
     const cost = (requested: number) => ({ cost: { requested, limit: 10_000 } })
     expect(await extensionsOf('{ viewer { account { id } } }')).toEqual(cost(3))
-    expect(await extensionsOf('query ($n: Int) { offers(first: $n) { nodes { id } } }', { n: 7 })).toEqual(cost(15))
+    expect(await extensionsOf('query ($n: Int) { offers(first: $n) { nodes { id } } }', { n: 7 })).toEqual(cost(9))
     expect(await extensionsOf('mutation { deleteSshKey(input: { id: 1 }) { __typename } }')).toEqual(cost(21))
     expect(await extensionsOf(`{ gpuModels { ${'name '.repeat(100)} } }`)).toEqual(cost(10_001))
     expect(await extensionsOf('{ unknown }')).toBeUndefined()
     expect(await extensionsOf('query ($n: Int) { offers(first: $n) { totalCount } }', { n: 'x' })).toBeUndefined()
+  })
+
+  it('count a page for its items, and not for what is beside them', async () => {
+    const page = (fields: string) => costOf(`{ offers(first: 50) { ${fields} } }`)
+    expect(await page('nodes { id }')).toBe(1 + 1 + 50)
+    expect(await page('edges { cursor node { id } }')).toBe(1 + 1 + 50 * 3)
+    expect(await page('totalCount pageInfo { hasNextPage }')).toBe(1 + 1 + 2)
+    expect(await page('... on OfferConnection { nodes { ...F } } } } fragment F on Offer { ... { machine { id }')).toBe(
+      102,
+    )
+  })
+
+  it('count the values that a facet can have', async () => {
+    const facets = (by: string) => costOf(`{ offers(first: 100) { facets(by: [${by}]) { values { value count } } } }`)
+    expect(await facets('REGION')).toBe(2 + 1 + 7 * 2)
+    expect(await facets('VERIFICATION, VERIFICATION')).toBe(2 + 1 + 3 * 2)
+    expect(await facets('STATIC_IP')).toBe(2 + 1 + 2 * 2)
+    expect(await facets('GPU_NAME, REGION')).toBe(2 + 2 * (1 + 54 * 2))
+    expect(await facets('')).toBe(2)
+  })
+
+  it('count the buckets of `usage`, and an estimate of their groups', async () => {
+    const usage = (args: string, fields: string) => costOf(`{ viewer { account { usage(${args}) { ${fields} } } } }`)
+    expect(await usage('bucket: HOUR', 'cost totals { cost }')).toBe(3 + 1 + 1 + 2)
+    expect(await usage('bucket: DAY, groupBy: []', 'buckets { cost groups { cost } }')).toBe(3 + 1 + 31 * 3)
+    const day = 'startsAt: "2026-01-01T00:00:00Z", endsAt: "2026-01-02T00:00:00Z", bucket: HOUR'
+    expect(await usage(day, 'buckets { cost groups { cost } }')).toBe(3 + 1 + 24 * 4)
+    expect(await usage(`${day}, groupBy: [KIND, LABEL]`, 'totals { keys { value } }')).toBe(3 + 1 + 10 * 2)
+    const groups = 'cost keys { value ... on InstanceUsageKey { instance { id label status gpuName } } }'
+    expect(
+      await usage('groupBy: [INSTANCE]', `totals { ${groups} } buckets { startsAt cost groups { ${groups} } }`),
+    ).toBeLessThan(5_000)
+  })
+
+  it('count a field with invalid arguments once, since it is answered with null', async () => {
+    const query = 'query ($n: Int) { offers(first: 5) { nodes { id } } instance(id: 1) { logs(tail: $n) { text } } }'
+    expect((await extensionsOf(query, { n: 9 })).cost.requested).toBe(2 + 5 + 2 + 9)
+    expect((await extensionsOf(query, { n: null })).cost.requested).toBe(2 + 5 + 2)
   })
 
   it('refuse `first` with `last`, which leaves the other fields answered', async () => {
@@ -125,7 +169,7 @@ describe('the limits of an operation', () => {
     }
     expect(await cost(100, 99)).toBeUndefined()
     expect(await cost(100, 100)).toEqual([
-      'This operation can cost 10001 fields; at most 10000 are allowed. Ask for smaller pages.',
+      'This operation can cost 10001 fields; at most 10000 are allowed. Select fewer fields, or ask for smaller pages or a shorter period.',
     ])
     expect(await cost(10, 120)).toBeUndefined()
   })
@@ -139,7 +183,8 @@ describe('the limits of an operation', () => {
   it('count the page size in a variable', async () => {
     const pages = Array.from(
       { length: 12 },
-      (_, index) => `p${index}: offers(first: $n) { nodes { id gpuName numGpus rentable score dlperf tflops asOf } }`,
+      (_, index) =>
+        `p${index}: offers(first: $n) { nodes { id gpuName numGpus rentable score dlperf tflops listedAt asOf } }`,
     )
     const ask = (n: number) => app.graphql(key, `query ($n: Int) { ${pages.join(' ')} }`, { n })
     expect((await ask(10)).errors).toBeUndefined()

@@ -107,7 +107,7 @@ type BulkInput = {
 /** The items come from a few statements, so four of them cost as much as one item of a page. */
 const bulkComplexity = ({ input: { target, expectedCount } }: { input: BulkInput }) => ({
   field: 20,
-  multiplier: Math.ceil(clampCount(target.ids?.length ?? expectedCount ?? undefined) / 4),
+  inside: { items: { multiplier: Math.ceil(clampCount(target.ids?.length ?? expectedCount ?? undefined) / 4) } },
 })
 
 const clampCount = (count = maxInstancesPerCommand) => Math.min(Math.max(count, 1), maxInstancesPerCommand)

@@ -65,8 +65,6 @@ export function bulkResult(mutation: string, errors: readonly RefusalCode[]) {
         items: t.expose('items', {
           type: [BulkInstanceItem],
           description: 'One outcome per ID of the target, in the same order; by filter, in the order of creation.',
-          // The mutation's own cost counts the items.
-          complexity: { multiplier: 1 },
         }),
         matchedCount: t.int({
           description: 'Number of instances of your account that the target names or matches, each counted once.',
