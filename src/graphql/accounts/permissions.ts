@@ -45,9 +45,13 @@ const PermissionCategoryEnum = builder.enumType('PermissionCategory', {
   ),
 })
 
+const listFormat = new Intl.ListFormat('en')
+const updateParameters =
+  '`relabels` is true if the request changes the label, `starts` if it starts an instance. With `EQ` false for both, a key can only stop instances.'
+
 const PermissionOperation = builder.enumType('PermissionOperation', {
   description:
-    'An operation that an API key can be allowed to do, named as the field that it allows. New values may be added.',
+    'An operation that an API key can be allowed to do. Its description lists the fields that it allows; most are named as one of them. New values may be added.',
   values: Object.fromEntries(
     (Object.entries(operationNames) as [Operation, string][]).map(([value, name]) => [
       name,
@@ -57,10 +61,12 @@ const PermissionOperation = builder.enumType('PermissionOperation', {
 })
 
 function describeOperation(operation: Operation): string {
-  const parameters = Object.keys((operationParameters as Partial<Record<Operation, object>>)[operation] ?? {})
-  const bounds =
-    parameters.length > 0 ? ` Its constraints can use ${parameters.map(name => `\`${name}\``).join(' and ')}.` : ''
-  return `Part of ${categoryName(operationCategories[operation])}. Over REST it is \`${operation}\`.${bounds}`
+  const parameters = Object.keys((operationParameters as Partial<Record<Operation, object>>)[operation] ?? {}).map(
+    name => `\`${name}\``,
+  )
+  const bounds = parameters.length > 0 ? ` Its constraints can use ${listFormat.format(parameters)}.` : ''
+  const more = operation === 'instances.update' ? ` ${updateParameters}` : ''
+  return `Part of ${categoryName(operationCategories[operation])}. Over REST it is \`${operation}\`.${bounds}${more}`
 }
 
 const ConstraintOperator = enumOf<Comparison>(
@@ -80,7 +86,8 @@ const valueFields = {
   boolean: { description: 'The value, if it is true or false.' },
 }
 const ConstraintValue = builder.objectRef<ValueShape>('ConstraintValue').implement({
-  description: 'The value that a constraint compares a parameter with. Exactly one of the fields is not null.',
+  description:
+    'The value that a constraint compares a parameter with. Exactly one of the fields is not null: an input takes this field alone.',
   fields: t => ({
     id: t.id({ ...valueFields.id, nullable: true, resolve: ({ id }) => id }),
     text: t.string({
@@ -112,7 +119,7 @@ export const ConstraintValueInput = builder.inputType('ConstraintValueInput', {
 })
 
 const constraintDescription =
-  'Restricts a parameter of an operation. Requests that leave the parameter out are refused.'
+  'Restricts a parameter of an operation: `id` is the ID of what the request is about. The constraint must hold for each ID in the request, so a request without IDs, such as a command by filter, is refused.'
 const parameter = { description: 'Name of the parameter, such as `id`.' }
 const operator = { type: ConstraintOperator, description: 'How the parameter is compared with the value.' }
 const value = 'Value that the parameter is compared with.'
@@ -168,7 +175,7 @@ const permissionFields = {
 }
 export const ApiPermission = builder.objectRef<PermissionShape>('ApiPermission').implement({
   description:
-    'Permission for a whole category of operations, or for one operation. Exactly one of the fields is not null.',
+    'Permission for a whole category of operations, or for one operation. Exactly one of the fields is not null: an input takes this field alone.',
   fields: t => ({
     category: t.field({
       ...permissionFields.category,
@@ -184,7 +191,8 @@ export const ApiPermission = builder.objectRef<PermissionShape>('ApiPermission')
   }),
 })
 export const ApiPermissionInput = builder.inputType('ApiPermissionInput', {
-  description: 'Permission for a whole category of operations, or for one operation.',
+  description:
+    'Permission for a whole category of operations, or for one operation. To write a permission that was read, leave out the fields that are null. A list can have each operation once.',
   isOneOf: true,
   fields: t => ({
     category: t.field(permissionFields.category),

@@ -47,12 +47,14 @@ export function commandServices(deps: Deps) {
       change: InstanceChange,
       options: CommandOptions = {},
     ): Promise<ItemPlan[]> {
-      authorizeEach(actor, 'instances.update', idsOf(target), { relabels: change.label !== undefined })
+      const facts = { relabels: change.label !== undefined, starts: change.targetState === 'running' }
+      authorizeEach(actor, 'instances.update', idsOf(target), facts)
       checkTarget(target, options.limit ?? maxInstancesPerCommand)
       const issue = change.label ? checkLabel(change.label) : undefined
       if (issue) throw invalidInput([issue])
       if (change.targetState === undefined && change.label === undefined) {
-        throw new DomainError('INVALID_INPUT', 'The request changes nothing: give a state or a label.', { issues: [] })
+        const issues = [{ path: 'label', message: 'must be given, since nothing else changes.' }]
+        throw new DomainError('INVALID_INPUT', 'The request changes nothing: give a state or a label.', { issues })
       }
       return await runCommand(actor, target, { kind: 'change', change }, options)
     },

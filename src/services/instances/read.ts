@@ -90,14 +90,18 @@ export function instanceReadServices(deps: Deps) {
    * perform `operation` on an instance may read the outcome, even without the permission to read instances.
    */
   async function byIds(actor: Actor, ids: readonly bigint[], operation: InstanceAccessOperation = 'instances.get') {
-    // `instances.update` has a second parameter, `relabels`: whether the label changes. A read changes none, so it passes
-    // with whichever value the key allows.
-    const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
-    authorizeEach(actor, operation, ids, { relabels })
+    // `instances.update` has parameters that say what changes. A read changes nothing, so it passes with whichever values
+    // the key allows.
+    const isPossible = (change: object) =>
+      ids.some(id => isAllowed(actor.permissions, operation, { ...change, id: Number(id) }))
+    authorizeEach(actor, operation, ids, changes.find(isPossible) ?? { relabels: false, starts: false })
     const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
     return await find(mine, sql`i.id`, ids.length)
   }
 }
+
+/** What an update can change: see `operationParameters`. */
+const changes = [true, false].flatMap(relabels => [true, false].map(starts => ({ relabels, starts })))
 
 type FindOptions = {
   /** Whether the statement depends on the caller's filter or order, so that it is not prepared by name. */

@@ -233,7 +233,7 @@ describe('a new key', () => {
       [
         {
           path: 'permissions.0.operation.constraints.1.parameter',
-          message: 'is not a parameter of this operation, which has id, relabels.',
+          message: 'is not a parameter of this operation, which has id, relabels, starts.',
         },
         { path: 'permissions.0.operation.constraints.2.value', message: 'must be true or false.' },
         { path: 'permissions.0.operation.constraints.3.value', message: 'must be true or false.' },

@@ -199,6 +199,30 @@ describe('a key with write but without read permission', () => {
     expect(instance).toEqual(eq ? { label: 'new', targetState: 'RUNNING' } : { label: null, targetState: 'STOPPED' })
   })
 
+  it('only stops instances if it may neither start nor relabel them', async () => {
+    const id = await rentals.rent(owner)
+    const constraints = { relabels: { eq: false }, starts: { eq: false } }
+    const key = await app.newScopedKey(owner, { api: { instance_write: { 'instances.update': { constraints } } } })
+    const ask = async (field: string, input: string) => {
+      const type = `${field[0]?.toUpperCase()}${field.slice(1)}Success`
+      const { data, errors } = await app.graphql(
+        key,
+        `mutation { answer: ${field}(input: { ${input} }) { __typename ... on ${type} { ${field.endsWith('s') ? 'items { instance { targetState } }' : 'instance { targetState }'} } } }`,
+      )
+      return errors?.[0]?.extensions['code'] ?? data.answer
+    }
+    const stopped = { targetState: 'STOPPED' }
+    expect([
+      await ask('stopInstance', `id: ${id}`),
+      await ask('stopInstances', `target: { ids: [${id}] }`),
+      await ask('startInstance', `id: ${id}`),
+      await ask('startInstances', `target: { ids: [${id}] }`),
+      await ask('updateInstance', `id: ${id}, label: "x"`),
+    ]).toMatchObject([{ instance: stopped }, { items: [{ instance: stopped }] }, 'FORBIDDEN', 'FORBIDDEN', 'FORBIDDEN'])
+    const { status } = await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    expect(status).toBe(403)
+  })
+
   it('receives the instance that it rented', async () => {
     const key = await app.newScopedKey(owner, { api: { instance_write: {} } })
     const offerId = await rentals.newOffer()

@@ -136,7 +136,10 @@ describe('a bulk command by filter', () => {
   it('needs a label that is not empty, and a change', async () => {
     const target = { ids: ['1'] }
     expect((await command('Update', { target, label: '' })).issues).toMatchObject([{ path: 'label' }])
-    expect(await command('Update', { target })).toMatchObject({ code: 'INVALID_INPUT' })
+    expect(await command('Update', { target })).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [{ path: 'label', message: 'must be given, since nothing else changes.' }],
+    })
   })
 })
 

@@ -1,8 +1,9 @@
 // For every operation that both faces offer: the request over each face, and the part of the answers that must be equal.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Operation, operationCategories } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { operationNames } from '../../../src/graphql/accounts/operation-names.ts'
+import { fieldsWithPermission } from '../../../src/graphql/permission.ts'
+import { schema } from '../../../src/graphql/schema.ts'
 import { routes } from '../../../src/rest/routes.ts'
 import { aPublicKey } from '../accounts/ssh-keys.ts'
 import type { TestApp } from '../app.ts'
@@ -443,15 +444,11 @@ async function fetchText(app: TestApp, url: string): Promise<string> {
   return await app.fetch(new Request(url)).then(answer => answer.text())
 }
 
-/** The operations of routes that a permission sentence in src/graphql names too. */
+/** The operations of routes that a field requires, too. */
 export function listSharedOperations(): Operation[] {
-  const folder = join(import.meta.dirname, '../../../src/graphql')
-  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter(path => path.endsWith('.ts'))
-    .map(path => readFileSync(join(folder, path), 'utf8'))
-  const ofFields = new Set(
-    sources.flatMap(text => [...text.matchAll(/\brequires: '([\w.]+)'/g)].map(([, name]) => name)),
-  )
+  const ofFields = new Set(fieldsWithPermission(schema).flatMap(({ requirement }) => requirement.permissions))
   const ofRoutes = new Set(routes.map(({ operation }) => operation))
-  return (Object.keys(operationCategories) as Operation[]).filter(name => ofFields.has(name) && ofRoutes.has(name))
+  return (Object.keys(operationCategories) as Operation[]).filter(
+    name => ofFields.has(operationNames[name]) && ofRoutes.has(name),
+  )
 }

@@ -82,10 +82,13 @@ describe('permissions in a request', () => {
     [JSON.parse('{"api": {"misc": {"__proto__": {}}}}'), 'permissions.api.misc.__proto__: is not an operation'],
     [
       bounded('__proto__', { eq: 1 }),
-      'constraints.__proto__: is not a parameter of this operation, which has id, relabels.',
+      'constraints.__proto__: is not a parameter of this operation, which has id, relabels, starts.',
     ],
     [bounded('constructor', { eq: 1 }), 'constraints.constructor: is not a parameter'],
-    [bounded('label', { eq: 1 }), 'constraints.label: is not a parameter of this operation, which has id, relabels.'],
+    [
+      bounded('label', { eq: 1 }),
+      'constraints.label: is not a parameter of this operation, which has id, relabels, starts.',
+    ],
     [bounded('id', JSON.parse('{"__proto__": 1}')), 'constraints.id: has the unknown comparison "__proto__"'],
     [bounded('id', { eq: '5' }), 'constraints.id.eq: must be a finite number.'],
     // JSON.parse reads this as Infinity, and JSON.stringify writes Infinity as null.

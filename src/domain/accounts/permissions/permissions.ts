@@ -99,8 +99,8 @@ export const operationParameters = {
   'instances.logs': idParameter,
   'instances.quote': { offerId: 'number' },
   'instances.rent': { offerId: 'number' },
-  /** `relabels`: whether the request changes the label, alone or together with the state. */
-  'instances.update': { id: 'number', relabels: 'boolean' },
+  /** `relabels`: whether the request changes the label. `starts`: whether it starts instances. REST can do both at once. */
+  'instances.update': { id: 'number', relabels: 'boolean', starts: 'boolean' },
   'instances.changeBid': idParameter,
   'instances.reboot': idParameter,
   'instances.recycle': idParameter,
