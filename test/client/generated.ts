@@ -876,7 +876,10 @@ export type WatchFleetSubscriptionVariables = Exact<{
 }>;
 
 
-export type WatchFleetSubscription = { instanceChanges: { cursor: string, kind: InstanceChangeKind, instanceId: string, instance: { label: string | null, status: InstanceStatus, targetState: TargetState, costPerHour: string } } };
+export type WatchFleetSubscription = { instanceChanges:
+    | { __typename: 'InstanceChange', kind: InstanceChangeKind, instanceId: string, cursor: string, instance: { label: string | null, status: InstanceStatus, targetState: TargetState, costPerHour: string } }
+    | { __typename: 'InstancesSynced', cursor: string }
+   };
 
 export type StopByLabelMutationVariables = Exact<{
   prefix: string;
@@ -995,7 +998,10 @@ export type WatchBidsSubscriptionVariables = Exact<{
 }>;
 
 
-export type WatchBidsSubscription = { instanceChanges: { instance: { id: string, status: InstanceStatus, bidPerHour: string | null, minimumBidPerHour: string | null } } };
+export type WatchBidsSubscription = { instanceChanges:
+    | { __typename: 'InstanceChange', instance: { id: string, status: InstanceStatus, bidPerHour: string | null, minimumBidPerHour: string | null } }
+    | { __typename: 'InstancesSynced' }
+   };
 
 export type HostedMachinesQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1573,14 +1579,17 @@ fragment OfferUnavailable on OfferUnavailableError {
 export const WatchFleetDocument = new TypedDocumentString(`
     subscription WatchFleet($filter: InstanceFilter, $after: String) {
   instanceChanges(filter: $filter, after: $after) {
+    __typename
     cursor
-    kind
-    instanceId
-    instance {
-      label
-      status
-      targetState
-      costPerHour
+    ... on InstanceChange {
+      kind
+      instanceId
+      instance {
+        label
+        status
+        targetState
+        costPerHour
+      }
     }
   }
 }
@@ -1809,11 +1818,14 @@ fragment Mode on LaunchMode {
 export const WatchBidsDocument = new TypedDocumentString(`
     subscription WatchBids($filter: InstanceFilter) {
   instanceChanges(filter: $filter) {
-    instance {
-      id
-      status
-      bidPerHour
-      minimumBidPerHour
+    __typename
+    ... on InstanceChange {
+      instance {
+        id
+        status
+        bidPerHour
+        minimumBidPerHour
+      }
     }
   }
 }

@@ -69,14 +69,15 @@ export async function rent(ask: Ask, input: RentInstanceInput): Promise<string> 
   }
 }
 
-/** 4. The labels and states of a fleet, after each change of one of its instances. */
+/** 4. The labels and states of a fleet, once all are known and then after each change of one of its instances. */
 export async function* watchFleet(stream: Stream, filter: InstanceFilter) {
   const fleet = new Map<string, string>()
-  for await (const { instanceChanges } of stream(WatchFleetDocument, { filter })) {
-    const { kind, instanceId, instance } = instanceChanges
-    if (kind === 'REMOVED') fleet.delete(instanceId)
-    else fleet.set(instanceId, `${instance.label ?? '(none)'}: ${instance.status}`)
-    yield [...fleet.values()].toSorted()
+  let isComplete = false
+  for await (const { instanceChanges: item } of stream(WatchFleetDocument, { filter })) {
+    if (item.__typename === 'InstancesSynced') isComplete = true
+    else if (item.kind === 'REMOVED') fleet.delete(item.instanceId)
+    else fleet.set(item.instanceId, `${item.instance.label ?? '(none)'}: ${item.instance.status}`)
+    if (isComplete) yield [...fleet.values()].toSorted()
   }
 }
 
@@ -138,8 +139,9 @@ export async function rentWithTemplate(ask: Ask, template: string, filter: Offer
 
 /** 11. The bids that would win back the GPUs of outbid instances, whenever the market changes them. */
 export async function* watchBidsToBeat(stream: Stream, filter: InstanceFilter) {
-  for await (const { instanceChanges } of stream(WatchBidsDocument, { filter })) {
-    const { id, status, bidPerHour, minimumBidPerHour } = instanceChanges.instance
+  for await (const { instanceChanges: item } of stream(WatchBidsDocument, { filter })) {
+    if (item.__typename !== 'InstanceChange') continue
+    const { id, status, bidPerHour, minimumBidPerHour } = item.instance
     const isOutbid = status === 'SCHEDULING' && bidPerHour !== null
     if (isOutbid && minimumBidPerHour !== null) yield { id, bidPerHour: minimumBidPerHour }
   }

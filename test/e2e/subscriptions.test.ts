@@ -6,7 +6,7 @@ import { type Client, createClient } from 'graphql-ws'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { type GatewayProcess, makeDataDir, startGateway, stopProgram } from '../support/processes/programs.ts'
-import { type Subscription, subscribeSse, subscribeWebSocket } from '../support/streams.ts'
+import { changesOnly, type Subscription, subscribeSse, subscribeWebSocket } from '../support/streams.ts'
 
 let dataFolder: Awaited<ReturnType<typeof makeDataDir>>
 let gateway: GatewayProcess
@@ -89,8 +89,10 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
         ... on RentInstanceSuccess { instance { id } } } }`,
     )
     const { id } = rentInstance.instance
-    const watched = await subscribe(
-      `subscription { instanceChanges(filter: { ids: ["${id}"] }) { instance { status } } }`,
+    const watched = changesOnly(
+      await subscribe(
+        `subscription { instanceChanges(filter: { ids: ["${id}"] }) { ... on InstanceChange { instance { status } } } }`,
+      ),
     )
     const seen: string[] = []
     while (seen.at(-1) !== 'RUNNING') seen.push((await watched.next())?.data.instanceChanges.instance.status)

@@ -70,6 +70,20 @@ export async function subscribeSse(
   }
 }
 
+/** A stream of `instanceChanges` that selects fields of changes alone, without the item that says that it has caught up. */
+export function changesOnly<Stream extends Omit<Subscription, 'status'>>(stream: Stream): Stream {
+  const isChange = ({ data }: Result) => !data?.instanceChanges || Object.keys(data.instanceChanges).length > 0
+  return {
+    ...stream,
+    async next() {
+      let result = await stream.next()
+      while (result && !isChange(result)) result = await stream.next()
+      return result
+    },
+    readToEnd: async () => (await stream.readToEnd()).filter(isChange),
+  }
+}
+
 /** Like `fetch`, but without its connection pool: the pool loses streams when a test forces garbage collections. */
 export async function fetchWithoutPool(original: Request): Promise<Response> {
   const { method, signal } = original

@@ -13,6 +13,9 @@ export type WatchedChange = {
   instance: Instance
 }
 
+/** Says that the reader was told of everything that a stream had to tell when it began, or continued after a cursor. */
+export type WatchSynced = { cursor: string; kind: 'synced' }
+
 /** At most this many instances may match when a stream begins. */
 export const maxWatchedInstances = 1_000
 

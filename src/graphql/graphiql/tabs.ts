@@ -161,14 +161,16 @@ query Watch {
 # changes, until you press the button again.
 subscription Follow($filter: InstanceFilter) {
   instanceChanges(filter: $filter) {
-    kind
-    instance {
-      id
-      label
-      status
-      statusReason { code message }
-      statusChangedAt
-      connection { sshCommand }
+    ... on InstanceChange {
+      kind
+      instance {
+        id
+        label
+        status
+        statusReason { code message }
+        statusChangedAt
+        connection { sshCommand }
+      }
     }
   }
 }

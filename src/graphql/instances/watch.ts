@@ -1,4 +1,9 @@
-import { maxUntoldEvents, maxWatchedInstances, type WatchedChange } from '../../domain/instances/watch.ts'
+import {
+  maxUntoldEvents,
+  maxWatchedInstances,
+  type WatchedChange,
+  type WatchSynced,
+} from '../../domain/instances/watch.ts'
 import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
@@ -16,12 +21,26 @@ const InstanceChangeKind = enumOf<WatchedChange['kind']>(
   },
 )
 
-const InstanceChange = builder.objectRef<WatchedChange>('InstanceChange').implement({
-  description: 'A change to an instance that matches, or matched before.',
+const InstanceStreamItem = builder.interfaceRef<WatchedChange | WatchSynced>('InstanceStreamItem').implement({
+  description: 'What `instanceChanges` sends. New types may be added.',
+  resolveType: ({ kind }) => (kind === 'synced' ? 'InstancesSynced' : 'InstanceChange'),
   fields: t => ({
     cursor: t.exposeString('cursor', {
-      description: 'Cursor of this change. A subscription with the same filter and `after` this cursor continues here.',
+      description: 'Cursor of this item. A subscription with the same filter and `after` this cursor continues here.',
     }),
+  }),
+})
+
+builder.objectRef<WatchSynced>('InstancesSynced').implement({
+  description:
+    'Sent once by each stream: you now know all instances that match. Before it come the instances at the start or, after a resume, the changes that you missed.',
+  interfaces: [InstanceStreamItem],
+})
+
+builder.objectRef<WatchedChange>('InstanceChange').implement({
+  description: 'A change to an instance that matches, or matched before.',
+  interfaces: [InstanceStreamItem],
+  fields: t => ({
     kind: t.expose('kind', {
       type: InstanceChangeKind,
       description: 'Whether the instance was added, updated or removed.',
@@ -39,8 +58,8 @@ const InstanceChange = builder.objectRef<WatchedChange>('InstanceChange').implem
 
 builder.subscriptionField('instanceChanges', t =>
   t.field({
-    type: InstanceChange,
-    description: `Streams the instances that match, each as \`ADDED\`, and then their changes, including changes of \`minimumBidPerHour\` by the market. Rapid changes to one instance are coalesced: you receive its latest state. At most ${maxWatchedInstances} instances may match at the start. A key that may watch only some instances receives only those.`,
+    type: InstanceStreamItem,
+    description: `Streams the instances that match, each as an \`InstanceChange\` of kind \`ADDED\`, then \`InstancesSynced\`, and then their changes, including changes of \`minimumBidPerHour\` by the market. Rapid changes to one instance are coalesced: you receive its latest state. At most ${maxWatchedInstances} instances may match at the start. A key that may watch only some instances receives only those.`,
     requires: 'instances.watch',
     args: {
       filter: t.arg({
@@ -48,13 +67,13 @@ builder.subscriptionField('instanceChanges', t =>
         description: 'Instances to watch. Absent or null: all that are not destroyed.',
       }),
       after: t.arg.string({
-        description: `Cursor to continue after: of a change that this subscription sent with the same filter, on any gateway. Changes since then are sent first, removals included. A cursor is good for the next ${maxUntoldEvents} events of the account, as long as events are kept and the key may watch the same instances. Then it is refused with CURSOR_EXPIRED: start without it. Absent or null: the stream starts with the current state.`,
+        description: `Cursor to continue after: of an item that this subscription sent with the same filter, on any gateway. Changes since then are sent first, removals included, then \`InstancesSynced\`. A cursor is good for the next ${maxUntoldEvents} events of the account, as long as events are kept and the key may watch the same instances. Then it is refused with CURSOR_EXPIRED: start without it. Absent or null: the stream starts with the current state.`,
       }),
     },
     subscribe: (_root, { filter, after }, { services, actor }) => {
       authorizeOperation(actor, 'instances.watch')
       return services.instances.watch(actor, parseInstanceFilter(filter ?? {}), after)
     },
-    resolve: change => change,
+    resolve: item => item,
   }),
 )

@@ -22,6 +22,7 @@ import {
   tooManyWatchedInstances,
   type WatchedChange,
   type WatchScope,
+  type WatchSynced,
 } from '../../domain/instances/watch.ts'
 import { authorizeEach, authorizeOperation } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
@@ -48,15 +49,15 @@ export function instanceWatchServices(deps: Deps) {
 
   return {
     /**
-     * Streams the instances that match, then their changes, in the order of ids. Changes while the reader is busy are
-     * merged into one. With the cursor of a change, the stream continues after it and leaves nothing out. A key with a
-     * constraint on the id watches only the instances that it allows.
+     * Streams the instances that match, then that these are all, then their changes, in the order of ids. Changes while the
+     * reader is busy are merged into one. With a cursor, the stream continues after it and leaves nothing out. A key with
+     * a constraint on the id watches only the instances that it allows.
      */
     async watch(
       actor: Actor,
       filter: InstanceFilter,
       cursor?: string | null,
-    ): Promise<AsyncIterableIterator<WatchedChange>> {
+    ): Promise<AsyncIterableIterator<WatchedChange | WatchSynced>> {
       authorizeOperation(actor, 'instances.watch')
       checkInstanceFilter(filter)
       if (filter.ids?.length) authorizeEach(actor, 'instances.watch', filter.ids)
@@ -82,18 +83,19 @@ export function instanceWatchServices(deps: Deps) {
     subscription: FeedSubscription,
     start: readonly ToldRange[],
     first: Round,
-  ): AsyncGenerator<WatchedChange> {
+  ): AsyncGenerator<WatchedChange | WatchSynced> {
     const bids = new Map() as RememberedBids
-    const { actor, filter } = watch
-    let [told, round] = [start, first]
-    while (true) {
+    const { actor, filter, scope } = watch
+    const { epoch } = first.kept
+    yield* tell(watch, subscription, start, first, bids)
+    let told = tellUpTo(start, first.snapshot, null)
+    yield { cursor: printWatchCursor({ ...scope, epoch, told }), kind: 'synced' }
+    for (let update = await subscription.next(); update; update = await subscription.next()) {
+      const since = update.since.xid
+      const round = await limitReads(actor.accountId, () => readRound(database, actor, filter, told, since))
+      checkRound(round, told, epoch)
       yield* tell(watch, subscription, told, round, bids)
       told = tellUpTo(told, round.snapshot, null)
-      const update = await subscription.next()
-      if (!update) return
-      const { epoch } = round.kept
-      round = await limitReads(actor.accountId, () => readRound(database, actor, filter, told, update.since.xid))
-      checkRound(round, told, epoch)
     }
   }
 

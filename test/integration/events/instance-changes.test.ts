@@ -3,14 +3,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { InstanceFilter } from '../../../src/domain/instances/filter.ts'
-import type { WatchedChange } from '../../../src/domain/instances/watch.ts'
+import type { WatchedChange, WatchSynced } from '../../../src/domain/instances/watch.ts'
 import { captureQueries, interruptAfterStatement } from '../../support/database/captured-statements.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { withSession } from '../../support/database/sessions.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway, type RentOptions } from '../../support/gateways.ts'
 
-type Stream = AsyncIterableIterator<WatchedChange>
+type Stream = AsyncIterableIterator<WatchedChange | WatchSynced>
 
 let testDatabase: TestDatabase
 let gateway: Gateway
@@ -74,9 +74,17 @@ async function watch(filter: InstanceFilter, after?: string, on = gateway, actor
   return stream
 }
 
+async function next(stream: Stream): Promise<WatchedChange | WatchSynced> {
+  return (await stream.next()).value
+}
+
+/** The next changes, without the item that says that the stream has caught up. */
 async function take(stream: Stream, count: number): Promise<WatchedChange[]> {
   const taken: WatchedChange[] = []
-  while (taken.length < count) taken.push((await stream.next()).value)
+  while (taken.length < count) {
+    const item = await next(stream)
+    if (item.kind !== 'synced') taken.push(item)
+  }
   return taken
 }
 
@@ -105,6 +113,15 @@ describe('a stream of instances', () => {
       ['added', ids[0]],
       ['added', ids[2]],
     ])
+  })
+
+  it('says once that the state at the start is complete, also when no instance matches', async () => {
+    const id = await rent('a')
+    const [stream, empty] = [await watch(named('a')), await watch(named('b'))]
+    const first = [await next(stream), await next(stream), await next(empty)]
+    expect(first.map(({ kind }) => kind)).toEqual(['added', 'synced', 'synced'])
+    await setLabel(id, 'b')
+    expect([await next(stream), await next(empty)].map(({ kind }) => kind)).toEqual(['removed', 'added'])
   })
 
   it('tells which begin to match, change, and no longer match, whichever gateway changes them', async () => {
@@ -274,6 +291,21 @@ describe('a stream that continues after a cursor', () => {
     expect(await readToMark(await watch(named('a'), cursorOf(seen), gateway), 'a')).toEqual([])
   })
 
+  it('says that it has caught up, and continues after that as well', async () => {
+    const [id, leaves] = [await rent('a'), await rent('a')]
+    const cursor = cursorOf(await take(await watch(named('a')), 2))
+    await setLabel(leaves, 'b')
+    const resumed = await watch(named('a'), cursor, other)
+    const [missed, synced] = [await next(resumed), await next(resumed)]
+    expect([missed, synced]).toMatchObject([{ kind: 'removed', instanceId: leaves }, { kind: 'synced' }])
+    await setLabel(id, 'A')
+    const again = await watch(named('a'), synced.cursor)
+    expect([await next(again), await next(again)]).toMatchObject([
+      { kind: 'updated', instanceId: id },
+      { kind: 'synced' },
+    ])
+  })
+
   it('continues in the middle of the start, and of the changes', async () => {
     const ids = [await rent('a'), await rent('a'), await rent('a'), await rent('a')] as const
     const first = await take(await watch(named('a')), 2)
@@ -414,12 +446,12 @@ describe('a large fleet', () => {
       const stream = await watch(named('a'))
       await take(stream, size)
       const ofStream = (text: string) => /AS only_bid|port_bindings b WHERE/.test(text)
-      const next = stream.next()
+      const change = take(stream, 1)
       const statements = await captureQueries(async () => {
         await gateway.sql(`
           INSERT INTO events (kind, account_id, instance_id, actor_kind, subject_type, subject_id, created_at)
           VALUES ('INSTANCE_POLICY_CHANGED', ${renter.accountId}, ${id}, 'system', 'Instance', ${id}, now())`)
-        await next
+        await change
       })
       counts.push(statements.filter(ofStream).length)
     }

@@ -9,7 +9,14 @@ import { maxBufferedEvents, streamLimits } from '../../../src/domain/streams.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { measureMemory } from '../../support/memory.ts'
-import { openRawSocket, type Subscription, serveApp, subscribeSse, subscribeWebSocket } from '../../support/streams.ts'
+import {
+  changesOnly,
+  openRawSocket,
+  type Subscription,
+  serveApp,
+  subscribeSse,
+  subscribeWebSocket,
+} from '../../support/streams.ts'
 
 type Gateway = { app: TestApp; server: Awaited<ReturnType<typeof serveApp>> }
 type Transport = 'SSE' | 'WebSocket'
@@ -61,7 +68,7 @@ async function open(transport: Transport, { server }: Gateway, key: string, quer
 }
 
 const watchQuery = (id: number, fields = 'id') =>
-  `subscription { instanceChanges(filter: { ids: ["${id}"] }) { instance { ${fields} } } }`
+  `subscription { instanceChanges(filter: { ids: ["${id}"] }) { ... on InstanceChange { instance { ${fields} } } } }`
 const ended = (reason: string) => [
   {
     errors: [
@@ -77,7 +84,7 @@ const transports: Transport[] = ['SSE', 'WebSocket']
 describe.each(transports)('a stream over %s', transport => {
   async function opened(gateway: Gateway, key: string): Promise<Stream> {
     const id = await rentals.rent(renter)
-    const stream = await open(transport, gateway, key, watchQuery(id))
+    const stream = changesOnly(await open(transport, gateway, key, watchQuery(id)))
     expect(await stream.next()).toEqual({ data: { instanceChanges: { instance: { id: `ins_${id}` } } } })
     return stream
   }

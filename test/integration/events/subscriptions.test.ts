@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
-import { type SseOptions, type Subscription, subscribeSse } from '../../support/streams.ts'
+import { changesOnly, type SseOptions, type Subscription, subscribeSse } from '../../support/streams.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -18,10 +18,10 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const subscribe = (query: string, { key = renter, ...options }: SseOptions & { key?: string } = {}) =>
-  subscribeSse(app.fetch, key, query, options)
+const subscribe = async (query: string, { key = renter, ...options }: SseOptions & { key?: string } = {}) =>
+  changesOnly(await subscribeSse(app.fetch, key, query, options))
 const watchQuery = (id: number, fields: string) =>
-  `subscription { instanceChanges(filter: { ids: ["${id}"] }) { instance { ${fields} } } }`
+  `subscription { instanceChanges(filter: { ids: ["${id}"] }) { ... on InstanceChange { instance { ${fields} } } } }`
 const setLabel = (id: number, label: string) => app.rest(renter, 'PUT', `/instances/${id}/`, { label })
 const allClosed = () => expect.poll(() => app.countStreams(), { timeout: 5_000 }).toBe(0)
 
@@ -79,7 +79,9 @@ describe('a watched instance', () => {
   it('is streamed on its way to destroyed, and by id even after that', async () => {
     const id = await rentals.rentToStatus(renter, 'running')
     const stream = await subscribe(watchQuery(id, 'status destroyedAt'))
-    const living = await subscribe('subscription { instanceChanges { kind instanceId instance { status } } }')
+    const living = await subscribe(
+      'subscription { instanceChanges { ... on InstanceChange { kind instanceId instance { status } } } }',
+    )
     const running = { data: { instanceChanges: { instance: { status: 'RUNNING', destroyedAt: null } } } }
     expect(await stream.next()).toEqual(running)
     await app.rest(renter, 'DELETE', `/instances/${id}/`)
@@ -102,7 +104,7 @@ describe('a watched instance', () => {
     ]
     const query = (after: string) =>
       `subscription { instanceChanges(filter: { label: { eq: "fleet" } }, after: ${after}) {
-        cursor kind instanceId instance { minimumBidPerHour label } } }`
+        ... on InstanceChange { cursor kind instanceId instance { minimumBidPerHour label } } } }`
     const stream = await subscribe(query('null'))
     const first = [await stream.next(), await stream.next()].map(result => result?.data.instanceChanges)
     expect(first).toMatchObject([
@@ -116,6 +118,21 @@ describe('a watched instance', () => {
     expect(await resumed.next()).toMatchObject({ data: { instanceChanges } })
     await resumed.close()
   })
+})
+
+it('a stream of no instances says at once that these are all, with a cursor to continue after', async () => {
+  const query = (after: string) =>
+    `subscription { instanceChanges(filter: { label: { eq: "nobody" } }, after: ${after}) { __typename cursor } }`
+  const synced = { data: { instanceChanges: { __typename: 'InstancesSynced', cursor: expect.any(String) } } }
+  const stream = await subscribe(query('null'))
+  const first = await stream.next()
+  expect(first).toEqual(synced)
+  await stream.close()
+  const resumed = await subscribe(query(JSON.stringify(first?.data.instanceChanges.cursor)))
+  expect(await resumed.next()).toEqual(synced)
+  await rentals.rent(renter, { label: 'nobody' })
+  expect(await resumed.next()).toMatchObject({ data: { instanceChanges: { __typename: 'InstanceChange' } } })
+  await resumed.close()
 })
 
 describe('a stream', () => {
@@ -200,22 +217,22 @@ describe('a stream', () => {
   })
 
   it.each([
-    ['a cursor of no stream', 'subscription { instanceChanges(after: "x") { kind } }', 'INVALID_CURSOR', 200],
+    ['a cursor of no stream', 'subscription { instanceChanges(after: "x") { cursor } }', 'INVALID_CURSOR', 200],
     [
       'an id of another type',
-      'subscription { instanceChanges(filter: { ids: ["off_1"] }) { kind } }',
+      'subscription { instanceChanges(filter: { ids: ["off_1"] }) { cursor } }',
       'BAD_USER_INPUT',
       200,
     ],
     [
       'two root fields',
-      'subscription { a: instanceChanges { kind } b: instanceChanges { kind } }',
+      'subscription { a: instanceChanges { cursor } b: instanceChanges { cursor } }',
       'GRAPHQL_VALIDATION_FAILED',
       200,
     ],
     [
       'too many levels',
-      `subscription { instanceChanges { instance { ${'offer { machine { '.repeat(6)}id${'} }'.repeat(6)} } } }`,
+      `subscription { instanceChanges { ... on InstanceChange { instance { ${'offer { machine { '.repeat(6)}id${'} }'.repeat(6)} } } } }`,
       'GRAPHQL_VALIDATION_FAILED',
       200,
     ],
@@ -239,11 +256,11 @@ describe('a stream', () => {
 
 describe('a subscription without its field', () => {
   it.each([
-    ['on the field', 'subscription { instanceChanges @skip(if: true) { kind } }'],
-    ['on an inline fragment', 'subscription { ... @include(if: false) { instanceChanges { kind } } }'],
+    ['on the field', 'subscription { instanceChanges @skip(if: true) { cursor } }'],
+    ['on an inline fragment', 'subscription { ... @include(if: false) { instanceChanges { cursor } } }'],
     [
       'in a fragment',
-      'subscription { ...of } fragment of on Subscription { instanceChanges @include(if: false) { kind } }',
+      'subscription { ...of } fragment of on Subscription { instanceChanges @include(if: false) { cursor } }',
     ],
   ])('is refused with the directive %s', async (_where, query) => {
     const { data, errors } = await app.graphql(renter, query)

@@ -272,9 +272,13 @@ export const fieldCases: Record<string, IsolationCase> = {
   },
   'subscription instanceChanges': {
     ...instance('instances.watch'),
-    ask: stream(id => `subscription { instanceChanges(filter: { ids: ["${id}"] }) { instance { id label } } }`, {
-      quiet: true,
-    }),
+    ask: stream(
+      id =>
+        `subscription { instanceChanges(filter: { ids: ["${id}"] }) { ... on InstanceChange { instance { id label } } } }`,
+      {
+        quiet: true,
+      },
+    ),
   },
   executeCommand: {
     ...instance('instances.execute'),
