@@ -222,6 +222,7 @@ export type InstanceFilter = {
   label?: StringFilter | null | undefined;
   machineId?: IdFilter | null | undefined;
   numGpus?: IntFilter | null | undefined;
+  rentalKind?: RentalKind | null | undefined;
   status?: Array<InstanceStatus> | null | undefined;
   targetState?: TargetState | null | undefined;
   templateHashId?: string | null | undefined;
@@ -1006,7 +1007,7 @@ export type WatchBidsSubscription = { instanceChanges:
 export type HostedMachinesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type HostedMachinesQuery = { viewer: { account: { hostedMachines: { totalCount: number, nodes: Array<{ listed: boolean, draining: boolean, freeGpus: number, rentedGpus: number, earningsPerHour: string, machine: { id: string, gpu: { name: string } } }> } | null } | null } };
+export type HostedMachinesQuery = { viewer: { account: { hostedMachines: { totalCount: number, nodes: Array<{ listed: boolean, draining: boolean, freeGpus: number, rentedGpus: number, renterCostPerHour: string, machine: { id: string, gpu: { name: string } } }> } | null } | null } };
 
 export type FindOffersQueryVariables = Exact<{
   filter: OfferFilter;
@@ -1847,7 +1848,7 @@ export const HostedMachinesDocument = new TypedDocumentString(`
           draining
           freeGpus
           rentedGpus
-          earningsPerHour
+          renterCostPerHour
         }
       }
     }

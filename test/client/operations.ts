@@ -147,10 +147,10 @@ export async function* watchBidsToBeat(stream: Stream, filter: InstanceFilter) {
   }
 }
 
-/** 12. The machines of a host: which are free, and what each earns. */
+/** 12. The machines of a host: which are free, and what renters pay for each. */
 export async function hostedMachines(ask: Ask) {
   const { viewer } = await ask(HostedMachinesDocument)
-  return (viewer.account?.hostedMachines?.nodes ?? []).map(({ machine, freeGpus, rentedGpus, earningsPerHour }) => {
-    return { id: machine.id, gpu: machine.gpu.name, freeGpus, rentedGpus, earningsPerHour }
+  return (viewer.account?.hostedMachines?.nodes ?? []).map(({ machine, freeGpus, rentedGpus, renterCostPerHour }) => {
+    return { id: machine.id, gpu: machine.gpu.name, freeGpus, rentedGpus, renterCostPerHour }
   })
 }

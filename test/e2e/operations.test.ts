@@ -246,9 +246,9 @@ describe('a typed client in one request', () => {
     await waitUntilRunning(id)
     const machines = await operations.hostedMachines(createTypedClient(gateway.url, result.apiKey, countedClient))
     expect(requests).toBe(1)
-    const earningsPerHour = offer?.price.pricePerHour
+    const renterCostPerHour = offer?.price.pricePerHour
     expect(machines).toEqual([
-      { id: expect.stringMatching(/^mch_/), gpu: 'RTX 4090', freeGpus: 1, rentedGpus: 1, earningsPerHour },
+      { id: expect.stringMatching(/^mch_/), gpu: 'RTX 4090', freeGpus: 1, rentedGpus: 1, renterCostPerHour },
     ])
   })
 })

@@ -8,6 +8,7 @@ import {
 } from '../conditions.ts'
 import { type Issue, invalidInput } from '../errors.ts'
 import { type InstantFilter, instantFilterIssues } from '../instants.ts'
+import type { RentalKind } from '../offers/offers.ts'
 import { textProblem } from '../texts.ts'
 import type { InstanceStatus, TargetState } from './states.ts'
 
@@ -28,6 +29,7 @@ export type InstanceFilter = {
   label?: TextConditions | undefined
   status?: (InstanceStatus | 'destroyed')[] | undefined
   targetState?: TargetState | undefined
+  rentalKind?: RentalKind | undefined
   gpuName?: TextConditions | undefined
   numGpus?: NumberConditions | undefined
   machineId?: IdConditions | undefined

@@ -3,7 +3,8 @@
 import { invalidInput } from '../../domain/errors.ts'
 
 export const labelField = {
-  description: 'New label, 1 to 256 characters. Null removes the label; an absent label stays as it is.',
+  description:
+    'New label, 1 to 256 characters. Null removes the label; an absent label stays as it is. A request that changes nothing is refused.',
 } as const
 
 /** REST removes a label with "". Here null removes it, so that "" is probably a mistake. */

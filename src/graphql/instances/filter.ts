@@ -3,6 +3,7 @@ import { maxIdsPerFilter } from '../../domain/instances/filter.ts'
 import { builder } from '../builder.ts'
 import { DateTimeFilter, IdFilter, IntFilter, parseDateTimeFilter, StringFilter, withoutNulls } from '../filters.ts'
 import { parseId } from '../ids.ts'
+import { RentalKind } from '../offers/price.ts'
 import { InstanceStatus, TargetState } from './status.ts'
 
 export const InstanceFilter = builder.inputType('InstanceFilter', {
@@ -21,6 +22,7 @@ export const InstanceFilter = builder.inputType('InstanceFilter', {
       description: 'Observed state of the instance: one of these. `DESTROYED` finds destroyed instances.',
     }),
     targetState: t.field({ type: TargetState, description: 'Desired state of the instance.' }),
+    rentalKind: t.field({ type: RentalKind, description: 'Rental terms of the instance: on demand or interruptible.' }),
     gpuName: t.field({ type: StringFilter, description: 'Name of the GPU model, such as "RTX 4090".' }),
     numGpus: t.field({ type: IntFilter, description: 'Number of GPUs of the instance.' }),
     machineId: t.field({
@@ -45,11 +47,13 @@ type FilterInput = typeof InstanceFilter.$inferInput
 
 /** `path` is where the input has the filter, for the paths of issues. */
 export function parseInstanceFilter(input: FilterInput, path = 'filter'): Filter {
-  const { ids, status, targetState, templateId, templateHashId, idempotencyKey, machineId, ...conditions } = input
+  const { ids, status, targetState, rentalKind, templateId, templateHashId, idempotencyKey, machineId, ...conditions } =
+    input
   return {
     ids: ids?.map((id, index) => parseId('Instance', String(id), `${path}.ids.${index}`)),
     status: status ?? undefined,
     targetState: targetState ?? undefined,
+    rentalKind: rentalKind ?? undefined,
     templateId: templateId == null ? undefined : parseId('Template', templateId, `${path}.templateId`),
     templateHashId: templateHashId ?? undefined,
     idempotencyKey: idempotencyKey ?? undefined,

@@ -32,11 +32,11 @@ export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachin
       description: 'Number of instances on the machine that are running.',
     }),
     volumeCount: t.exposeInt('volumes', { description: 'Number of volumes on the machine, attached or not.' }),
-    earningsPerHour: t.field({
+    renterCostPerHour: t.field({
       type: 'Usd',
       description:
         'What renters pay per hour now for the GPUs, disks and volumes of this machine, in US dollars. Berth keeps no account of what hosts are paid.',
-      resolve: async ({ id }, _args, context) => (await earningsByMachine(context).load(id)).earningsPerHourNanos,
+      resolve: async ({ id }, _args, context) => (await renterCostsByMachine(context).load(id)).renterCostPerHourNanos,
     }),
     pricePerGpuHour: t.expose('gpuNanos', {
       type: 'Usd',
@@ -80,8 +80,8 @@ export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachin
   }),
 })
 
-const earningsByMachine = createRequiredLoader((context, ids: readonly number[]) =>
-  context.services.machines.earnings(context.actor, ids),
+const renterCostsByMachine = createRequiredLoader((context, ids: readonly number[]) =>
+  context.services.machines.renterCosts(context.actor, ids),
 )
 
 builder.objectField(Account, 'hostedMachines', t =>

@@ -11,13 +11,14 @@ const { sql, raw } = Prisma
 /** Conditions for the account's instances that match a filter, on the aliases of `instancesFromSql`. */
 export function matchingInstancesSql({ accountId }: Pick<Actor, 'accountId'>, filter: InstanceFilter): Prisma.Sql[] {
   const { ids, label, targetState, gpuName, numGpus, machineId, templateId, templateHashId, createdAt } = filter
-  const { idempotencyKey } = filter
+  const { idempotencyKey, rentalKind } = filter
   return [
     sql`i.account_id = ${accountId}`,
     ...statusSql(filter),
     ...(ids ? [sql`i.id = ANY(${ids.map(String)}::bigint[])`] : []),
     ...(label ? textConditionsSql(sql`coalesce(i.label, '')`, label) : []),
     ...(targetState ? [sql`i.target_state = ${targetState}::target_state`] : []),
+    ...(rentalKind ? [sql`i.interruptible = ${rentalKind === 'interruptible'}`] : []),
     ...(gpuName ? textConditionsSql(sql`g.name`, gpuName) : []),
     ...(numGpus ? valueSql(sql`i.num_gpus`, numGpus) : []),
     ...(machineId ? valueSql(sql`i.machine_id`, machineId) : []),

@@ -36,7 +36,7 @@ async function rent(machineId: number, numGpus: number, body = {}, key = renter)
 }
 
 const facts = `machine { id host { id } gpu { name } } freeGpus rentedGpus interruptibleGpus instanceCount runningInstanceCount volumeCount
-  earningsPerHour pricePerGpuHour minimumBidPerGpuHour diskPricePerGbMonth downloadPricePerGb uploadPricePerGb
+  renterCostPerHour pricePerGpuHour minimumBidPerGpuHour diskPricePerGbMonth downloadPricePerGb uploadPricePerGb
   listed listedUntil draining suspended asOf`
 
 async function hosted(key: string, page = '', selection = `nodes { ${facts} }`) {
@@ -72,7 +72,7 @@ describe('hostedMachines', () => {
     const [free] = (await hosted(host)).nodes
     expect(free).toMatchObject({
       ...{ machine: { id: `mch_${id}`, gpu: { name: expect.any(String) } }, freeGpus: 4, rentedGpus: 0 },
-      ...{ interruptibleGpus: 0, instanceCount: 0, runningInstanceCount: 0, volumeCount: 0, earningsPerHour: '0' },
+      ...{ interruptibleGpus: 0, instanceCount: 0, runningInstanceCount: 0, volumeCount: 0, renterCostPerHour: '0' },
       ...{ pricePerGpuHour: '0.4', minimumBidPerGpuHour: '0.2', diskPricePerGbMonth: '0.36' },
       ...{ listed: true, draining: false, suspended: false },
     })
@@ -84,11 +84,11 @@ describe('hostedMachines', () => {
     const [shown] = (await hosted(host)).nodes
     expect(shown).toMatchObject({ freeGpus: 1, rentedGpus: 3, interruptibleGpus: 2 })
     expect(shown).toMatchObject({ instanceCount: 3, runningInstanceCount: 2, volumeCount: 1 })
-    expect(nanosOf(shown.earningsPerHour)).toBeGreaterThan(nanosOf('1.4'))
-    expect(nanosOf(shown.earningsPerHour)).toBe(await costs(renter, other))
+    expect(nanosOf(shown.renterCostPerHour)).toBeGreaterThan(nanosOf('1.4'))
+    expect(nanosOf(shown.renterCostPerHour)).toBe(await costs(renter, other))
     await volumesOf(app).remove(renter, volume)
     expect((await hosted(host)).nodes).toMatchObject([{ volumeCount: 0 }])
-    expect(nanosOf((await hosted(host)).nodes[0].earningsPerHour)).toBe(await costs(renter, other))
+    expect(nanosOf((await hosted(host)).nodes[0].renterCostPerHour)).toBe(await costs(renter, other))
   })
 
   it('counts no more for GPUs once the credit of their renter has ended, before Berth stops them', async () => {
@@ -97,11 +97,11 @@ describe('hostedMachines', () => {
     const id = await newMachine(host, { numGpus: 1 })
     await rent(id, 1, {}, poor)
     await rentals.converge()
-    expect((await hosted(host)).nodes[0].earningsPerHour).toBe('0.404')
+    expect((await hosted(host)).nodes[0].renterCostPerHour).toBe('0.404')
     app.clock.advance(6 * 3_600_000)
-    expect((await hosted(host)).nodes).toMatchObject([{ rentedGpus: 1, earningsPerHour: '0.004' }])
+    expect((await hosted(host)).nodes).toMatchObject([{ rentedGpus: 1, renterCostPerHour: '0.004' }])
     await rentals.converge()
-    expect((await hosted(host)).nodes).toMatchObject([{ freeGpus: 1, earningsPerHour: '0.004' }])
+    expect((await hosted(host)).nodes).toMatchObject([{ freeGpus: 1, renterCostPerHour: '0.004' }])
   })
 
   it('shows whether a machine is listed, draining and suspended', async () => {
@@ -180,7 +180,7 @@ describe('hostedMachines', () => {
     await statements(1)
     const one = await statements(1)
     expect(await statements(4)).toEqual(one)
-    // The key, the account, the machines, and their earnings with the transaction around them.
+    // The key, the account, the machines, and the costs of their renters with the transaction around them.
     expect(one.filter(text => /^\s*(SELECT|WITH)/.test(text)).length).toBeLessThanOrEqual(5)
     const nothing = await captureQueries(() => hosted(host, '', 'nodes { freeGpus }'))
     expect(nothing.some(text => text.includes('meters') || text.includes('count(*) FROM machines'))).toBe(false)

@@ -28,7 +28,7 @@ const InstanceTargetInput = builder.inputType('InstanceTargetInput', {
     }),
     filter: t.field({
       type: InstanceFilter,
-      description: `All instances that match when the command runs. At least one condition must be given, and at most ${maxInstancesPerCommand} instances may match.`,
+      description: `All instances that match when the command runs. Texts are compared without regard to case: \`startsWith: "test"\` also matches "Test". At least one condition must be given, and at most ${maxInstancesPerCommand} instances may match.`,
     }),
   }),
 })

@@ -12,25 +12,25 @@ const { sql } = Prisma
 
 type MachineMeter = CostMeter & { machineId: number; accountId: number }
 
-export function earningServices({ database }: DataDeps) {
+export function renterCostServices({ database }: DataDeps) {
   return {
-    /** What renters pay per hour now for GPUs and disk on each of these machines. Machines of other hosts earn nothing. */
-    async earnings(actor: Actor, ids: readonly number[]): Promise<{ id: number; earningsPerHourNanos: bigint }[]> {
+    /** What renters pay per hour now for GPUs and disk on each of these machines. 0 for machines of other hosts. */
+    async renterCosts(actor: Actor, ids: readonly number[]): Promise<{ id: number; renterCostPerHourNanos: bigint }[]> {
       authorize(actor, 'machines.hosted')
       return await snapshot(database, async tx => {
         const meters = (await tx.rows(runningMetersSql(actor.accountId, ids))).map(toMeter)
         const renters = [...new Set(meters.map(({ accountId }) => accountId))]
         const balances = renters.length === 0 ? [] : await readBalances(tx, renters, tx.at)
         const metersByRenter = Map.groupBy(meters, ({ accountId }) => accountId)
-        const earned = new Map<number, bigint>()
+        const costs = new Map<number, bigint>()
         for (const balance of balances) {
           const account = { ...creditStatusOf(balance), at: balance.at }
           for (const meter of metersByRenter.get(balance.accountId) ?? []) {
             const { costPerHourNanos } = costOf([meter], account)
-            earned.set(meter.machineId, (earned.get(meter.machineId) ?? 0n) + costPerHourNanos)
+            costs.set(meter.machineId, (costs.get(meter.machineId) ?? 0n) + costPerHourNanos)
           }
         }
-        return ids.map(id => ({ id, earningsPerHourNanos: earned.get(id) ?? 0n }))
+        return ids.map(id => ({ id, renterCostPerHourNanos: costs.get(id) ?? 0n }))
       })
     },
   }
