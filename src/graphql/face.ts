@@ -10,7 +10,15 @@ import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
 import { describeRefusal, httpOf } from './errors/errors.ts'
-import { costPlugin, executionErrorsPlugin, limitsPlugin, requestErrorsPlugin, subscriptionsPlugin } from './plugins.ts'
+import { extensionsOf } from './errors/face-errors.ts'
+import { costPlugin } from './limits/cost-plugin.ts'
+import {
+  completeErrorsPlugin,
+  executionErrorsPlugin,
+  limitsPlugin,
+  requestErrorsPlugin,
+  subscriptionsPlugin,
+} from './plugins.ts'
 import { schema } from './schema.ts'
 import { createSocketFace } from './socket-face.ts'
 
@@ -28,7 +36,14 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
     // Yoga answers every path that ends with this, without a key. No URL path contains a space, so this disables it.
     healthCheckEndpoint: '/ never',
     maskedErrors: { isDev: false },
-    plugins: [requestErrorsPlugin, limitsPlugin, subscriptionsPlugin, costPlugin, executionErrorsPlugin],
+    plugins: [
+      requestErrorsPlugin,
+      limitsPlugin,
+      subscriptionsPlugin,
+      costPlugin,
+      executionErrorsPlugin,
+      completeErrorsPlugin,
+    ],
   })
   const handleHttp = async (request: Request, context: RequestContext) => {
     try {
@@ -40,7 +55,7 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
       const disconnected = request.signal
       const response = await yoga.fetch(request, { ...context, actor, services, prisma, disconnected })
       const message = response.body ? undefined : emptyAnswerMessages[response.status]
-      if (message !== undefined) return errorResponse(response.status, message, { code: 'BAD_REQUEST' })
+      if (message !== undefined) return errorResponse(response.status, message, extensionsOf('BAD_REQUEST'))
       return isStream(response) ? disableBuffering(response) : response
     } catch (error) {
       return refusalResponse(error, context)
@@ -71,13 +86,13 @@ function disableBuffering(response: Response): Response {
 /** The answer to a request that failed before its operation ran. */
 function refusalResponse(error: unknown, { requestId, log }: RequestContext): Response {
   const known = translateDatabaseError(error)
-  if (known instanceof BodyError) return errorResponse(known.status, known.message, { code: 'BAD_REQUEST' })
+  if (known instanceof BodyError) return errorResponse(known.status, known.message, extensionsOf('BAD_REQUEST'))
   if (known instanceof DomainError) {
     const { message, extensions, status = 400 } = describeRefusal(known)
     return errorResponse(status, message, extensions, httpOf(status).headers)
   }
   log.error({ err: error }, 'A GraphQL request failed.')
-  return errorResponse(500, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
+  return errorResponse(500, 'Unexpected error.', { ...extensionsOf('INTERNAL_SERVER_ERROR'), requestId })
 }
 
 function errorResponse(

@@ -3,10 +3,9 @@ import type { Plugin } from 'graphql-yoga'
 import { isTooDeep, maxNestingLevels } from '../domain/nesting.ts'
 import { parseAccept } from '../http/accept.ts'
 import type { Context } from './context.ts'
-import { redactError, toClientError, withoutStatus } from './errors/errors.ts'
-import { limitAnswerSize } from './limits/answer-size.ts'
-import { costError, maxCost } from './limits/cost.ts'
-import { operationCost } from './limits/operation-cost.ts'
+import { redactError } from './errors/errors.ts'
+import { completeError, faceError } from './errors/face-errors.ts'
+import { toAnswer } from './limits/answer.ts'
 import { limitsRule, operationLimits } from './limits/operation-limits.ts'
 import { subscribe } from './subscribe.ts'
 import { subscriptionRule } from './subscription-rule.ts'
@@ -22,7 +21,7 @@ export const limitsPlugin: Plugin = {
       try {
         return parse(source, { ...options, maxTokens: operationLimits.tokens })
       } catch (error) {
-        throw error instanceof GraphQLError ? redactError(error) : error
+        throw error instanceof GraphQLError ? redactError(error, 'GRAPHQL_PARSE_FAILED') : error
       }
     }
     setParseFn(parseWithinLimits)
@@ -34,7 +33,9 @@ export const limitsPlugin: Plugin = {
       const tooLarge = validate(schema, document, [limitsRule])
       return tooLarge.length > 0
         ? tooLarge
-        : validate(schema, document, rules, { ...options, maxErrors: operationLimits.errors }).map(redactError)
+        : validate(schema, document, rules, { ...options, maxErrors: operationLimits.errors }).map(error =>
+            redactError(error, 'GRAPHQL_VALIDATION_FAILED'),
+          )
     }
     setValidationFn(validateWithinLimits)
   },
@@ -43,7 +44,7 @@ export const limitsPlugin: Plugin = {
 export function checkVariables(variables: unknown): GraphQLError | undefined {
   if (!isTooDeep(variables)) return undefined
   const message = `The variables have too many levels; at most ${maxNestingLevels} are allowed.`
-  return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })
+  return faceError('BAD_USER_INPUT', message)
 }
 
 /** Yoga's request parsers echo the input in their errors, and report some client mistakes as 500. Both are rewritten. */
@@ -65,25 +66,15 @@ export const requestErrorsPlugin: Plugin = {
 }
 
 function badRequest(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
+  return faceError('BAD_REQUEST', message, { http: { status: 400 } })
 }
 
-/** Refuses an operation that costs too much, and shows what each query or mutation costs. */
-export const costPlugin: Plugin<Context> = {
-  onExecute({ args, setResultAndStopExecution }) {
-    const requested = operationCost(args)
-    if (requested === undefined) return undefined
-    if (requested > maxCost) setResultAndStopExecution({ errors: [costError(requested)] })
-    const cost = { requested, limit: maxCost }
-    return {
-      // The schema has neither @defer nor @stream, so an execution has one result.
-      onExecuteDone: ({ result, setResult }) =>
-        setResult({ ...(result as ExecutionResult), extensions: { ...(result as ExecutionResult).extensions, cost } }),
-    }
-  },
-  onSubscribe({ args, setResultAndStopExecution }) {
-    const requested = operationCost(args)
-    if (requested !== undefined && requested > maxCost) setResultAndStopExecution({ errors: [costError(requested)] })
+/** Completes errors of answers over HTTP. Those of streams and WebSockets do not pass here. */
+export const completeErrorsPlugin: Plugin = {
+  onResultProcess({ result, setResult }) {
+    // Batching is off, so only a stream is no single result.
+    const { errors } = result as ExecutionResult
+    if (errors) setResult({ ...(result as ExecutionResult), errors: errors.map(completeError) })
   },
 }
 
@@ -93,11 +84,7 @@ export const executionErrorsPlugin: Plugin<Context> = {
       onExecuteDone({ result, setResult }) {
         const { operation } = getOperationAST(args.document, args.operationName) ?? {}
         // The schema has neither @defer nor @stream, so an execution has one result.
-        const { errors, ...rest } = result as ExecutionResult
-        const clientErrors = errors?.map(error => toClientError(error, args.contextValue))
-        const shownErrors = rest.data ? clientErrors?.map(withoutStatus) : clientErrors
-        const answer = limitAnswerSize(shownErrors ? { ...rest, errors: shownErrors } : rest, operation === 'mutation')
-        setResult(answer)
+        setResult(toAnswer(result as ExecutionResult, operation === 'mutation', args.contextValue))
       },
     }
   },
@@ -120,5 +107,5 @@ function acceptsStream({ headers }: Request): boolean {
 function streamNotAccepted(): GraphQLError {
   const message =
     'A subscription is answered as a stream. Send the header "Accept: text/event-stream", or subscribe over a WebSocket.'
-  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 406 } } })
+  return faceError('BAD_REQUEST', message, { http: { status: 406 } })
 }

@@ -13,7 +13,8 @@ import type { Channel, SocketContext, SocketFace } from '../http/sockets.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
-import { toClientError, withoutStatus } from './errors/errors.ts'
+import { refusalError, toClientError, withoutStatus } from './errors/errors.ts'
+import { completeError, faceError } from './errors/face-errors.ts'
 import { checkVariables } from './plugins.ts'
 
 export const connectionLimits = { initMs: 3_000, operations: 64, connectionsPerKey: 32, connectionsPerAccount: 128 }
@@ -90,7 +91,7 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
     const actor = await authenticateConnection(connection)
     if (!actor) {
       connection.channel.close(CloseCode.Forbidden, 'Forbidden')
-      return [new GraphQLError('Forbidden')]
+      return [refusalError(new DomainError('UNAUTHENTICATED', 'Forbidden'))]
     }
     const { requestId, log, disconnected } = connection
     const context = { requestId, log, path: '/graphql', actor, services, prisma, disconnected: disconnected.signal }
@@ -149,17 +150,17 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
 /** The error that Yoga gives over HTTP. */
 function unknownOperation(): GraphQLError {
   const message = 'Could not determine what operation to execute.'
-  return new GraphQLError(message, { extensions: { code: 'OPERATION_RESOLUTION_FAILURE' } })
+  return faceError('OPERATION_RESOLUTION_FAILURE', message)
 }
 
 function tooManyOperations(): GraphQLError {
   const message = `This WebSocket has ${connectionLimits.operations} operations running, the maximum. Complete one before you start another.`
-  return new GraphQLError(message, { extensions: { code: 'TOO_MANY_STREAMS' } })
+  return refusalError(new DomainError('TOO_MANY_STREAMS', message))
 }
 
 /** A WebSocket message has no HTTP status. */
 function formatErrors(errors: readonly GraphQLError[]) {
-  return errors.map(error => withoutStatus(error).toJSON())
+  return errors.map(error => completeError(withoutStatus(error)).toJSON())
 }
 
 function toError(thrown: unknown): Error {

@@ -1,7 +1,7 @@
 import { createSourceEventStream, type ExecutionArgs, type ExecutionResult, execute, GraphQLError } from 'graphql'
 import type { Context } from './context.ts'
 import { toClientError, withoutStatus } from './errors/errors.ts'
-import { limitAnswerSize } from './limits/answer-size.ts'
+import { toAnswer } from './limits/answer.ts'
 
 type ResultStream = AsyncIterableIterator<ExecutionResult, undefined>
 
@@ -23,9 +23,7 @@ function createResultStream(source: AsyncIterator<unknown>, args: ExecutionArgs,
   let ended = false
 
   async function executeEvent(event: unknown): Promise<ExecutionResult> {
-    const { errors, ...rest } = await execute({ ...args, rootValue: event, contextValue: { ...context } })
-    const shownErrors = errors?.map(error => withoutStatus(toClientError(error, context)))
-    return limitAnswerSize(shownErrors ? { ...rest, errors: shownErrors } : rest, false)
+    return toAnswer(await execute({ ...args, rootValue: event, contextValue: { ...context } }), false, context)
   }
 
   function errorResult(error: unknown): ExecutionResult {

@@ -1,6 +1,6 @@
-// How GraphQL presents each error code. A new code does not compile until one of the two tables has it.
+// How GraphQL presents each error code. A new code of a service does not compile until one of two tables has it.
 
-import type { ErrorCode } from '../../domain/errors.ts'
+import type { ErrorCode, RetryAdvice } from '../../domain/errors.ts'
 
 /** Codes with an object type, which mutations can return. */
 export const refusals = {
@@ -68,4 +68,22 @@ export function statusOf(code: ErrorCode): number | undefined {
 
 export function isRefusalCode(code: ErrorCode): code is RefusalCode {
   return code in refusals
+}
+
+/** Codes of errors that no service knows, and what the caller can do. */
+export const faceErrors = {
+  BAD_REQUEST: 'afterFix',
+  GRAPHQL_PARSE_FAILED: 'afterFix',
+  GRAPHQL_VALIDATION_FAILED: 'afterFix',
+  OPERATION_RESOLUTION_FAILURE: 'afterFix',
+  BAD_USER_INPUT: 'afterFix',
+  COST_LIMIT_EXCEEDED: 'afterFix',
+  ANSWER_TOO_LARGE: 'afterFix',
+  // A bug: the same request meets it again.
+  INTERNAL_SERVER_ERROR: 'never',
+} as const satisfies Record<string, RetryAdvice>
+export type FaceErrorCode = keyof typeof faceErrors
+
+export function isFaceErrorCode(code: unknown): code is FaceErrorCode {
+  return typeof code === 'string' && Object.hasOwn(faceErrors, code)
 }

@@ -7,7 +7,8 @@ import { missingName, permissionWords } from '../accounts/operation-names.ts'
 import type { Context } from '../context.ts'
 import { nameOf } from '../enum.ts'
 import { redactMessage } from '../redact-values.ts'
-import { statusOf } from './codes.ts'
+import { type FaceErrorCode, statusOf } from './codes.ts'
+import { extensionsOf, replaceError } from './face-errors.ts'
 
 /** What `errors` has about a refusal, and the HTTP status of an answer that is only that refusal. */
 export function describeRefusal(error: DomainError): {
@@ -47,15 +48,22 @@ export function toClientError(error: GraphQLError, { requestId, log }: Context):
     // GraphQL's own errors about variables have no code.
     return error.extensions['code']
       ? error
-      : replaceMessage(error, redactMessage(error), { ...error.extensions, code: 'BAD_USER_INPUT' })
+      : replaceError(error, redactMessage(error), { ...error.extensions, ...extensionsOf('BAD_USER_INPUT') })
   }
   const known = translateDatabaseError(originalError)
   if (known instanceof DomainError) {
-    const { message, extensions, status } = describeRefusal(known)
-    return replaceMessage(error, message, status === undefined ? extensions : { ...extensions, http: httpOf(status) })
+    const { message, extensions } = refusalError(known)
+    return replaceError(error, message, extensions)
   }
   log.error({ err: originalError, path: error.path }, 'A GraphQL field failed.')
-  return replaceMessage(error, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
+  return replaceError(error, 'Unexpected error.', { ...extensionsOf('INTERNAL_SERVER_ERROR'), requestId })
+}
+
+export function refusalError(refusal: DomainError): GraphQLError {
+  const { message, extensions, status } = describeRefusal(refusal)
+  return new GraphQLError(message, {
+    extensions: status === undefined ? extensions : { ...extensions, http: httpOf(status) },
+  })
 }
 
 /** The HTTP status and headers of an answer that is only a refusal. */
@@ -63,18 +71,13 @@ export function httpOf(status: number): { status: number; headers: Record<string
   return { status, headers: status === 503 ? { 'retry-after': '1' } : {} }
 }
 
-/** GraphQL's parse or validation error, without the values that the client sent. */
-export function redactError(error: GraphQLError): GraphQLError {
-  return replaceMessage(error, redactMessage(error), error.extensions)
+/** GraphQL's parse or validation error with its code, and without the values that the client sent. */
+export function redactError(error: GraphQLError, code: FaceErrorCode): GraphQLError {
+  return replaceError(error, redactMessage(error), { ...error.extensions, ...extensionsOf(code) })
 }
 
 /** An answer with data has status 200, even if some of its fields failed. */
 export function withoutStatus(error: GraphQLError): GraphQLError {
   const { http, ...extensions } = error.extensions
-  return http === undefined ? error : replaceMessage(error, error.message, extensions)
-}
-
-function replaceMessage(error: GraphQLError, message: string, extensions: Record<string, unknown>): GraphQLError {
-  const { nodes = null, source = null, positions = null, path = null } = error
-  return new GraphQLError(message, { nodes, source, positions, path, extensions })
+  return http === undefined ? error : replaceError(error, error.message, extensions)
 }

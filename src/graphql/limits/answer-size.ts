@@ -1,7 +1,8 @@
 // The maximum size of an answer. A value that many aliases select is loaded once but written many times, so the answer is
 // measured before it is written.
 
-import { type ExecutionResult, GraphQLError } from 'graphql'
+import type { ExecutionResult } from 'graphql'
+import { faceError } from '../errors/face-errors.ts'
 
 /** Larger than a page of 25 templates that all have the longest readme. */
 export const maxAnswerBytes = 5_000_000
@@ -12,7 +13,7 @@ export function limitAnswerSize(result: ExecutionResult, isMutation: boolean): E
   if (subtractJsonBytes(errors, subtractJsonBytes(result.data, maxAnswerBytes)) >= 0) return result
   const reminder = isMutation ? ' Its mutations have run: check their effect before you repeat them.' : ''
   const message = `The answer is larger than ${maxAnswerBytes} bytes.${reminder} Select fewer items, or fewer fields of each.`
-  return { data: null, errors: [new GraphQLError(message, { extensions: { code: 'ANSWER_TOO_LARGE' } })] }
+  return { data: null, errors: [faceError('ANSWER_TOO_LARGE', message)] }
 }
 
 /** Characters that JSON escapes: quotes, backslashes, control characters and lone surrogates. */

@@ -1,8 +1,9 @@
 // How much one operation can ask for: the fields that it can answer, and the machines that it reads.
 
-import { GraphQLError } from 'graphql'
+import type { GraphQLError } from 'graphql'
 import { maxPageSize } from '../../domain/pages.ts'
 import type { Context } from '../context.ts'
+import { faceError } from '../errors/face-errors.ts'
 
 /** Maximum number of fields in one answer. A field inside lists counts once for each item that they can have. */
 export const maxCost = 10_000
@@ -15,7 +16,7 @@ export const maxMachineReads = maxPageSize
 
 export function costError(requested: number): GraphQLError {
   const message = `This operation can cost ${requested} fields; at most ${maxCost} are allowed. Select fewer fields, or ask for smaller pages or a shorter period.`
-  return new GraphQLError(message, { extensions: { code: 'COST_LIMIT_EXCEEDED', http: { spec: true, status: 400 } } })
+  return faceError('COST_LIMIT_EXCEEDED', message, { http: { status: 400, spec: true } })
 }
 
 const machineReads = new WeakMap<Context, number>()
@@ -25,7 +26,7 @@ export function countMachineRead(context: Context): void {
   const count = (machineReads.get(context) ?? 0) + 1
   if (count > maxMachineReads) {
     const message = `This operation reads more than ${maxMachineReads} machines, the maximum. Read the logs of fewer instances.`
-    throw new GraphQLError(message, { extensions: { code: 'COST_LIMIT_EXCEEDED' } })
+    throw faceError('COST_LIMIT_EXCEEDED', message)
   }
   machineReads.set(context, count)
 }

@@ -5,12 +5,12 @@ import {
   type ASTVisitor,
   type FieldNode,
   type FragmentDefinitionNode,
-  GraphQLError,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
   type ValidationContext,
 } from 'graphql'
+import { faceError } from '../errors/face-errors.ts'
 
 export const operationLimits = {
   tokens: 2_000,
@@ -62,9 +62,7 @@ export function limitsRule(context: ValidationContext): ASTVisitor {
       const refuse = (unit: string, size: number, limit: number) => {
         if (size <= limit) return
         const message = `The operation has ${size} ${unit}; at most ${limit} are allowed.`
-        context.reportError(
-          new GraphQLError(message, { nodes: operation, extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }),
-        )
+        context.reportError(faceError('GRAPHQL_VALIDATION_FAILED', message, { nodes: operation }))
       }
       refuse('levels', size.depth, operationLimits.depth)
       refuse('levels of introspection', size.introspectionDepth, operationLimits.introspectionDepth)

@@ -244,7 +244,7 @@ describe('an unexpected error', () => {
       expect.objectContaining({
         message: 'Unexpected error.',
         path: ['offers'],
-        extensions: { code: 'INTERNAL_SERVER_ERROR', requestId: expect.any(String) },
+        extensions: { code: 'INTERNAL_SERVER_ERROR', retry: 'NEVER', requestId: expect.any(String) },
       }),
     ])
     expect([rest.status, rest.body]).toEqual([
@@ -289,14 +289,19 @@ describe('the server', () => {
     ]
     for (const answer of answers) {
       const message = 'The variables or the extensions are not JSON.'
-      expect(await answer.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
+      expect(await answer.json()).toEqual({
+        errors: [{ message, extensions: { code: 'BAD_REQUEST', retry: 'AFTER_FIX' } }],
+      })
       expect(answer.status).toBe(400)
     }
   })
 
   it.each(['{"query": secret}', '{', '"x"', ''])('does not echo a body that is not JSON: %s', async body => {
     const answer = await send({ body })
-    const error = { message: expect.stringMatching(/^POST body /), extensions: { code: 'BAD_REQUEST' } }
+    const error = {
+      message: expect.stringMatching(/^POST body /),
+      extensions: { code: 'BAD_REQUEST', retry: 'AFTER_FIX' },
+    }
     expect([answer.status, await answer.json()]).toEqual([400, { errors: [error] }])
   })
 
@@ -328,7 +333,7 @@ describe('the server', () => {
     const graphql = await send({ body: ask, headers })
     expect([graphql.status, await graphql.json()]).toEqual([
       415,
-      { errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] },
+      { errors: [{ message, extensions: { code: 'BAD_REQUEST', retry: 'AFTER_FIX' } }] },
     ])
     const rest = await send({ body: '{}', headers, path: '/api/v0/bundles/' })
     expect([rest.status, await rest.json()]).toEqual([415, { success: false, error: 'invalid_request', msg: message }])
@@ -345,7 +350,9 @@ describe('the server', () => {
     ],
   ])('refuses the content type %o with the headers %o, and answers in JSON', async (type, headers, status, message) => {
     const answer = await send({ body: ask, headers: { 'content-type': type, ...headers } })
-    expect(await answer.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
+    expect(await answer.json()).toEqual({
+      errors: [{ message, extensions: { code: 'BAD_REQUEST', retry: 'AFTER_FIX' } }],
+    })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/json'])
   })
 

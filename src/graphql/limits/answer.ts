@@ -1,0 +1,13 @@
+// What an executed operation answers: errors that the client may see, and no more of anything than fits.
+
+import type { ExecutionResult } from 'graphql'
+import type { Context } from '../context.ts'
+import { toClientError, withoutStatus } from '../errors/errors.ts'
+import { limitAnswerSize } from './answer-size.ts'
+
+export function toAnswer(result: ExecutionResult, isMutation: boolean, context: Context): ExecutionResult {
+  const { errors, ...rest } = result
+  if (!errors) return limitAnswerSize(rest, isMutation)
+  const clientErrors = errors.map(error => toClientError(error, context))
+  return limitAnswerSize({ ...rest, errors: rest.data ? clientErrors.map(withoutStatus) : clientErrors }, isMutation)
+}
