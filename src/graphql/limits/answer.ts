@@ -4,10 +4,11 @@ import type { ExecutionResult } from 'graphql'
 import type { Context } from '../context.ts'
 import { toClientError, withoutStatus } from '../errors/errors.ts'
 import { limitAnswerSize } from './answer-size.ts'
+import { limitErrors } from './error-count.ts'
 
 export function toAnswer(result: ExecutionResult, isMutation: boolean, context: Context): ExecutionResult {
   const { errors, ...rest } = result
   if (!errors) return limitAnswerSize(rest, isMutation)
-  const clientErrors = errors.map(error => toClientError(error, context))
+  const clientErrors = limitErrors(errors.map(error => toClientError(error, context)))
   return limitAnswerSize({ ...rest, errors: rest.data ? clientErrors.map(withoutStatus) : clientErrors }, isMutation)
 }

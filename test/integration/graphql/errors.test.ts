@@ -1,4 +1,4 @@
-// What every error says, whatever code it has and however it leaves the GraphQL face.
+// What every error says, whatever code it has and however it leaves the GraphQL face, and how many errors an answer has.
 
 import { GraphQLError } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -6,6 +6,8 @@ import { retryAdvice } from '../../../src/domain/errors.ts'
 import { nameOf } from '../../../src/graphql/enum.ts'
 import { type FaceErrorCode, faceErrors } from '../../../src/graphql/errors/codes.ts'
 import { completeError } from '../../../src/graphql/errors/face-errors.ts'
+import { maxAnswerBytes } from '../../../src/graphql/limits/answer-size.ts'
+import { limitErrors, maxErrorsPerCode } from '../../../src/graphql/limits/error-count.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { openRawSocket, serveApp } from '../../support/streams.ts'
 
@@ -125,5 +127,47 @@ describe('an error of the GraphQL face', () => {
     expect(completeError(foreign).extensions).toEqual({ code: 'BAD_REQUEST', retry: 'AFTER_FIX' })
     expect(completeError(new GraphQLError('No.')).extensions).toEqual({ code: 'BAD_REQUEST', retry: 'AFTER_FIX' })
     for (const code of Object.keys(retryAdvice)) expect(Object.keys(faceErrors)).not.toContain(code)
+  })
+})
+
+describe('many errors in an answer', () => {
+  const failures = (code: string, count: number, message: (index: number) => string) =>
+    Array.from(
+      { length: count },
+      (_, index) => new GraphQLError(message(index), { path: ['nodes', index], extensions: { code, retry: 'LATER' } }),
+    )
+  const silent = (count: number) => failures('UNAVAILABLE', count, () => 'Silent.')
+
+  it('are all shown up to 25 of one code', () => {
+    expect(limitErrors(silent(25))).toEqual(silent(25))
+    const mixed = [...silent(25), ...failures('FORBIDDEN', 25, () => 'No.')]
+    expect(limitErrors(mixed)).toEqual(mixed)
+  })
+
+  it('end with the number of further errors of the same code', () => {
+    const shown = limitErrors([...silent(40), ...failures('FORBIDDEN', 2, () => 'No.')])
+    expect(shown.map(({ extensions }) => extensions['code'])).toEqual([
+      ...Array(maxErrorsPerCode + 1).fill('UNAVAILABLE'),
+      ...Array(2).fill('FORBIDDEN'),
+    ])
+    expect(shown[maxErrorsPerCode]?.toJSON()).toEqual({
+      message: '15 more errors have the code UNAVAILABLE. Their fields are null, too.',
+      extensions: { code: 'UNAVAILABLE', retry: 'LATER' },
+    })
+  })
+
+  it('show each message before one is repeated', () => {
+    const [first, ...rest] = failures('FORBIDDEN', 60, index => (index < 59 ? 'No logs.' : 'No events.'))
+    const messages = limitErrors([first as GraphQLError, ...rest]).map(({ message }) => message)
+    expect(messages).toContain('No events.')
+  })
+
+  it('do not make an answer too large', async () => {
+    const nodes = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Template { id } } viewer { account { id ${aliases('ledger(first: 0) { totalCount }')} } } }`
+    const { data, errors } = await app.graphql(key, nodes, { ids: Array(100).fill('tpl_99') })
+    expect(data.nodes).toEqual(Array(100).fill(null))
+    expect(errors).toHaveLength(maxErrorsPerCode + 1)
+    expect(errors?.at(-1)?.message).toMatch(/^5 more errors have the code BAD_USER_INPUT/)
+    expect(JSON.stringify(errors).length).toBeLessThan(maxAnswerBytes / 100)
   })
 })
