@@ -34,7 +34,7 @@ builder.objectField(Instance, 'logs', t =>
   t.field({
     type: [LogLine],
     nullable: true,
-    description: `The last log lines of the instance, oldest first, read from its machine. Empty before the first start and once the instance is destroyed; null, with an error, when the machine does not answer. An operation can read the logs of at most ${maxMachineReads} instances.`,
+    description: `The last log lines of the instance, oldest first, read from its machine. Empty before the first start and once the instance is destroyed; null, with an error, when the machine does not answer. An operation can read the logs of at most ${maxMachineReads} instances, and a subscription of none: see \`instanceLogs\`.`,
     requires: 'instances.logs',
     args: {
       tail: t.arg.int({
@@ -44,8 +44,8 @@ builder.objectField(Instance, 'logs', t =>
       }),
     },
     complexity: ({ tail }) => ({ field: 1, multiplier: Math.min(Math.max(tail, 1), maxLogLines) }),
-    resolve: (instance, { tail }, context) => {
-      countMachineRead(context)
+    resolve: (instance, { tail }, context, info) => {
+      countMachineRead(context, info)
       return context.services.instances.logs(context.actor, instance, tail)
     },
   }),

@@ -1,6 +1,6 @@
 // How much one operation can ask for: the fields that it can answer, and the machines that it reads.
 
-import type { GraphQLError } from 'graphql'
+import { type GraphQLError, type GraphQLResolveInfo, OperationTypeNode } from 'graphql'
 import { maxPageSize } from '../../domain/pages.ts'
 import type { Context } from '../context.ts'
 import { faceError } from '../errors/face-errors.ts'
@@ -21,8 +21,15 @@ export function costError(requested: number): GraphQLError {
 
 const machineReads = new WeakMap<Context, number>()
 
-/** Counts a request to a machine. Throws once the operation has sent the maximum, so that only the field itself fails. */
-export function countMachineRead(context: Context): void {
+/**
+ * Counts a request to a machine. Throws once the operation has sent the maximum, so that only the field itself fails. A
+ * subscription sends none: its items follow one another, so a silent machine would hold up all others.
+ */
+export function countMachineRead(context: Context, { operation }: Pick<GraphQLResolveInfo, 'operation'>): void {
+  if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
+    const message = 'A subscription reads no machines. Query the logs after a change, or subscribe to `instanceLogs`.'
+    throw faceError('COST_LIMIT_EXCEEDED', message)
+  }
   const count = (machineReads.get(context) ?? 0) + 1
   if (count > maxMachineReads) {
     const message = `This operation reads more than ${maxMachineReads} machines, the maximum. Read the logs of fewer instances.`

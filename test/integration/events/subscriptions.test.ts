@@ -135,6 +135,19 @@ it('a stream of no instances says at once that these are all, with a cursor to c
   await resumed.close()
 })
 
+it('a stream reads no machine: a silent one would hold up the changes of all others', async () => {
+  const id = await rentals.rentToStatus(renter, 'running')
+  const stream = await subscribe(watchQuery(id, 'id logs(tail: 1) { text }'))
+  const extensions = expect.objectContaining({ code: 'COST_LIMIT_EXCEEDED' })
+  expect(await stream.next()).toEqual({
+    data: { instanceChanges: { instance: { id: `ins_${id}`, logs: null } } },
+    errors: [expect.objectContaining({ message: expect.stringContaining('instanceLogs'), extensions })],
+  })
+  await setLabel(id, 'next')
+  expect(await stream.next()).toMatchObject({ data: { instanceChanges: { instance: { id: `ins_${id}` } } } })
+  await stream.close()
+})
+
 describe('a stream', () => {
   it('is opened by GET as well, and for a client that also accepts other types', async () => {
     const id = await rentals.rent(renter)
