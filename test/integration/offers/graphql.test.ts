@@ -311,8 +311,9 @@ describe('an invalid search', () => {
       return errors.map((error: { message: string; extensions: object }) => [error.extensions, error.message])
     }
     const message = 'The variables have too many levels; at most 20 are allowed.'
-    for (const levels of [10, 9_000]) expect(await ask(levels)).toEqual([[{ code: 'BAD_USER_INPUT' }, message]])
-    expect(await ask(9)).not.toContainEqual([{ code: 'BAD_USER_INPUT' }, message])
+    const extensions = { code: 'BAD_USER_INPUT', retry: 'AFTER_FIX' }
+    for (const levels of [10, 9_000]) expect(await ask(levels)).toEqual([[extensions, message]])
+    expect(await ask(9)).not.toContainEqual([extensions, message])
   })
 
   it('is refused with all issues and their paths', async () => {
