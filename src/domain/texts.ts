@@ -10,6 +10,11 @@ export function textProblem(text: string, maxCharacters = Number.POSITIVE_INFINI
   return characters > maxCharacters ? `must have at most ${maxCharacters} characters, not ${characters}.` : undefined
 }
 
+/** Why a text is no name. Old REST clients may send blank names, so that face does not ask. */
+export function blankProblem(name: string): string | undefined {
+  return name.trim() === '' ? 'must not be blank.' : undefined
+}
+
 /** Whether a text ends a line, moves the cursor or changes the reading direction: it could look like another text. */
 export function hasControlCharacters(text: string): boolean {
   return /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(text)

@@ -44,3 +44,8 @@ export function parseTypedId<Type extends NodeType>(
     { path, message: `${quoteValue(id)} is not an ID with one of the expected prefixes; send one like ${examples}.` },
   ])
 }
+
+/** An item without a name is called by its id. That never changes, so what is read can be written. */
+export function printName(type: IdType, { id, name }: { id: number; name: string | null }): string {
+  return name || printId(type, id)
+}

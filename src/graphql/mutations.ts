@@ -1,6 +1,7 @@
 // What mutations share.
 
-import type { Issue } from '../domain/errors.ts'
+import { type Issue, invalidInput } from '../domain/errors.ts'
+import { blankProblem } from '../domain/texts.ts'
 
 /** Field options of `idempotencyKey`, for every input that creates something. */
 export const idempotencyKey = {
@@ -12,6 +13,19 @@ export const idempotencyKey = {
 export const replayed = {
   description: 'True if this is the stored answer to an earlier request with the same idempotency key.',
 } as const
+
+/** Blank names and labels, by their paths. Null or absence means none, so a blank one is probably a mistake. */
+export function blankNameIssues(names: Record<string, string | null | undefined>): Issue[] {
+  return Object.entries(names).flatMap(([path, name]) => {
+    const message = name == null ? undefined : blankProblem(name)
+    return message ? [{ path, message }] : []
+  })
+}
+
+export function refuseBlankNames(names: Record<string, string | null | undefined>): void {
+  const issues = blankNameIssues(names)
+  if (issues.length > 0) throw invalidInput(issues)
+}
 
 /** Refuses empty texts in changes, since null removes a text. */
 export function refuseEmpty(texts: Record<string, string | null | undefined>): Issue[] {

@@ -956,7 +956,7 @@ export type CreateWebhookMutationVariables = Exact<{
 
 export type CreateWebhookMutation = { createWebhook:
     | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-    | { __typename: 'CreateWebhookSuccess', secret: string, webhook: { id: string, name: string | null, url: string, kinds: Array<EventKind> } }
+    | { __typename: 'CreateWebhookSuccess', secret: string, webhook: { id: string, name: string, url: string, kinds: Array<EventKind> } }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
    | null };
@@ -970,7 +970,7 @@ export type ChangeWebhookKindsMutationVariables = Exact<{
 export type ChangeWebhookKindsMutation = { updateWebhook:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
-    | { __typename: 'UpdateWebhookSuccess', webhook: { id: string, name: string | null, url: string, kinds: Array<EventKind> } }
+    | { __typename: 'UpdateWebhookSuccess', webhook: { id: string, name: string, url: string, kinds: Array<EventKind> } }
    | null };
 
 export type RentBestWithTemplateMutationVariables = Exact<{

@@ -6,7 +6,7 @@ import { operationCategories } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
 import { invalidInput } from '../errors.ts'
 import { type Event, type EventKind, eventReadOperations } from '../events/events.ts'
-import { textProblem } from '../texts.ts'
+import { blankProblem, textProblem } from '../texts.ts'
 
 export type Webhook = {
   id: number
@@ -102,7 +102,7 @@ export function parseWebhookChange(
   allowsHttp: boolean,
 ): Partial<Pick<Webhook, 'url' | 'kinds' | 'name'>> {
   const parsed = url === undefined ? undefined : parseWebhookUrl(url, allowsHttp)
-  const nameProblem = name === '' ? 'must not be empty.' : textProblem(name ?? '', maxWebhookNameLength)
+  const nameProblem = name == null ? undefined : (blankProblem(name) ?? textProblem(name, maxWebhookNameLength))
   const issues = [
     ...(typeof parsed === 'string' ? [{ path: 'url', message: parsed }] : []),
     ...(kinds?.length === 0 ? [{ path: 'kinds', message: 'must have at least one event kind.' }] : []),

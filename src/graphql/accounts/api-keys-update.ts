@@ -5,7 +5,7 @@ import { builder } from '../builder.ts'
 import type { RefusalCode } from '../errors/codes.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
+import { blankNameIssues, idempotencyKey, refuseBlankNames, refuseNull, replayed } from '../mutations.ts'
 import { ApiKey } from './api-keys.ts'
 import { ApiPermissionInput } from './permissions.ts'
 import { parsePermissionRows } from './permissions-input.ts'
@@ -16,7 +16,9 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   description:
     'Name, permissions and expiry of a new API key. The new key cannot have more permissions than the key that creates it.',
   fields: t => ({
-    name: t.string({ description: `Name of the API key, at most ${maxApiKeyNameLength} characters. Empty if absent.` }),
+    name: t.string({
+      description: `Name of the API key, 1-${maxApiKeyNameLength} characters, not blank. If absent or null, the key is called by its ID.`,
+    }),
     permissions: t.field({
       type: [ApiPermissionInput],
       description:
@@ -43,7 +45,7 @@ const UpdateApiKeyInput = builder.inputType('UpdateApiKeyInput', {
   fields: t => ({
     id: t.id(idField),
     name: t.string({
-      description: `Name of the API key, at most ${maxApiKeyNameLength} characters. ${kept} Null or an empty text removes it.`,
+      description: `Name of the API key, 1-${maxApiKeyNameLength} characters, not blank. ${kept} Null removes it: the key is called by its ID.`,
     }),
     permissions: t.field({
       type: [ApiPermissionInput],
@@ -129,6 +131,7 @@ builder.mutationFields(t => ({
     args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The API key to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, async () => {
+        refuseBlankNames({ name: input.name })
         const { permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
         const creating = services.apiKeys.create(actor, { ...input, permissions })
         return await creating.catch((error: unknown) => Promise.reject(withListPaths(error, paths)))
@@ -144,7 +147,7 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, { services, actor }) =>
       updateResult.answer({}, async () => {
         const id = parseId('ApiKey', input.id)
-        const issues = refuseNull({ permissions: input.permissions })
+        const issues = [...blankNameIssues({ name: input.name }), ...refuseNull({ permissions: input.permissions })]
         if (issues.length > 0) throw invalidInput(issues)
         const { permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
         const name = input.name === null ? '' : input.name

@@ -1,7 +1,7 @@
 import { type ApiKey as ApiKeyShape, printApiKeyPrefix } from '../../domain/accounts/api-keys.ts'
 import { loadSpendLimits, SpendLimit } from '../billing/limits.ts'
 import { builder } from '../builder.ts'
-import { printId } from '../ids.ts'
+import { printId, printName } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { ApiPermission, permissionRowsOf } from './permissions.ts'
@@ -12,7 +12,10 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the API key, such as `key_42`.', resolve: ({ id }) => printId('ApiKey', id) }),
-    name: t.exposeString('name', { description: 'Name of the API key. May be empty.' }),
+    name: t.string({
+      description: 'Name of the API key. Its ID if it was given none.',
+      resolve: key => printName('ApiKey', key),
+    }),
     prefix: t.string({
       description: 'First characters of the secret, to recognize the API key by. They are not confidential.',
       resolve: ({ publicId }) => printApiKeyPrefix(publicId),

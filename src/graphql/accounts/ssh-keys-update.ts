@@ -7,14 +7,14 @@ import type { Context } from '../context.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { instanceResult } from '../instances/result.ts'
-import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
+import { blankNameIssues, idempotencyKey, refuseBlankNames, refuseNull, replayed } from '../mutations.ts'
 import { SshKey } from './ssh-keys.ts'
 
 const CreateSshKeyInput = builder.inputType('CreateSshKeyInput', {
   description: 'A public SSH key to add to the account, with its name and the containers that accept it at once.',
   fields: t => ({
     name: t.string({
-      description: `Name of the SSH key, at most ${maxSshKeyNameLength} characters. Defaults to the comment in the key.`,
+      description: `Name of the SSH key, 1-${maxSshKeyNameLength} characters, not blank. Defaults to the comment in the key, or else to its ID.`,
     }),
     publicKey: t.string({
       required: true,
@@ -35,7 +35,7 @@ const UpdateSshKeyInput = builder.inputType('UpdateSshKeyInput', {
   fields: t => ({
     id: t.id({ required: true, description: 'ID of the SSH key to change, such as `ssh_42` or `42`.' }),
     name: t.string({
-      description: `Name of the SSH key, at most ${maxSshKeyNameLength} characters. If absent, it stays, whatever the comment of a new public key says. Null or an empty text removes it.`,
+      description: `Name of the SSH key, 1-${maxSshKeyNameLength} characters, not blank. If absent, it stays, whatever the comment of a new public key says. Null removes it: the key is called by its ID.`,
     }),
     publicKey: t.string({
       description: 'The new public key: `ssh-ed25519 AAAA… comment`. If absent, it stays; null is refused.',
@@ -114,6 +114,7 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, async () => {
         const { publicKey, idempotencyKey, name } = input
+        refuseBlankNames({ name })
         const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds.${index}`))
         const newKey = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
         return await services.sshKeys.create(actor, newKey)
@@ -136,7 +137,7 @@ builder.mutationFields(t => ({
       updateResult.answer({}, async () => {
         const id = Number(parseId('SshKey', input.id))
         const { publicKey } = input
-        const issues = refuseNull({ publicKey })
+        const issues = [...blankNameIssues({ name: input.name }), ...refuseNull({ publicKey })]
         if (issues.length > 0) throw invalidInput(issues)
         const name = input.name === null ? '' : input.name
         return { sshKey: await services.sshKeys.update(actor, id, { name, publicKey: publicKey ?? undefined }) }

@@ -1,6 +1,6 @@
 import type { SshKey as SshKeyShape } from '../../domain/accounts/ssh-keys.ts'
 import { builder } from '../builder.ts'
-import { printId } from '../ids.ts'
+import { printId, printName } from '../ids.ts'
 import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
@@ -10,7 +10,10 @@ export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the SSH key, such as `ssh_42`.', resolve: ({ id }) => printId('SshKey', id) }),
-    name: t.exposeString('name', { description: 'Name of the SSH key. May be empty.' }),
+    name: t.string({
+      description: 'Name of the SSH key. Its ID if it was given none and has no comment.',
+      resolve: key => printName('SshKey', key),
+    }),
     publicKey: t.exposeString('publicKey', {
       description: 'The public key: its type and the key in base64, without a comment.',
     }),

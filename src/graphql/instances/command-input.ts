@@ -1,16 +1,15 @@
 // What the inputs of commands on one and on many instances share.
 
-import { invalidInput } from '../../domain/errors.ts'
+import { refuseBlankNames } from '../mutations.ts'
 
 export const labelField = {
   description:
-    'New label, 1 to 256 characters. Null removes the label; an absent label stays as it is. A request that changes nothing is refused.',
+    'New label, 1 to 256 characters, not blank. Null removes the label; an absent label stays as it is. A request that changes nothing is refused.',
 } as const
 
-/** REST removes a label with "". Here null removes it, so that "" is probably a mistake. */
 export function parseLabel(label: string | null | undefined): string | null | undefined {
-  if (label !== '') return label
-  throw invalidInput([{ path: 'label', message: 'must not be empty. Null removes the label.' }])
+  refuseBlankNames({ label })
+  return label
 }
 
 /** Where the input of a mutation has what the services call `ids` and `filter`, for the paths of issues. */

@@ -2,6 +2,7 @@ import type { RentInput } from '../../domain/instances/rent/decide.ts'
 import { maxVolumesPerInstance } from '../../domain/volumes/mount.ts'
 import { builder } from '../builder.ts'
 import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
+import { blankNameIssues } from '../mutations.ts'
 import { parseTemplateBy, TemplateByInput } from '../templates/by.ts'
 import { parseVolumeMounts, VolumeMountInput } from '../volumes/mount.ts'
 import { InstancePolicyInput, parseNewPolicyInput } from './policy.ts'
@@ -36,7 +37,7 @@ export const InstanceSpecInput = builder.inputType('InstanceSpecInput', {
       defaultValue: 'CONTAINER',
       description: 'Container or virtual machine. Defaults to a container.',
     }),
-    label: t.string({ description: 'Label of the instance, at most 256 characters. None if absent or null.' }),
+    label: t.string({ description: 'Label of the instance, 1 to 256 characters, not blank. None if absent or null.' }),
     targetState: t.field({
       type: TargetState,
       required: true,
@@ -98,7 +99,7 @@ export function parseSpecInput({
     ...rest,
     environment: { ...environment, volumes },
     newVolumes,
-    parseIssues: [...parseIssues, ...mountIssues],
+    parseIssues: [...parseIssues, ...mountIssues, ...blankNameIssues({ label })],
     image: image ?? template?.image ?? undefined,
     vm: kind === 'VM',
     label: label ?? undefined,

@@ -2,7 +2,7 @@ import type { Template as TemplateShape } from '../../domain/templates/templates
 import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
-import { idempotencyKey, replayed } from '../mutations.ts'
+import { idempotencyKey, refuseBlankNames, replayed } from '../mutations.ts'
 import { Template } from './templates.ts'
 
 export const VolumeHintInput = builder.inputType('VolumeHintInput', {
@@ -81,6 +81,7 @@ builder.mutationField('createTemplate', t =>
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer(launchIssuePaths, () => {
         const { name, public: isPublic, image, description, readme, volumeHint, idempotencyKey, ...settings } = input
+        refuseBlankNames({ name })
         return services.templates.create(actor, {
           input: {
             name,

@@ -4,11 +4,12 @@ import { defaultMountPath, newMountIssues } from '../../domain/volumes/mount.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { builder } from '../builder.ts'
 import { tryParseId } from '../ids.ts'
+import { blankNameIssues } from '../mutations.ts'
 
 const NewVolumeInput = builder.inputType('NewVolumeInput', {
   description: 'A volume to create together with the rental, on the machine of the offer.',
   fields: t => ({
-    name: t.string({ description: 'Name of the volume: at most 64 letters, digits, _ and -. Defaults to `volume`.' }),
+    name: t.string({ description: 'Name of the volume: 1-64 letters, digits, _ and -. Defaults to `volume`.' }),
     sizeGb: t.float({ required: true, description: `Size of the volume in GB, at least ${volumeSizeGb.least}.` }),
   }),
 })
@@ -63,6 +64,7 @@ function parseNewVolume(
     const place = issue.path === 'mountPath' ? 'mountPath' : `source.create.${issue.path}`
     return { path: `${path}.${place}`, message: issue.message }
   })
+  issues.push(...blankNameIssues({ [`${path}.source.create.name`]: name }))
   parseIssues.push(...issues)
   if (issues.length === 0) newVolumes.push(mount)
 }

@@ -3,7 +3,7 @@ import { type Volume as VolumeShape, volumeSizeGb } from '../../domain/volumes/v
 import { builder } from '../builder.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
+import { blankNameIssues, idempotencyKey, refuseBlankNames, refuseNull, replayed } from '../mutations.ts'
 import { Volume } from './volumes.ts'
 
 const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
@@ -11,7 +11,7 @@ const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
   fields: t => ({
     offerId: t.id({ required: true, description: 'ID of the volume offer, such as `vof_42` or `42`.' }),
     sizeGb: t.float({ required: true, description: `Size of the volume in GB, at least ${volumeSizeGb.least}.` }),
-    name: t.string({ description: 'Name of the volume: at most 64 letters, digits, _ and -. Defaults to `volume`.' }),
+    name: t.string({ description: 'Name of the volume: 1-64 letters, digits, _ and -. Defaults to `volume`.' }),
     maxPricePerHour: t.field({
       type: 'Usd',
       description:
@@ -79,6 +79,7 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, async () => {
         const { offerId, sizeGb, name, maxPricePerHour, idempotencyKey } = input
+        refuseBlankNames({ name })
         return await services.volumes.create(actor, {
           machineId: Number(parseId('VolumeOffer', offerId, 'offerId')),
           sizeGb,
@@ -97,7 +98,7 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, { services, actor }) =>
       updateResult.answer({}, async () => {
         const id = parseId('Volume', input.id)
-        const issues = refuseNull({ name: input.name })
+        const issues = [...refuseNull({ name: input.name }), ...blankNameIssues({ name: input.name })]
         if (issues.length > 0) throw invalidInput(issues)
         return { volume: await services.volumes.update(actor, id, { name: input.name ?? undefined }) }
       }),

@@ -19,7 +19,7 @@ import { Webhook, WebhookDelivery } from './webhooks.ts'
 const idField = { required: true, description: 'ID of the webhook, such as `whk_42` or `42`.' } as const
 
 const inputDescriptions = {
-  name: `Name of the webhook, 1-${maxWebhookNameLength} characters. Several webhooks can have the same name.`,
+  name: `Name of the webhook, 1-${maxWebhookNameLength} characters, not blank. Several webhooks can have the same name.`,
   url: 'URL to post events to: `https://…` on a public host, without user name, password or fragment.',
   kinds: 'Kinds of the events to send, at least one. The API key must be allowed to read all events of these kinds.',
 }
@@ -27,7 +27,9 @@ const inputDescriptions = {
 const CreateWebhookInput = builder.inputType('CreateWebhookInput', {
   description: 'A new webhook: its URL and the kinds of events to send.',
   fields: t => ({
-    name: t.string({ description: `${inputDescriptions.name} If absent or null, the webhook has none.` }),
+    name: t.string({
+      description: `${inputDescriptions.name} If absent or null, the webhook is called by its ID.`,
+    }),
     url: t.string({ required: true, description: inputDescriptions.url }),
     kinds: t.field({ type: [EventKindEnum], required: true, description: inputDescriptions.kinds }),
     idempotencyKey: t.string(idempotencyKey),
@@ -38,7 +40,9 @@ const UpdateWebhookInput = builder.inputType('UpdateWebhookInput', {
   description: 'Changes to a webhook. Absent fields stay as they are, and so does its secret.',
   fields: t => ({
     id: t.id({ required: true, description: 'ID of the webhook to change, such as `whk_42` or `42`.' }),
-    name: t.string({ description: `${inputDescriptions.name} If absent, it stays; null removes it.` }),
+    name: t.string({
+      description: `${inputDescriptions.name} If absent, it stays; null removes it: the webhook is called by its ID.`,
+    }),
     url: t.string({ description: `${inputDescriptions.url} If absent, it stays; null is refused.` }),
     kinds: t.field({
       type: [EventKindEnum],

@@ -9,7 +9,7 @@ import {
 import { builder } from '../builder.ts'
 import { Event } from '../events/events.ts'
 import { EventKindEnum } from '../events/kinds.ts'
-import { printId } from '../ids.ts'
+import { printId, printName } from '../ids.ts'
 import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
@@ -66,9 +66,9 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the webhook, such as `whk_42`.', resolve: ({ id }) => printId('Webhook', id) }),
-    name: t.exposeString('name', {
-      nullable: true,
-      description: 'Name of the webhook, which tells webhooks with the same URL apart. Null if it has none.',
+    name: t.string({
+      description: 'Name of the webhook, which tells webhooks with the same URL apart. Its ID if it was given none.',
+      resolve: webhook => printName('Webhook', webhook),
     }),
     url: t.exposeString('url', { description: 'URL that events are posted to.' }),
     kinds: t.expose('kinds', { type: [EventKindEnum], description: 'Kinds of the events that are sent.' }),

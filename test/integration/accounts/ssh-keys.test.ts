@@ -311,7 +311,11 @@ describe('a container', () => {
     const answer = await register(key, { publicKey: aKey(), instanceIds: [id] })
     expect(answer).toMatchObject({ code: 'INVALID_STATE', message })
     await rentals.converge()
-    expect([await keysIn(id), await eventsOf(id), await listKeys(key)]).toEqual([[], [], [{ id: sshKey, name: '' }]])
+    expect([await keysIn(id), await eventsOf(id), await listKeys(key)]).toEqual([
+      [],
+      [],
+      [{ id: sshKey, name: sshKey }],
+    ])
   })
 
   it('with keys costs as many statements per idle pass as a container without keys', async () => {
@@ -407,7 +411,7 @@ describe('updating an SSH key', () => {
     expect(data.events.nodes).toEqual([
       { message: 'SSH key "desktop" renamed.', changes: [{ field: 'name', before: 'laptop', after: 'desktop' }] },
     ])
-    expect(await update(key, sshKey.id, { name: null })).toEqual({ ...facts, name: '' })
+    expect(await update(key, sshKey.id, { name: null })).toEqual({ ...facts, name: sshKey.id })
   })
 
   it('changes the public key alone: the name stays, whatever the comment says', async () => {

@@ -106,7 +106,7 @@ describe('a rent request over REST and GraphQL', () => {
     [
       'empty strings',
       { image: 'ubuntu', label: '', onstart: '', jupyter_dir: '' },
-      { spec: { ...image, label: '', onStart: '', hostname: '' } },
+      { spec: { ...image, label: null, onStart: '', hostname: '' } },
     ],
   ]
 

@@ -215,7 +215,7 @@ describe('a request with an idempotency key', () => {
 describe('an invalid request', () => {
   it('is refused with all its issues at once, by input field', async () => {
     const { issues } = await templates.create(owner, {
-      name: '',
+      name: 'a\0',
       image: '',
       public: true,
       mode: { args: { args: ['x\0'] } },
@@ -225,7 +225,7 @@ describe('an invalid request', () => {
       volumeHint: { mountPath: 'data', sizeGb: -1 },
     })
     expect(issues).toEqual([
-      { path: 'name', message: 'must be given.' },
+      { path: 'name', message: 'must be well-formed Unicode without NUL.' },
       { path: 'image', message: 'must be given.' },
       { path: 'mode.args.args', message: 'must be well-formed Unicode without NUL.' },
       { path: 'diskGb', message: 'must be a number of GB from 8 to 100000, not 1.' },

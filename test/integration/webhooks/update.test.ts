@@ -48,15 +48,16 @@ describe('a webhook that is changed', () => {
     })
     const url = `${other.url}/new`
     expect((await update(key, id, { url, name: null })).webhook).toEqual({
-      ...{ ...webhook, name: null, kinds: ['VOLUME_CREATED'], url },
+      ...{ ...webhook, name: id, kinds: ['VOLUME_CREATED'], url },
     })
-    expect(await webhooks.list(key)).toMatchObject([{ id, name: null, url, kinds: ['VOLUME_CREATED'] }])
+    expect(await webhooks.list(key)).toMatchObject([{ id, name: id, url, kinds: ['VOLUME_CREATED'] }])
   })
 
-  it('is told apart by its name from another with the same URL', async () => {
+  it('is told apart by its name, or else its ID, from another with the same URL', async () => {
     for (const name of ['one', 'two', undefined])
       await webhooks.mutate(key, 'create', { url: receiver.url, kinds, name })
-    expect((await webhooks.list(key)).map(({ name }: { name: string }) => name)).toEqual(['one', 'two', null])
+    const listed = await webhooks.list(key)
+    expect(listed.map(({ name }: { name: string }) => name)).toEqual(['one', 'two', listed[2].id])
   })
 
   it('is recorded with its host, its kinds and its name, and only if something changed', async () => {
@@ -126,6 +127,7 @@ describe('a change of a webhook', () => {
     ['null for what it must have', { url: null, kinds: null }, ['url', 'kinds']],
     ['a URL with a password and no kind', { url: 'https://me:hush@example.com/', kinds: [] }, ['url', 'kinds']],
     ['an empty name', { name: '' }, ['name']],
+    ['a blank name', { name: ' ' }, ['name']],
     ['a long name', { name: 'x'.repeat(257) }, ['name']],
     ['a relative URL', { url: '/berth' }, ['url']],
   ])('is refused with %s', async (_what, changes, paths) => {
