@@ -3,7 +3,6 @@ import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, notFound, secretEnded } from '../../domain/errors.ts'
-import type { EventKind } from '../../domain/events/events.ts'
 import {
   checkCanReadKinds,
   maxWebhooks,
@@ -92,10 +91,6 @@ export function webhookUpdateServices(deps: Deps) {
     /** Gives a webhook a new secret. The old secret also signs for `oldSecretHours`, so that receivers can switch. */
     async rotateSecret(actor: Actor, id: number, idempotencyKey?: string | null): Promise<WebhookWithSecret> {
       authorize(actor, 'webhooks.rotate', { id })
-      const [existing] = await database.rows(sql`SELECT w.kinds FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
-      if (!existing) throw notFound('Webhook', id)
-      // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook.
-      checkCanReadKinds(actor, existing[0] as EventKind[])
       const request = { operation: 'webhooks.rotate' as const, input: { id }, idempotencyKey }
       const work = async (tx: Transaction) => {
         const { at } = tx
@@ -134,7 +129,10 @@ export function webhookUpdateServices(deps: Deps) {
     },
   }
 
-  /** Runs the work, and reads the webhook as it is now, if the stored secret is still its own. */
+  /**
+   * Runs the work, and reads the webhook as it is now, if the stored secret is still its own. A caller who may not have the
+   * secret gets an error in the same transaction, so the work is undone.
+   */
   async function runOnce(
     actor: Actor,
     request: IdempotentRequest,
@@ -145,7 +143,7 @@ export function webhookUpdateServices(deps: Deps) {
         SELECT ${webhookColumns}, w.secret FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
       if (!row || secrets.open(row.at(-1) as Buffer) !== secret) throw secretEnded('Webhook', id)
       const webhook = toWebhook(row, tx.at)
-      // Another request may have given the webhook more kinds since.
+      // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook as it is now.
       checkCanReadKinds(actor, webhook.kinds)
       return { webhook, secret }
     }

@@ -3,8 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
 import { eventReadOperations } from '../../../src/domain/events/events.ts'
+import { createSecrets, sealJson } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { captureQueries } from '../../support/database/captured-statements.ts'
+import { captureQueries, interruptAfterStatement } from '../../support/database/captured-statements.ts'
 import { dumpDatabase } from '../../support/database/dump.ts'
 import { openReceiver, type Receiver } from '../../support/webhooks/receiver.ts'
 import { webhooksOf } from '../../support/webhooks/webhooks.ts'
@@ -119,6 +120,24 @@ describe('a webhook', () => {
     expect(await webhooks.mutate(key, 'create', input)).toMatchObject(refusal)
   })
 
+  it('answers its secret from what an older gateway stored', async () => {
+    const key = await app.newKey()
+    const { id } = await webhooks.create(key, url)
+    const rotate = { id, idempotencyKey: 'one' }
+    const first = await webhooks.mutate(key, 'rotate', rotate)
+    const stored = {
+      id: Number(id.slice(4)),
+      url,
+      types: kinds,
+      createdAt: '2026-11-01T00:00:00Z',
+      secret: first.secret,
+    }
+    const sealed = sealJson(createSecrets('a secret of tests'), { ...stored, oldSecretUntil: null })
+    await app.sql(`UPDATE idempotency_keys i SET result = '${sealed}' FROM webhooks w
+      WHERE i.account_id = w.account_id AND w.id = ${stored.id}`)
+    expect(await webhooks.mutate(key, 'rotate', rotate)).toEqual({ ...first, replayed: true })
+  })
+
   it('is one of at most eight, even when several are created at once', async () => {
     const key = await app.newKey()
     const answers = await Promise.all(
@@ -163,6 +182,21 @@ describe('a key', () => {
     const { id } = await webhooks.create(owner, url, kinds)
     const { errors } = await webhooks.mutate(narrow, 'rotate', { id })
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['INSTANCE'] } }])
+  })
+
+  it('cannot get the secret of a webhook that gets more kinds meanwhile, nor a repeated answer with it', async () => {
+    const { owner, narrow } = await scoped({ user_read: { 'sshKeys.list': {} } })
+    const { webhook } = await webhooks.mutate(owner, 'create', { url, kinds: ['SSH_KEY_CREATED'] })
+    const { id } = webhook
+    const rotate = (idempotencyKey: string) => webhooks.mutate(narrow, 'rotate', { id, idempotencyKey })
+    const first = await rotate('one')
+    expect(first.webhook.id).toBe(id)
+    const addKinds = () => webhooks.mutate(owner, 'update', { id, kinds: [...kinds, 'SSH_KEY_CREATED'] })
+    const meanwhile = await interruptAfterStatement(() => rotate('two'), /INSERT INTO idempotency_keys/, addKinds)
+    for (const { errors } of [meanwhile, await rotate('one')])
+      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['INSTANCE'] } }])
+    const rotations = `SELECT count(*)::int FROM events WHERE kind = 'WEBHOOK_SECRET_ROTATED' AND after->>'webhookId' = '${id.slice(4)}'`
+    expect(await app.sql(rotations)).toEqual([{ count: 1 }])
   })
 
   it('that may read all events of a kind can create a webhook for the kind', async () => {
