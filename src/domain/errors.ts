@@ -4,48 +4,8 @@ import type { SpendLimitWithUsage } from './billing/spend-limit.ts'
 import { joinMessages, type Message, mention, withIds } from './messages.ts'
 import type { Offer } from './offers/offers.ts'
 
-/**
- * What a caller can do after an error. `never`: the same request can never succeed. `afterFix`: it can, once the caller has
- * changed the request or what the message names. `later`: the identical request can succeed without a change.
- */
-export type RetryAdvice = 'never' | 'afterFix' | 'later'
-
-/** Each error code, and what its caller can do. */
-export const retryAdvice = {
-  UNAUTHENTICATED: 'afterFix',
-  FORBIDDEN: 'afterFix',
-  NOT_FOUND: 'never',
-  INVALID_INPUT: 'afterFix',
-  INVALID_CURSOR: 'afterFix',
-  // The offer stays unavailable: the caller must search for another.
-  OFFER_UNAVAILABLE: 'never',
-  BID_TOO_LOW: 'afterFix',
-  PRICE_CHANGED: 'afterFix',
-  INSUFFICIENT_CREDIT: 'afterFix',
-  SPEND_LIMIT_EXCEEDED: 'afterFix',
-  QUOTA_EXCEEDED: 'afterFix',
-  // The details say when to retry.
-  START_BACKOFF: 'later',
-  SSH_KEY_REQUIRED: 'afterFix',
-  INVALID_STATE: 'afterFix',
-  // The instance that holds the volume may release it soon.
-  VOLUME_UNAVAILABLE: 'later',
-  // Another offer may match later.
-  NO_OFFER_RENTED: 'later',
-  IDEMPOTENCY_KEY_REUSED: 'afterFix',
-  // The first request ends within seconds. A repetition then gets its result.
-  IDEMPOTENCY_IN_PROGRESS: 'later',
-  CONFLICT: 'afterFix',
-  CURSOR_EXPIRED: 'afterFix',
-  // Another stream of the key may end.
-  TOO_MANY_STREAMS: 'later',
-  // Some reasons need another key: see `retryAdviceOf`.
-  STREAM_ENDED: 'later',
-  UNAVAILABLE: 'later',
-} satisfies Record<string, RetryAdvice>
-
 /** The one list of error codes. Each face has a table that does not compile without an entry for every code. */
-export type ErrorCode = keyof typeof retryAdvice
+export type ErrorCode = keyof DetailsOf
 
 /** One problem in an input. The message reads on from the path and does not repeat it. */
 export type Issue = { path: string; message: Message }
@@ -95,8 +55,11 @@ export type DetailsOf = {
   PRICE_CHANGED: { currentPriceNanos: bigint }
   /** `neededNanos`: the total credit that the account needs, including this request; null if not computed. */
   INSUFFICIENT_CREDIT: { availableNanos: bigint; neededNanos: bigint | null }
-  /** `askedNanos`: the amount that the request would add to the spending per hour. */
-  SPEND_LIMIT_EXCEEDED: { limit: SpendLimitWithUsage; askedNanos: bigint }
+  /**
+   * `askedNanos`: the amount that the request would add to the spending per hour. `retryAfter`: the start of the next day or
+   * month; null if waiting does not help.
+   */
+  SPEND_LIMIT_EXCEEDED: { limit: SpendLimitWithUsage; askedNanos: bigint; retryAfter: Date | null }
   QUOTA_EXCEEDED: { quota: ExceededQuota }
   /** `retryAfter`: the earliest time of the next start. */
   START_BACKOFF: { retryAfter: Date }
@@ -151,12 +114,6 @@ export const DomainError: {
   /** `instanceof` narrows to this. */
   readonly prototype: DomainError
 } = CodedError
-
-/** What the caller of a failed request can do. */
-export function retryAdviceOf({ code, details }: DomainError): RetryAdvice {
-  const keyIsOver = code === 'STREAM_ENDED' && (details.ending === 'KEY_ENDED' || details.ending === 'KEY_CHANGED')
-  return keyIsOver ? 'afterFix' : retryAdvice[code]
-}
 
 /** The subject does not exist or belongs to another account. The caller must not learn which. */
 export function notFound(type: Subject['type'], id: Subject['id']): DomainError<'NOT_FOUND'> {

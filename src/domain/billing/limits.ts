@@ -99,7 +99,7 @@ export function limitErrors(
     if (limit.action === 'notify' || askedNanos <= 0n) return []
     const { window, amountNanos, usedNanos } = limit
     const isOver = window === 'hour' ? usedNanos + askedNanos > amountNanos : isReached(limit, at)
-    return isOver ? [limitExceeded(limit, askedNanos)] : []
+    return isOver ? [limitExceeded(limit, askedNanos, at)] : []
   })
 }
 
@@ -115,7 +115,7 @@ function compareLimits(one: SpendLimit, other: SpendLimit): number {
   return place(one) - place(other)
 }
 
-function limitExceeded(limit: SpendLimitWithUsage, askedNanos: bigint): DomainError<'SPEND_LIMIT_EXCEEDED'> {
+function limitExceeded(limit: SpendLimitWithUsage, askedNanos: bigint, at: Date): DomainError<'SPEND_LIMIT_EXCEEDED'> {
   const { apiKeyId, window, amountNanos, usedNanos } = limit
   const [amount, used, asked] = [printUsd(amountNanos), printUsd(usedNanos), printUsd(askedNanos)]
   const whose = apiKeyId === null ? 'the account' : withIds`API key ${mention('ApiKey', apiKeyId)}`
@@ -123,7 +123,9 @@ function limitExceeded(limit: SpendLimitWithUsage, askedNanos: bigint): DomainEr
     window === 'hour'
       ? withIds`The spend limit of ${whose} is $${amount} an hour: $${used} is in use and this request adds $${asked}. Stop or destroy something first, or raise the limit.`
       : withIds`The spend limit of ${whose} is $${amount} a ${window} and is reached: $${used} is spent. This request costs $${asked} an hour. Wait for the next ${window} (UTC), or raise the limit.`
-  return new DomainError('SPEND_LIMIT_EXCEEDED', message, { limit, askedNanos })
+  // A limit of $0 is reached again as soon as the next window starts.
+  const retryAfter = window === 'hour' || amountNanos === 0n ? null : windowAt(window, at).until
+  return new DomainError('SPEND_LIMIT_EXCEEDED', message, { limit, askedNanos, retryAfter })
 }
 
 const later = (one: Date, other: Date) => (one > other ? one : other)

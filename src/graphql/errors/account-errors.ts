@@ -26,7 +26,8 @@ export const InsufficientCreditError = refusalType('INSUFFICIENT_CREDIT').implem
 })
 
 export const SpendLimitExceededError = refusalType('SPEND_LIMIT_EXCEEDED').implement({
-  description: 'The request would exceed a spend limit.',
+  description:
+    'The request would exceed a spend limit. For a limit per day or month, `retryAfter` is the start of the next one in UTC.',
   interfaces: [Refusal],
   fields: t => ({
     limit: t.field({

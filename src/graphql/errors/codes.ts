@@ -1,6 +1,7 @@
 // How GraphQL presents each error code. A new code of a service does not compile until one of two tables has it.
 
-import type { ErrorCode, RetryAdvice } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
+import type { RetryAdvice } from '../../domain/retry.ts'
 
 /** Codes with an object type, which mutations can return. */
 export const refusals = {

@@ -1,4 +1,5 @@
-import { type DetailsOf, type RetryAdvice, retryAdvice } from '../../domain/errors.ts'
+import type { DetailsOf } from '../../domain/errors.ts'
+import { type RetryAdvice, retryAdviceOf, retryAfterOf } from '../../domain/retry.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { type RefusalCode, refusals } from './codes.ts'
@@ -32,13 +33,13 @@ export const Refusal = builder.interfaceRef<RefusalValue>('Error').implement({
     retry: t.field({
       type: RetryAdviceEnum,
       description: 'What you can do: nothing with this request, mend it first, or repeat it later.',
-      resolve: ({ code }) => retryAdvice[code],
+      resolve: retryAdviceOf,
     }),
     retryAfter: t.field({
       type: 'DateTime',
       nullable: true,
       description: 'Earliest time at which repeating the request is worthwhile. Null if that is not known.',
-      resolve: ({ details }) => (details && 'retryAfter' in details ? details.retryAfter : null),
+      resolve: retryAfterOf,
     }),
   }),
 })

@@ -2,7 +2,7 @@
 
 import { GraphQLError } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { retryAdvice } from '../../../src/domain/errors.ts'
+import { retryAdvice } from '../../../src/domain/retry.ts'
 import { nameOf } from '../../../src/graphql/enum.ts'
 import { type FaceErrorCode, faceErrors } from '../../../src/graphql/errors/codes.ts'
 import { completeError } from '../../../src/graphql/errors/face-errors.ts'

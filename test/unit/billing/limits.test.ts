@@ -10,6 +10,7 @@ import {
   windowsToCheck,
 } from '../../../src/domain/billing/limits.ts'
 import type { SpendLimitWithUsage } from '../../../src/domain/billing/spend-limit.ts'
+import { retryAdviceOf, retryAfterOf } from '../../../src/domain/retry.ts'
 
 const date = (text: string) => new Date(`${text}Z`)
 const usd = 1_000_000_000n
@@ -131,6 +132,16 @@ describe('a spend limit', () => {
     expect(ask(1n, { window: 'month', ...reachedAt('2026-05-01T00:00') })[0]?.message).toBe(
       'The spend limit of the account is $1 a month and is reached: $0 is spent. This request costs $0.000000001 an hour. Wait for the next month (UTC), or raise the limit.',
     )
+  })
+
+  it.each([
+    ['day', {}, 'later', date('2026-05-02T00:00')],
+    ['month', {}, 'later', date('2026-06-01T00:00')],
+    ['hour', { usedNanos: usd }, 'afterFix', null],
+    ['day', { amountNanos: 0n }, 'afterFix', null],
+  ] as const)('per %s of %o says %s, from %s', (window, facts, advice, after) => {
+    const [error] = ask(1n, { window, reachedAt: at, ...facts })
+    expect(error && [retryAdviceOf(error), retryAfterOf(error)]).toEqual([advice, after])
   })
 
   it('refuses nothing when it only notifies, and refuses only the costs of its key when it limits a key', () => {

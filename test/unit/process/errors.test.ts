@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { DomainError, retryAdvice, retryAdviceOf } from '../../../src/domain/errors.ts'
+import { DomainError } from '../../../src/domain/errors.ts'
+import { retryAdvice, retryAdviceOf } from '../../../src/domain/retry.ts'
 
 const codesWith = (advice: string) =>
   Object.entries(retryAdvice).flatMap(([code, codeAdvice]) => (codeAdvice === advice ? code : []))
@@ -11,7 +12,6 @@ it('advises to repeat the identical request only after errors that end on their 
     'NO_OFFER_RENTED',
     'IDEMPOTENCY_IN_PROGRESS',
     'TOO_MANY_STREAMS',
-    'STREAM_ENDED',
     'UNAVAILABLE',
   ])
 })
