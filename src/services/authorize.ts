@@ -20,12 +20,21 @@ type ParameterArguments<Name extends Operation> = Name extends keyof typeof oper
 export function authorize<Name extends Operation>(
   actor: Actor,
   operation: Name,
-  ...[values]: ParameterArguments<Name>
+  ...values: ParameterArguments<Name>
 ): void {
-  if (isAllowed(actor.permissions, operation, values)) return
-  const category = operationCategories[operation]
-  if (!isAllowedForSome(actor.permissions, operation)) throw missingPermission(operation)
-  throw forbidden('constrained request', [{ category, operation }])
+  const [error] = permissionErrors(actor, operation, ...values)
+  if (error) throw error
+}
+
+/** The error that `authorize` would throw, or none. */
+export function permissionErrors<Name extends Operation>(
+  actor: Actor,
+  operation: Name,
+  ...[values]: ParameterArguments<Name>
+): DomainError[] {
+  if (isAllowed(actor.permissions, operation, values)) return []
+  if (!isAllowedForSome(actor.permissions, operation)) return [missingPermission(operation)]
+  return [forbidden('constrained request', [{ category: operationCategories[operation], operation }])]
 }
 
 /**

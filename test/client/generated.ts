@@ -118,6 +118,7 @@ export type EnvVarInput = {
 export type ErrorCode =
   | 'BID_TOO_LOW'
   | 'CONFLICT'
+  | 'FORBIDDEN'
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'INSUFFICIENT_CREDIT'
@@ -771,6 +772,8 @@ type Refusal_BidTooLowError_Fragment = { code: ErrorCode, message: string, retry
 
 type Refusal_ConflictError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
+type Refusal_ForbiddenError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
+
 type Refusal_IdempotencyError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
 
 type Refusal_InsufficientCreditError_Fragment = { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null };
@@ -800,6 +803,7 @@ type Refusal_VolumeUnavailableError_Fragment = { code: ErrorCode, message: strin
 export type RefusalFragment =
   | Refusal_BidTooLowError_Fragment
   | Refusal_ConflictError_Fragment
+  | Refusal_ForbiddenError_Fragment
   | Refusal_IdempotencyError_Fragment
   | Refusal_InsufficientCreditError_Fragment
   | Refusal_InvalidInputError_Fragment
@@ -835,6 +839,7 @@ export type QuoteRentalQueryVariables = Exact<{
 export type QuoteRentalQuery = { rentQuote: { rentable: boolean, waits: boolean, pricePerHour: string | null, runwaySecondsAfter: number | null, blockers: Array<
       | { __typename: 'BidTooLowError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'ForbiddenError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'InsufficientCreditError', available: string, needed: string | null, code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
@@ -892,6 +897,7 @@ export type StopByLabelMutationVariables = Exact<{
 export type StopByLabelMutation = { stopInstances:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'StopInstancesSuccess', matchedCount: number, failedCount: number, items: Array<{ instanceId: string, outcome: BulkItemOutcome, instance: { label: string | null, targetState: TargetState } | null, error:
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
@@ -1025,6 +1031,7 @@ export type QuoteQueryVariables = Exact<{
 export type QuoteQuery = { rentQuote: { rentable: boolean, waits: boolean, pricePerHour: string | null, gpuPricePerHour: string | null, diskPricePerHour: string | null, warnings: Array<string>, blockers: Array<
       | { __typename: 'BidTooLowError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'ConflictError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+      | { __typename: 'ForbiddenError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
       | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null, issues: Array<{ path: string, message: string }> }
@@ -1120,6 +1127,7 @@ export type DestroyInstancesMutationVariables = Exact<{
 
 export type DestroyInstancesMutation = { destroyInstances:
     | { __typename: 'DestroyInstancesSuccess', succeededCount: number, items: Array<{ instanceId: string, outcome: BulkItemOutcome, error:
+          | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
           | { code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }

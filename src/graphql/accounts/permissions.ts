@@ -49,7 +49,7 @@ const listFormat = new Intl.ListFormat('en')
 const updateParameters =
   '`relabels` is true if the request changes the label, `starts` if it starts an instance. With `EQ` false for both, a key can only stop instances.'
 
-const PermissionOperation = builder.enumType('PermissionOperation', {
+export const PermissionOperation = builder.enumType('PermissionOperation', {
   description:
     'An operation that an API key can be allowed to do. Its description lists the fields that it allows; most are named as one of them. New values may be added.',
   values: Object.fromEntries(

@@ -3,7 +3,10 @@
 import type { ErrorCode } from '../../domain/errors.ts'
 import type { RetryAdvice } from '../../domain/retry.ts'
 
-/** Codes with an object type, which mutations can return. */
+/** `type`: the name of its object type. `status`: the HTTP status of an answer that is only this error. */
+type Presentation = { type?: string; status?: number }
+
+/** Codes with an object type, which mutations and quotes can return. */
 export const refusals = {
   INVALID_INPUT: { type: 'InvalidInputError', description: 'The input is invalid.' },
   NOT_FOUND: { type: 'NotFoundError', description: 'The item does not exist, or it belongs to another account.' },
@@ -40,6 +43,8 @@ export const refusals = {
     type: 'ConflictError',
     description: 'The item exists already or has changed, or the account has the maximum number of such items.',
   },
+  // Only a quote shows it so: elsewhere it is in the `errors` of an answer.
+  FORBIDDEN: { type: 'ForbiddenError', description: 'The API key lacks a permission.', status: 403 },
   IDEMPOTENCY_KEY_REUSED: {
     type: 'IdempotencyError',
     description:
@@ -49,13 +54,12 @@ export const refusals = {
     type: 'IdempotencyError',
     description: 'The first request with the idempotency key is still running.',
   },
-} as const satisfies Partial<Record<ErrorCode, { type: string; description: string }>>
+} as const satisfies Partial<Record<ErrorCode, Presentation & { type: string; description: string }>>
 export type RefusalCode = keyof typeof refusals
 
-/** Codes that appear only in the `errors` of an answer, and the HTTP status of an answer without data. */
-const others: Record<Exclude<ErrorCode, RefusalCode>, { status?: number }> = {
+/** Codes that appear only in the `errors` of an answer. */
+const others: Record<Exclude<ErrorCode, RefusalCode>, Presentation> = {
   UNAUTHENTICATED: { status: 401 },
-  FORBIDDEN: { status: 403 },
   INVALID_CURSOR: {},
   CURSOR_EXPIRED: {},
   TOO_MANY_STREAMS: { status: 429 },
@@ -63,8 +67,10 @@ const others: Record<Exclude<ErrorCode, RefusalCode>, { status?: number }> = {
   UNAVAILABLE: { status: 503 },
 }
 
+const presentations: Record<ErrorCode, Presentation> = { ...refusals, ...others }
+
 export function statusOf(code: ErrorCode): number | undefined {
-  return isRefusalCode(code) ? undefined : others[code].status
+  return presentations[code].status
 }
 
 export function isRefusalCode(code: ErrorCode): code is RefusalCode {

@@ -1,15 +1,15 @@
 import { GraphQLError } from 'graphql'
-import { printForbidden } from '../../domain/accounts/permissions/forbidden.ts'
 import { DomainError, type Issue } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
 import { retryAdviceOf } from '../../domain/retry.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
-import { missingName, permissionWords } from '../accounts/operation-names.ts'
+import { missingName } from '../accounts/operation-names.ts'
 import type { Context } from '../context.ts'
 import { nameOf } from '../enum.ts'
 import { redactMessage } from '../redact-values.ts'
 import { type FaceErrorCode, statusOf } from './codes.ts'
 import { extensionsOf, replaceError } from './face-errors.ts'
+import { printMessage } from './message.ts'
 
 /** What `errors` has about a refusal, and the HTTP status of an answer that is only that refusal. */
 export function describeRefusal(error: DomainError): {
@@ -19,7 +19,7 @@ export function describeRefusal(error: DomainError): {
 } {
   const code = error.code === 'INVALID_INPUT' ? 'BAD_USER_INPUT' : error.code
   return {
-    message: messageOf(error),
+    message: printMessage(error),
     extensions: { code, retry: nameOf(retryAdviceOf(error)), ...detailsOf(error) },
     status: statusOf(error.code),
   }
@@ -34,12 +34,6 @@ function detailsOf({ code, details }: DomainError): object {
 
 function printIssue({ path, message }: Issue) {
   return { path, message: printTypedIds(message) }
-}
-
-/** Permissions have other names in GraphQL than in the domain. */
-function messageOf({ code, details, messageWithIds }: DomainError): string {
-  if (code !== 'FORBIDDEN' || details.refused === undefined) return printTypedIds(messageWithIds)
-  return printForbidden(details.refused, details.missing, permissionWords)
 }
 
 /** The error that the client may see: a refusal as it is, any other error without its message. */

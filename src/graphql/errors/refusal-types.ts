@@ -2,6 +2,7 @@
 
 import type { Attempt, Issue } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
+import { PermissionOperation } from '../accounts/permissions.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
@@ -182,6 +183,18 @@ const ConflictError = refusalType('CONFLICT').implement({
   }),
 })
 
+const ForbiddenError = refusalType('FORBIDDEN').implement({
+  description: 'The API key lacks a permission for the request, or its constraints exclude the request.',
+  interfaces: [Refusal],
+  fields: t => ({
+    missing: t.field({
+      type: [PermissionOperation],
+      description: 'Operations that the key would have to be allowed, at least for this request.',
+      resolve: ({ details }) => details.missing.flatMap(({ operation }) => operation ?? []),
+    }),
+  }),
+})
+
 const IdempotencyError = refusalType<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS'>(
   'IDEMPOTENCY_KEY_REUSED',
 ).implement({
@@ -205,6 +218,7 @@ export const refusalTypes = {
   NO_OFFER_RENTED: NoOfferRentedError,
   VOLUME_UNAVAILABLE: VolumeUnavailableError,
   CONFLICT: ConflictError,
+  FORBIDDEN: ForbiddenError,
   IDEMPOTENCY_KEY_REUSED: IdempotencyError,
   IDEMPOTENCY_IN_PROGRESS: IdempotencyError,
 } satisfies Record<RefusalCode, unknown>

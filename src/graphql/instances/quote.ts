@@ -22,13 +22,14 @@ const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
       resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
     }),
     rentable: t.boolean({
-      description: 'Whether the same request to `rentInstance` would succeed now.',
+      description:
+        'Whether `rentInstance` would rent now with this input and a new idempotency key, or none. True if there are no `blockers`.',
       resolve: ({ blockers }) => blockers.length === 0,
     }),
     blockers: t.field({
       type: [Refusal],
       description:
-        'Every reason why the rental would fail now. Problems that a change of the request solves come first.',
+        'Every reason why the rental would fail now. A missing permission comes first, then problems that a change of the request solves.',
       resolve: ({ blockers }) => blockers.map(reason => toRefusalValue(renameIssuePaths(reason, rentIssuePaths))),
     }),
     waits: t.exposeBoolean('waits', { description: 'Whether the instance would have to wait for its GPUs.' }),
@@ -91,7 +92,7 @@ builder.queryField('rentQuote', t =>
       input: t.arg({
         type: RentInstanceInput,
         required: true,
-        description: 'The same input that `rentInstance` takes.',
+        description: 'The same input that `rentInstance` takes. A quote ignores its `idempotencyKey`.',
       }),
     },
     resolve: async (_root, { input }, { services, actor }) => {

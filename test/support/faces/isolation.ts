@@ -193,7 +193,7 @@ export const fieldCases: Record<string, IsolationCase> = {
     operation: 'instances.quote',
     ask: graphql(
       id =>
-        `{ rentQuote(input: { offerId: "${id}", spec: { source: { image: "ubuntu" } } }) { rentable blockers { code } } }`,
+        `{ rentQuote(input: { offerId: "${id}", spec: { source: { image: "ubuntu" } } }) { rentable blockers { __typename } } }`,
     ),
   },
   updateVolume: {

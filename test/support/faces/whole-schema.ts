@@ -43,6 +43,8 @@ const dependingOnKey = [
   'Viewer.apiKey',
   'ApiKey.current',
   'OfferUnavailableError.alternatives',
+  'RentQuote.blockers',
+  'RentQuote.rentable',
   'Webhook.recentDeliveries',
 ]
 const ownView = 'ownView__'

@@ -140,9 +140,9 @@ describe('an error', () => {
     expect(isError(error)).toBe(true)
   })
 
-  it('can happen in a mutation', () => {
+  it('can happen in a mutation, or blocks the rental of a quote', () => {
     const used = new Set(mutations.flatMap(mutation => membersOf(mutation).map(({ name }) => name)))
-    expect(errors.map(({ name }) => name).filter(name => !used.has(name))).toEqual([])
+    expect(errors.map(({ name }) => name).filter(name => !used.has(name))).toEqual(['ForbiddenError'])
   })
 
   it('has a name for each code', () => {

@@ -3,7 +3,7 @@ import type { Actor } from '../../../domain/actor.ts'
 import { runwayAfterAdding } from '../../../domain/billing/runway.ts'
 import { decideRent, type RentInput, rentalHoldings, rentalRate } from '../../../domain/instances/rent/decide.ts'
 import { type Forecast, forecastRental } from '../../../domain/instances/rent/quote.ts'
-import { authorize } from '../../authorize.ts'
+import { authorize, permissionErrors } from '../../authorize.ts'
 import { addAdmissionErrors } from '../../billing/admission.ts'
 import type { AccountBalance } from '../../billing/balance.ts'
 import { findLimitErrors } from '../../billing/limits/check.ts'
@@ -19,9 +19,10 @@ export function quoteServices(deps: Deps) {
   const { database } = deps
 
   return {
-    /** The price and all blockers of a rental now. Nothing is rented or reserved. */
+    /** The price and all blockers of a new rental now, in the order in which renting meets them. Nothing is reserved. */
     async quote(actor: Actor, input: RentInput): Promise<RentalQuote> {
       authorize(actor, 'instances.quote', { offerId: Number(input.offerId) })
+      const forbidden = permissionErrors(actor, 'instances.rent', { offerId: Number(input.offerId) })
       const decision = await transaction(database, async tx => {
         const { at } = tx
         const facts = await loadRentFacts(tx, deps, actor, input, { lock: false })
@@ -41,7 +42,7 @@ export function quoteServices(deps: Deps) {
           ? await explainUnavailableOffer(deps, actor, input, decision.launch?.diskMb)
           : blocker,
       )
-      return { ...decision, blockers: await Promise.all(blockers) }
+      return { ...decision, blockers: [...forbidden, ...(await Promise.all(blockers))] }
     },
   }
 }

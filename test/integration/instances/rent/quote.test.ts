@@ -117,6 +117,33 @@ it('has the same error as the rental, for each blocker alone', async () => {
   }
 })
 
+it('is blocked for a key that may quote but not rent this offer, with the message of the rental', async () => {
+  const [offer, other] = [await rentals.newOffer(), await rentals.newOffer()]
+  const readers = { misc: {}, instance_read: {} }
+  const onlyOffer = { 'instances.rent': { constraints: { offerId: { eq: offer } } } }
+  const reader = await app.newScopedKey(key, { api: readers })
+  const renter = await app.newScopedKey(key, { api: { ...readers, instance_write: onlyOffer } })
+  expect(await ask(renter, 'rentQuote', offer)).toMatchObject({ rentable: true, blockers: [] })
+  for (const by of [reader, renter]) {
+    const input = `{ offerId: "${other}", spec: { source: { image: "ubuntu" } } }`
+    const quote = `{ rentQuote(input: ${input}) {
+      rentable pricePerHour blockers { __typename code message ... on ForbiddenError { missing } } } }`
+    const { errors } = await app.graphql(by, `mutation { rentInstance(input: ${input}) { __typename } }`)
+    const { message } = errors?.[0] ?? expect.fail('The key may rent the offer.')
+    const blocker = { __typename: 'ForbiddenError', code: 'FORBIDDEN', message, missing: ['RENT_INSTANCE'] }
+    expect((await app.graphql(by, quote)).data.rentQuote).toEqual({
+      ...{ rentable: false, pricePerHour: expect.any(String), blockers: [blocker] },
+    })
+  }
+})
+
+it('ignores the idempotency key', async () => {
+  const [offer, other] = [await rentals.newOffer(), await rentals.newOffer()]
+  await ask(key, 'rentInstance', offer, { idempotencyKey: 'quoted' })
+  expect(await ask(key, 'rentQuote', other, { idempotencyKey: 'quoted' })).toMatchObject({ rentable: true })
+  expect(codesOf(await ask(key, 'rentQuote', offer, { idempotencyKey: 'quoted' }))).toEqual(['OFFER_UNAVAILABLE'])
+})
+
 it('predicts whether a bid would wait, and blocks such a bid with failIfUnavailable', async () => {
   const offer = await rentals.newOffer({ numGpus: 2 })
   await ask(key, 'rentInstance', offer, { terms: { interruptible: { bidPerHour: '0.5' } } })
