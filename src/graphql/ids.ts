@@ -8,11 +8,15 @@ export { printId }
 export type NodeType = Exclude<IdType, 'WebhookDelivery'>
 const { WebhookDelivery: _, ...prefixes } = idPrefixes
 
+/** Ids with this many digits fit the database's largest integers. */
+const maxDigits = 18
+
 /** The integer in an id of a known type, or an issue message without its full stop. The bare integer is accepted too. */
 export function tryParseId(type: NodeType, id: string): bigint | string {
-  const [, prefix, digits] = /^(?:([a-z]+)_)?(\d{1,18})$/.exec(id) ?? []
-  if (digits !== undefined && (prefix === undefined || prefix === prefixes[type])) return BigInt(digits)
-  return `${quoteValue(id)} is not an id of the expected type; send one like ${prefixes[type]}_42`
+  const [, prefix, digits] = /^(?:([a-z]+)_)?(\d+)$/.exec(id) ?? []
+  if (digits === undefined || (prefix !== undefined && prefix !== prefixes[type]))
+    return `${quoteValue(id)} is not an id of the expected type; send one like ${prefixes[type]}_42`
+  return digits.length <= maxDigits ? BigInt(digits) : `${quoteValue(id)} is too large for an id`
 }
 
 /** The integer in an id of a known type. An invalid id is refused with the issue at `path`. */

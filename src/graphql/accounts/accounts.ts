@@ -23,7 +23,7 @@ export const Account = builder.prismaObject('Account', {
     credit: t.field({
       type: 'Usd',
       description:
-        'Credit left at the moment of the request, in US dollars. Negative if disks have gone on costing money after the credit ended.',
+        'Credit left at the moment of the request, in US dollars. Negative if disks have gone on costing money after the credit ended. `usage` in the same answer is of a slightly different moment: while something runs, the two do not add up exactly.',
       resolve: async ({ id }, _args, context) => (await creditStatusByAccount(context).load(id)).creditNanos,
     }),
     costPerHour: t.field({

@@ -79,7 +79,7 @@ builder.prismaObjectField('Account', 'usage', t =>
     type: Usage,
     nullable: true,
     description:
-      'Cost of the account in a period, by bucket and group, destroyed instances and deleted volumes included.',
+      'Cost of the account in a period, by bucket and group, destroyed instances and deleted volumes included. `credit` in the same answer is of a slightly different moment: while something runs, the two do not add up exactly.',
     requires: 'billing.usage',
     args: {
       startsAt: t.arg({

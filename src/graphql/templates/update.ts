@@ -26,7 +26,7 @@ const UpdateTemplateInput = builder.inputType('UpdateTemplateInput', {
     volumeHint: t.field({ type: VolumeHintInput, description: `${fieldDescriptions.volumeHint} ${removable}` }),
     expectedHashId: t.string({
       description:
-        'Hash that you read before: the change is refused with `CONFLICT` if the template has another hash by now. If absent or null, the change is applied to whatever the template is by now.',
+        'Hash that you read before: the change is refused with `CONFLICT` if the template has another hash by now. If absent or null, the change is applied to whatever the template is by now. The hash does not show that the value of a secret has changed.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),

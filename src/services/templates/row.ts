@@ -87,7 +87,11 @@ export async function findConflict(database: Deps['database'], hashId: string): 
   const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
   const id = row?.[0] as number | undefined
   const subject = id === undefined ? null : ({ type: 'Template', id } as const)
-  return new DomainError('CONFLICT', 'Another template of the account already has these settings.', { subject })
+  return new DomainError(
+    'CONFLICT',
+    'Another template of the account already has these settings. The values of secrets are not compared.',
+    { subject },
+  )
 }
 
 /** The error for a change that was made for another version of the template. */

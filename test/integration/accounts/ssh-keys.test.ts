@@ -160,7 +160,7 @@ describe('registering an SSH key', () => {
     const refused = {
       __typename: 'ConflictError',
       code: 'CONFLICT',
-      message: 'This SSH key is already registered.',
+      message: 'The account already has this SSH key.',
       id,
     }
     expect(await register(key, { publicKey })).toEqual(refused)

@@ -296,6 +296,11 @@ describe('an invalid search', () => {
       { filter: { hostId: { in: ['hst_1', 'mch_3'] } } },
       'filter.hostId.in: "mch_3" is not an id of the expected type; send one like hst_42.',
     ],
+    [
+      'an id that is too large',
+      { filter: { hostId: { nin: ['1', '9'.repeat(20)] } } },
+      `filter.hostId.nin: "${'9'.repeat(20)}" is too large for an id.`,
+    ],
   ])('is refused with a message for %s', async (_what, variables, message) => {
     expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
   })
@@ -417,6 +422,7 @@ describe('a node', () => {
       '"x" is not an id; send one like acc_42, key_42, evt_42, gpu_42, hst_42, ins_42, led_42, mch_42, off_42, lim_42, ssh_42, tpl_42, vol_42, vof_42, whk_42.',
     ],
     ['node', { id: 'off_' }, '"off_" is not an id of the expected type; send one like off_42.'],
+    ['node', { id: 'off_1000000000000000000' }, '"off_1000000000000000000" is too large for an id.'],
     ['node', { id: 'off_-1' }, '"off_-1" is not an id of the expected type'],
     ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids.1: "mch_x" is not an id of the expected type; send one like mch_42.'],
     ['nodes', { ids: ['off_1', 'x'] }, 'ids.1: "x" is not an id'],

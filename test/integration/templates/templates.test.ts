@@ -153,7 +153,7 @@ describe('equal settings', () => {
     const conflict = {
       code: 'CONFLICT',
       conflictId: id,
-      message: 'Another template of the account already has these settings.',
+      message: 'Another template of the account already has these settings. The values of secrets are not compared.',
     }
     expect(await templates.create(owner, { name: 'twice' })).toMatchObject(conflict)
     const other = await templates.mustCreate(owner, { name: 'not twice' })

@@ -70,7 +70,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
             ${permissions && JSON.stringify(permissions)}::jsonb, ${expiresAt}, ${at}
           WHERE (SELECT count(*) FROM api_keys WHERE ${activeKeySql(actor, sql`${at}::timestamptz`)}) < ${maxApiKeys} RETURNING ${apiKeyColumns}`)
         if (!made)
-          throw new DomainError('CONFLICT', `An account has at most ${maxApiKeys} API keys. Revoke one first.`, {
+          throw new DomainError('CONFLICT', `An account has at most ${maxApiKeys} API keys. Delete one first.`, {
             subject: null,
           })
         return await recordKeyChange(tx, actor, 'API_KEY_CREATED', toApiKey(made), key, at)

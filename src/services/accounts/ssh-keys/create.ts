@@ -85,7 +85,7 @@ export function createSshKeyServices(deps: Deps) {
     const [total, known] = count as [number, number]
     if (!inserted) {
       const subject = { type: 'SshKey', id: known } as const
-      throw new DomainError('CONFLICT', 'This SSH key is already registered.', { subject })
+      throw new DomainError('CONFLICT', 'The account already has this SSH key.', { subject })
     }
     if (total > maxSshKeys) {
       throw new DomainError('CONFLICT', `An account has at most ${maxSshKeys} SSH keys. Delete one first.`, {

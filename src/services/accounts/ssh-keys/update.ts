@@ -54,7 +54,7 @@ export function sshKeyUpdateServices({ database }: Deps) {
     const [row] = await database.rows(sql`
       SELECT id FROM ssh_keys WHERE account_id = ${accountId} AND fingerprint = ${fingerprint} AND deleted_at IS NULL`)
     const subject = row ? ({ type: 'SshKey', id: row[0] as number } as const) : null
-    return new DomainError('CONFLICT', 'This SSH key is already registered.', { subject })
+    return new DomainError('CONFLICT', 'The account already has this SSH key.', { subject })
   }
 }
 

@@ -159,7 +159,7 @@ async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promis
 export async function checkKeyHasNoLimit(
   tx: Transaction,
   { accountId, apiKeyId }: Actor,
-  refused = 'set limits, create keys or reset other keys',
+  refused = 'change limits, create keys or give other keys new secrets',
 ): Promise<void> {
   const [own] = await tx.rows(sql`
     SELECT id FROM spend_limits WHERE account_id = ${accountId} AND api_key_id = ${apiKeyId} LIMIT 1`)
