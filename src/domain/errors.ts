@@ -122,10 +122,19 @@ export function notFound(type: Subject['type'], id: Subject['id']): DomainError<
   })
 }
 
-/** A repeated request cannot be answered with the secret of its first answer: the secret has ended, alone or with its subject. */
+/** A repeated request cannot be answered: the item of its first answer no longer exists. */
+export function itemGone(type: Subject['type'], id: Subject['id']): DomainError<'IDEMPOTENCY_KEY_REUSED'> {
+  return replayRefused(withIds`${subjectNames[type]} ${mention(type, id)} no longer exists.`)
+}
+
+/** A repeated request cannot be answered with the secret of its first answer: the secret has ended, alone or with its item. */
 export function secretEnded(type: Subject['type'], id: Subject['id']): DomainError<'IDEMPOTENCY_KEY_REUSED'> {
   const ended = withIds`${subjectNames[type]} ${mention(type, id)} no longer exists, or has another secret`
-  const message = withIds`${ended} than in the first answer to this request. To repeat the request, send a new idempotency key.`
+  return replayRefused(withIds`${ended} than in the first answer to this request.`)
+}
+
+function replayRefused(reason: Message): DomainError<'IDEMPOTENCY_KEY_REUSED'> {
+  const message = withIds`${reason} To repeat the request, send a new idempotency key.`
   return new DomainError('IDEMPOTENCY_KEY_REUSED', message)
 }
 

@@ -6,12 +6,12 @@ import { blankProblem } from '../domain/texts.ts'
 /** Field options of `idempotencyKey`, for every input that creates something. */
 export const idempotencyKey = {
   description:
-    'Your name for this request, at most 255 characters. Repeating the request within 24 hours, with this name and the same API key, changes nothing and returns the answer to the first success. A refusal is not stored: the request can be repeated with the same name. If absent or null, each request counts as a new one.',
+    'Your name for this request, at most 255 characters. Repeating the request within 24 hours, with this name and the same API key, changes nothing and answers like the first success, with the item as it is now. A refusal is not stored: the request can be repeated with the same name. If absent or null, each request counts as a new one.',
 } as const
 
 /** Field options of `replayed`, for every result of a creation. */
 export const replayed = {
-  description: 'True if this is the stored answer to an earlier request with the same idempotency key.',
+  description: 'True if an earlier request with the same idempotency key did the work. The item is shown as it is now.',
 } as const
 
 /** Blank names and labels, by their paths. Null or absence means none, so a blank one is probably a mistake. */

@@ -68,7 +68,10 @@ const createResult = mutationResult<{ sshKey: SshKeyShape; replayed: boolean }>(
   success: {
     description: 'The SSH key was added to the account.',
     fields: t => ({
-      sshKey: t.expose('sshKey', { type: SshKey, description: 'The new SSH key.' }),
+      sshKey: t.expose('sshKey', {
+        type: SshKey,
+        description: 'The new SSH key. A replayed answer shows it as it is now.',
+      }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
   },

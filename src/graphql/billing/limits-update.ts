@@ -74,7 +74,7 @@ const createResult = mutationResult<CreatedLimit>('createSpendLimit', {
     fields: t => ({
       spendLimit: t.expose('spendLimit', {
         type: SpendLimit,
-        description: 'The spend limit with its current usage. A replayed answer shows it as it was the first time.',
+        description: 'The spend limit with its current usage. A replayed answer shows it as it is now.',
       }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),

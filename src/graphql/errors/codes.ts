@@ -48,7 +48,7 @@ export const refusals = {
   IDEMPOTENCY_KEY_REUSED: {
     type: 'IdempotencyError',
     description:
-      'The idempotency key was used for another request, by another API key, or for a secret that was rotated or deleted since.',
+      'The idempotency key was used for another request, by another API key, or for an item or a secret that no longer exists.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     type: 'IdempotencyError',

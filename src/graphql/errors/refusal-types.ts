@@ -199,7 +199,7 @@ const IdempotencyError = refusalType<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_
   'IDEMPOTENCY_KEY_REUSED',
 ).implement({
   description:
-    'The idempotency key was used for another request, its first request is still running, or the secret of its first answer has ended.',
+    'The idempotency key was used for another request, its first request is still running, or the item or the secret of its first answer no longer exists.',
   interfaces: [Refusal],
 })
 

@@ -27,7 +27,10 @@ const createResult = mutationResult<CreatedVolume>('createVolume', {
   success: {
     description: 'The volume was created.',
     fields: t => ({
-      volume: t.expose('volume', { type: Volume, description: 'The new volume.' }),
+      volume: t.expose('volume', {
+        type: Volume,
+        description: 'The new volume. A replayed answer shows it as it is now.',
+      }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
   },

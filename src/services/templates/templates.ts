@@ -1,5 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { withoutStatementName } from '../../database/rows.ts'
+import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import {
@@ -66,7 +67,7 @@ export function templateReadServices(deps: DataDeps) {
 
 /** Internal: does not authorize; callers must have. Reads no secrets. */
 export async function findTemplates(
-  { database }: DataDeps,
+  { database }: { database: Pick<Transaction, 'rows'> },
   actor: Actor,
   conditions: Prisma.Sql[],
   end = Prisma.empty,

@@ -2,7 +2,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { notFound } from '../../domain/errors.ts'
+import { itemGone, notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
 import { keepWrittenTexts, patchTemplate, type TemplatePatch } from '../../domain/templates/patch.ts'
 import type { Template, TemplateInput } from '../../domain/templates/templates.ts'
@@ -10,7 +10,7 @@ import { authorize } from '../authorize.ts'
 import { isUniqueViolation } from '../database-errors.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { type IdempotentRequest, runIdempotent } from '../idempotency.ts'
+import { type IdempotentRequest, runAndRead } from '../idempotency.ts'
 import {
   buildTemplateRow,
   findConflict,
@@ -101,17 +101,21 @@ export function templateUpdateServices(deps: Deps) {
     write: (tx: Transaction, row: TemplateRow) => Promise<number>,
   ): Promise<SavedTemplate> {
     let hashId = ''
-    const saving = runIdempotent(deps, actor, request, async tx => {
+    const work = async (tx: Transaction) => {
       const row = await prepare(tx)
       hashId = row.hashId
       return { id: await write(tx, row) }
-    })
-    const { result, replayed } = await saving.catch(async (error: unknown) => {
+    }
+    const read = async (tx: Transaction, { id }: { id: number }) => {
+      const [template] = await findTemplates({ database: tx }, actor, [sql`t.id = ${id}`, sql`t.deleted_at IS NULL`])
+      if (!template) throw itemGone('Template', id)
+      return template
+    }
+    const saving = runAndRead(deps, actor, request, { work, read })
+    const { answer, replayed } = await saving.catch(async (error: unknown) => {
       throw isUniqueViolation(error) ? await findConflict(database, hashId) : error
     })
-    // A replay is answered even if the template has been deleted since.
-    const [template] = await findTemplates(deps, actor, [sql`t.id = ${result.id}`])
-    return { template: template as Template, replayed }
+    return { template: answer, replayed }
   }
 }
 

@@ -1,7 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { transaction } from '../../database/transaction.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { invalidInput, notFound } from '../../domain/errors.ts'
+import { invalidInput, itemGone, notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
 import { diskPricePerHour } from '../../domain/money.ts'
 import { diskMbOf } from '../../domain/offers/offers.ts'
@@ -22,11 +22,11 @@ import { checkSpendLimits } from '../billing/limits/check.ts'
 import { openMeters } from '../billing/meters.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { runIdempotent } from '../idempotency.ts'
+import { runAndRead } from '../idempotency.ts'
 import { changeFreeCapacity, lockMachine, updateOffers } from '../machines/market.ts'
 import { deleteVolume } from './delete.ts'
 import { insertVolumes, loadVolumeFacts } from './rent.ts'
-import { findVolumes } from './volumes.ts'
+import { findVolumes, ownVolumesSql } from './volumes.ts'
 
 const { sql, join } = Prisma
 
@@ -54,7 +54,7 @@ export function volumeUpdateServices(deps: Deps) {
       if (issues.length > 0) throw invalidInput(issues)
       const input = { machineId, sizeGb, name: name || undefined, maxPriceNanos }
       const request = { operation: 'volumes.create' as const, input, idempotencyKey }
-      const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
+      const work = async (tx: Transaction) => {
         await requireCredit(tx, actor, tx.at)
         // No machine has a larger id, and PostgreSQL rejects a larger id as a parameter.
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
@@ -70,11 +70,15 @@ export function volumeUpdateServices(deps: Deps) {
         await openMeters(tx, account, { apiKeyId: actor.apiKeyId, volumeIds: [id as bigint] })
         await checkSpendLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos: diskNanos }])
         return { id: String(id) }
-      })
-      // A replay is answered like the first request, even if the volume has been deleted since.
-      const mine = [sql`v.id = ${result.id}::bigint`, sql`v.account_id = ${actor.accountId}`]
-      const [volume] = await findVolumes(deps, mine, sql`v.id`, 1)
-      return { volume: volume as Volume, replayed }
+      }
+      const read = async (tx: Transaction, { id }: { id: string }) => {
+        const own = [...ownVolumesSql(actor), sql`v.id = ${id}::bigint`]
+        const [volume] = await findVolumes({ database: tx }, own, sql`v.id`, 1)
+        if (!volume) throw itemGone('Volume', BigInt(id))
+        return volume
+      }
+      const { answer, replayed } = await runAndRead(deps, actor, request, { work, read })
+      return { volume: answer, replayed }
     },
 
     /** Changes the name of a volume; an absent name stays. */
@@ -82,7 +86,7 @@ export function volumeUpdateServices(deps: Deps) {
       authorize(actor, 'volumes.update', { id: Number(id) })
       const issues = name === undefined ? [] : volumeNameIssues(name)
       if (issues.length > 0) throw invalidInput(issues)
-      const own = [sql`v.id = ${id}`, sql`v.account_id = ${actor.accountId}`, sql`v.deleted_at IS NULL`]
+      const own = [...ownVolumesSql(actor), sql`v.id = ${id}`]
       return await transaction(database, async tx => {
         const [row] = await tx.rows(sql`
           SELECT v.name FROM volumes v WHERE ${join(own, ' AND ')} FOR NO KEY UPDATE`)

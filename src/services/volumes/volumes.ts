@@ -83,6 +83,7 @@ export async function findVolumes(
   })
 }
 
-function ownVolumesSql({ accountId }: Actor): Prisma.Sql[] {
+/** Conditions for the account's volumes that are not deleted. */
+export function ownVolumesSql({ accountId }: Actor): Prisma.Sql[] {
   return [sql`v.account_id = ${accountId}`, sql`v.deleted_at IS NULL`]
 }

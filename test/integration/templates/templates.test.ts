@@ -204,11 +204,14 @@ describe('a request with an idempotency key', () => {
     expect((await templates.create(stranger, input)).replayed).toBe(false)
   })
 
-  it('gets the first answer even if the template was deleted', async () => {
+  it('is refused when repeated after the template was deleted', async () => {
     const input = { name: 'gone', idempotencyKey: 'gone' }
     const { template } = await templates.create(owner, input)
     await templates.remove(owner, template.id)
-    expect(await templates.create(owner, input)).toMatchObject({ replayed: true, template })
+    expect(await templates.create(owner, input)).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      message: `Template ${template.id} no longer exists. To repeat the request, send a new idempotency key.`,
+    })
   })
 })
 

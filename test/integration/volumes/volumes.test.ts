@@ -216,12 +216,15 @@ describe('concurrent requests', () => {
 })
 
 describe('a repeated request', () => {
-  it('gets the first answer, even if the volume was deleted since', async () => {
+  it('gets the volume as it is now, and is refused once the volume is deleted', async () => {
     const input = { offerId: await volumes.newMachine(), sizeGb: 10, idempotencyKey: 'again' }
     const first = await volumes.create(key, input)
     expect(await volumes.create(key, input)).toEqual({ ...first, replayed: true })
     await volumes.remove(key, first.volume.id)
-    expect(await volumes.create(key, input)).toEqual({ ...first, replayed: true })
+    expect(await volumes.create(key, input)).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      message: `Volume ${first.volume.id} no longer exists. To repeat the request, send a new idempotency key.`,
+    })
   })
 
   it('is refused if it differs from the first request', async () => {

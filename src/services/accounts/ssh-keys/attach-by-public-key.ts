@@ -6,6 +6,7 @@ import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { attachServices } from './attach.ts'
 import { createSshKeyServices, fingerprintOf } from './create.ts'
+import { findSshKeys } from './ssh-keys.ts'
 
 const { sql } = Prisma
 
@@ -42,12 +43,8 @@ export function attachByPublicKeyServices(deps: Deps) {
     },
   }
 
-  async function findByBlob({ accountId }: Actor, blob: Uint8Array): Promise<SshKey | undefined> {
-    const [row] = await deps.database.rows(sql`
-      SELECT id, name, public_key, fingerprint, created_at FROM ssh_keys
-      WHERE account_id = ${accountId} AND fingerprint = ${fingerprintOf(blob)} AND deleted_at IS NULL`)
-    if (!row) return undefined
-    const [id, name, key, fingerprint, createdAt] = row
-    return { id, name, publicKey: key, fingerprint, createdAt } as SshKey
+  async function findByBlob(actor: Actor, blob: Uint8Array): Promise<SshKey | undefined> {
+    const [found] = await findSshKeys(deps.database, actor, sql`k.fingerprint = ${fingerprintOf(blob)}`)
+    return found
   }
 }

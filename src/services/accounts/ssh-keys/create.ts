@@ -10,14 +10,15 @@ import {
   sshKeyNameProblem,
 } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { DomainError, type Issue, invalidInput } from '../../../domain/errors.ts'
+import { DomainError, type Issue, invalidInput, itemGone } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { maxIdsPerCommand } from '../../../domain/instances/command.ts'
 import { authorize, authorizeEach } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { type JsonResult, runIdempotent } from '../../idempotency.ts'
+import { runAndRead } from '../../idempotency.ts'
 import { attachToInstances, lockSshInstances } from './attach.ts'
+import { findSshKeys } from './ssh-keys.ts'
 
 const { sql } = Prisma
 
@@ -43,20 +44,22 @@ export function createSshKeyServices(deps: Deps) {
       const { key, name } = parseSshKeyInput(newKey)
       const instances = [...new Set(instanceIds)].toSorted((a, b) => Number(a - b))
       const input = { name, publicKey: key.publicKey, instances }
-      const { result, replayed } = await runIdempotent(
-        deps,
-        actor,
-        { operation: 'sshKeys.register', input, idempotencyKey },
-        async tx => {
-          // Lock order: instances before keys, as in every transaction that locks both.
-          const { at } = tx
-          await lockSshInstances(tx, actor, instances)
-          const registered = await insert(tx, actor, key, name, at)
-          await attachToInstances(tx, actor, instances, registered.id, at)
-          return registered
-        },
-      )
-      return { sshKey: { ...result, createdAt: new Date(result.createdAt) }, replayed }
+      const request = { operation: 'sshKeys.register' as const, input, idempotencyKey }
+      const work = async (tx: Transaction) => {
+        // Lock order: instances before keys, as in every transaction that locks both.
+        const { at } = tx
+        await lockSshInstances(tx, actor, instances)
+        const id = await insert(tx, actor, key, name, at)
+        await attachToInstances(tx, actor, instances, id, at)
+        return { id }
+      }
+      const read = async (tx: Transaction, { id }: { id: number }) => {
+        const [sshKey] = await findSshKeys(tx, actor, sql`k.id = ${id}`)
+        if (!sshKey) throw itemGone('SshKey', id)
+        return sshKey
+      }
+      const { answer, replayed } = await runAndRead(deps, actor, request, { work, read })
+      return { sshKey: answer, replayed }
     },
   }
 
@@ -64,13 +67,7 @@ export function createSshKeyServices(deps: Deps) {
    * Inserts the key. Locks the account first, so that concurrent registrations can neither add a key twice nor exceed
    * the limit.
    */
-  async function insert(
-    tx: Transaction,
-    actor: Actor,
-    key: PublicKey,
-    name: string,
-    at: Date,
-  ): Promise<RegisteredSshKey> {
+  async function insert(tx: Transaction, actor: Actor, key: PublicKey, name: string, at: Date): Promise<number> {
     const { accountId, apiKeyId } = actor
     const { publicKey, blob } = key
     const fingerprint = fingerprintOf(blob)
@@ -95,17 +92,8 @@ export function createSshKeyServices(deps: Deps) {
     const id = inserted[0] as number
     const after = { sshKeyId: id, name, fingerprint }
     await recordEvents(tx, [{ kind: 'SSH_KEY_CREATED', accountId, actor: apiKeyActor({ apiKeyId }), after }], at)
-    return { id, name, publicKey, fingerprint, createdAt: at.toISOString() }
+    return id
   }
-}
-
-/** The result as stored under an idempotency key. */
-type RegisteredSshKey = JsonResult & {
-  id: number
-  name: string
-  publicKey: string
-  fingerprint: string
-  createdAt: string
 }
 
 /** The fingerprint of a key, as ssh-keygen prints it. */

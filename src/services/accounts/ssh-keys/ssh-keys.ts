@@ -15,12 +15,8 @@ const { sql } = Prisma
 const columns = sql`k.id, k.name, k.public_key, k.fingerprint, k.created_at`
 
 export function sshKeyServices({ database }: Deps) {
-  const findKeys = async ({ accountId }: Actor, condition: Prisma.Sql, order = sql`k.id`): Promise<SshKey[]> => {
-    const rows = await database.rows(sql`
-      SELECT ${columns} FROM ssh_keys k
-      WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL AND ${condition} ORDER BY ${order}`)
-    return rows.map(toSshKey)
-  }
+  const findKeys = (actor: Actor, condition: Prisma.Sql, order?: Prisma.Sql) =>
+    findSshKeys(database, actor, condition, order)
 
   return {
     /** The account's keys, oldest first. Without pages, since an account has few keys. */
@@ -63,6 +59,19 @@ export function sshKeyServices({ database }: Deps) {
       while (!(await transaction(database, tx => deleteIn(tx, actor, id)))) {}
     },
   }
+}
+
+/** The account's keys that meet a condition. Internal: does not authorize; callers must have. */
+export async function findSshKeys(
+  database: Pick<Transaction, 'rows'>,
+  { accountId }: Actor,
+  condition: Prisma.Sql,
+  order = sql`k.id`,
+): Promise<SshKey[]> {
+  const rows = await database.rows(sql`
+    SELECT ${columns} FROM ssh_keys k
+    WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL AND ${condition} ORDER BY ${order}`)
+  return rows.map(toSshKey)
 }
 
 /**

@@ -3,12 +3,12 @@ import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { checkLimitAmount, limitExists } from '../../../domain/billing/limits.ts'
 import type { SpendAction, SpendLimit, SpendLimitWithUsage, SpendWindow } from '../../../domain/billing/spend-limit.ts'
-import { DomainError, notFound } from '../../../domain/errors.ts'
+import { DomainError, itemGone, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { runIdempotent } from '../../idempotency.ts'
+import { runAndRead } from '../../idempotency.ts'
 import { lockAccount, readBalance } from '../balance.ts'
 import { findLimits, readLimitsWithUsage } from './usage.ts'
 
@@ -46,12 +46,14 @@ export function limitServices(deps: Pick<Deps, 'database' | 'secrets'>) {
       authorize(actor, 'billing.setSpendLimit')
       checkLimitAmount(input.amountNanos)
       const request = { operation: 'billing.setSpendLimit' as const, input, idempotencyKey }
-      const create = async (tx: Transaction) => toStored(await createInTransaction(tx, actor, input))
-      const permit = async (tx: Transaction) => {
-        await lockForChange(tx, actor)
-      }
-      const { result, replayed } = await runIdempotent(deps, actor, request, create, permit)
-      return { spendLimit: fromStored(result), replayed }
+      const { answer, replayed } = await runAndRead(deps, actor, request, {
+        checkPermission: async tx => {
+          await lockForChange(tx, actor)
+        },
+        work: async tx => ({ id: await createInTransaction(tx, actor, input) }),
+        read: (tx, { id }) => readLimit(tx, actor, id),
+      })
+      return { spendLimit: answer, replayed }
     },
 
     /** Changes the amount or the action of a limit. Earlier spending in the window counts against the new amount. */
@@ -77,11 +79,7 @@ async function lockForChange(tx: Transaction, actor: Actor): Promise<Date> {
 }
 
 /** The account is locked. */
-async function createInTransaction(
-  tx: Transaction,
-  actor: Actor,
-  input: SpendLimitInput,
-): Promise<SpendLimitWithUsage> {
+async function createInTransaction(tx: Transaction, actor: Actor, input: SpendLimitInput): Promise<number> {
   const { window, amountNanos, action } = input
   const { accountId } = actor
   const apiKeyId = input.apiKeyId === null ? null : await findKeyId(tx, accountId, input.apiKeyId)
@@ -95,10 +93,10 @@ async function createInTransaction(
     INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at, updated_at)
     VALUES (${accountId}, ${apiKeyId}, ${window}::spend_window, ${amountNanos}, ${action}::spend_action, ${at}, ${at})
     RETURNING id`)
-  const limit = await readLimit(tx, actor, row?.[0] as number)
+  const id = row?.[0] as number
   const event = { ...limitEvent(actor), kind: 'SPEND_LIMIT_CREATED' as const }
-  await recordEvents(tx, [{ ...event, after: limitEventFacts(limit) }], at)
-  return limit
+  await recordEvents(tx, [{ ...event, after: limitEventFacts({ id, apiKeyId, window, amountNanos, action }) }], at)
+  return id
 }
 
 async function updateInTransaction(
@@ -134,10 +132,12 @@ async function findLimit(tx: Transaction, { accountId }: Actor, id: bigint): Pro
   return limit
 }
 
-/** A limit that exists, with its usage in this transaction. */
+/** A limit with its usage in this transaction. Only a repeated request can ask for a limit that is gone. */
 async function readLimit(tx: Transaction, { accountId }: Actor, id: number): Promise<SpendLimitWithUsage> {
   const limits = await readLimitsWithUsage(tx, await readBalance(tx, accountId, tx.at))
-  return limits.find(limit => limit.id === id) as SpendLimitWithUsage
+  const limit = limits.find(one => one.id === id)
+  if (!limit) throw itemGone('SpendLimit', id)
+  return limit
 }
 
 function limitEvent({ accountId, apiKeyId }: Actor) {
@@ -168,25 +168,8 @@ export async function checkKeyHasNoLimit(
   throw new DomainError('FORBIDDEN', message, { missing: [] })
 }
 
-function limitEventFacts({ id, apiKeyId, window, amountNanos, action }: SpendLimit) {
+type LimitFacts = Pick<SpendLimit, 'id' | 'apiKeyId' | 'window' | 'amountNanos' | 'action'>
+
+function limitEventFacts({ id, apiKeyId, window, amountNanos, action }: LimitFacts) {
   return { spendLimitId: id, apiKeyId, window, amountNanos: String(amountNanos), action }
-}
-
-type Changed<Type, Parts> = Omit<Type, keyof Parts> & Parts
-/** A limit as stored under an idempotency key. */
-type StoredLimit = Changed<
-  SpendLimitWithUsage,
-  { amountNanos: string; usedNanos: string; createdAt: string; updatedAt: string; reachedAt: string | null }
->
-
-function toStored({ amountNanos, usedNanos, createdAt, updatedAt, reachedAt, ...limit }: SpendLimitWithUsage) {
-  const dates = { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() }
-  const amounts = { amountNanos: String(amountNanos), usedNanos: String(usedNanos) }
-  return { ...limit, ...amounts, ...dates, reachedAt: reachedAt?.toISOString() ?? null } satisfies StoredLimit
-}
-
-function fromStored({ amountNanos, usedNanos, createdAt, updatedAt, reachedAt, ...limit }: StoredLimit) {
-  const dates = { createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) }
-  const amounts = { amountNanos: BigInt(amountNanos), usedNanos: BigInt(usedNanos) }
-  return { ...limit, ...amounts, ...dates, reachedAt: reachedAt === null ? null : new Date(reachedAt) }
 }
