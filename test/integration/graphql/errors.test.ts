@@ -80,7 +80,12 @@ const provoked: Record<FaceErrorCode, () => Promise<Errors>[]> = {
   ],
   COST_LIMIT_EXCEEDED: () => [
     post(ask(`{ instances ${expensive} }`)),
-    post(ask(`subscription { instanceChanges { instance { logs(tail: 1000) { ${'text '.repeat(11)} } } } }`), stream),
+    post(
+      ask(
+        `subscription { instanceChanges { ... on InstanceChange { instance { logs(tail: 1000) { ${'text '.repeat(11)} } } } } }`,
+      ),
+      stream,
+    ),
   ],
   ANSWER_TOO_LARGE: () => [post(ask(`{ templates { nodes { ${aliases('readme')} } } }`))],
   INTERNAL_SERVER_ERROR: () => [post(ask('{ offers { totalCount } }'), {}, broken, brokenKey)],

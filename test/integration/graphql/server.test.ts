@@ -85,7 +85,7 @@ describe('the limits of an operation', () => {
 
   it('refuse a subscription that costs too much before it starts', async () => {
     const ask = async (fields: number) => {
-      const query = `subscription { instanceChanges(filter: {}) { instance { logs(tail: 1000) { ${'text '.repeat(fields)} } } } }`
+      const query = `subscription { instanceChanges(filter: {}) { ... on InstanceChange { instance { logs(tail: 1000) { ${'text '.repeat(fields)} } } } } }`
       return await (await send({ body: JSON.stringify({ query }), headers: { accept: 'text/event-stream' } })).text()
     }
     expect(await ask(10)).toContain('COST_LIMIT_EXCEEDED')
