@@ -104,6 +104,7 @@ const layers: Record<string, Layer> = {
 
 /** The folders inside each level of tests. The nouns are the same as in the layers. */
 const testFolders: Record<string, string[]> = {
+  bench: ['measure', 'peers', 'peers/floor', 'report', 'setup', 'workloads'],
   unit: [...nouns, 'graphql', 'operator', 'process', 'rest'],
   property: [...nouns, 'rest'],
   integration: [...nouns, 'database', 'faces', 'graphql', 'instances/rent', 'rest'],
@@ -134,7 +135,7 @@ type SourceFile = {
 
 const filePaths = ['src', 'prisma', 'test']
   .flatMap(base => readdirSync(join(root, base), { recursive: true, encoding: 'utf8' }).map(path => join(base, path)))
-  .filter(path => path.endsWith('.ts') && !path.includes('generated'))
+  .filter(path => path.endsWith('.ts') && !/generated|node_modules/.test(path))
 
 const files: SourceFile[] = filePaths
   .filter(location => !location.startsWith('test/'))

@@ -27,7 +27,7 @@ export default defineConfig({
           ...projectDefaults,
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/long/**', ...isolatedTests],
+          exclude: ['**/node_modules/**', 'test/long/**', ...isolatedTests],
           // The program keeps no state outside an app, and loading it takes longer than most tests. So a process loads
           // it once for all of its test files.
           isolate: false,
