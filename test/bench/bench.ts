@@ -1,71 +1,48 @@
-// Compares Berth with PostGraphile and with a floor without any framework: see docs/bench.md.
+// Compares Berth with PostGraphile and with a server without any framework: see docs/bench.md.
 
-import { compareAnswers } from './measure/comparison.ts'
-import { countRuns, measureRounds } from './measure/rounds.ts'
-import { findPostgresPid } from './measure/runs.ts'
-import { countForEach, countIdleStatements } from './measure/statements.ts'
+import { once } from 'node:events'
+import { measureAlone } from './alone.ts'
+import { compareAll } from './compare.ts'
 import { type Options, parseOptions } from './options.ts'
-import { startGateway, startStacks } from './peers/stacks.ts'
-import { statementProblem } from './report/gates.ts'
-import { printMeasured } from './report/report.ts'
+import { startGateway } from './peers/stacks.ts'
 import { type BenchDatabase, startDatabase } from './setup/database.ts'
 import { withFolder } from './setup/folder.ts'
 import { createMarket, sizeOfMarket } from './setup/market.ts'
 import { checkMarket } from './setup/market-check.ts'
 import { installPackages } from './setup/packages.ts'
-import { quietGateway } from './setup/quiet.ts'
-import { createWorkloads } from './workloads/workloads.ts'
 
-const print = (text: string) => process.stdout.write(text)
+export type Place = { database: BenchDatabase; folder: string }
 
 const options = parseOptions(process.argv.slice(2))
 await installPackages()
 const problems = await withFolder(async folder => {
   const database = await startDatabase(folder)
   try {
-    return await bench(database, folder, options)
+    return await Promise.race([bench({ database, folder }, options), failOnSignal()])
   } finally {
     await database.stop()
   }
 })
-for (const problem of problems) print(`${problem}\n`)
-process.exitCode = problems.length > 0 ? 1 : 0
+for (const problem of problems) process.stdout.write(`${problem}\n`)
+// After a signal, promises of the interrupted work would keep the process alive.
+process.exit(problems.length > 0 ? 1 : 0)
 
 /** Measures everything, and returns what must not be. */
-async function bench({ client, url }: BenchDatabase, folder: string, options: Options): Promise<string[]> {
+async function bench(place: Place, options: Options): Promise<string[]> {
+  const { client, url } = place.database
   const size = sizeOfMarket(options.scale)
-  print(`Making a market of ${size.machines} machines.\n`)
-  await migrate(url, folder)
+  process.stdout.write(`Making a market of ${size.machines.toLocaleString('en-US')} machines.\n`)
+  // A gateway migrates its database as it starts.
+  await (await startGateway({ url, folder: place.folder })).stop()
   await createMarket(client, size)
   await checkMarket(url)
-  const stacks = await startStacks({ url, folder })
-  try {
-    const settle = () => quietGateway(client)
-    const postgresPid = await findPostgresPid(client)
-    const idle = await countIdleStatements(client)
-    const runs = options.connections.length * countRuns(options.rounds) + 6
-    const workloads = await createWorkloads(client, size, runs)
-    const problems: (string | undefined)[] = []
-    for (const workload of workloads.filter(({ id }) => options.only?.includes(id) ?? true)) {
-      await compareAnswers(workload, stacks, settle)
-      const statements = await countForEach(workload, { stacks, client, idle, settle })
-      problems.push(statementProblem(workload, statements))
-      for (const connections of options.connections) {
-        const load = { connections, seconds: options.seconds }
-        const measured = await measureRounds(workload, { stacks, postgresPid, load, rounds: options.rounds, settle })
-        print(
-          `\n${workload.id}  ${workload.title}, connections: ${connections}\n\n${printMeasured(measured, statements)}`,
-        )
-      }
-    }
-    await checkMarket(url)
-    return problems.filter(problem => problem !== undefined)
-  } finally {
-    await stacks.stop()
-  }
+  const problems = await compareAll(place, size, options)
+  await measureAlone(place, options)
+  await checkMarket(url)
+  return problems
 }
 
-/** A gateway migrates its database as it starts. */
-async function migrate(url: string, folder: string): Promise<void> {
-  await (await startGateway({ url, folder })).stop()
+async function failOnSignal(): Promise<never> {
+  const [signal] = await Promise.race(['SIGINT', 'SIGTERM'].map(name => once(process, name)))
+  throw new Error(`Interrupted by ${signal}.`)
 }

@@ -37,6 +37,10 @@ export function parseOptions(args: string[]): Options {
   }
 }
 
+export function isWanted({ only }: Options, id: string): boolean {
+  return only?.includes(id) ?? true
+}
+
 function parsePositive(name: string, text: string): number {
   const value = Number(text)
   if (!(value > 0)) throw new Error(`--${name} must be a number above 0, not "${text}".`)

@@ -38,10 +38,11 @@ export function printMeasured(measured: Measured, statements: Statements): strin
   ].join('\n')
 }
 
-/** The median of the paired ratios, with the least and the greatest: 1.50 (1.42 to 1.61). */
+/** The median of the paired ratios, with the least and the greatest if there are several: 1.50 (1.42 to 1.61). */
 function printRatio({ Berth = [], ...measured }: Measured, name: Contestant, { read }: Column): string {
   const others = (measured as Measured)[name] ?? []
   const spread = pairedRatios(Berth.map(read), others.map(read))
   if (!spread) return '–'
+  if (others.length === 1) return spread.median.toFixed(2)
   return `${spread.median.toFixed(2)} (${spread.low.toFixed(2)} to ${spread.high.toFixed(2)})`
 }

@@ -47,6 +47,9 @@ async function configure(url: string): Promise<void> {
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'bench' })
+  // An interrupted bench stops the server under a running statement. Without this listener, the error event would end the
+  // process before it has cleaned up.
+  client.on('error', () => {})
   await client.connect()
   return client
 }

@@ -20,7 +20,10 @@ export async function startProgram(args: string[], env: Record<string, string>, 
     stdio: ['ignore', 'pipe', log.fd],
   })
   await log.close()
-  const exited = once(child, 'close')
+  const kill = () => child.kill('SIGTERM')
+  // A bench that fails or is interrupted leaves no server behind.
+  process.once('exit', kill)
+  const exited = once(child, 'close').finally(() => process.off('exit', kill))
   const url = await Promise.race([
     readAddress(child.stdout as Readable),
     exited.then(async ([code]) => {
@@ -32,7 +35,7 @@ export async function startProgram(args: string[], env: Record<string, string>, 
     url,
     pid: child.pid as number,
     async stop() {
-      child.kill('SIGTERM')
+      kill()
       await exited
     },
   }

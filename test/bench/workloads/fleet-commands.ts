@@ -1,6 +1,7 @@
 // Commands to all 64 instances of an account at once.
 
 import type pg from 'pg'
+import type { HttpRequest } from '../measure/connection.ts'
 import type { Fleet } from './fleets.ts'
 import { floorRequest, graphqlRequest } from './requests.ts'
 import { defineWorkload, endless, type Workload } from './workload.ts'
@@ -14,22 +15,24 @@ const peerLabelQuery = `mutation ($account: Int!, $ids: [BigInt!]!, $label: Stri
   peerLabelInstances(input: {ownerId: $account, ids: $ids, newLabel: $label}) { result }
 }`
 
+export type Labeling = Fleet & { label: string }
+
+export function labelRequest({ account, ...input }: Labeling): HttpRequest {
+  return graphqlRequest(labelQuery, input, account)
+}
+
 export function labelWorkload(client: pg.Client, fleets: Fleet[]): Workload {
   let labels = 0
-  const rows = async (_answer: unknown, { ids, label }: Fleet & { label: string }) => {
+  const rows = async (_answer: unknown, { ids, label }: Labeling) => {
     return (await client.query('SELECT bench.trace_of_labels($1, $2) AS trace', [ids, label])).rows[0].trace
   }
-  return defineWorkload<Fleet & { label: string }>({
+  return defineWorkload<Labeling>({
     id: 'W4',
     title: 'label 64 instances',
     // Each label is new, since the same label again writes nothing.
     inputs: () => endless(index => ({ ...(fleets[index % fleets.length] as Fleet), label: `label ${++labels}` })),
     ways: {
-      Berth: {
-        request: ({ account, ...input }) => graphqlRequest(labelQuery, input, account),
-        rows,
-        expects: expectsAll,
-      },
+      Berth: { request: labelRequest, rows, expects: expectsAll },
       PostGraphile: { request: input => graphqlRequest(peerLabelQuery, input), rows, expects: '"result":64' },
       floor: {
         request: ({ account, ids, label }) => floorRequest('/label', [account, ids, label]),
