@@ -1,9 +1,10 @@
-import type { Place } from './bench.ts'
 import { measureBackground } from './measure/background.ts'
 import { findPostgresPid } from './measure/runs.ts'
 import { isWanted, type Options } from './options.ts'
 import { startGateway } from './peers/stacks.ts'
 import { printBackground, printStreams } from './report/alone.ts'
+import type { Place } from './setup/database.ts'
+import type { Program } from './setup/programs.ts'
 import { readFleets } from './workloads/fleets.ts'
 import { measureStreams } from './workloads/streams.ts'
 
@@ -23,11 +24,8 @@ export async function measureAlone(place: Place, options: Options): Promise<void
   }
 }
 
-async function withGateway<Result>(
-  { database, folder }: Place,
-  work: (gateway: Awaited<ReturnType<typeof startGateway>>) => Promise<Result>,
-): Promise<Result> {
-  const gateway = await startGateway({ url: database.url, folder })
+async function withGateway<Result>(place: Place, work: (gateway: Program) => Promise<Result>): Promise<Result> {
+  const gateway = await startGateway(place)
   try {
     return await work(gateway)
   } finally {

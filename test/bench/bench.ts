@@ -5,13 +5,11 @@ import { measureAlone } from './alone.ts'
 import { compareAll } from './compare.ts'
 import { type Options, parseOptions } from './options.ts'
 import { startGateway } from './peers/stacks.ts'
-import { type BenchDatabase, startDatabase } from './setup/database.ts'
+import { type Place, startDatabase } from './setup/database.ts'
 import { withFolder } from './setup/folder.ts'
 import { createMarket, sizeOfMarket } from './setup/market.ts'
 import { checkMarket } from './setup/market-check.ts'
 import { installPackages } from './setup/packages.ts'
-
-export type Place = { database: BenchDatabase; folder: string }
 
 const options = parseOptions(process.argv.slice(2))
 await installPackages()
@@ -33,7 +31,7 @@ async function bench(place: Place, options: Options): Promise<string[]> {
   const size = sizeOfMarket(options.scale)
   process.stdout.write(`Making a market of ${size.machines.toLocaleString('en-US')} machines.\n`)
   // A gateway migrates its database as it starts.
-  await (await startGateway({ url, folder: place.folder })).stop()
+  await (await startGateway(place)).stop()
   await createMarket(client, size)
   await checkMarket(url)
   const problems = await compareAll(place, size, options)

@@ -1,4 +1,3 @@
-import type { Place } from './bench.ts'
 import { compareAnswers } from './measure/comparison.ts'
 import { countRuns, measureRounds } from './measure/rounds.ts'
 import { findPostgresPid } from './measure/runs.ts'
@@ -7,19 +6,20 @@ import { isWanted, type Options } from './options.ts'
 import { startStacks } from './peers/stacks.ts'
 import { statementProblems } from './report/gates.ts'
 import { printMeasured } from './report/report.ts'
+import type { Place } from './setup/database.ts'
 import type { MarketSize } from './setup/market.ts'
 import { quietGateway } from './setup/quiet.ts'
 import { createWorkloads } from './workloads/workloads.ts'
 
 /** Compares all contestants, workload after workload. Returns what must not be. */
-export async function compareAll({ database, folder }: Place, size: MarketSize, options: Options): Promise<string[]> {
-  const { client, url } = database
+export async function compareAll(place: Place, size: MarketSize, options: Options): Promise<string[]> {
+  const { client } = place.database
   const { connections, rounds, seconds } = options
   // Comparing answers and counting statements are runs, too.
   const runs = (connections.length + 1) * countRuns(rounds)
   const workloads = (await createWorkloads(client, size, runs)).filter(({ id }) => isWanted(options, id))
   if (workloads.length === 0) return []
-  const stacks = await startStacks({ url, folder })
+  const stacks = await startStacks(place)
   try {
     const settle = () => quietGateway(client)
     const postgresPid = await findPostgresPid(client)

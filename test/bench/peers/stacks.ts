@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Place } from '../setup/database.ts'
 import { type Program, root, startProgram } from '../setup/programs.ts'
 import type { Contestant } from '../workloads/workload.ts'
 
 /** The process that answers for each contestant. */
 export type Stacks = Record<Contestant, Program> & { stop(): Promise<void> }
-
-type Place = { url: string; folder: string }
 
 export async function startStacks(place: Place): Promise<Stacks> {
   const Berth = await startGateway(place)
@@ -21,15 +20,15 @@ export async function startStacks(place: Place): Promise<Stacks> {
 }
 
 /** Starts a gateway with the command of `npm start` and its default settings, on a free port. */
-export async function startGateway({ url, folder }: Place): Promise<Program> {
+export async function startGateway({ database, folder }: Place): Promise<Program> {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const [, ...args] = scripts.start.replace(/^exec /, '').split(' ')
-  const env = { DATABASE_URL: url, PORT: '0', BERTH_SECRET: 'the secret of the bench', DRAIN_SECONDS: '0' }
+  const env = { DATABASE_URL: database.url, PORT: '0', BERTH_SECRET: 'the secret of the bench', DRAIN_SECONDS: '0' }
   return await startProgram(args, env, join(folder, 'berth.log'))
 }
 
 /** A peer runs as its own documentation advises: for production. */
-async function startPeer({ url, folder }: Place, file: string): Promise<Program> {
-  const env = { DATABASE_URL: url, NODE_ENV: 'production' }
+async function startPeer({ database, folder }: Place, file: string): Promise<Program> {
+  const env = { DATABASE_URL: database.url, NODE_ENV: 'production' }
   return await startProgram([join('test/bench/peers', file)], env, join(folder, 'peers.log'))
 }

@@ -9,6 +9,9 @@ export type BenchDatabase = {
   stop(): Promise<void>
 }
 
+/** Where programs find their database and put their logs. */
+export type Place = { database: BenchDatabase; folder: string }
+
 /**
  * Settings of the server besides its defaults, the same for all. JIT compilation takes longer than these statements, and
  * Berth turns it off itself.

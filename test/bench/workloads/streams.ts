@@ -1,13 +1,17 @@
+import { streamLimits } from '../../../src/domain/streams.ts'
 import { openConnection } from '../measure/connection.ts'
 import { readMemoryMb } from '../measure/processes.ts'
 import { percentile } from '../measure/statistics.ts'
-import { openStream } from '../measure/stream.ts'
+import { openStream, type Stream } from '../measure/stream.ts'
 import type { Program } from '../setup/programs.ts'
 import { labelRequest } from './fleet-commands.ts'
 import type { Fleet } from './fleets.ts'
 import { graphqlRequest } from './requests.ts'
 
 const query = 'subscription { events { cursor node { kind changes { field after } } } }'
+
+/** All at once would wait for the database longer than a gateway lets them. */
+const openedAtOnce = 50
 
 export type StreamFigures = { streams: number; memoryMb: number; deliveriesPerSecond: number; p50: number; p99: number }
 
@@ -18,8 +22,9 @@ export type StreamFigures = { streams: number; memoryMb: number; deliveriesPerSe
 export async function measureStreams(
   gateway: Program,
   fleets: Fleet[],
-  { streams, seconds }: { streams: number; seconds: number },
+  { streams: wanted, seconds }: { streams: number; seconds: number },
 ): Promise<StreamFigures> {
+  const streams = Math.min(wanted, streamLimits.perKey * fleets.length)
   const before = (await readMemoryMb(gateway.pid)) ?? Number.NaN
   const latencies: number[] = []
   const round = { sent: 0, missing: 0, done: () => {} }
@@ -32,7 +37,12 @@ export async function measureStreams(
     const { account } = fleets[index % fleets.length] as Fleet
     return openStream(gateway.url, graphqlRequest(query, {}, account), onResults)
   }
-  const opened = await Promise.all(Array.from({ length: streams }, (_, index) => open(index)))
+  const opened: Stream[] = []
+  while (opened.length < streams) {
+    const first = opened.length
+    const count = Math.min(openedAtOnce, streams - first)
+    opened.push(...(await Promise.all(Array.from({ length: count }, (_, index) => open(first + index)))))
+  }
   const memoryMb = ((await readMemoryMb(gateway.pid)) ?? Number.NaN) - before
   const connection = await openConnection(gateway.url)
   const start = performance.now()
