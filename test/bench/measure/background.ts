@@ -10,12 +10,17 @@ const warmUpMs = 1_000
 /** Shares of a core that a gateway without requests and its database use for the instances that run. */
 export type BackgroundShares = { node: number; postgres: number }
 
-/** Makes all instances due again, spread over a minute as they are after a while. */
+/** Makes the instances that run due again, spread over a minute as they are after a while. */
 export async function measureBackground(
   client: pg.Client,
   { gateway, postgresPid, seconds }: { gateway: Program; postgresPid: number; seconds: number },
 ): Promise<BackgroundShares> {
-  await client.query("UPDATE instances SET due_at = now() + random() * $1 * interval '1 second'", [roundSeconds])
+  // Rentals of the bench would first have to be brought to running.
+  await client.query(
+    `UPDATE instances SET due_at = now() + random() * $1 * interval '1 second'
+     WHERE id IN (SELECT instance_id FROM bench.rentals)`,
+    [roundSeconds],
+  )
   await sleep(warmUpMs)
   const read = async () => [await readCpuMs(gateway.pid), await readTreeCpuMs(postgresPid)] as const
   const before = await read()

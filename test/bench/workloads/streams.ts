@@ -8,10 +8,11 @@ import { labelRequest } from './fleet-commands.ts'
 import type { Fleet } from './fleets.ts'
 import { graphqlRequest } from './requests.ts'
 
-const query = 'subscription { events { cursor node { kind changes { field after } } } }'
+const query = 'subscription { events(filter: {kinds: [INSTANCE_LABEL_CHANGED]}) { cursor node { kind changes { field after } } } }'
 
 /** All at once would wait for the database longer than a gateway lets them. */
 const openedAtOnce = 50
+const patienceMs = 30_000
 
 export type StreamFigures = { streams: number; memoryMb: number; deliveriesPerSecond: number; p50: number; p99: number }
 
@@ -31,7 +32,7 @@ export async function measureStreams(
   const onResults = (count: number) => {
     for (let index = 0; index < count; index += 1) latencies.push(performance.now() - round.sent)
     round.missing -= count
-    if (round.missing === 0) round.done()
+    if (round.missing <= 0) round.done()
   }
   const open = (index: number) => {
     const { account } = fleets[index % fleets.length] as Fleet
@@ -48,11 +49,13 @@ export async function measureStreams(
   const start = performance.now()
   for (let index = 0; performance.now() - start < seconds * 1_000; index += 1) {
     const fleet = fleets[index % fleets.length] as Fleet
-    const { promise, resolve } = Promise.withResolvers<void>()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => reject(new Error(`The streams miss ${round.missing} events.`)), patienceMs)
     const ofAccount = Math.floor(streams / fleets.length) + (index % fleets.length < streams % fleets.length ? 1 : 0)
     Object.assign(round, { sent: performance.now(), missing: ofAccount * fleet.ids.length, done: resolve })
     await connection.send(labelRequest({ ...fleet, label: `streamed ${index}` }))
     await promise
+    clearTimeout(timer)
   }
   const deliveriesPerSecond = latencies.length / ((performance.now() - start) / 1_000)
   for (const stream of [...opened, connection]) stream.close()
