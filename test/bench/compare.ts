@@ -16,7 +16,7 @@ export async function compareAll(place: Place, size: MarketSize, options: Option
   const { client } = place.database
   const { connections, rounds, seconds } = options
   // Comparing answers and counting statements are runs, too.
-  const runs = (connections.length + 1) * countRuns(rounds)
+  const runs = connections.length * countRuns(rounds) + 2 * countRuns(0)
   const workloads = (await createWorkloads(client, size, runs)).filter(({ id }) => isWanted(options, id))
   if (workloads.length === 0) return []
   const stacks = await startStacks(place)

@@ -8,7 +8,8 @@ import { labelRequest } from './fleet-commands.ts'
 import type { Fleet } from './fleets.ts'
 import { graphqlRequest } from './requests.ts'
 
-const query = 'subscription { events(filter: {kinds: [INSTANCE_LABEL_CHANGED]}) { cursor node { kind changes { field after } } } }'
+const query =
+  'subscription { events(filter: {kinds: [INSTANCE_LABEL_CHANGED]}) { cursor node { kind changes { field after } } } }'
 
 /** All at once would wait for the database longer than a gateway lets them. */
 const openedAtOnce = 50

@@ -44,10 +44,11 @@ describe('statistics of the bench', () => {
 })
 
 describe('the load of the bench', () => {
-  it('reads answers with a length and in chunks, one after the other', async () => {
+  it('reads answers with a length and in chunks, and connects again when the server closes', async () => {
     let answers = 0
     const url = await serve((_request, response) => {
       answers += 1
+      if (answers === 2) response.setHeader('connection', 'close')
       if (answers % 2 === 0) return response.end('{"data":"ü"}')
       response.write('{"data":')
       return setImmediate(() => response.end('"ü"}'))
@@ -55,12 +56,13 @@ describe('the load of the bench', () => {
     const connection = await openConnection(url)
     expect(await connection.send(request)).toContain('{"data":')
     expect(Buffer.from(await connection.send(request), 'latin1').toString()).toBe('{"data":"ü"}')
+    expect(await connection.send(request)).toContain('{"data":')
     connection.close()
   })
 
   it('fails on another status, and on a wrong answer', async () => {
-    const url = await serve((_request, response) => response.writeHead(answerStatus).end('{}'))
     let answerStatus = 500
+    const url = await serve((_request, response) => response.writeHead(answerStatus).end('{}'))
     const run = (check: (body: string) => void) =>
       runLoad(url, [request].values(), { connections: 1, seconds: 1 }, check)
     await expect(run(() => {})).rejects.toThrow('HTTP/1.1 500')
