@@ -4,7 +4,7 @@ import { findPostgresPid } from './measure/runs.ts'
 import { countForEach, countIdleStatements } from './measure/statements.ts'
 import { isWanted, type Options } from './options.ts'
 import { startStacks } from './peers/stacks.ts'
-import { statementProblems } from './report/gates.ts'
+import { failureProblems, statementProblems } from './report/gates.ts'
 import { printMeasured } from './report/report.ts'
 import type { Place } from './setup/database.ts'
 import type { MarketSize } from './setup/market.ts'
@@ -32,6 +32,7 @@ export async function compareAll(place: Place, size: MarketSize, options: Option
       for (const count of connections) {
         const load = { connections: count, seconds }
         const measured = await measureRounds(workload, { stacks, postgresPid, load, rounds, settle })
+        problems.push(...failureProblems(workload, measured))
         const title = `${workload.id}  ${workload.title}, connections: ${count}`
         process.stdout.write(`\n${title}\n\n${printMeasured(measured, statements)}`)
       }

@@ -4,12 +4,14 @@ import type pg from 'pg'
 import type { Program } from '../setup/programs.ts'
 import type { Way } from '../workloads/workload.ts'
 import type { HttpRequest } from './connection.ts'
-import { type CheckAnswer, type Load, runLoad } from './load.ts'
+import { type CheckAnswer, type Failures, type Load, runLoad } from './load.ts'
 import { readCpuMs, readMemoryMb, readParent, readTreeCpuMs } from './processes.ts'
 import { percentile } from './statistics.ts'
 
 /** Times are in ms. What the system does not tell is NaN. */
 export type Figures = {
+  /** Requests that did not fail. */
+  requests: number
   requestsPerSecond: number
   p50: number
   p99: number
@@ -17,6 +19,7 @@ export type Figures = {
   nodeMs: number
   postgresMs: number
   memoryMb: number
+  failures: Failures
 }
 
 export async function measureRun<Input>(
@@ -26,16 +29,18 @@ export async function measureRun<Input>(
 ): Promise<Figures> {
   const readCpu = () => Promise.all([readCpuMs(program.pid), readTreeCpuMs(postgresPid)])
   const before = await readCpu()
-  const { latencies, seconds } = await runLoad(program.url, requestsOf(way, inputs), load, checkAnswerOf(way))
+  const { latencies, seconds, failures } = await runLoad(program.url, requestsOf(way, inputs), load, checkAnswerOf(way))
   const after = await readCpu()
   const perRequest = (index: 0 | 1) => ((after[index] ?? Number.NaN) - (before[index] ?? Number.NaN)) / latencies.length
   return {
+    requests: latencies.length,
     requestsPerSecond: latencies.length / seconds,
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
     nodeMs: perRequest(0),
     postgresMs: perRequest(1),
     memoryMb: (await readMemoryMb(program.pid)) ?? Number.NaN,
+    failures,
   }
 }
 

@@ -3,6 +3,7 @@ import type { Figures } from '../measure/runs.ts'
 import type { Statements } from '../measure/statements.ts'
 import { median, pairedRatios } from '../measure/statistics.ts'
 import { type Contestant, contestants } from '../workloads/workload.ts'
+import { sumFailures } from './gates.ts'
 import { printNumber, printTable } from './table.ts'
 
 type Column = { title: string; read: (figures: Figures) => number }
@@ -35,7 +36,13 @@ export function printMeasured(measured: Measured, statements: Statements): strin
   return [
     printTable([['', ...columns.map(({ title }) => title), 'statements'], ...medians]),
     printTable([['Berth', ...ratioColumns.map(({ title }) => title)], ...ratios]),
+    ...names.flatMap(name => printFailures(name, measured[name] ?? [])),
   ].join('\n')
+}
+
+function printFailures(name: Contestant, rounds: Figures[]): string[] {
+  const { count, first } = sumFailures(rounds)
+  return count === 0 ? [] : [`  ${name} failed ${count} requests, the first with: ${first}\n`]
 }
 
 /** The median of the paired ratios, with the least and the greatest if there are several: 1.50 (1.42 to 1.61). */

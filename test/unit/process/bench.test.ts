@@ -7,7 +7,7 @@ import { runLoad } from '../../bench/measure/load.ts'
 import type { Figures } from '../../bench/measure/runs.ts'
 import { median, pairedRatios, percentile } from '../../bench/measure/statistics.ts'
 import { parseOptions } from '../../bench/options.ts'
-import { statementProblems } from '../../bench/report/gates.ts'
+import { failureProblems, statementProblems } from '../../bench/report/gates.ts'
 import { printMeasured } from '../../bench/report/report.ts'
 import { graphqlRequest } from '../../bench/workloads/requests.ts'
 import { defineWorkload, endless } from '../../bench/workloads/workload.ts'
@@ -60,24 +60,27 @@ describe('the load of the bench', () => {
     connection.close()
   })
 
-  it('fails on another status, and on a wrong answer', async () => {
-    let answerStatus = 500
-    const url = await serve((_request, response) => response.writeHead(answerStatus).end('{}'))
-    const run = (check: (body: string) => void) =>
-      runLoad(url, [request].values(), { connections: 1, seconds: 1 }, check)
-    await expect(run(() => {})).rejects.toThrow('HTTP/1.1 500')
-    answerStatus = 200
-    const refuse = () => {
-      throw new Error('wrong')
+  it('counts answers with another status and wrong answers as failures', async () => {
+    let answers = 0
+    const url = await serve((_request, response) => {
+      answers += 1
+      response.writeHead(answers === 1 ? 500 : 200).end(`answer ${answers}`)
+    })
+    const check = (body: string) => {
+      if (body.includes('answer 2')) throw new Error('wrong')
     }
-    await expect(run(refuse)).rejects.toThrow('wrong')
-    expect((await run(() => {})).latencies).toHaveLength(1)
+    const requests = [request, request, request].values()
+    const { latencies, failures } = await runLoad(url, requests, { connections: 1, seconds: 9 }, check)
+    expect(latencies).toHaveLength(1)
+    expect(failures).toEqual({ count: 2, first: expect.stringContaining('HTTP/1.1 500') })
   })
 })
 
 describe('the report of the bench', () => {
-  const figures = (requestsPerSecond: number): Figures => {
+  const figures = (requestsPerSecond: number, failures = { count: 0, first: '' }): Figures => {
     return {
+      requests: 10,
+      failures,
       requestsPerSecond,
       p50: 1_000 / requestsPerSecond,
       p99: 20,
@@ -97,6 +100,16 @@ describe('the report of the bench', () => {
   Berth                   req/s               p50 ms               p99 ms                  CPU  memory
   to floor  0.55 (0.50 to 0.60)  1.83 (1.67 to 2.00)  1.00 (1.00 to 1.00)  1.00 (1.00 to 1.00)       –
 `)
+  })
+
+  it('names failures, and complains when most requests fail', () => {
+    const measured = { Berth: [figures(100, { count: 1, first: 'busy' }), figures(100)], floor: [figures(100)] }
+    expect(printMeasured(measured, {})).toContain('Berth failed 1 requests, the first with: busy')
+    const workload = defineWorkload({ id: 'W1', title: 'search', inputs: () => endless(index => index), ways: {} })
+    expect(failureProblems(workload, measured)).toEqual([])
+    expect(failureProblems(workload, { Berth: [figures(1, { count: 11, first: 'broken' })] })).toEqual([
+      'W1, search: Berth fails with broken',
+    ])
   })
 
   it('complains about a statement too many, and not about a poll', () => {
