@@ -21,6 +21,8 @@ export async function measureBackground(
      WHERE id IN (SELECT instance_id FROM bench.rentals)`,
     [roundSeconds],
   )
+  // As after a while: without the old versions of all these rows, and with statistics of the new ones.
+  await client.query('VACUUM ANALYZE instances')
   await sleep(warmUpMs)
   const read = async () => [await readCpuMs(gateway.pid), await readTreeCpuMs(postgresPid)] as const
   const before = await read()
