@@ -46,7 +46,7 @@ export const idempotencyFailures: DocumentedFailure[] = [
   documentedFailureOf('IDEMPOTENCY_IN_PROGRESS', 'The first request with this idempotency key is still running.'),
   {
     ...restErrors.IDEMPOTENCY_KEY_REUSED,
-    when: 'The idempotency key was used for another request or by another API key.',
+    when: 'The idempotency key was used for another request or by another API key, or what its first request created was deleted since.',
   },
 ]
 

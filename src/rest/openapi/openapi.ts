@@ -77,7 +77,7 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description:
-    'A string of your choice that identifies this request, at most 255 characters. Within 24 hours, the same request with the same key does nothing and gets the first answer again.',
+    'A string of your choice that identifies this request, at most 255 characters. Within 24 hours, the same request with the same key does nothing and answers with what the first request created. It is refused if that was deleted since.',
   schema: { type: 'string', maxLength: 255 },
 }
 
