@@ -40,8 +40,8 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
       requestErrorsPlugin,
       limitsPlugin,
       subscriptionsPlugin,
-      costPlugin,
       executionErrorsPlugin,
+      costPlugin,
       completeErrorsPlugin,
     ],
   })

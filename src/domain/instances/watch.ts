@@ -23,7 +23,7 @@ export const maxWatchedInstances = 1_000
 export const maxUntoldEvents = 10_000
 
 export function tooManyUntoldEvents(): DomainError {
-  const message = `The account has had more than ${maxUntoldEvents} events since this cursor, the limit of a stream. Start without the cursor.`
+  const message = `The account has had more than ${maxUntoldEvents} events since the cursor, or since the reader of the stream was told of the last change. Start without a cursor.`
   return new DomainError('CURSOR_EXPIRED', message)
 }
 

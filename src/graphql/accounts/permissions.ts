@@ -119,7 +119,7 @@ export const ConstraintValueInput = builder.inputType('ConstraintValueInput', {
 })
 
 const constraintDescription =
-  'Restricts a parameter of an operation: `id` is the ID of what the request is about. The constraint must hold for each ID in the request, so a request without IDs, such as a command by filter, is refused.'
+  'Restricts a parameter of an operation: `id` is the ID of what the request is about. A constraint on `id` must hold for each ID in the request, so a request without IDs, such as a command by filter, is refused.'
 const parameter = { description: 'Name of the parameter, such as `id`.' }
 const operator = { type: ConstraintOperator, description: 'How the parameter is compared with the value.' }
 const value = 'Value that the parameter is compared with.'

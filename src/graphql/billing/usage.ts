@@ -126,7 +126,10 @@ function usageComplexity({ groupBy, ...period }: UsageArgs): FieldCost {
   return { inside: { totals, buckets: { multiplier: count, inside: { groups } } } }
 }
 
-/** The groups in a bucket: those of kinds exactly; others are estimated as 10 in a bucket and about 300 in all buckets. */
+/**
+ * The groups in a bucket: those of kinds exactly; others are estimated as 10 in a bucket, but no more than about 300 in
+ * all buckets, and at least one in each.
+ */
 function estimateGroups(groupBy: readonly Dimension[], buckets: number): number {
   if (groupBy.every(dimension => dimension === 'kind')) return groupBy.length > 0 ? chargeKinds.length : 1
   return Math.min(10, Math.ceil(300 / buckets))

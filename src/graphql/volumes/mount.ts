@@ -60,11 +60,12 @@ function parseNewVolume(
   { newVolumes, parseIssues }: ParsedMounts,
 ): void {
   const mount = { name: name ?? undefined, sizeGb, mountPath }
-  const issues = newMountIssues(mount).map(issue => {
+  const blankIssues = blankNameIssues({ [`${path}.source.create.name`]: name })
+  const otherIssues = newMountIssues(mount).map(issue => {
     const place = issue.path === 'mountPath' ? 'mountPath' : `source.create.${issue.path}`
     return { path: `${path}.${place}`, message: issue.message }
   })
-  issues.push(...blankNameIssues({ [`${path}.source.create.name`]: name }))
+  const issues = [...blankIssues, ...otherIssues.filter(other => blankIssues.every(blank => blank.path !== other.path))]
   parseIssues.push(...issues)
   if (issues.length === 0) newVolumes.push(mount)
 }

@@ -111,7 +111,7 @@ const maxId = 9_223_372_036_854_775_807n
 
 /** Like `instancesFromSql`, with what changed about the instance `c` as it was before. */
 const instancesAsToldSql = sql`(
-  SELECT i.id, i.account_id, i.machine_id, i.num_gpus, i.created_at, i.idempotency_key,
+  SELECT i.id, i.account_id, i.machine_id, i.num_gpus, i.created_at, i.idempotency_key, i.interruptible,
     CASE WHEN c.destroyed THEN NULL ELSE i.destroyed_at END AS destroyed_at,
     CASE WHEN c.label IS NULL THEN i.label ELSE c.label->>'label' END AS label,
     CASE WHEN c.status IS NULL THEN i.status ELSE (c.status->>'status')::instance_status END AS status,

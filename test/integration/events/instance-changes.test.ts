@@ -68,6 +68,13 @@ async function scopedKey(instanceRead: object | undefined, others: object = {}):
   return { accountId: renter.accountId, apiKeyId: id, publicId, permissions }
 }
 
+/** Adds events that change no match. */
+const addEvents = (count: number, id: bigint, actor = renter) =>
+  gateway.sql(`
+    INSERT INTO events (kind, account_id, instance_id, actor_kind, subject_type, subject_id, created_at)
+    SELECT 'INSTANCE_POLICY_CHANGED', ${actor.accountId}, ${id}, 'system', 'Instance', ${id}, now()
+    FROM generate_series(1, ${count})`)
+
 async function watch(filter: InstanceFilter, after?: string, on = gateway, actor = renter): Promise<Stream> {
   const stream = await on.services.instances.watch(actor, filter, after)
   streams.push(stream)
@@ -103,6 +110,30 @@ async function readToMark(stream: Stream, label: string): Promise<WatchedChange[
 }
 
 describe('a stream of instances', () => {
+  // The compiler asks for an example of each field.
+  const filters: Required<{ [Field in keyof InstanceFilter]: (id: bigint) => NonNullable<InstanceFilter[Field]> }> = {
+    ids: id => [id],
+    label: () => ({ eq: 'a' }),
+    status: () => ['created', 'scheduling', 'loading', 'running'],
+    targetState: () => 'running',
+    rentalKind: () => 'onDemand',
+    gpuName: () => ({ neq: 'x' }),
+    numGpus: () => ({ gte: 1 }),
+    machineId: () => ({ neq: 1_000_000n }),
+    templateId: () => 1n,
+    templateHashId: () => 'a',
+    createdAt: () => ({ gte: new Date(0) }),
+    idempotencyKey: () => 'a',
+  }
+  it.each(Object.entries(filters))('can be filtered by %s, also when it continues', async (name, exampleOf) => {
+    const id = await rent('a')
+    const first = await next(await watch({ [name]: exampleOf(id) }))
+    await setLabel(id, 'A')
+    const second = await next(await watch({ [name]: exampleOf(id) }, first.cursor))
+    const matches = !['templateId', 'templateHashId', 'idempotencyKey'].includes(name)
+    expect([first.kind, second.kind]).toEqual(matches ? ['added', 'updated'] : ['synced', 'synced'])
+  })
+
   it('starts with those that match, in the order of ids, and none of another account', async () => {
     const ids = [await rent('a'), await rent('a'), await rent('a')]
     await rent('b')
@@ -387,18 +418,26 @@ describe('a stream that continues after a cursor', () => {
     const stream = await watch(named('a'))
     const cursor = cursorOf(await take(stream, 1))
     await stream.return?.()
-    const addEvents = (count: number, actor: Actor) =>
-      gateway.sql(`
-        INSERT INTO events (kind, account_id, instance_id, actor_kind, subject_type, subject_id, created_at)
-        SELECT 'INSTANCE_POLICY_CHANGED', ${actor.accountId}, ${id}, 'system', 'Instance', ${id}, now()
-        FROM generate_series(1, ${count})`)
-    await addEvents(9_990, renter)
-    await addEvents(100, rival)
+    await addEvents(9_990, id)
+    await addEvents(100, id, rival)
     expect(shown(await take(await watch(named('a'), cursor), 1))).toEqual([['updated', id]])
-    await addEvents(11, renter)
-    const expired = { code: 'CURSOR_EXPIRED', message: expect.stringMatching(/10000 events.*without the cursor/) }
+    await addEvents(11, id)
+    const expired = { code: 'CURSOR_EXPIRED', message: expect.stringMatching(/10000 events.*without a cursor/) }
     await expect(watch(named('a'), cursor)).rejects.toMatchObject(expired)
     expect(shown(await take(await watch(named('a')), 1))).toEqual([['added', id]])
+  })
+
+  it('is no cursor for an open stream, which ends when its account has more events between two rounds', async () => {
+    const id = await rent('a')
+    const stream = await watch(named('a'))
+    await take(stream, 1)
+    await next(stream)
+    await addEvents(10_001, id)
+    await setLabel(id, 'b')
+    await expect(next(stream)).rejects.toMatchObject({
+      code: 'CURSOR_EXPIRED',
+      message: expect.stringMatching(/of the stream/),
+    })
   })
 
   it('is refused once events after the cursor are gone', async () => {

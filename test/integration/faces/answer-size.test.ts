@@ -24,6 +24,12 @@ const makeItems = <Item>(count: number, one: (index: number) => Item): Item[] =>
 const url = (path: string, query: Record<string, unknown>) =>
   `${path}?${new URLSearchParams(Object.entries(query).map(([name, value]) => [name, JSON.stringify(value)]))}`
 
+async function costOf(query: string): Promise<unknown> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
+  const request = new Request('http://localhost/graphql', { method: 'POST', headers, body: JSON.stringify({ query }) })
+  return (await (await app.fetch(request)).json()).extensions?.cost
+}
+
 describe('REST lists', () => {
   const controls = makeItems(20, index => String.fromCharCode(1 + index).repeat(64))
   const lists = {
@@ -104,6 +110,8 @@ describe('the GraphQL face', () => {
     const large = await app.graphql(key, templatesQuery(30))
     expect(large).toMatchObject({ data: null, errors: [{ extensions: { code: 'ANSWER_TOO_LARGE' } }] })
     expect(large.errors?.[0]?.message).toContain(String(maxAnswerBytes))
+    // Its cost is shown as that of each operation.
+    expect(await costOf(templatesQuery(30))).toEqual({ requested: expect.any(Number), limit: expect.any(Number) })
   })
 
   it('refuses an answer with too many errors', () => {

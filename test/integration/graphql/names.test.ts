@@ -1,6 +1,8 @@
 // One rule for the names that people give: they are texts that can be read.
 
+import { type GraphQLInputObjectType, getNamedType, getNullableType, isInputObjectType, isListType } from 'graphql'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { schema } from '../../../src/graphql/schema.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 
@@ -16,6 +18,9 @@ afterAll(() => app.close())
 
 const publicKey = aPublicKey('names')
 const webhook = { url: 'https://hooks.example.com/secret', kinds: ['VOLUME_CREATED'] }
+const terms = { onDemand: { maxPricePerHour: '1' } }
+const newVolume = (name: string) => ({ mountPath: '/data', source: { create: { name, sizeGb: 10 } } })
+const inVolume = 'spec.volumes.0.source.create'
 const spec = { source: { image: 'ubuntu' } }
 
 async function mutate(mutation: string, input: object) {
@@ -27,7 +32,7 @@ async function mutate(mutation: string, input: object) {
   return data.answer
 }
 
-it.each<[mutation: string, input: (name: string) => object, path: string]>([
+const named: [mutation: string, input: (name: string) => object, path: string][] = [
   ['createApiKey', name => ({ name, fullAccess: true }), 'name'],
   ['updateApiKey', name => ({ id: 'key_1', name }), 'name'],
   ['createSshKey', name => ({ name, publicKey }), 'name'],
@@ -41,12 +46,41 @@ it.each<[mutation: string, input: (name: string) => object, path: string]>([
   ['updateInstance', label => ({ id: 'ins_1', label }), 'label'],
   ['updateInstances', label => ({ target: { ids: ['ins_1'] }, label }), 'label'],
   ['rentInstance', label => ({ offerId: 'off_1', spec: { ...spec, label } }), 'spec.label'],
-])('%s refuses an empty or blank name or label', async (mutation, input, path) => {
+  ['rentInstance', name => ({ offerId: 'off_1', spec: { ...spec, volumes: [newVolume(name)] } }), `${inVolume}.name`],
+  ['rentBestOffer', label => ({ filter: {}, terms, spec: { ...spec, label } }), 'spec.label'],
+  ['rentBestOffer', name => ({ filter: {}, terms, spec: { ...spec, volumes: [newVolume(name)] } }), `${inVolume}.name`],
+]
+
+it.each(named)('%s refuses an empty or blank name or label', async (mutation, input, path) => {
   for (const blank of ['', ' \t\u3000']) {
     const { issues } = await mutate(mutation, input(blank))
-    expect(issues).toContainEqual({ path, message: 'must not be blank.' })
+    const ofName = issues.filter((issue: { path: string }) => issue.path === path)
+    expect(ofName).toEqual([{ path, message: 'must not be blank.' }])
   }
 })
+
+it('the table above has every mutation that takes a name or a label', () => {
+  /** The paths of the names of new things in an input. Filters, and names of things that exist, are in other fields. */
+  const pathsIn = (input: GraphQLInputObjectType): string[] =>
+    Object.values(input.getFields()).flatMap(({ name, type }) => {
+      const inside = getNamedType(type)
+      const list = isListType(getNullableType(type)) ? `${name}.0` : name
+      if (isInputObjectType(inside))
+        return isNamedElsewhere(inside.name) ? [] : pathsIn(inside).map(path => `${list}.${path}`)
+      return (name === 'name' || name === 'label') && inside.name === 'String' ? [name] : []
+    })
+  const mutations = Object.values(schema.getMutationType()?.getFields() ?? {})
+  const expected = mutations.flatMap(({ name, args }) =>
+    args.flatMap(({ type }) => {
+      const input = getNamedType(type)
+      return isInputObjectType(input) ? pathsIn(input).map(path => `${name} ${path}`) : []
+    }),
+  )
+  expect(named.map(([mutation, , path]) => `${mutation} ${path}`).toSorted()).toEqual(expected.toSorted())
+})
+
+/** Inputs whose `name` finds a thing, or is that of a variable. */
+const isNamedElsewhere = (type: string) => /Filter$|By[A-Z]?\w*Input$|EnvVar|Variable/.test(type)
 
 it('a name is shown for each item, also for one that has been given none', async () => {
   const query = `mutation ($key: CreateApiKeyInput!, $webhook: CreateWebhookInput!, $ssh: CreateSshKeyInput!) {

@@ -81,7 +81,7 @@ export function bestOfferServices(deps: Deps) {
       return { facts: await loadRentFacts(tx, deps, actor, anyOfferInput, { lock: false }), at: tx.at }
     })
     const { launch, ports, blockers } = decideRent(anyOfferInput, facts, at)
-    const blocker = blockers.find(({ code }) => code !== 'OFFER_UNAVAILABLE')
+    const blocker = [...facts.forbidden, ...blockers].find(({ code }) => code !== 'OFFER_UNAVAILABLE')
     if (blocker || !launch) throw blocker ?? new Error('No blocker was found, but the launch is missing.')
     return bestOfferSearch(input, { launch, ports }, facts.volumes)
   }

@@ -4,9 +4,10 @@ import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { creditStatusOf } from '../../../domain/billing/balance.ts'
+import type { DomainError } from '../../../domain/errors.ts'
 import type { RentFacts, RentInput, TargetOffer } from '../../../domain/instances/rent/decide.ts'
 import { loadSecretVariables } from '../../accounts/secret-variables.ts'
-import { authorize } from '../../authorize.ts'
+import { permissionErrors } from '../../authorize.ts'
 import { type AccountBalance, readBalance } from '../../billing/balance.ts'
 import type { Deps } from '../../deps.ts'
 import { lockMachine, readMachine } from '../../machines/market.ts'
@@ -16,6 +17,8 @@ import { loadVolumeFacts } from '../../volumes/rent.ts'
 const { sql } = Prisma
 
 export type LoadedRentFacts = RentFacts & {
+  /** Permissions that the rental needs beyond its own, and that are missing. */
+  forbidden: DomainError[]
   template: Awaited<ReturnType<typeof loadTemplatesForLaunch>>[number] | undefined
   balance: AccountBalance
 }
@@ -35,12 +38,13 @@ export async function loadRentFacts(
   const renter = await loadRenter(tx, actor)
   const target = await loadTarget(tx, offerId, lock)
   // A volume outlives the rental that it is made with, so making it needs a permission of its own.
-  for (const { sizeGb } of launch.newVolumes ?? []) {
-    authorize(actor, 'volumes.create', { machineId: target?.machine.id, sizeGb })
-  }
+  const forbidden = (launch.newVolumes ?? []).flatMap(({ sizeGb }) =>
+    permissionErrors(actor, 'volumes.create', { machineId: target?.machine.id, sizeGb }),
+  )
   const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
   const volumes = volumeIds.length === 0 ? [] : await loadVolumeFacts(tx, actor, volumeIds, { lock })
-  return { template, hasTemplateNamesakes, secretVariables, ...renter, target, volumes, hasProxy: sshProxy !== null }
+  const others = { secretVariables, ...renter, target, volumes, hasProxy: sshProxy !== null }
+  return { forbidden, template, hasTemplateNamesakes, ...others }
 }
 
 async function loadRenter(tx: Transaction, { accountId }: Actor) {

@@ -22,27 +22,30 @@ export function quoteServices(deps: Deps) {
     /** The price and all blockers of a new rental now, in the order in which renting meets them. Nothing is reserved. */
     async quote(actor: Actor, input: RentInput): Promise<RentalQuote> {
       authorize(actor, 'instances.quote', { offerId: Number(input.offerId) })
-      const forbidden = permissionErrors(actor, 'instances.rent', { offerId: Number(input.offerId) })
+      const mayNotRent = permissionErrors(actor, 'instances.rent', { offerId: Number(input.offerId) })
       const decision = await transaction(database, async tx => {
         const { at } = tx
         const facts = await loadRentFacts(tx, deps, actor, input, { lock: false })
         const claims = facts.target ? await loadClaims(tx, [facts.target.machine.id]) : []
-        const forecast = forecastRental(decideRent(input, facts, at), input, facts, claims, at)
+        const decided = decideRent(input, facts, at)
+        const forecast = forecastRental(decided, input, facts, claims, at)
+        const forbidden = [...mayNotRent, ...facts.forbidden]
         const { launch, gpuPriceNanos } = forecast
         const runwaySeconds = runwayAfter(forecast, facts.balance)
-        if (!facts.target || !launch || gpuPriceNanos === undefined) return { ...forecast, runwaySeconds }
+        if (!facts.target || !launch || gpuPriceNanos === undefined) return { ...forecast, runwaySeconds, forbidden }
         const rateNanos = rentalRate(facts.target.machine, launch, gpuPriceNanos)
         const added = rentalHoldings(facts.target.machine, launch, gpuPriceNanos)
         const blockers = await addAdmissionErrors(tx, deps.admission, facts.balance, added, forecast.blockers)
         const limitErrors = await findLimitErrors(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
-        return { ...forecast, runwaySeconds, blockers: [...blockers, ...limitErrors] }
+        return { ...forecast, runwaySeconds, forbidden, blockers: [...blockers, ...limitErrors] }
       })
-      const blockers = decision.blockers.map(async blocker =>
+      const { forbidden, ...quote } = decision
+      const blockers = quote.blockers.map(async blocker =>
         blocker.code === 'OFFER_UNAVAILABLE'
-          ? await explainUnavailableOffer(deps, actor, input, decision.launch?.diskMb)
+          ? await explainUnavailableOffer(deps, actor, input, quote.launch?.diskMb)
           : blocker,
       )
-      return { ...decision, blockers: [...forbidden, ...(await Promise.all(blockers))] }
+      return { ...quote, blockers: [...forbidden, ...(await Promise.all(blockers))] }
     },
   }
 }

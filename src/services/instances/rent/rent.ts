@@ -90,6 +90,7 @@ export async function rentInTransaction(
   { input, idempotencyKey = null }: { input: RentInput; idempotencyKey: IdempotentRequest['idempotencyKey'] },
 ): Promise<StoredRental> {
   const facts = await loadRentFacts(tx, deps, actor, input, { lock: true })
+  for (const error of facts.forbidden) throw error
   // After the machine's lock, which moves `tx.at`.
   const { at } = tx
   const decision = decideRent(input, facts, at)

@@ -209,3 +209,12 @@ it('needs the permission instance_read', async () => {
   )
   expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
 })
+
+it('has a blocker first for a new volume that the key may not create, as the rental is refused', async () => {
+  const offer = await rentals.newOffer()
+  const mayRent = { 'instances.rent': {}, 'instances.quote': {} }
+  const scoped = await app.newScopedKey(key, { api: { misc: {}, instance_read: {}, instance_write: mayRent } })
+  const volumes = [{ mountPath: '/data', source: { create: { sizeGb: 10 } } }]
+  const input = { spec: { source: { image: 'ubuntu' }, volumes } }
+  expect(codesOf(await ask(scoped, 'rentQuote', offer, input))[0]).toBe('FORBIDDEN')
+})
