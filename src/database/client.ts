@@ -1,20 +1,19 @@
 import { PrismaPg } from '@prisma/adapter-pg'
-import pg from 'pg'
+import type pg from 'pg'
 import { type Clock, createClock } from './clock.ts'
 import { checkEpoch } from './epoch.ts'
 import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
-import { queryRows } from './rows.ts'
+import { ConnectionPool } from './pool.ts'
+import { type Statements, statementsOn } from './statements.ts'
 
 /** One connection pool for Prisma and for handwritten SQL. */
-export type Database = {
+export type Database = Statements & {
   prisma: PrismaClient
   pool: pg.Pool
   clock: Clock
   /** The current time, as a SQL expression. */
   readonly nowSql: Prisma.Sql
-  /** Runs a handwritten statement and returns each row as an array of values: see `queryRows` for their types. */
-  rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** Called after each commit of a transaction that called `notifyAfterCommit`. */
   notify(): void
   /** Called when the server refused a statement that may succeed later. */
@@ -54,7 +53,7 @@ export function openDatabase({
   now,
 }: DatabaseOptions): Database {
   const clock = createClock(now)
-  const pool = new pg.Pool({
+  const pool = new ConnectionPool({
     connectionString: url,
     max: poolSize,
     idleTimeoutMillis: 0,
@@ -75,7 +74,11 @@ export function openDatabase({
   // No statement names: the texts of Prisma's statements vary with the selected GraphQL fields and the number of ids.
   const adapter = new PrismaPg(pool)
   const prisma = new PrismaClient({ adapter, transactionOptions: { maxWait: 1_000, timeout: 6_000 } })
+  const reportRefusal = (error: unknown) => {
+    if (failureKindOf(error) === 'refused') onRefusal(error)
+  }
   return {
+    ...statementsOn(pool, reportRefusal),
     prisma,
     pool,
     clock,
@@ -83,14 +86,6 @@ export function openDatabase({
     onRefusal,
     get nowSql() {
       return clock.nowSql
-    },
-    async rows(statement) {
-      try {
-        return await queryRows(pool, statement)
-      } catch (error) {
-        if (failureKindOf(error) === 'refused') onRefusal(error)
-        throw error
-      }
     },
     async close() {
       await prisma.$disconnect()

@@ -3,23 +3,13 @@ import pg from 'pg'
 import { Prisma } from './generated/client.ts'
 
 /**
- * Runs a statement and returns each row as an array of values, in the order of the selected columns. Arrays are the
- * cheapest form. Callers write the type of a value with `as`. The type is right because the SELECT or RETURNING next to
- * it names the column, whose type the migrations fix:
- * - text and numeric: string
- * - int4 and float8: number
- * - int8: bigint
- * - timestamptz: Date
- * - bytea: Buffer
- * - json: the value that the column's writer stored
- *
- * The integration tests run each statement against PostgreSQL.
+ * Sends a statement. Each row of the answer is an array of values, in the order of the selected columns: that is the
+ * cheapest form. `Statements` (statements.ts) makes typed rows of them.
  */
-export async function queryRows(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql): Promise<unknown[][]> {
+export async function runStatement(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql) {
   const { text, values } = statement
   const name = unnamedStatements.has(statement) ? '' : statementNameOf(text)
-  const result = await client.query<unknown[]>({ name, text, values, rowMode: 'array', types: typeParsers })
-  return result.rows
+  return await client.query<unknown[]>({ name, text, values, rowMode: 'array', types: typeParsers })
 }
 
 /** Reads an int8 as a BigInt: a Number would round it. */

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock } from './clock.ts'
 import { errorCodesOf, failureKindOf } from './failure-codes.ts'
-import { Prisma } from './generated/client.ts'
-import { queryRows } from './rows.ts'
+import { Prisma, type PrismaClient } from './generated/client.ts'
+import { inTransactionOf } from './pool.ts'
+import { type Statements, statementsOn } from './statements.ts'
 
 const { sql } = Prisma
 
-export type Transaction = {
+export type Transaction = Statements & {
   /**
    * The time of everything that the transaction writes, by the database's clock: its start or, once it has locked a
    * machine, the time of that lock. Each attempt has its own.
@@ -15,7 +16,8 @@ export type Transaction = {
   readonly at: Date
   /** The current time, as a SQL expression. */
   readonly nowSql: Prisma.Sql
-  rows(statement: Prisma.Sql): Promise<unknown[][]>
+  /** Runs Prisma Client in this transaction. */
+  prisma<Result>(work: (prisma: Prisma.TransactionClient) => Promise<Result>): Promise<Result>
   /** Moves `at` to the time when the transaction got a lock. `at` never goes back. */
   advanceTo(lockedAt: Date): void
   /**
@@ -35,9 +37,15 @@ export function isRolledBack(failure: object): boolean {
 const conflictCodes = new Set(['40001', '40P01'])
 const maxAttempts = 5
 
-type TransactionDeps = { pool: pg.Pool; clock: Clock; notify(): void; onRefusal(error: unknown): void }
+type TransactionDeps = {
+  pool: pg.Pool
+  prisma: PrismaClient
+  clock: Clock
+  notify(): void
+  onRefusal(error: unknown): void
+}
 /** A read-only transaction. Its `nowSql` is always `at`. */
-export type Snapshot = Pick<Transaction, 'at' | 'nowSql' | 'rows'>
+export type Snapshot = Statements & Pick<Transaction, 'at' | 'nowSql'>
 
 /** Runs the work in one transaction. A conflict repeats the work, so it must change nothing but the database. */
 export async function transaction<T>(database: TransactionDeps, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -57,13 +65,17 @@ export async function transaction<T>(database: TransactionDeps, work: (tx: Trans
 
 /** Runs several statements that all read the database as of one instant. */
 export async function snapshot<T>(database: TransactionDeps, read: (tx: Snapshot) => Promise<T>): Promise<T> {
-  return await attemptTransaction(database, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async ({ at, rows }) => {
-    return await read({ at, nowSql: sql`${at}::timestamptz`, rows })
-  })
+  return await attemptTransaction(
+    database,
+    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+    async ({ at, query, execute, rows }) => {
+      return await read({ at, nowSql: sql`${at}::timestamptz`, query, execute, rows })
+    },
+  )
 }
 
 async function attemptTransaction<T>(
-  { pool, clock, notify, onRefusal }: TransactionDeps,
+  { pool, prisma, clock, notify, onRefusal }: TransactionDeps,
   begin: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
@@ -75,13 +87,14 @@ async function attemptTransaction<T>(
     const askedMs = performance.now()
     let at = clock.recordReading(await beginTransaction(client, begin), askedMs)
     result = await work({
+      ...statementsOn(client),
       get at() {
         return at
       },
       get nowSql() {
         return clock.nowSql
       },
-      rows: statement => queryRows(client, statement),
+      prisma: prismaWork => inTransactionOf(client, prisma, prismaWork),
       advanceTo(lockedAt) {
         const later = clock.timeOfLock(lockedAt)
         if (later > at) at = later

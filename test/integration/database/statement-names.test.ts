@@ -120,10 +120,10 @@ it('names no statement that finds the offers of a stream', async () => {
 
 it('gives a statement the same name in every process, whatever the earlier statements', () => {
   const program = (texts: string[]) => `
-    import { queryRows } from './src/database/rows.ts'
+    import { runStatement } from './src/database/rows.ts'
     const named = []
     const query = async ({ name, text }) => named.push([text, name]) && { rows: [] }
-    for (const text of ${JSON.stringify(texts)}) await queryRows({ query }, { text, values: [] })
+    for (const text of ${JSON.stringify(texts)}) await runStatement({ query }, { text, values: [] })
     console.log(JSON.stringify(Object.fromEntries(named)))`
   const namesIn = (...texts: string[]) =>
     JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', program(texts)], { encoding: 'utf8' }))

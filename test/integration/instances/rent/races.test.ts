@@ -1,6 +1,8 @@
 // Rentals whose offer is rented or changed while they are decided.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Prisma } from '../../../../src/database/generated/client.ts'
+import type { RowShape } from '../../../../src/database/row-types.ts'
 import { type Transaction, transaction } from '../../../../src/database/transaction.ts'
 import type { Actor } from '../../../../src/domain/actor.ts'
 import type { RentInput } from '../../../../src/domain/instances/rent/decide.ts'
@@ -60,25 +62,21 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
     admission: defaultAdmission,
   }
   let done = false
+  const besideWork = async <Result>({ text }: { text: string }, run: () => Promise<Result>): Promise<Result> => {
+    const isMatch = !done && statement.test(text)
+    done ||= isMatch
+    if (isMatch && when === 'before') await work()
+    const result = await run()
+    if (isMatch && when === 'after') await work()
+    return result
+  }
   return await transaction(gateway.database, tx => {
-    const between: Transaction = {
-      get at() {
-        return tx.at
-      },
-      get nowSql() {
-        return tx.nowSql
-      },
-      advanceTo: tx.advanceTo,
-      notifyAfterCommit: tx.notifyAfterCommit,
-      async rows(query) {
-        const isMatch = !done && statement.test(query.text)
-        done ||= isMatch
-        if (isMatch && when === 'before') await work()
-        const rows = await tx.rows(query)
-        if (isMatch && when === 'after') await work()
-        return rows
-      },
-    }
+    const between: Transaction = Object.assign(Object.create(tx) as Transaction, {
+      query: <Shape extends RowShape>(query: Prisma.Sql, shape: Shape) =>
+        besideWork(query, () => tx.query(query, shape)),
+      execute: (query: Prisma.Sql) => besideWork(query, () => tx.execute(query)),
+      rows: (query: Prisma.Sql) => besideWork(query, () => tx.rows(query)),
+    })
     return rentInTransaction(between, deps, actor, { input: inputFor(offer), idempotencyKey: null })
   })
 }

@@ -1,0 +1,80 @@
+// The types of the columns that a statement of our own answers. Each statement names its columns with them, the compiler
+// types the rows, and each answer is compared with the types that PostgreSQL reports.
+
+import pg from 'pg'
+
+/** A type of PostgreSQL and its type in TypeScript. */
+export type ColumnType<Value> = {
+  /** The OID of the type. Undefined for types of our own, such as enums, whose OIDs differ between databases. */
+  oid: number | undefined
+  nullable: boolean
+  /** Exists for the compiler only. */
+  value?: Value
+}
+export type RowShape = Record<string, ColumnType<unknown>>
+export type RowOf<Shape extends RowShape> = {
+  [Name in keyof Shape]: Shape[Name] extends ColumnType<infer Value> ? Value : never
+}
+
+const { builtins } = pg.types
+
+function columnType<Value>(oid: number | undefined): ColumnType<Value> {
+  return { oid, nullable: false }
+}
+
+export const bool = columnType<boolean>(builtins.BOOL)
+export const int4 = columnType<number>(builtins.INT4)
+export const int8 = columnType<bigint>(builtins.INT8)
+export const float8 = columnType<number>(builtins.FLOAT8)
+/** Text keeps every digit, which a number would not. */
+export const numeric = columnType<string>(builtins.NUMERIC)
+export const text = columnType<string>(builtins.TEXT)
+export const bytea = columnType<Buffer>(builtins.BYTEA)
+export const timestamptz = columnType<Date>(builtins.TIMESTAMPTZ)
+
+/** JSON as its writer stored it: nothing checks that it has this type. */
+export const json = <Value>() => columnType<Value>(builtins.JSON)
+export const jsonb = <Value>() => columnType<Value>(builtins.JSONB)
+/** A value of an enum of the schema. */
+export const enumeration = <Value extends string>() => columnType<Value>(undefined)
+
+export function nullable<Value>({ oid }: ColumnType<Value>): ColumnType<Value | null> {
+  return { oid, nullable: true }
+}
+
+type Answer = { fields: readonly { name: string; dataTypeID: number }[]; rows: unknown[][] }
+
+/** The rows of an answer, as objects. A column has the name of its property in snake case. */
+export function readRows<Shape extends RowShape>({ fields, rows }: Answer, shape: Shape): RowOf<Shape>[] {
+  const columns = Object.entries(shape).map(([name, type]) => ({ name, type, index: indexOf(fields, name, type) }))
+  if (columns.length < fields.length) throw new Error(`The row shape leaves out columns of ${namesOf(fields)}.`)
+  return rows.map(values => {
+    const row: Record<string, unknown> = {}
+    for (const { name, type, index } of columns) {
+      const value = values[index]
+      if (value === null && !type.nullable)
+        throw new Error(`The column of ${name} is null, but its type is not nullable.`)
+      row[name] = value
+    }
+    // Safe: each value has been read as the type that PostgreSQL reports, which the shape has, too.
+    return row as RowOf<Shape>
+  })
+}
+
+function indexOf(fields: Answer['fields'], name: string, { oid }: ColumnType<unknown>): number {
+  const column = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  const index = fields.findIndex(field => field.name === column)
+  const reported = fields[index]?.dataTypeID
+  if (reported === undefined) throw new Error(`The statement answers no column ${column}, only ${namesOf(fields)}.`)
+  if (oid === undefined ? reported < firstOwnOid : reported !== oid) {
+    throw new Error(`The column ${column} has the type ${reported} in PostgreSQL, not ${oid ?? 'an enum'}.`)
+  }
+  return index
+}
+
+/** PostgreSQL gives types that it does not bring along OIDs from here on. */
+const firstOwnOid = 16_384
+
+function namesOf(fields: Answer['fields']): string {
+  return fields.map(({ name }) => name).join(', ')
+}

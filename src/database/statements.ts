@@ -1,0 +1,30 @@
+import type pg from 'pg'
+import type { Prisma } from './generated/client.ts'
+import { type RowOf, type RowShape, readRows } from './row-types.ts'
+import { runStatement } from './rows.ts'
+
+/** Runs statements of our own: on a connection of the pool, or in a transaction. */
+export type Statements = {
+  /** The rows that the statement answers. The shape names each column, in camel case, with its type. */
+  query<Shape extends RowShape>(statement: Prisma.Sql, shape: Shape): Promise<RowOf<Shape>[]>
+  /** For a statement whose rows do not matter. Returns how many rows it changed. */
+  execute(statement: Prisma.Sql): Promise<number>
+  /** Each row as an array of values: see row-types.ts for their types. */
+  rows(statement: Prisma.Sql): Promise<unknown[][]>
+}
+
+export function statementsOn(
+  client: pg.Pool | pg.ClientBase,
+  onError: (error: unknown) => void = () => {},
+): Statements {
+  const run = (statement: Prisma.Sql) =>
+    runStatement(client, statement).catch((error: unknown) => {
+      onError(error)
+      throw error
+    })
+  return {
+    query: async (statement, shape) => readRows(await run(statement), shape),
+    execute: async statement => (await run(statement)).rowCount ?? 0,
+    rows: async statement => (await run(statement)).rows,
+  }
+}
