@@ -1,8 +1,8 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, jsonb, text } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { LaunchInput } from '../../domain/launch/launch.ts'
-import type { Registry } from '../../domain/launch/registry.ts'
 import {
   isTemplateHash,
   type TemplateReference,
@@ -10,7 +10,8 @@ import {
   templateLaunchInput,
 } from '../../domain/templates/templates.ts'
 import { textProblem } from '../../domain/texts.ts'
-import { openJson, type Secrets } from '../secrets.ts'
+import type { Secrets } from '../secrets.ts'
+import { openSecrets, sealedSecrets } from './row.ts'
 import { visibleSql } from './templates.ts'
 
 const { sql, join } = Prisma
@@ -26,19 +27,14 @@ export async function loadTemplatesForLaunch(
 ): Promise<TemplateForLaunch[]> {
   const named = referenceSql(actor, reference)
   if (!named) return []
-  const rows = await tx.rows(sql`
-    SELECT t.id, t.hash_id, t.settings, t.registry_login, t.secret_env FROM templates t
-    WHERE ${join([...visibleSql(actor), named], ' AND ')} LIMIT 2`)
-  return rows.map(row => {
-    const [id, hash, settings, registryLogin, secretEnv] = row as [
-      ...[number, string, TemplateSettings],
-      ...[Buffer | null, Buffer | null],
-    ]
-    const stored = {
-      registry: openJson<Registry>(secrets, registryLogin),
-      env: openJson<Record<string, string>>(secrets, secretEnv),
-    }
-    return { id, hash, launch: templateLaunchInput(settings, stored) }
+  const rows = await tx.query(
+    sql`
+      SELECT t.id, t.hash_id, t.settings, t.registry_login, t.secret_env FROM templates t
+      WHERE ${join([...visibleSql(actor), named], ' AND ')} LIMIT 2`,
+    { id: int4, hashId: text, settings: jsonb<TemplateSettings>(), ...sealedSecrets },
+  )
+  return rows.map(({ id, hashId, settings, ...sealed }) => {
+    return { id, hash: hashId, launch: templateLaunchInput(settings, openSecrets(secrets, sealed)) }
   })
 }
 
