@@ -73,7 +73,9 @@ export function insertSql(
     records.some(record => name in record) ? [{ name, column: columns[index] }] : [],
   )
   const list = Prisma.raw(given.map(({ column }) => `"${column}"`).join(', '))
-  const rows = records.map(record => Object.fromEntries(given.map(({ name, column }) => [column, record[name]])))
+  const rows = records.map(record =>
+    Object.fromEntries(given.map(({ name, column }) => [column, jsonOf(record[name])])),
+  )
   const json = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value))
   const into = Prisma.raw(`"${table}"`)
   return Prisma.sql`INSERT INTO ${into} (${list}) SELECT ${list} FROM json_populate_recordset(NULL::${into}, ${json})`
@@ -82,4 +84,9 @@ export function insertSql(
 /** For ON CONFLICT DO UPDATE: sets every column to the value in the refused row. */
 export function setFromExcludedSql({ columns }: ModelColumns): Prisma.Sql {
   return Prisma.raw(columns.map(column => `"${column}" = EXCLUDED."${column}"`).join(', '))
+}
+
+/** Bytes as PostgreSQL reads them from a text. */
+function jsonOf(value: unknown): unknown {
+  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
 }

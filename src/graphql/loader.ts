@@ -35,13 +35,34 @@ function loaderOfRequest<Id, Row extends { id: Id }, Missing>(
   byIds: ByIds<Id, Row>,
   missing: (id: Id) => Missing | Error,
 ) {
-  return (context: Context): Loader<Id, Row | Missing> => {
-    const loaded = loaders.get(context) ?? new Map<unknown, unknown>()
-    loaders.set(context, loaded)
-    const loader = loaded.get(byIds) ?? createDataLoader(byIds, context, missing)
-    loaded.set(byIds, loader)
-    // Safe: the loader under this `byIds` was created with it, so the types match.
-    return loader as Loader<Id, Row | Missing>
+  return (context: Context): Loader<Id, Row | Missing> =>
+    loadedBy(context, byIds, () => createDataLoader(byIds, context, missing))
+}
+
+/** What the request keeps for a `byIds` function. */
+function loadedBy<Kept>(context: Context, byIds: unknown, create: () => Kept): Kept {
+  const loaded = loaders.get(context) ?? new Map<unknown, unknown>()
+  loaders.set(context, loaded)
+  const kept = loaded.get(byIds) ?? create()
+  loaded.set(byIds, kept)
+  // Safe: what is kept under this `byIds` was created with it, so the types match.
+  return kept as Kept
+}
+
+/** What a selection asks of an item at least. */
+type ItemSelect = { id: true }
+
+/** As `createLoader`, for items of which a lookup reads what it selects. Lookups with equal selections are one batch. */
+export function createSelectedLoader<Id, Row extends { id: Id }>(
+  byIds: (context: Context, ids: readonly Id[], select: ItemSelect) => Promise<Row[]>,
+) {
+  return (context: Context, select: ItemSelect): Loader<Id, Row | null> => {
+    const bySelect = loadedBy(context, byIds, () => new Map<string, Loader<Id, Row | null>>())
+    const key = JSON.stringify(select)
+    const read = (_context: Context, ids: readonly Id[]) => byIds(context, ids, select)
+    const loader = bySelect.get(key) ?? createDataLoader(read, context, () => null)
+    bySelect.set(key, loader)
+    return loader
   }
 }
 

@@ -3,7 +3,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises'
 
 /** Encrypts values, so that a dump of the database does not reveal them. */
 export type Secrets = {
-  seal(text: string): Buffer
+  seal(text: string): Buffer<ArrayBuffer>
   open(sealed: Uint8Array): string
   /** Gives the same digest for the same text and purpose. Nobody without the secret can compute the digest. */
   digest(purpose: string, text: string): Buffer
@@ -12,9 +12,11 @@ export type Secrets = {
 const algorithm = 'aes-256-gcm'
 const [ivLength, tagLength] = [12, 16]
 
-/** Seals a value in the text form of a bytea column, for a statement or its JSON. Null stays null. */
-export function sealJson(secrets: Secrets, value: object | null): string | null {
-  return value && `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
+/** Null stays null. */
+export function sealJson(secrets: Secrets, value: object): Buffer<ArrayBuffer>
+export function sealJson(secrets: Secrets, value: object | null): Buffer<ArrayBuffer> | null
+export function sealJson(secrets: Secrets, value: object | null): Buffer<ArrayBuffer> | null {
+  return value && secrets.seal(JSON.stringify(value))
 }
 
 /** `Value` is the type that was passed to sealJson: only a gateway with this secret can write a value that opens. */

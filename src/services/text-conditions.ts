@@ -1,11 +1,11 @@
-// Conditions on a text in SQL.
+// Conditions on a text, ignoring case: in SQL, and for Prisma.
 
 import { Prisma } from '../database/generated/client.ts'
 import type { TextConditions } from '../domain/conditions.ts'
 
 const { sql } = Prisma
 
-/** Conditions on a column that is never NULL, ignoring case. */
+/** Conditions on a column that is never NULL. */
 export function textConditionsSql(
   column: Prisma.Sql,
   { eq, neq, in: one, nin, contains, startsWith }: TextConditions,
@@ -20,4 +20,22 @@ export function textConditionsSql(
     ...(contains !== undefined ? [sql`strpos(${text}, lower(${contains})) > 0`] : []),
     ...(startsWith !== undefined ? [sql`starts_with(${text}, lower(${startsWith}))`] : []),
   ]
+}
+
+/** The same conditions for Prisma, in which all filters of the list must match. */
+export function textFilters({ eq, neq, in: one, nin, contains, startsWith }: TextConditions): Prisma.StringFilter[] {
+  const filters: Prisma.StringFilter[] = [
+    ...(eq !== undefined ? [{ in: [eq] }] : []),
+    ...(neq !== undefined ? [{ notIn: [neq] }] : []),
+    ...(one ? [{ in: one }] : []),
+    ...(nin ? [{ notIn: nin }] : []),
+    ...(contains !== undefined ? [{ contains: escapePattern(contains) }] : []),
+    ...(startsWith !== undefined ? [{ startsWith: escapePattern(startsWith) }] : []),
+  ]
+  return filters.map(filter => ({ ...filter, mode: 'insensitive' }))
+}
+
+/** Prisma makes a pattern of these texts, in which `%` and `_` stand for any characters. */
+function escapePattern(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&')
 }

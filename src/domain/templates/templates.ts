@@ -49,21 +49,12 @@ export type TemplateSettings = {
   written?: TemplateWritten | undefined
 }
 
-export type TemplateSecrets = { registry: Registry | null; env: Record<string, string> | null }
-
-export type Template = {
-  id: number
-  hashId: string
-  name: string
-  public: boolean
-  settings: TemplateSettings
-  /** Number of instances that the caller's account has rented with the template. */
-  rentals: number
-  /** Whether the template belongs to the caller's account. Other owners are never shown. */
-  mine: boolean
-  createdAt: Date
-  updatedAt: Date
+/** The settings in a stored template. Every stored template has passed `checkTemplate`. */
+export function settingsOf({ settings }: { settings: unknown }): TemplateSettings {
+  return settings as TemplateSettings
 }
+
+export type TemplateSecrets = { registry: Registry | null; env: Record<string, string> | null }
 
 const maxTemplateName = 256
 
@@ -76,7 +67,7 @@ export function isTemplateHash(text: string): boolean {
 }
 
 /** The template that a name means. Throws if several of the account have it. */
-export function oneByName([template, other]: Template[]): Template | undefined {
+export function oneByName<Found>([template, other]: Found[]): Found | undefined {
   if (other) throw severalTemplates('by.name')
   return template
 }

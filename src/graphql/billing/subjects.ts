@@ -30,7 +30,7 @@ builder.objectFields(LedgerEntry, t => ({
     nullable: true,
     description:
       'What the entry is for, in its current state: an instance, a volume or the account. Null if it is gone, or if this API key may not read it. Needs the permission to read the item.',
-    resolve: (entry, _args, context) => loadNode(ledgerSubjectOf(entry, context.actor.accountId), context),
+    resolve: (entry, _args, context, info) => loadNode(ledgerSubjectOf(entry, context.actor.accountId), context, info),
   }),
 }))
 
@@ -44,7 +44,7 @@ builder.objectFields(SpendLimit, t => ({
     nullable: true,
     description:
       'The account or the API key whose spending the limit applies to. Null if the key has expired or was deleted, or if this API key may not read it. Needs the permission to read the item.',
-    resolve: (limit, _args, context) => loadNode(subjectOfLimit(limit, context), context),
+    resolve: (limit, _args, context, info) => loadNode(subjectOfLimit(limit, context), context, info),
   }),
 }))
 

@@ -6,6 +6,7 @@ import { enumOf } from '../enum.ts'
 import { type NodeType, printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
 import { GpuModel, gpuModelById } from '../machines/gpu-models.ts'
+import { selectionOf } from '../selection.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { Volume, volumeById } from '../volumes/volumes.ts'
 
@@ -182,7 +183,8 @@ keyType('template').implement({
       nullable: true,
       description: 'The template as it is now. Null if it was deleted or is no longer visible.',
       requires: 'templates.get',
-      resolve: ({ value }, _args, context) => (value === null ? null : templateById(context).load(value)),
+      resolve: ({ value }, _args, context, info) =>
+        value === null ? null : templateById(context, selectionOf(context, info)).load(value),
     }),
   }),
 })

@@ -15,6 +15,6 @@ builder.objectFields(Event, t => ({
     nullable: true,
     description:
       'What the event is about, in its current state. Null if it is gone, or if this API key may not read it. Needs the permission to read the item.',
-    resolve: ({ subject }, _args, context) => loadNode(subject, context),
+    resolve: ({ subject }, _args, context, info) => loadNode(subject, context, info),
   }),
 }))

@@ -13,6 +13,7 @@ import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { Offer, offerById } from '../offers/offers.ts'
 import { RentalKind } from '../offers/price.ts'
+import { selectionOf } from '../selection.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { InstanceConnectionInfo } from './access.ts'
 import { InstancePolicy } from './policy.ts'
@@ -100,8 +101,8 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       description:
         'The template that the instance was rented with, in its current version. Null without one, and when the template is deleted or no longer public.',
       requires: 'templates.get',
-      resolve: ({ templateId }, _args, context) =>
-        templateId === null ? null : templateById(context).load(templateId),
+      resolve: ({ templateId }, _args, context, info) =>
+        templateId === null ? null : templateById(context, selectionOf(context, info)).load(templateId),
     }),
     templateHashId: t.exposeString('templateHash', {
       nullable: true,

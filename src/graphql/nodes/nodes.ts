@@ -1,4 +1,5 @@
 import { brandWithType } from '@pothos/core'
+import type { GraphQLResolveInfo } from 'graphql'
 import { invalidInput } from '../../domain/errors.ts'
 import { maxPageSize } from '../../domain/pages.ts'
 import { Account, accountById } from '../accounts/accounts.ts'
@@ -15,13 +16,14 @@ import { GpuModel, gpuModelById } from '../machines/gpu-models.ts'
 import { Host, hostById } from '../machines/hosts.ts'
 import { Machine, machineById } from '../machines/machines.ts'
 import { Offer, offerById } from '../offers/offers.ts'
+import { selectionOf } from '../selection.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { VolumeOffer, volumeOfferById } from '../volumes/offers.ts'
 import { Volume, volumeById } from '../volumes/volumes.ts'
 import { Webhook, webhookById } from '../webhooks/webhooks.ts'
 import { Node } from './node.ts'
 
-type FindNode<Id> = (context: Context, id: Id) => Promise<object | null>
+type FindNode<Id> = (context: Context, id: Id, info: GraphQLResolveInfo) => Promise<object | null>
 
 const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   Account: withSmallIds((context, id) => accountById(context).load(id)),
@@ -37,13 +39,15 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   VolumeOffer: withSmallIds((context, id) => volumeOfferById(context).load(id)),
   SpendLimit: withSmallIds((context, id) => spendLimitById(context).load(id)),
   SshKey: withSmallIds((context, id) => sshKeyById(context).load(id)),
-  Template: withSmallIds((context, id) => templateById(context).load(id)),
+  Template: withSmallIds((context, id, info) => {
+    return templateById(context, selectionOf(context, info, { typeName: 'Template' })).load(id)
+  }),
   Webhook: withSmallIds((context, id) => webhookById(context).load(id)),
 }
 
 /** For ids in four-byte columns: the database refuses to compare them with larger integers. */
 function withSmallIds(find: FindNode<number>): FindNode<bigint> {
-  return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
+  return async (context, id, info) => (id < 2n ** 31n ? await find(context, Number(id), info) : null)
 }
 const nodeTypes = {
   Account,
@@ -64,15 +68,19 @@ const nodeTypes = {
 }
 
 /** The item of a type with an id, through the loaders of the request. Null if it is gone. */
-export async function loadNode({ type, id }: { type: NodeType; id: bigint }, context: Context): Promise<object | null> {
-  const node = await nodeFinders[type](context, id)
+export async function loadNode(
+  { type, id }: { type: NodeType; id: bigint },
+  context: Context,
+  info: GraphQLResolveInfo,
+): Promise<object | null> {
+  const node = await nodeFinders[type](context, id, info)
   if (node) brandWithType(node, nodeTypes[type])
   return node
 }
 
-async function findNode(id: string, path: string, context: Context): Promise<object | null> {
+async function findNode(id: string, path: string, context: Context, info: GraphQLResolveInfo): Promise<object | null> {
   const type = parseIdType(id, path)
-  return await loadNode({ type, id: parseId(type, id, path) }, context)
+  return await loadNode({ type, id: parseId(type, id, path) }, context, info)
 }
 
 builder.queryFields(t => ({
@@ -81,7 +89,7 @@ builder.queryFields(t => ({
     nullable: true,
     description: 'The item with this ID. Null if it does not exist or this API key may not see it.',
     args: { id: t.arg.id({ required: true, description: 'ID of any type, such as `ins_42`.' }) },
-    resolve: (_root, { id }, context) => findNode(id, 'id', context),
+    resolve: (_root, { id }, context, info) => findNode(id, 'id', context, info),
   }),
   nodes: t.field({
     type: [Node],
@@ -90,11 +98,11 @@ builder.queryFields(t => ({
       'The items with these IDs, in the order of the IDs. Null for each ID that does not exist or that this API key may not see.',
     args: { ids: t.arg.idList({ required: true, description: `IDs of the items, at most ${maxPageSize}.` }) },
     complexity: ({ ids }) => ({ field: 1, multiplier: ids.length }),
-    resolve: (_root, { ids }, context) => {
+    resolve: (_root, { ids }, context, info) => {
       if (ids.length > maxPageSize) {
         throw invalidInput([{ path: 'ids', message: `takes at most ${maxPageSize} ids, not ${ids.length}.` }])
       }
-      return ids.map((id, index) => findNode(id, `ids.${index}`, context))
+      return ids.map((id, index) => findNode(id, `ids.${index}`, context, info))
     },
   }),
 }))

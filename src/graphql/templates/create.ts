@@ -1,8 +1,8 @@
-import type { Template as TemplateShape } from '../../domain/templates/templates.ts'
 import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
 import { idempotencyKey, refuseBlankNames, replayed } from '../mutations.ts'
+import { selectionOf } from '../selection.ts'
 import { Template } from './templates.ts'
 
 export const VolumeHintInput = builder.inputType('VolumeHintInput', {
@@ -53,7 +53,7 @@ const CreateTemplateInput = builder.inputType('CreateTemplateInput', {
   }),
 })
 
-export type SavedTemplate = { template: TemplateShape; replayed: boolean }
+export type SavedTemplate = { template: { id: number }; replayed: boolean }
 
 const createResult = mutationResult<SavedTemplate>('createTemplate', {
   description: 'The new template, or the error that prevented its creation.',
@@ -78,11 +78,13 @@ builder.mutationField('createTemplate', t =>
     requires: 'templates.save',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateTemplateInput, required: true, description: 'The settings to save.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       createResult.answer(launchIssuePaths, () => {
+        const { services, actor } = context
         const { name, public: isPublic, image, description, readme, volumeHint, idempotencyKey, ...settings } = input
         refuseBlankNames({ name })
-        return services.templates.create(actor, {
+        const select = selectionOf(context, info, { of: { type: 'CreateTemplateSuccess', name: 'template' } })
+        const saving = {
           input: {
             name,
             public: isPublic,
@@ -91,7 +93,8 @@ builder.mutationField('createTemplate', t =>
             about: { description: description ?? '', readme: readme ?? '' },
           },
           idempotencyKey,
-        })
+        }
+        return services.templates.create(actor, saving, select)
       }),
   }),
 )

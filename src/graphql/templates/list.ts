@@ -1,6 +1,7 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { StringFilter, withoutNulls } from '../filters.ts'
+import { pageSelectionOf } from '../selection.ts'
 import { Template } from './templates.ts'
 
 const TemplateFilter = builder.inputType('TemplateFilter', {
@@ -20,10 +21,12 @@ builder.queryField('templates', t =>
       requires: 'templates.list',
       complexity: pageComplexity,
       args: { filter: t.arg({ type: TemplateFilter, description: 'Templates to list. Defaults to all.' }) },
-      resolve: async (_root, { filter: input, ...page }, { services, actor }) => {
+      resolve: async (_root, { filter: input, ...page }, context, info) => {
+        const { services, actor } = context
         const { mine, name, public: isPublic } = input ?? {}
         const filter = { mine: mine ?? undefined, name: withoutNulls(name), public: isPublic ?? undefined }
-        return { filter, ...connectionOf(await services.templates.page(actor, filter, page)) }
+        const result = await services.templates.page(actor, filter, page, pageSelectionOf(context, info))
+        return { filter, ...connectionOf(result) }
       },
     },
     {

@@ -1,11 +1,12 @@
 import type { Registry } from '../../domain/launch/registry.ts'
-import type { Template as TemplateShape, VolumeHint as VolumeHintShape } from '../../domain/templates/templates.ts'
+import { settingsOf, type VolumeHint as VolumeHintShape } from '../../domain/templates/templates.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { EnvVar, PortMapping } from '../launch/launch.ts'
 import { LaunchMode } from '../launch/mode.ts'
-import { createLoader } from '../loader.ts'
+import { createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
+import { selectionOf } from '../selection.ts'
 import { parseTemplateBy, TemplateByInput } from './by.ts'
 
 const RegistryCredential = builder.objectRef<Omit<Registry, 'password'>>('RegistryCredential').implement({
@@ -29,7 +30,10 @@ const VolumeHint = builder.objectRef<VolumeHintShape>('VolumeHint').implement({
 
 const fromTemplate = { source: 'template' as const }
 
-export const Template = builder.objectRef<TemplateShape>('Template').implement({
+const settings = { settings: true } as const
+
+export const Template = builder.prismaObject('Template', {
+  select: { id: true },
   description: 'Saved settings to rent instances with.',
   interfaces: [Node],
   fields: t => ({
@@ -43,74 +47,90 @@ export const Template = builder.objectRef<TemplateShape>('Template').implement({
     }),
     name: t.exposeString('name', { description: 'Name that the owner gave the template.' }),
     public: t.exposeBoolean('public', { description: 'Whether every account can rent with the template.' }),
-    mine: t.exposeBoolean('mine', {
+    mine: t.boolean({
       description: 'Whether the template belongs to your account. Only its owner can change it.',
+      select: { accountId: true },
+      resolve: ({ accountId }, _args, { actor }) => accountId === actor.accountId,
     }),
     description: t.string({
       nullable: true,
       description: 'Short description of the template. Null without one.',
-      resolve: ({ settings }) => settings.about?.description || null,
+      select: settings,
+      resolve: template => settingsOf(template).about?.description || null,
     }),
     readme: t.string({
       nullable: true,
       description: 'Long description of the template. Null without one.',
-      resolve: ({ settings }) => settings.about?.readme || null,
+      select: settings,
+      resolve: template => settingsOf(template).about?.readme || null,
     }),
     image: t.string({
       description: 'Container image, such as `pytorch/pytorch:latest`.',
-      resolve: ({ settings }) => settings.image,
+      select: settings,
+      resolve: template => settingsOf(template).image,
     }),
     mode: t.field({
       type: LaunchMode,
       nullable: true,
       description:
         'Program that starts in an instance, and the way to reach it. Null if the template leaves it to the rent request.',
-      resolve: ({ settings }) => (settings.mode === null ? null : { ...settings, mode: settings.mode }),
+      select: settings,
+      resolve: template => {
+        const { mode, ...others } = settingsOf(template)
+        return mode && { ...others, mode }
+      },
     }),
     env: t.field({
       type: [EnvVar],
       description: 'Environment variables of the container.',
-      resolve: ({ settings }) => settings.env.map(variable => ({ ...variable, ...fromTemplate })),
+      select: settings,
+      resolve: template => settingsOf(template).env.map(variable => ({ ...variable, ...fromTemplate })),
     }),
     ports: t.field({
       type: [PortMapping],
       description: 'Public ports to forward to the container. The launch mode may add more.',
-      resolve: ({ settings }) => settings.ports.map(port => ({ ...port, ...fromTemplate })),
+      select: settings,
+      resolve: template => settingsOf(template).ports.map(port => ({ ...port, ...fromTemplate })),
     }),
     hostname: t.string({
       nullable: true,
       description: 'Host name of the container. Null when not set.',
-      resolve: ({ settings }) => settings.hostname,
+      select: settings,
+      resolve: template => settingsOf(template).hostname,
     }),
     onStart: t.string({
       nullable: true,
       description: 'Shell commands that run once the container is up. Null when not set.',
-      resolve: ({ settings }) => settings.onStart,
+      select: settings,
+      resolve: template => settingsOf(template).onStart,
     }),
     diskGb: t.float({
       nullable: true,
       description: 'Disk size in GB. Null when the template leaves it to the rent request.',
-      resolve: ({ settings }) => settings.diskGb,
+      select: settings,
+      resolve: template => settingsOf(template).diskGb,
     }),
     registry: t.field({
       type: RegistryCredential,
       nullable: true,
       description: 'Credentials for an image in a private registry. Null when not set.',
-      resolve: ({ settings }) => settings.registry,
+      select: settings,
+      resolve: template => settingsOf(template).registry,
     }),
     volumeHint: t.field({
       type: VolumeHint,
       nullable: true,
       description: 'Suggested mount point of a volume. Null when not set.',
-      resolve: ({ settings }) => settings.volumeHint,
+      select: settings,
+      resolve: template => settingsOf(template).volumeHint,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the template was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the template was last changed.' }),
   }),
 })
 
-export const templateById = createLoader((context, ids: readonly number[]) =>
-  context.services.templates.byIds(context.actor, ids),
+export const templateById = createSelectedLoader((context, ids: readonly number[], select) =>
+  context.services.templates.byIds(context.actor, ids, select),
 )
 
 builder.queryField('template', t =>
@@ -120,12 +140,13 @@ builder.queryField('template', t =>
     description: 'A template of your account, or a public one. Null when no such template exists now.',
     requires: 'templates.get',
     args: { by: t.arg({ type: TemplateByInput, required: true, description: 'ID, hash or name of the template.' }) },
-    resolve: async (_root, { by }, context) => {
+    resolve: async (_root, { by }, context, info) => {
       const { services, actor } = context
+      const select = selectionOf(context, info)
       const reference = parseTemplateBy(by, 'by')
-      if ('id' in reference) return await templateById(context).load(Number(reference.id))
-      if ('hashId' in reference) return (await services.templates.byHash(actor, reference.hashId)) ?? null
-      return (await services.templates.ownByName(actor, reference.name)) ?? null
+      if ('id' in reference) return await templateById(context, select).load(Number(reference.id))
+      if ('hashId' in reference) return (await services.templates.byHash(actor, reference.hashId, select)) ?? null
+      return (await services.templates.ownByName(actor, reference.name, select)) ?? null
     },
   }),
 )

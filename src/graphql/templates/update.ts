@@ -6,6 +6,7 @@ import { parseId } from '../ids.ts'
 import { launchChangeFields, parseLaunchChanges, textChange } from '../launch/changes.ts'
 import { launchIssuePaths } from '../launch/input.ts'
 import { idempotencyKey, refuseBlankNames, refuseEmpty, refuseNull, replayed } from '../mutations.ts'
+import { selectionOf } from '../selection.ts'
 import { fieldDescriptions, parseVolumeHint, type SavedTemplate, VolumeHintInput } from './create.ts'
 import { Template } from './templates.ts'
 
@@ -55,15 +56,18 @@ builder.mutationField('updateTemplate', t =>
     requires: 'templates.save',
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateTemplateInput, required: true, description: 'The template and its changes.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       updateResult.answer(launchIssuePaths, () => {
+        const { services, actor } = context
         const { id, expectedHashId, idempotencyKey, ...changes } = input
-        return services.templates.update(actor, {
+        const update = {
           id: Number(parseId('Template', id)),
           patch: parseTemplatePatch(changes),
           expectedHashId: expectedHashId ?? undefined,
           idempotencyKey,
-        })
+        }
+        const select = selectionOf(context, info, { of: { type: 'UpdateTemplateSuccess', name: 'template' } })
+        return services.templates.update(actor, update, select)
       }),
   }),
 )

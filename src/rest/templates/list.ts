@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
-import type { Template } from '../../domain/templates/templates.ts'
 import { documentedFailureOf } from '../error-codes.ts'
 import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { integer, pathId, text } from '../values.ts'
-import { templateRow } from './present.ts'
+import { type ShownTemplate, templateRow, templateRowSelect } from './present.ts'
 import { type TemplateColumns, type TemplateRow, templateColumnsSchema, templateRowSchema } from './row.ts'
 import { defaultPageRows, maxPageRows, parseTemplateSearch, templatePageQuery, templateQuery } from './search.ts'
 
@@ -31,7 +30,7 @@ export const templateListRoutes: Route[] = [
     result: z.object(listFields),
     answer: async ({ services, actor, query }) => {
       const { search, columns } = parseTemplateSearch(query, { fallback: maxRows, maximum: maxRows })
-      const { templates } = await services.templates.search(actor, search)
+      const { templates } = await services.templates.search(actor, search, templateRowSelect(actor))
       return listResultOf(actor, templates, columns)
     },
   }),
@@ -50,7 +49,7 @@ export const templateListRoutes: Route[] = [
     }),
     answer: async ({ services, actor, query }) => {
       const { search, columns } = parseTemplateSearch(query, { fallback: defaultPageRows, maximum: maxPageRows })
-      const { templates, next } = await services.templates.search(actor, search)
+      const { templates, next } = await services.templates.search(actor, search, templateRowSelect(actor))
       return { ...listResultOf(actor, templates, columns), next_token: next }
     },
   }),
@@ -66,13 +65,13 @@ export const templateListRoutes: Route[] = [
     result: z.object({ success, templates: z.array(templateRowSchema).describe('The templates.') }),
     failures: [documentedFailureOf('NOT_FOUND', 'The id is not that of the account that the key belongs to.')],
     answer: async ({ services, actor, params: { id } }) => {
-      const templates = await services.templates.listOwn(actor, id, maxRows)
+      const templates = await services.templates.listOwn(actor, id, maxRows, templateRowSelect(actor))
       return { success: true as const, templates: templates.map(template => templateRow(actor, template)) }
     },
   }),
 ]
 
-function listResultOf(actor: Actor, templates: Template[], columns: string[] | undefined) {
+function listResultOf(actor: Actor, templates: ShownTemplate[], columns: string[] | undefined) {
   const rows = templates.map(template =>
     selectColumns<TemplateRow, TemplateColumns>(templateRow(actor, template), columns),
   )

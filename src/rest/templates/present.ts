@@ -5,7 +5,8 @@ import type { LaunchMode } from '../../domain/launch/launch.ts'
 import { printWords } from '../../domain/launch/shell-words.ts'
 import { defaultDiskMb } from '../../domain/offers/offers.ts'
 import { emptyAbout, splitImageTag } from '../../domain/templates/about.ts'
-import type { Template, TemplateSettings } from '../../domain/templates/templates.ts'
+import { settingsOf, type TemplateSettings } from '../../domain/templates/templates.ts'
+import { rentalsSelect, type Selected } from '../../services/templates/templates.ts'
 import type { TemplateRow } from './row.ts'
 
 const runtypeByMode: Record<LaunchMode, TemplateRow['runtype']> = {
@@ -16,16 +17,25 @@ const runtypeByMode: Record<LaunchMode, TemplateRow['runtype']> = {
   args: 'args',
 }
 
+/** What a row shows of a template. */
+export function templateRowSelect(actor: Actor) {
+  const columns = { id: true, hashId: true, accountId: true, name: true, public: true, settings: true } as const
+  return { ...columns, createdAt: true, updatedAt: true, ...rentalsSelect(actor) } as const
+}
+
+export type ShownTemplate = Selected<ReturnType<typeof templateRowSelect>>
+
 /** A template as a row, with every field that clients read. */
-export function templateRow({ accountId }: Actor, template: Template): TemplateRow {
-  const { id, hashId, name, settings, mine, rentals, createdAt, updatedAt } = template
+export function templateRow({ accountId }: Actor, template: ShownTemplate): TemplateRow {
+  const { id, hashId, name, createdAt, updatedAt } = template
+  const settings = settingsOf(template)
   const { registry, volumeHint, about = emptyAbout } = settings
   const { image, tag = '' } = splitImageTag(settings.image, settings.written?.tag)
   const mode = settings.mode ?? 'sshProxy'
   return {
     id,
     hash_id: hashId,
-    creator_id: mine ? accountId : null,
+    creator_id: template.accountId === accountId ? accountId : null,
     name,
     image,
     tag,
@@ -52,7 +62,7 @@ export function templateRow({ accountId }: Actor, template: Template): TemplateR
     href: about.href,
     repo: about.repository,
     volume_info: volumeHint && { mount_path: volumeHint.mountPath, size: volumeHint.sizeGb },
-    count_created: rentals,
+    count_created: template._count.instances,
     created_at: createdAt.getTime() / 1000,
     updated_at: updatedAt.getTime() / 1000,
   }

@@ -7,7 +7,7 @@ import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { boolean, text } from '../values.ts'
 import { templateBody } from './body.ts'
 import { parseTemplateBody, rewordTemplateErrors } from './input.ts'
-import { templateRow } from './present.ts'
+import { templateRow, templateRowSelect } from './present.ts'
 import { templateRowSchema } from './row.ts'
 import { duplicateTemplate, templatePath, templateUpdateRoutes } from './update.ts'
 
@@ -39,7 +39,7 @@ export const templateChangeRoutes: Route[] = [
       const { name = '', public: isPublic = false, launch, ...rest } = parseTemplateBody(body)
       const { host = '', username = '', password = '' } = launch.registry ?? {}
       const input = { name, public: isPublic, launch: { ...launch, registry: { host, username, password } }, ...rest }
-      const saving = services.templates.findOrCreate(actor, { input, idempotencyKey })
+      const saving = services.templates.findOrCreate(actor, { input, idempotencyKey }, templateRowSelect(actor))
       const { template, existed } = await rewordTemplateErrors(saving, () => undefined)
       const words = existed ? 'Existing Template Found:' : 'Template Created Successfully! New Template ID:'
       return { success: !existed, msg: `${words} ${template.id}`, template: templateRow(actor, template) }

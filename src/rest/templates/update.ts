@@ -9,7 +9,7 @@ import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { text } from '../values.ts'
 import { templateUpdateBody } from './body.ts'
 import { parseTemplateBody, rewordTemplateErrors } from './input.ts'
-import { templateRow } from './present.ts'
+import { templateRow, templateRowSelect } from './present.ts'
 import { templateRowSchema } from './row.ts'
 
 export const templatePath = '/api/v0/template/'
@@ -44,7 +44,7 @@ async function updateTemplate(
 ) {
   const hash = body.hash_id || body.template?.hash_id
   if (!hash) throw invalidInput([{ path: 'hash_id', message: 'is required.' }])
-  const changing = services.templates.updateByHash(actor, hash, parseTemplateBody(body))
+  const changing = services.templates.updateByHash(actor, hash, parseTemplateBody(body), templateRowSelect(actor))
   return await rewordTemplateErrors(changing, ({ code }) => (code === 'NOT_FOUND' ? missing(hash) : undefined))
 }
 

@@ -5,12 +5,12 @@ import { transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { patchTemplate, type TemplatePatch } from '../../domain/templates/patch.ts'
-import { isTemplateHash, type Template, type TemplateInput } from '../../domain/templates/templates.ts'
+import { isTemplateHash, type TemplateInput } from '../../domain/templates/templates.ts'
 import { authorize, authorizeOperation } from '../authorize.ts'
 import { isUniqueViolation } from '../database-errors.ts'
 import type { Deps } from '../deps.ts'
 import { buildTemplateRow, findConflict, lockTemplate, replaceTemplate } from './row.ts'
-import { findTemplates } from './templates.ts'
+import { findTemplates, own, type Selected, type TemplateSelect } from './templates.ts'
 import { templateUpdateServices } from './update.ts'
 
 const { sql } = Prisma
@@ -21,27 +21,31 @@ export function templateByHashServices(deps: Deps) {
 
   return {
     /** Saves a new template, or finds an equal template of the account. */
-    async findOrCreate(
+    async findOrCreate<Select extends TemplateSelect>(
       actor: Actor,
       { input, idempotencyKey }: { input: TemplateInput; idempotencyKey?: string | undefined },
-    ): Promise<{ template: Template; existed: boolean }> {
+      select: Select,
+    ): Promise<{ template: Selected<Select>; existed: boolean }> {
       try {
-        const { template } = await create(actor, { input, idempotencyKey })
+        const { template } = await create(actor, { input, idempotencyKey }, select)
         return { template, existed: false }
       } catch (error) {
         const equal = error instanceof DomainError && error.code === 'CONFLICT' ? error.details.subject : undefined
-        const [template] = equal ? await findTemplates(deps, actor, ownTemplateSql(actor, sql`t.id = ${equal.id}`)) : []
+        const [template] = equal
+          ? await findTemplates(database.prisma, { ...own(actor), id: Number(equal.id) }, select)
+          : []
         if (!template) throw error
         return { template, existed: true }
       }
     },
 
     /** Patches a template. It keeps its id, and its hash changes with its visible settings. */
-    async updateByHash(
+    async updateByHash<Select extends TemplateSelect>(
       actor: Actor,
       hashId: string,
       patch: TemplatePatch,
-    ): Promise<{ template: Template; changed: boolean }> {
+      select: Select,
+    ): Promise<{ template: Selected<Select>; changed: boolean }> {
       authorizeOperation(actor, 'templates.save')
       const id = await idOf(actor, hashId)
       authorize(actor, 'templates.save', { id })
@@ -56,8 +60,9 @@ export function templateByHashServices(deps: Deps) {
       }).catch(async (error: unknown) => {
         throw isUniqueViolation(error) ? await findConflict(database, newHash) : error
       })
-      const [template] = await findTemplates(deps, actor, [sql`t.id = ${id}`])
-      return { template: template as Template, changed: newHash !== hashId }
+      const [template] = await findTemplates(database.prisma, { id }, select)
+      if (!template) throw noSuchTemplate()
+      return { template, changed: newHash !== hashId }
     },
 
     async deleteByHash(actor: Actor, hashId: string): Promise<number> {
@@ -69,15 +74,12 @@ export function templateByHashServices(deps: Deps) {
   }
 
   async function idOf(actor: Actor, hashId: string): Promise<number> {
-    const named = isTemplateHash(hashId) ? sql`t.hash_id = ${hashId}` : sql`false`
-    const [template] = await findTemplates(deps, actor, ownTemplateSql(actor, named))
+    const [template] = isTemplateHash(hashId)
+      ? await findTemplates(database.prisma, { ...own(actor), hashId }, { id: true })
+      : []
     if (!template) throw noSuchTemplate()
     return template.id
   }
-}
-
-function ownTemplateSql({ accountId }: Actor, condition: Prisma.Sql): Prisma.Sql[] {
-  return [sql`t.deleted_at IS NULL`, sql`t.account_id = ${accountId}`, condition]
 }
 
 function noSuchTemplate(): DomainError {

@@ -1,4 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, text } from '../../database/row-types.ts'
 import { withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
@@ -11,20 +12,20 @@ import {
   type TemplateSearch,
   templateFields,
 } from '../../domain/templates/search.ts'
-import type { Template } from '../../domain/templates/templates.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
-import { findTemplates, rentalsSql, templateColumns, toTemplate, visibleSql } from './templates.ts'
+import { findTemplates, own, type Selected, type TemplateSelect, visibleSql } from './templates.ts'
 
 const { sql, join, raw } = Prisma
 
 export function templateSearchServices(deps: DataDeps) {
   return {
     /** A page of the account's own and public templates that match all conditions, and the cursor of the next page. */
-    async search(
+    async search<Select extends TemplateSelect>(
       actor: Actor,
       { conditions, order, limit, after }: TemplateSearch,
-    ): Promise<{ templates: Template[]; next: string | null }> {
+      select: Select,
+    ): Promise<{ templates: Selected<Select>[]; next: string | null }> {
       authorize(actor, 'templates.list')
       const value = columnSql(order.field, actor)
       const all = [...visibleSql(actor), ...conditions.map(condition => conditionSql(condition, actor))]
@@ -34,23 +35,32 @@ export function templateSearchServices(deps: DataDeps) {
         all.push(sql`(${value}, t.id) ${comparison} (${last}::${typeSql(order.field)}, ${id}::int)`)
       }
       const statement = sql`
-        SELECT ${templateColumns(actor)}, (${value})::text FROM templates t WHERE ${join(all, ' AND ')}
+        SELECT t.id, (${value})::text AS value FROM templates t WHERE ${join(all, ' AND ')}
         ORDER BY ${value} ${direction}, t.id ${direction} LIMIT ${limit + 1}`
-      const rows = await deps.database.rows(withoutStatementName(statement))
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
-      const position = last && { value: last.at(-1) as string, id: last[0] as number }
-      return { templates: page.map(toTemplate), next: position ? printTemplateSearchCursor(position, order) : null }
+      const positions = await deps.database.query(withoutStatementName(statement), { id: int4, value: text })
+      const page = positions.slice(0, limit)
+      const found = await findTemplates(deps.database.prisma, { id: { in: page.map(({ id }) => id) } }, select)
+      const byId = new Map(found.map(template => [template.id, template]))
+      const last = positions.length > limit ? page.at(-1) : undefined
+      return {
+        templates: page.flatMap(({ id }) => byId.get(id) ?? []),
+        next: last ? printTemplateSearchCursor(last, order) : null,
+      }
     },
 
     /** The caller's own templates, last changed first. Any other `accountId` is not found. */
-    async listOwn(actor: Actor, accountId: bigint, limit: number): Promise<Template[]> {
+    async listOwn<Select extends TemplateSelect>(actor: Actor, accountId: bigint, limit: number, select: Select) {
       authorize(actor, 'templates.listOwn')
       if (accountId !== BigInt(actor.accountId)) throw notFound('Account', accountId)
-      const own = [sql`t.deleted_at IS NULL`, sql`t.account_id = ${actor.accountId}`]
-      return await findTemplates(deps, actor, own, sql`ORDER BY t.updated_at DESC, t.id DESC LIMIT ${limit}`)
+      const options = { orderBy: [{ updatedAt: 'desc' as const }, { id: 'desc' as const }], take: limit }
+      return await findTemplates(deps.database.prisma, own(actor), select, options)
     },
   }
+}
+
+/** Number of instances that an account has rented with the template `t`. */
+function rentalsSql(accountId: number): Prisma.Sql {
+  return sql`(SELECT count(*)::int FROM instances i WHERE i.template_id = t.id AND i.account_id = ${accountId})`
 }
 
 const mode = `coalesce(t.settings ->> 'mode', 'sshProxy')`

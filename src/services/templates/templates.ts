@@ -1,6 +1,4 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { withoutStatementName } from '../../database/rows.ts'
-import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import {
@@ -9,101 +7,98 @@ import {
   printTemplateCursor,
   type TemplateFilter,
 } from '../../domain/templates/page.ts'
-import { isTemplateHash, oneByName, type Template } from '../../domain/templates/templates.ts'
+import { isTemplateHash, oneByName } from '../../domain/templates/templates.ts'
 import { textProblem } from '../../domain/texts.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
-import { textConditionsSql } from '../text-conditions.ts'
+import { textFilters } from '../text-conditions.ts'
 
-const { sql, join, raw } = Prisma
+const { sql } = Prisma
 
-export function templateReadServices(deps: DataDeps) {
+export type TemplateSelect = Prisma.TemplateSelect & { id: true }
+export type Selected<Select extends TemplateSelect> = Prisma.TemplateGetPayload<{ select: Select }> & { id: number }
+type FindOptions = Pick<Prisma.TemplateFindManyArgs, 'orderBy' | 'take'>
+
+export function templateReadServices({ database: { prisma } }: DataDeps) {
   return {
     /** The account's own templates and all public templates, newest first. */
-    async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<PageResult<Template>> {
+    async page<Select extends TemplateSelect>(
+      actor: Actor,
+      filter: TemplateFilter,
+      page: PageArguments,
+      select: Select,
+    ): Promise<PageResult<Selected<Select>>> {
       authorize(actor, 'templates.list')
       checkTemplateFilter(filter)
       const { limit, backward, cursor } = parsePage(page)
-      const conditions = filterSql(actor, filter)
-      if (cursor !== undefined) {
-        conditions.push(sql`t.id ${raw(backward ? '>' : '<')} ${parseTemplateCursor(cursor)}`)
-      }
-      const order = raw(backward ? 't.id ASC' : 't.id DESC')
-      const found = await findTemplates(deps, actor, conditions, sql`ORDER BY ${order} LIMIT ${limit + 1}`)
+      const after = cursor === undefined ? {} : { id: { [backward ? 'gt' : 'lt']: parseTemplateCursor(cursor) } }
+      const found = await findTemplates(prisma, { AND: [matching(actor, filter), after] }, select, {
+        orderBy: { id: backward ? 'asc' : 'desc' },
+        take: limit + 1,
+      })
       return pageOf(found, { limit, backward, cursor }, ({ id }) => printTemplateCursor(id))
     },
 
     async count(actor: Actor, filter: TemplateFilter): Promise<number> {
       authorize(actor, 'templates.list')
       checkTemplateFilter(filter)
-      const conditions = join(filterSql(actor, filter), ' AND ')
-      const [row] = await deps.database.rows(
-        withoutStatementName(sql`SELECT count(*)::int FROM templates t WHERE ${conditions}`),
-      )
-      return row?.[0] as number
+      return await prisma.template.count({ where: matching(actor, filter) })
     },
 
     /** The visible template that has this hash now, if any. A changed template is not found by its old hash. */
-    async byHash(actor: Actor, hashId: string): Promise<Template | undefined> {
+    async byHash<Select extends TemplateSelect>(actor: Actor, hashId: string, select: Select) {
       authorize(actor, 'templates.get', { id: undefined })
       if (!isTemplateHash(hashId)) return undefined
-      return (await findTemplates(deps, actor, [...visibleSql(actor), sql`t.hash_id = ${hashId}`]))[0]
+      return (await findTemplates(prisma, { ...visible(actor), hashId }, select))[0]
     },
 
     /** The account's own template with this name. Names are not unique, so several are refused. */
-    async ownByName(actor: Actor, name: string): Promise<Template | undefined> {
+    async ownByName<Select extends TemplateSelect>(actor: Actor, name: string, select: Select) {
       authorize(actor, 'templates.get', { id: undefined })
       if (textProblem(name)) return undefined
-      const own = [sql`t.deleted_at IS NULL`, sql`t.account_id = ${actor.accountId}`, sql`t.name = ${name}`]
-      return oneByName(await findTemplates(deps, actor, own, sql`LIMIT 2`))
+      return oneByName(await findTemplates(prisma, { ...own(actor), name }, select, { take: 2 }))
     },
 
-    async byIds(actor: Actor, ids: readonly number[]): Promise<Template[]> {
+    async byIds<Select extends TemplateSelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorizeEach(actor, 'templates.get', ids.map(BigInt))
-      return await findTemplates(deps, actor, [...visibleSql(actor), sql`t.id = ANY(${ids}::bigint[])`])
+      return await findTemplates(prisma, { ...visible(actor), id: { in: [...ids] } }, select)
     },
   }
 }
 
-/** Internal: does not authorize; callers must have. Reads no secrets. */
-export async function findTemplates(
-  { database }: { database: Pick<Transaction, 'rows'> },
-  actor: Actor,
-  conditions: Prisma.Sql[],
-  end = Prisma.empty,
-): Promise<Template[]> {
-  const statement = sql`
-    SELECT ${templateColumns(actor)} FROM templates t WHERE ${join(conditions, ' AND ')} ${end}`
-  const rows = await database.rows(withoutStatementName(statement))
-  return rows.map(toTemplate)
+/** Internal: does not authorize; callers must have. */
+export async function findTemplates<Select extends TemplateSelect>(
+  prisma: Prisma.TransactionClient,
+  where: Prisma.TemplateWhereInput,
+  select: Select,
+  options: FindOptions = {},
+): Promise<Selected<Select>[]> {
+  const found = await prisma.template.findMany({ ...options, where, select })
+  // Safe: every selection of a template has its `id`.
+  return found as Selected<Select>[]
 }
 
-/** The columns that `toTemplate` reads, for the table alias `t`. */
-export function templateColumns({ accountId }: Actor): Prisma.Sql {
-  return sql`t.id, t.hash_id, t.name, t.public, t.settings, t.account_id = ${accountId}, t.created_at, t.updated_at,
-    ${rentalsSql(accountId)}`
-}
-
-export function toTemplate(row: unknown[]): Template {
-  const [id, hashId, name, isPublic, settings, mine, createdAt, updatedAt, rentals] = row
-  return { id, hashId, name, public: isPublic, settings, mine, createdAt, updatedAt, rentals } as Template
-}
-
-/** Number of instances that an account has rented with the template `t`. */
-export function rentalsSql(accountId: number): Prisma.Sql {
-  return sql`(SELECT count(*)::int FROM instances i WHERE i.template_id = t.id AND i.account_id = ${accountId})`
+export function own({ accountId }: Actor): Prisma.TemplateWhereInput {
+  return { accountId, deletedAt: null }
 }
 
 /** The templates that an account can read and rent with: its own templates and all public templates. */
+export function visible({ accountId }: Actor): Prisma.TemplateWhereInput {
+  return { deletedAt: null, OR: [{ accountId }, { public: true }] }
+}
+
+/** The same rule as `visible`, for the alias `t`. */
 export function visibleSql({ accountId }: Actor): Prisma.Sql[] {
   return [sql`t.deleted_at IS NULL`, sql`(t.account_id = ${accountId} OR t.public)`]
 }
 
-function filterSql(actor: Actor, { mine, name, public: isPublic }: TemplateFilter): Prisma.Sql[] {
-  return [
-    ...visibleSql(actor),
-    ...(mine === undefined ? [] : [sql`(t.account_id = ${actor.accountId}) = ${mine}`]),
-    ...(isPublic === undefined ? [] : [sql`t.public = ${isPublic}`]),
-    ...(name ? textConditionsSql(sql`t.name`, name) : []),
-  ]
+/** The number of instances that an account has rented with a template. */
+export function rentalsSelect({ accountId }: Actor) {
+  return { _count: { select: { instances: { where: { accountId } } } } } satisfies Prisma.TemplateSelect
+}
+
+function matching(actor: Actor, { mine, name = {}, public: isPublic }: TemplateFilter): Prisma.TemplateWhereInput {
+  const owner = mine === undefined ? {} : { accountId: mine ? actor.accountId : { not: actor.accountId } }
+  const names = textFilters(name).map(filter => ({ name: filter }))
+  return { AND: [visible(actor), owner, isPublic === undefined ? {} : { public: isPublic }, ...names] }
 }

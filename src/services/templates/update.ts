@@ -1,11 +1,10 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { itemGone, notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
 import { keepWrittenTexts, patchTemplate, type TemplatePatch } from '../../domain/templates/patch.ts'
-import type { Template, TemplateInput } from '../../domain/templates/templates.ts'
+import type { TemplateInput } from '../../domain/templates/templates.ts'
 import { authorize } from '../authorize.ts'
 import { isUniqueViolation } from '../database-errors.ts'
 import type { Deps } from '../deps.ts'
@@ -19,7 +18,7 @@ import {
   type TemplateRow,
   templateChanged,
 } from './row.ts'
-import { findTemplates } from './templates.ts'
+import { findTemplates, own, type Selected, type TemplateSelect } from './templates.ts'
 
 type CreateTemplateInput = { input: TemplateInput; idempotencyKey?: string | null | undefined }
 type UpdateTemplateInput = {
@@ -29,17 +28,20 @@ type UpdateTemplateInput = {
   expectedHashId?: string | undefined
   idempotencyKey?: string | null | undefined
 }
-type SavedTemplate = { template: Template; replayed: boolean }
+type SavedTemplate<Select extends TemplateSelect> = { template: Selected<Select>; replayed: boolean }
 
 const { sql } = Prisma
-const columns = modelColumnsOf(Prisma.TemplateScalarFieldEnum)
 
 export function templateUpdateServices(deps: Deps) {
   const { database, secrets } = deps
 
   return {
     /** Creates a template. An account cannot have two equal templates. */
-    async create(actor: Actor, { input, idempotencyKey }: CreateTemplateInput): Promise<SavedTemplate> {
+    async create<Select extends TemplateSelect>(
+      actor: Actor,
+      { input, idempotencyKey }: CreateTemplateInput,
+      select: Select,
+    ): Promise<SavedTemplate<Select>> {
       authorize(actor, 'templates.save', { id: undefined })
       const row = buildTemplateRow(actor, input, secrets)
       // The name `wish` is part of the hash that stored idempotency keys have.
@@ -49,6 +51,7 @@ export function templateUpdateServices(deps: Deps) {
         request,
         async () => row,
         tx => insertTemplate(tx, actor, row),
+        select,
       )
     },
 
@@ -56,10 +59,11 @@ export function templateUpdateServices(deps: Deps) {
      * Changes a template. It keeps its id, and its hash changes with its visible settings. Parts that the patch does not
      * name stay as another request left them: where two concurrent patches name the same part, the later one wins.
      */
-    async update(
+    async update<Select extends TemplateSelect>(
       actor: Actor,
       { id, patch, expectedHashId, idempotencyKey }: UpdateTemplateInput,
-    ): Promise<SavedTemplate> {
+      select: Select,
+    ): Promise<SavedTemplate<Select>> {
       authorize(actor, 'templates.save', { id })
       const request = { operation: 'templates.save', input: { id, patch, expectedHashId }, idempotencyKey } as const
       const patchRow = async (tx: Transaction) => {
@@ -69,7 +73,7 @@ export function templateUpdateServices(deps: Deps) {
         const input = keepWrittenTexts(patchTemplate(stored, patch), stored.settings)
         return buildTemplateRow(actor, input, secrets)
       }
-      return await save(actor, request, patchRow, (tx, row) => replaceTemplate(tx, actor, id, row))
+      return await save(actor, request, patchRow, (tx, row) => replaceTemplate(tx, actor, id, row), select)
     },
 
     async delete(actor: Actor, id: number): Promise<void> {
@@ -77,11 +81,15 @@ export function templateUpdateServices(deps: Deps) {
       await transaction(database, async tx => {
         const { at } = tx
         // A deleted template cannot be rented with, so its secrets are erased.
-        const [row] = await tx.rows(sql`
-          UPDATE templates SET deleted_at = ${at}, registry_login = NULL, secret_env = NULL
-          WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
-        if (!row) throw notFound('Template', id)
-        const before = { templateId: id, name: row[0], hashId: row[1] }
+        const [deleted] = await tx.prisma(prisma =>
+          prisma.template.updateManyAndReturn({
+            where: { ...own(actor), id },
+            data: { deletedAt: at, registryLogin: null, secretEnv: null },
+            select: { name: true, hashId: true },
+          }),
+        )
+        if (!deleted) throw notFound('Template', id)
+        const before = { templateId: id, ...deleted }
         const event = {
           kind: 'TEMPLATE_DELETED' as const,
           accountId: actor.accountId,
@@ -94,12 +102,13 @@ export function templateUpdateServices(deps: Deps) {
   }
 
   /** Runs a creation or a change once per idempotency key, and reads the template that it saved. */
-  async function save(
+  async function save<Select extends TemplateSelect>(
     actor: Actor,
     request: IdempotentRequest,
     prepare: (tx: Transaction) => Promise<TemplateRow>,
     write: (tx: Transaction, row: TemplateRow) => Promise<number>,
-  ): Promise<SavedTemplate> {
+    select: Select,
+  ): Promise<SavedTemplate<Select>> {
     let hashId = ''
     const work = async (tx: Transaction) => {
       const row = await prepare(tx)
@@ -107,7 +116,7 @@ export function templateUpdateServices(deps: Deps) {
       return { id: await write(tx, row) }
     }
     const read = async (tx: Transaction, { id }: { id: number }) => {
-      const [template] = await findTemplates({ database: tx }, actor, [sql`t.id = ${id}`, sql`t.deleted_at IS NULL`])
+      const [template] = await tx.prisma(prisma => findTemplates(prisma, { id, deletedAt: null }, select))
       if (!template) throw itemGone('Template', id)
       return template
     }
@@ -121,9 +130,8 @@ export function templateUpdateServices(deps: Deps) {
 
 async function insertTemplate(tx: Transaction, { accountId, apiKeyId }: Actor, row: TemplateRow): Promise<number> {
   const { at } = tx
-  const record = { ...row, accountId, createdAt: at, updatedAt: at }
-  const [inserted] = await tx.rows(sql`${insertSql('templates', columns, [record])} RETURNING id`)
-  const id = inserted?.[0] as number
+  const data = { ...row, accountId, createdAt: at, updatedAt: at }
+  const { id } = await tx.prisma(prisma => prisma.template.create({ data, select: { id: true } }))
   const after = { templateId: id, name: row.name, hashId: row.hashId }
   await recordEvents(tx, [{ accountId, actor: apiKeyActor({ apiKeyId }), kind: 'TEMPLATE_CREATED', after }], at)
   return id

@@ -95,10 +95,10 @@ describe('a rental', () => {
     })
   const create = async (input: Partial<TemplateInput>) => {
     const whole = { name: 'rented', public: false, launch: { image: 'torch' }, ...input }
-    return (await gateway.services.templates.create(owner, { input: whole })).template
+    return (await gateway.services.templates.create(owner, { input: whole }, { id: true, hashId: true })).template
   }
   const update = async (id: number, patch: TemplatePatch) =>
-    (await gateway.services.templates.update(owner, { id, patch })).template
+    (await gateway.services.templates.update(owner, { id, patch }, { id: true, hashId: true })).template
   const environment = { env: [{ name: 'TOKEN', value: token, secret: true as const }], ports: [], volumes: [] }
   const launch = {
     image: 'torch',

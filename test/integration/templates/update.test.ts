@@ -198,7 +198,8 @@ describe('two gateways that change one template at once', () => {
 
   const fresh = async () => {
     const input = { name: `raced ${nextCount()}`, public: false, launch: { image: 'torch' } }
-    return (await (gateways[0] as Gateway).services.templates.create(owner, { input })).template
+    return (await (gateways[0] as Gateway).services.templates.create(owner, { input }, { id: true, hashId: true }))
+      .template
   }
 
   it('both change it where they name different fields, and each change is an event', async () => {
@@ -207,7 +208,11 @@ describe('two gateways that change one template at once', () => {
       const patches = [{ launch: { onStart: 'go' } }, { launch: { diskGb: 30 } }]
       await Promise.all(
         gateways.map((gateway, index) =>
-          gateway.services.templates.update(owner, { id, patch: patches[index] as (typeof patches)[number] }),
+          gateway.services.templates.update(
+            owner,
+            { id, patch: patches[index] as (typeof patches)[number] },
+            { id: true },
+          ),
         ),
       )
       const { database: db } = gateways[0] as Gateway
@@ -224,10 +229,14 @@ describe('two gateways that change one template at once', () => {
       const { id, hashId } = await fresh()
       const answers = await Promise.allSettled(
         gateways.map((gateway, index) =>
-          gateway.services.templates.update(owner, {
-            ...{ id, expectedHashId: hashId },
-            patch: { launch: { onStart: `go ${index}` } },
-          }),
+          gateway.services.templates.update(
+            owner,
+            {
+              ...{ id, expectedHashId: hashId },
+              patch: { launch: { onStart: `go ${index}` } },
+            },
+            { id: true },
+          ),
         ),
       )
       expect(answers.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])

@@ -1,0 +1,22 @@
+import { queryFromInfo } from '@pothos/plugin-prisma'
+import type { GraphQLResolveInfo } from 'graphql'
+import type { Context } from './context.ts'
+
+/** Where an answer has its items. */
+type Place = {
+  /** In a field of one type of the answer, such as of the success of a mutation. */
+  of?: { type: string; name: string }
+  /** As one type of an interface. */
+  typeName?: string
+}
+
+/** What the client asks of the items that a field answers, as a selection for a service. It always has the `id`. */
+export function selectionOf(context: Context, info: GraphQLResolveInfo, { of, typeName }: Place = {}): { id: true } {
+  return queryFromInfo({ context, info, select: { id: true }, path: of ? [of] : [], ...(typeName && { typeName }) })
+    .select
+}
+
+/** The same for the items of a connection. */
+export function pageSelectionOf(context: Context, info: GraphQLResolveInfo): { id: true } {
+  return queryFromInfo({ context, info, select: { id: true }, paths: [['nodes'], ['edges', 'node']] }).select
+}
