@@ -1,12 +1,13 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { findSchemaDrift } from '../../../prisma/drift.ts'
+import { readMigrationList, withSchemaEngine } from '../../../prisma/schema-engine.ts'
 import { createApp } from '../../../src/app.ts'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
 import { openServer, withDatabase } from '../../../src/database/embedded/server.ts'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { locks, withLock } from '../../../src/database/locks.ts'
-import { migrate, pendingMigrations } from '../../../src/database/migrations.ts'
+import { applyMigrations, migrate, pendingMigrations } from '../../../src/database/migrations.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import { createLog } from '../../../src/http/log.ts'
 import { startApp } from '../../support/app.ts'
@@ -21,7 +22,7 @@ describe('the migrations', () => {
     await database.drop()
   })
 
-  it('are applied once, and recorded as Prisma records them', async () => {
+  it('are applied once', async () => {
     const database = await createDatabase({ empty: true })
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
@@ -30,8 +31,58 @@ describe('the migrations', () => {
     expect(await migrate(database.url)).toEqual(pending)
     expect(await migrate(database.url)).toEqual([])
     expect(await pendingMigrations(client)).toEqual([])
-    const { rows } = await client.query('SELECT checksum FROM _prisma_migrations')
-    expect(rows.every(({ checksum }) => /^[0-9a-f]{64}$/.test(checksum))).toBe(true)
+    await client.end()
+    await database.drop()
+  })
+
+  it('are what Prisma would have applied and recorded', async () => {
+    const database = await createDatabase({ empty: true })
+    await migrate(database.url)
+    const filters = { externalTables: [], externalEnums: [] }
+    const migrationsList = await readMigrationList()
+    await withSchemaEngine(database.url, async engine => {
+      const history = { migrationsList, optInToShadowDatabase: false, filters }
+      expect(await engine.diagnoseMigrationHistory(history)).toMatchObject({
+        ...{ history: null, editedMigrationNames: [], failedMigrationNames: [], hasMigrationsTable: true },
+      })
+      expect(await engine.applyMigrations({ migrationsList, filters })).toEqual({ appliedMigrationNames: [] })
+    })
+    await database.drop()
+  })
+
+  it('go on where Prisma stopped', async () => {
+    const database = await createDatabase({ empty: true })
+    const all = await readMigrationList()
+    const migrationsList = { ...all, migrationDirectories: all.migrationDirectories.slice(0, 3) }
+    await withSchemaEngine(database.url, engine =>
+      engine.applyMigrations({ migrationsList, filters: { externalTables: [], externalEnums: [] } }),
+    )
+    expect(await migrate(database.url)).toEqual(all.migrationDirectories.slice(3).map(({ path }) => path))
+    await database.drop()
+  })
+
+  it('that fail leave nothing behind, and name themselves', async () => {
+    const database = await createDatabase({ empty: true })
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    const script = 'CREATE TABLE half (id int); SELECT 1 / 0;'
+    const failing = applyMigrations(client, [{ name: '20990101000000_broken', script }])
+    await expect(failing).rejects.toThrow('The migration 20990101000000_broken failed: division by zero')
+    await client.query('ROLLBACK')
+    expect((await client.query("SELECT to_regclass('half') AS half")).rows).toEqual([{ half: null }])
+    expect((await client.query('SELECT * FROM _prisma_migrations')).rows).toEqual([])
+    await client.end()
+    await database.drop()
+  })
+
+  it('are not applied after one that another tool has not finished', async () => {
+    const database = await createDatabase({ empty: true })
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    await applyMigrations(client, [{ name: '20000101000000_first', script: 'SELECT 1' }])
+    await client.query('UPDATE _prisma_migrations SET finished_at = NULL')
+    const later = applyMigrations(client, [{ name: '20000102000000_second', script: 'SELECT 1' }])
+    await expect(later).rejects.toThrow('The migration 20000101000000_first was begun and not finished.')
     await client.end()
     await database.drop()
   })

@@ -1,10 +1,11 @@
-import { noFilters, readMigrations } from '../../../src/database/migrations.ts'
-import { withSchemaEngine } from '../../../src/database/schema-engine.ts'
+import pg from 'pg'
+import { applyMigrations, pendingMigrations, readMigrations } from '../../../src/database/migrations.ts'
 
-/** Applies the migrations before `end`, so that a test can insert rows as they were then. */
+/** Applies the missing migrations before `end`, so that a test can insert rows as they were then. */
 export async function migrateUntil(url: string, end: string): Promise<void> {
-  const all = await readMigrations()
-  const migrationDirectories = all.migrationDirectories.filter(({ path }) => path < end)
-  const migrationsList = { ...all, migrationDirectories }
-  await withSchemaEngine(url, engine => engine.applyMigrations({ migrationsList, filters: noFilters }))
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const pending = await pendingMigrations(client)
+  const migrations = (await readMigrations()).filter(({ name }) => pending.includes(name) && name < end)
+  await applyMigrations(client, migrations).finally(() => client.end())
 }

@@ -2,11 +2,11 @@ import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { prepareCluster } from '../../../src/database/embedded/cluster.ts'
-import { type EmbeddedServer, openEmbedded } from '../../../src/database/embedded/embedded.ts'
-import { copyPrograms } from '../../../src/database/embedded/engine.ts'
-import { locks } from '../../../src/database/locks.ts'
-import { makeDataDir } from '../../support/processes/programs.ts'
+import { prepareCluster } from '../../../../src/database/embedded/cluster.ts'
+import { type EmbeddedServer, openEmbedded } from '../../../../src/database/embedded/embedded.ts'
+import { copyPrograms } from '../../../../src/database/embedded/engine.ts'
+import { locks } from '../../../../src/database/locks.ts'
+import { makeDataDir } from '../../../support/processes/programs.ts'
 
 let dataDir: string
 let remove: () => Promise<void>

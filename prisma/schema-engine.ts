@@ -1,14 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { PrismaPg } from '@prisma/adapter-pg'
 import {
   bindMigrationAwareSqlAdapterFactory,
   ColumnTypeEnum,
   type SqlDriverAdapter,
 } from '@prisma/driver-adapter-utils'
-import type { SchemaEngine } from '@prisma/schema-engine-wasm'
+import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
+import { migrationsFolder, readMigrations } from '../src/database/migrations.ts'
 
 /** Node has this global. TypeScript declares it only for browsers. */
 declare const WebAssembly: {
@@ -37,6 +39,20 @@ export async function withSchemaEngine<T>(url: string, work: (engine: SchemaEngi
   } finally {
     engine.free()
     await pool.end()
+  }
+}
+
+/** The migrations in the engine's form. */
+export async function readMigrationList(): Promise<MigrationList> {
+  const migrations = await readMigrations()
+  const lockfile = await readFile(new URL('migration_lock.toml', migrationsFolder), 'utf8')
+  return {
+    baseDir: fileURLToPath(migrationsFolder),
+    lockfile: { path: 'migration_lock.toml', content: lockfile },
+    shadowDbInitScript: '',
+    migrationDirectories: migrations.map(({ name, script }) => {
+      return { path: name, migrationFile: { path: 'migration.sql', content: { tag: 'ok', value: script } } }
+    }),
   }
 }
 
