@@ -32,6 +32,7 @@ import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
 import { createLoop, createLoops } from './reconciler/loop.ts'
 import { createBillingLoop, createInstanceLoop, createPolicyLoop } from './reconciler/loops.ts'
 import { createRestFace } from './rest/face.ts'
+import { createRememberedKeys } from './services/accounts/api-keys/remembered-keys.ts'
 import { createBackground } from './services/background.ts'
 import { outboxServices } from './services/events/outbox.ts'
 import { createOperations, type Operations } from './services/operations.ts'
@@ -138,7 +139,8 @@ export function createApp(options: AppOptions): App {
   const containerConsole = createConsole(provider, log)
   const secrets = createSecrets(secret)
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
-  const deps = { database, log, secrets, feed, containerConsole, sshProxy, privateWebhooks, admission }
+  const rememberedKeys = createRememberedKeys()
+  const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, sshProxy, privateWebhooks, admission }
   const services = createServices(deps)
   const { reconciliation, policies, billing, deliveries, chores, measures } = createBackground(deps, eventRetentionDays)
   const limits = { startTimeoutMs, offlineGraceMs }
@@ -156,7 +158,8 @@ export function createApp(options: AppOptions): App {
     work.wake()
     feed.wake()
   }
-  const wakeUps = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake })
+  const keyListeners = { onKeyChange: rememberedKeys.forget, onListening: rememberedKeys.setListening }
+  const wakeUps = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake, ...keyListeners })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let demoKey: string | undefined
 

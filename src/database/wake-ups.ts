@@ -11,15 +11,26 @@ export type WakeUps = {
   start(): void
   stop(): Promise<void>
 }
-/** `wake` wakes only this gateway. */
-type WakeUpOptions = { url: string; pool: pg.Pool; log: Logger; wake: () => void }
+type WakeUpOptions = {
+  url: string
+  pool: pg.Pool
+  log: Logger
+  /** Wakes only this gateway. */
+  wake: () => void
+  /** Called after each change of an API key, by any gateway, command or person: the database tells of it. */
+  onKeyChange: () => void
+  /** Called when this gateway begins to be told of changes, and when it no longer is. */
+  onListening: (isListening: boolean) => void
+}
 
 const channel = 'berth_wake_up'
+/** A trigger of the table `api_keys` notifies it. */
+const keyChannel = 'berth_key_change'
 /** All commits within this time share one notification to the other gateways. */
 const minNotifyIntervalMs = 20
 const reconnectMs = 2_000
 
-export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps {
+export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }: WakeUpOptions): WakeUps {
   let listener: pg.Client | undefined
   let notifyTimer: NodeJS.Timeout | undefined
   let reconnectTimer: NodeJS.Timeout | undefined
@@ -42,6 +53,7 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
     const handleLoss = (error: Error | undefined) => {
       if (listener !== client) return
       listener = undefined
+      onListening(false)
       client.end().catch(() => {})
       if (!isRunning) return
       // Logged once per outage, not at each retry.
@@ -52,11 +64,12 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
     }
     client.on('error', handleLoss)
     client.on('end', () => handleLoss(undefined))
-    client.on('notification', wake)
+    client.on('notification', message => (message.channel === keyChannel ? onKeyChange() : wake()))
     try {
       await client.connect()
-      await client.query(`LISTEN ${channel}`)
+      await client.query(`LISTEN ${channel}; LISTEN ${keyChannel}`)
       isOutageLogged = false
+      if (listener === client) onListening(true)
       // Other gateways may have committed work before this one listened.
       wake()
     } catch (error) {
@@ -79,6 +92,7 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
       clearTimeout(reconnectTimer)
       const client = listener
       listener = undefined
+      onListening(false)
       await client?.end().catch(() => {})
     },
   }

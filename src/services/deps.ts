@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../database/client.ts'
 import type { AdmissionRules } from '../domain/billing/admission.ts'
 import type { SshProxy } from '../domain/instances/instances.ts'
+import type { RememberedKeys } from './accounts/api-keys/remembered-keys.ts'
 import type { ContainerConsole } from './container-console.ts'
 import type { Feed } from './feed.ts'
 import type { Secrets } from './secrets.ts'
@@ -16,6 +17,7 @@ export type DataDeps = { database: Database }
 export type Deps = DataDeps & {
   log: Logger
   secrets: Secrets
+  rememberedKeys: RememberedKeys
   feed: Feed
   containerConsole: ContainerConsole
   sshProxy: SshProxy | null

@@ -11,6 +11,7 @@ import { createSimulatedProvider } from '../../src/providers/simulated-provider.
 import { createSimulatedWorld } from '../../src/providers/simulated-world.ts'
 import { createInstanceLoop } from '../../src/reconciler/loops.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
+import { createRememberedKeys } from '../../src/services/accounts/api-keys/remembered-keys.ts'
 import { outboxServices } from '../../src/services/events/outbox.ts'
 import { createOperations } from '../../src/services/operations.ts'
 import { reconciliationServices } from '../../src/services/reconciliation/reconciliation.ts'
@@ -64,7 +65,8 @@ export function openGateway({
   const provider = wrapProvider ? wrapProvider(simulated) : simulated
   const secrets = createSecrets('a secret of tests')
   const containerConsole = createConsole(provider, log)
-  const deps = { database, log, secrets, feed, containerConsole, sshProxy: null, admission }
+  const rememberedKeys = createRememberedKeys()
+  const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, sshProxy: null, admission }
   const reconciliation = reconciliationServices(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const reconcileDeps = { reconciliation, provider, clock: database.clock, log, limits }

@@ -405,7 +405,10 @@ describe('streams', () => {
 describe('two gateways', () => {
   const quiet = createLog('silent', { write: () => {} })
   const wakeUpsOf = ({ database, feed }: Gateway, wake = feed.wake) =>
-    createWakeUps({ url: testDatabase.url, pool: database.pool, log: quiet, wake })
+    createWakeUps({
+      ...{ url: testDatabase.url, pool: database.pool, log: quiet, wake },
+      ...{ onKeyChange: () => {}, onListening: () => {} },
+    })
 
   async function withOtherGateway(work: (other: Gateway) => Promise<void>, notify = () => {}): Promise<void> {
     const other = openGateway({ url: testDatabase.url, now: clock.now, notify })

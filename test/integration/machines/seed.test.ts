@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureDemo, seedMarket } from '../../../prisma/seed.ts'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
 import { identityServices } from '../../../src/services/accounts/api-keys/identity.ts'
+import { createRememberedKeys } from '../../../src/services/accounts/api-keys/remembered-keys.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 
@@ -50,7 +51,11 @@ describe('the demo key', () => {
     folder = await mkdtemp(join(tmpdir(), 'berth-seed-'))
     database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {}, now: app.clock.now })
     services = {
-      apiKeys: identityServices({ database, secrets: createSecrets('a secret of tests') }),
+      apiKeys: identityServices({
+        database,
+        secrets: createSecrets('a secret of tests'),
+        rememberedKeys: createRememberedKeys(),
+      }),
     }
   })
 

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
+import { createRememberedKeys } from '../../../src/services/accounts/api-keys/remembered-keys.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { createServices, type Services } from '../../../src/services/services.ts'
 import { defaultAdmission } from '../../support/billing/admission.ts'
@@ -13,6 +14,7 @@ const services: Services = createServices({
   database: undefined as never,
   log: pino({ enabled: false }),
   secrets: createSecrets('a secret of tests'),
+  rememberedKeys: createRememberedKeys(),
   sshProxy: null,
   admission: defaultAdmission,
   containerConsole: { logs: () => Promise.reject(), execute: () => Promise.reject() },

@@ -29,7 +29,7 @@ type WithIdempotencyKey = { idempotencyKey?: string | null | undefined }
 /** A key with its secret, which no later read returns. */
 export type ApiKeyWithSecret = { apiKey: ApiKey; secret: string; replayed: boolean }
 
-export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
+export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememberedKeys'>) {
   const { database } = deps
 
   return {
@@ -114,14 +114,15 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
         if (existing.id !== actor.apiKeyId) await checkKeyHasNoLimit(tx, actor)
       }
       const read = (tx: Transaction, stored: StoredSecret) => readWithSecret(tx, actor, stored)
-      const { answer, replayed } = await runAndRead(deps, actor, request, { checkPermission, work, read })
+      const running = runAndRead(deps, actor, request, { checkPermission, work, read })
+      const { answer, replayed } = await running.finally(deps.rememberedKeys.forget)
       return { ...answer, replayed }
     },
 
     /**
      * Revokes a key, even the caller's own or one with more permissions. The keys of the instances that this key rented
-     * end, too, unless `keepInstanceKeys` is set. None of these keys authenticates a request that starts after this
-     * call returns.
+     * end, too, unless `keepInstanceKeys` is set. None of these keys authenticates a request to this gateway that starts
+     * after this call returns; other gateways are told at once, and believe no key for longer than a second.
      */
     async delete(actor: Actor, id: bigint, { keepInstanceKeys = false } = {}): Promise<void> {
       authorize(actor, 'apiKeys.revoke', { id: Number(id) })
@@ -134,7 +135,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
         if (!row) throw notFound('ApiKey', id)
         const event = { kind: 'API_KEY_DELETED' as const, accountId: actor.accountId, actor: apiKeyActor(actor) }
         await recordEvents(tx, [{ ...event, before: apiKeyFactsOf(toApiKey(row)) }], at)
-      })
+      }).finally(deps.rememberedKeys.forget)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
 import { Prisma } from '../../../database/generated/client.ts'
+import { bool, bytea, float8, int4, jsonb, nullable } from '../../../database/row-types.ts'
 import {
   instancePermissions,
   parseApiKey,
@@ -13,33 +14,42 @@ import type { Permissions } from '../../../domain/accounts/permissions/permissio
 import type { Actor } from '../../../domain/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { Secrets } from '../../secrets.ts'
+import type { KnownKey } from './remembered-keys.ts'
+
+type IdentityDeps = Pick<Deps, 'database' | 'secrets' | 'rememberedKeys'>
 
 export type NewApiKey = { name?: string; permissions: Permissions | null; expiresAt?: Date | null }
 
-export function identityServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
+export function identityServices({ database, secrets, rememberedKeys }: IdentityDeps) {
   return {
-    /** Finds the actor of a key. Reads the database each time: a revoked key must fail at once on every gateway. */
+    /** Finds the actor of a key. A change of a key counts at once: see remembered-keys.ts. */
     async identify(key: string): Promise<Actor | undefined> {
       const parsed = parseApiKey(key)
       if (!parsed) return await identifyInstance(key)
-      const { nowSql } = database
-      const [row] = await database.rows(Prisma.sql`
-        SELECT id, account_id, secret_hash, permissions, last_used_at < ${nowSql} - interval '1 minute'
-        FROM api_keys
-        WHERE public_id = ${parsed.publicId} AND revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > ${nowSql})`)
-      if (!row) return undefined
-      const [id, accountId, secretHash, permissions, isStale] = row as [
-        number,
-        number,
-        Buffer,
-        Permissions | null,
-        boolean | null,
-      ]
-      if (!timingSafeEqual(secretHash, hashSecret(parsed.secret))) return undefined
-      if (isStale !== false) await recordUse(id)
-      return { accountId, apiKeyId: id, publicId: parsed.publicId, permissions }
+      const { publicId } = parsed
+      const known = await rememberedKeys.find(publicId, () => readKey(publicId))
+      if (!known || !timingSafeEqual(known.secretHash, hashSecret(parsed.secret))) return undefined
+      const { id, accountId, permissions } = known
+      return { accountId, apiKeyId: id, publicId, permissions }
     },
+  }
+
+  async function readKey(publicId: string): Promise<KnownKey | undefined> {
+    const { nowSql } = database
+    const [row] = await database.query(
+      Prisma.sql`
+        SELECT id, account_id, secret_hash, permissions,
+          extract(epoch FROM expires_at - ${nowSql})::float8 * 1000 AS remaining_ms,
+          coalesce(last_used_at < ${nowSql} - interval '1 minute', true) AS is_stale
+        FROM api_keys
+        WHERE public_id = ${publicId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${nowSql})`,
+      {
+        ...{ id: int4, accountId: int4, secretHash: bytea, permissions: nullable(jsonb<Permissions>()) },
+        ...{ remainingMs: nullable(float8), isStale: bool },
+      },
+    )
+    if (row?.isStale) await recordUse(row.id)
+    return row
   }
 
   /**
@@ -54,19 +64,20 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
     if (!parsed) return undefined
     const { instanceId, proof } = parsed
     if (!timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(secrets, instanceId)))) return undefined
-    const [row] = await database.rows(Prisma.sql`
-      SELECT i.account_id, i.api_key_id FROM instances i JOIN api_keys k ON k.id = i.api_key_id
-      WHERE i.id = ${String(instanceId)}::bigint AND i.destroyed_at IS NULL
-        AND (k.revoked_at IS NULL OR k.keep_instance_keys) AND (k.expires_at IS NULL OR k.expires_at > ${database.nowSql})`)
-    if (!row) return undefined
-    const [accountId, apiKeyId] = row as [number, number]
-    return { accountId, apiKeyId, publicId: '', permissions: instancePermissions(instanceId) }
+    const [row] = await database.query(
+      Prisma.sql`
+        SELECT i.account_id, i.api_key_id FROM instances i JOIN api_keys k ON k.id = i.api_key_id
+        WHERE i.id = ${String(instanceId)}::bigint AND i.destroyed_at IS NULL
+          AND (k.revoked_at IS NULL OR k.keep_instance_keys) AND (k.expires_at IS NULL OR k.expires_at > ${database.nowSql})`,
+      { accountId: int4, apiKeyId: int4 },
+    )
+    return row && { ...row, publicId: '', permissions: instancePermissions(instanceId) }
   }
 
   /** Records that a key was used, at most once a minute per key across all gateways. */
   async function recordUse(id: number): Promise<void> {
     const { nowSql } = database
-    await database.rows(Prisma.sql`
+    await database.execute(Prisma.sql`
       UPDATE api_keys SET last_used_at = ${nowSql} WHERE id = ${id}
       AND (last_used_at IS NULL OR last_used_at < ${nowSql} - interval '1 minute')`)
   }

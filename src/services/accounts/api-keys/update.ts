@@ -8,13 +8,13 @@ import { invalidInput, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize } from '../../authorize.ts'
 import { checkKeyHasNoLimit } from '../../billing/limits/limits.ts'
-import type { DataDeps } from '../../deps.ts'
+import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { activeKeySql, apiKeyFactsOf, checkNotWider, findActiveKeys, lockKeys } from './key-changes.ts'
 
 const { sql } = Prisma
 
-export function apiKeyUpdateServices({ database }: DataDeps) {
+export function apiKeyUpdateServices({ database, rememberedKeys }: Pick<Deps, 'database' | 'rememberedKeys'>) {
   return {
     /**
      * Changes the name, the permissions or the expiry of a key. Its secret stays. Whoever changes permissions or the
@@ -23,7 +23,8 @@ export function apiKeyUpdateServices({ database }: DataDeps) {
     async update(actor: Actor, id: bigint, input: ApiKeyChange): Promise<ApiKey> {
       authorize(actor, 'apiKeys.update', { id: Number(id) })
       const change = parseApiKeyChange(input)
-      return await transaction(database, tx => updateInTransaction(tx, actor, id, change))
+      const updating = transaction(database, tx => updateInTransaction(tx, actor, id, change))
+      return await updating.finally(rememberedKeys.forget)
     },
   }
 }

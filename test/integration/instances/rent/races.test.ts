@@ -6,6 +6,7 @@ import type { RowShape } from '../../../../src/database/row-types.ts'
 import { type Transaction, transaction } from '../../../../src/database/transaction.ts'
 import type { Actor } from '../../../../src/domain/actor.ts'
 import type { RentInput } from '../../../../src/domain/instances/rent/decide.ts'
+import { createRememberedKeys } from '../../../../src/services/accounts/api-keys/remembered-keys.ts'
 import { OfferNotRentedError, rentInTransaction } from '../../../../src/services/instances/rent/rent.ts'
 import { createSecrets } from '../../../../src/services/secrets.ts'
 import { defaultAdmission } from '../../../support/billing/admission.ts'
@@ -56,6 +57,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
     database: gateway.database,
     log: gateway.log,
     secrets: createSecrets('a secret of tests'),
+    rememberedKeys: createRememberedKeys(),
     feed: noStream,
     containerConsole: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
     sshProxy: null,

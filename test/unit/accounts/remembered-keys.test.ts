@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest'
+import { createRememberedKeys, type KnownKey } from '../../../src/services/accounts/api-keys/remembered-keys.ts'
+
+const key = (remainingMs: number | null = null): KnownKey => {
+  return { id: 1, accountId: 1, secretHash: Buffer.from('hash'), permissions: null, remainingMs }
+}
+
+function setUp({ listening = true } = {}) {
+  let nowMs = 0
+  let reads = 0
+  const keys = createRememberedKeys(() => nowMs)
+  keys.setListening(listening)
+  const find = (found: KnownKey | undefined = key(), meanwhile = () => {}) =>
+    keys.find('id', async () => {
+      reads += 1
+      meanwhile()
+      return found
+    })
+  return { keys, find, reads: () => reads, pass: (ms: number) => (nowMs += ms) }
+}
+
+it('remembers a key for less than a second', async () => {
+  const { find, reads, pass } = setUp()
+  await find()
+  pass(999)
+  expect(await find()).toEqual(key())
+  expect(reads()).toBe(1)
+  pass(1)
+  await find()
+  expect(reads()).toBe(2)
+})
+
+it('does not remember a key for longer than it is valid', async () => {
+  const { find, reads, pass } = setUp()
+  await find(key(300))
+  pass(299)
+  await find()
+  expect(reads()).toBe(1)
+  pass(1)
+  await find()
+  expect(reads()).toBe(2)
+})
+
+it('remembers no unknown key', async () => {
+  const { keys, reads, find } = setUp()
+  await keys.find('id', async () => undefined)
+  expect(await find()).toEqual(key())
+  expect(reads()).toBe(1)
+})
+
+it('forgets all keys at a change, also those that are being read', async () => {
+  const { keys, find, reads } = setUp()
+  await find()
+  keys.forget()
+  await find(key(), keys.forget)
+  expect(reads()).toBe(2)
+  await find()
+  expect(reads()).toBe(3)
+})
+
+it('remembers nothing while it is told of no changes, and nothing from before', async () => {
+  const { keys, find, reads } = setUp({ listening: false })
+  await find()
+  await find()
+  expect(reads()).toBe(2)
+  keys.setListening(true)
+  await find()
+  keys.setListening(false)
+  keys.setListening(true)
+  await find()
+  expect(reads()).toBe(4)
+})
+
+it('keeps at most 10,000 keys', async () => {
+  const { keys, reads, find } = setUp()
+  await find()
+  for (let id = 0; id < 10_000; id += 1) await keys.find(`other ${id}`, async () => key())
+  await find()
+  expect(reads()).toBe(2)
+})
