@@ -29,6 +29,8 @@ export const float8 = columnType<number>(builtins.FLOAT8)
 /** Text keeps every digit, which a number would not. */
 export const numeric = columnType<string>(builtins.NUMERIC)
 export const text = columnType<string>(builtins.TEXT)
+/** A text that is one of these values, as a constraint or the writer holds it. */
+export const textOf = <Value extends string>() => columnType<Value>(builtins.TEXT)
 export const bytea = columnType<Buffer>(builtins.BYTEA)
 export const timestamptz = columnType<Date>(builtins.TIMESTAMPTZ)
 
@@ -40,6 +42,16 @@ export const enumeration = <Value extends string>() => columnType<Value>(undefin
 
 export function nullable<Value>({ oid }: ColumnType<Value>): ColumnType<Value | null> {
   return { oid, nullable: true }
+}
+
+type OuterShape<Shape extends RowShape> = { [Name in keyof Shape]: ColumnType<Value<Shape[Name]> | null> }
+type Value<Type> = Type extends ColumnType<infer Value> ? Value : never
+
+/** The columns of an outer join: where nothing matches, all are null. */
+export function outer<Shape extends RowShape>(shape: Shape): OuterShape<Shape> {
+  const columns = Object.entries(shape).map(([name, type]) => [name, nullable(type)])
+  // Safe: the columns are those of the shape, each with null.
+  return Object.fromEntries(columns) as OuterShape<Shape>
 }
 
 type Answer = { fields: readonly { name: string; dataTypeID: number }[]; rows: unknown[][] }

@@ -39,7 +39,7 @@ export async function recordEvents(tx: Transaction, events: NewEvent[], createdA
     const apiKeyId = actor.kind === 'api_key' ? actor.apiKeyId : null
     return { ...event, actorKind: actor.kind, apiKeyId, subjectType, subjectId, createdAt }
   })
-  await tx.rows(Prisma.sql`
+  await tx.execute(Prisma.sql`
     WITH recorded AS (${insertSql('events', eventColumns, rows)} RETURNING id, account_id, kind, after)
     INSERT INTO webhook_deliveries (webhook_id, event_id, due_at)
     SELECT w.id, e.id, ${createdAt}::timestamptz FROM recorded e JOIN webhooks w ON w.account_id = e.account_id

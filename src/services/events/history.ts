@@ -2,6 +2,7 @@
 // page's last cursor therefore misses nothing.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { int8, nullable, text } from '../../database/row-types.ts'
 import { withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
@@ -16,12 +17,17 @@ import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import {
   eventColumns,
+  eventShape,
   filterSql,
   isKnownKindSql,
+  keptColumns,
   keptRangeSql,
+  keptShape,
+  outerEventShape,
   positionSql,
   readableSql,
   toEvent,
+  toEvents,
   toKeptRange,
 } from './sql.ts'
 
@@ -70,7 +76,7 @@ export function eventHistoryServices({ database }: DataDeps) {
       authorize(actor, 'events.list')
       const conditions = join([...readableByActor(actor), sql`e.id = ANY(${ids.map(String)}::bigint[])`], ' AND ')
       const statement = sql`SELECT ${eventColumns} FROM events e WHERE ${conditions}`
-      return (await database.rows(withoutStatementName(statement))).map(toEvent)
+      return (await database.query(withoutStatementName(statement), eventShape)).map(toEvent)
     },
   }
 
@@ -79,30 +85,30 @@ export function eventHistoryServices({ database }: DataDeps) {
     groups: Prisma.Sql,
     conditions: Prisma.Sql[],
     page: PageArguments,
-  ): Promise<Map<unknown, EventPage>> {
+  ): Promise<Map<bigint | null, EventPage>> {
     const { limit, backward, cursor } = parsePage(withDefaultPage(page))
     const place = cursor === undefined ? undefined : parseEventCursor(cursor)
     const [direction, comparison] = backward ? [raw('DESC'), raw('<')] : [raw('ASC'), raw('>')]
     const all = [...conditions, ...(place ? [sql`(e.xid, e.id) ${comparison} ${positionSql(place)}`] : [])]
     const statement = sql`
       WITH kept AS MATERIALIZED (${keptRangeSql})
-      SELECT k.epoch, k.purged_xid, k.purged_id, k.horizon::text, g.id, e.*
+      SELECT ${keptColumns}, k.horizon::text, g.id AS group_id, e.*
       FROM kept k CROSS JOIN ${groups} AS g(id) LEFT JOIN LATERAL (
         SELECT ${eventColumns} FROM events e
         WHERE e.xid < k.horizon AND (e.xid, e.id) > (k.purged_xid::xid8, k.purged_id) AND ${join(all, ' AND ')}
         ORDER BY e.xid ${direction}, e.id ${direction} LIMIT ${limit + 1}
       ) e ON true`
-    const rows = await database.rows(withoutStatementName(statement))
+    const shape = { ...keptShape, horizon: text, groupId: nullable(int8), ...outerEventShape }
+    const rows = await database.query(withoutStatementName(statement), shape)
     const kept = toKeptRange(rows[0])
     if (place) checkCursorNotExpired(place, kept)
-    const horizonCursor = printEventCursor({ xid: BigInt(rows[0]?.[3] as string), id: 0n }, kept.epoch)
+    const horizonCursor = printEventCursor({ xid: BigInt(rows[0]?.horizon ?? 0), id: 0n }, kept.epoch)
     const reachesHorizon = !backward || cursor === undefined
-    const toPage = (group: unknown[][]): EventPage => {
-      const events = group.filter(([, , , , , xid]) => xid !== null).map(row => toEvent(row.slice(5)))
-      const cut = pageOf(events, { limit, backward, cursor }, node => printEventCursor(node, kept.epoch))
+    const toPage = (group: typeof rows): EventPage => {
+      const cut = pageOf(toEvents(group), { limit, backward, cursor }, node => printEventCursor(node, kept.epoch))
       return { ...cut, endCursor: cut.edges.at(-1)?.cursor ?? (reachesHorizon ? horizonCursor : null) }
     }
-    return new Map([...Map.groupBy(rows, row => row[4])].map(([id, group]) => [id, toPage(group)]))
+    return new Map([...Map.groupBy(rows, ({ groupId }) => groupId)].map(([id, group]) => [id, toPage(group)]))
   }
 }
 

@@ -1,4 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4 } from '../../database/row-types.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { DataDeps } from '../deps.ts'
 
@@ -16,9 +17,10 @@ export function retentionServices({ database }: DataDeps, retentionDays: number)
       return await transaction(database, async tx => {
         const oldest = new Date(tx.at.getTime() - retentionDays * dayMs)
         // If another gateway holds the lock, that gateway is already purging.
-        const [free] = await tx.rows(sql`SELECT id FROM outbox FOR UPDATE SKIP LOCKED`)
-        if (!free) return 0
-        const [row] = await tx.rows(sql`
+        const isFree = await tx.execute(sql`SELECT FROM outbox FOR UPDATE SKIP LOCKED`)
+        if (!isFree) return 0
+        const [row] = await tx.query(
+          sql`
           WITH front AS MATERIALIZED (
             SELECT xid, id, bool_and(created_at < ${oldest}::timestamptz) OVER (ORDER BY xid, id) AS goes FROM (
               SELECT xid, id, created_at FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
@@ -31,8 +33,10 @@ export function retentionServices({ database }: DataDeps, retentionDays: number)
           ), noted AS (
             UPDATE outbox SET purged_xid = l.xid, purged_id = l.id FROM last l
           )
-          SELECT count(*)::int FROM front WHERE goes`)
-        return row?.[0] as number
+          SELECT count(*)::int FROM front WHERE goes`,
+          { count: int4 },
+        )
+        return row?.count ?? 0
       })
     },
   }

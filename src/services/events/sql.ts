@@ -1,11 +1,12 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, int8, jsonb, nullable, outer, type RowOf, text, textOf, timestamptz } from '../../database/row-types.ts'
 import {
   type Constraint,
   constraintsOf,
   type Operation,
   type Permissions,
 } from '../../domain/accounts/permissions/permissions.ts'
-import type { EventActor } from '../../domain/events/actor.ts'
+import type { ActorKind, EventActor } from '../../domain/events/actor.ts'
 import type { KeptRange } from '../../domain/events/cursor.ts'
 import {
   boundableTypes,
@@ -15,18 +16,46 @@ import {
   eventReadOperations,
   type Position,
 } from '../../domain/events/events.ts'
+import type { EventSubject } from '../../domain/events/subject.ts'
 
 const { sql, join } = Prisma
 
-export const eventColumns = sql`e.xid::text, e.id, e.kind, e.account_id, e.instance_id, e.actor_kind, e.api_key_id, e.subject_type, e.subject_id, e.before, e.after, e.reason, e.note, e.created_at`
+/** The columns of an event `e`, as `eventShape` names them. */
+export const eventColumns = sql`e.xid::text, e.id AS event_id, e.kind, e.account_id, e.instance_id, e.actor_kind, e.api_key_id, e.subject_type, e.subject_id, e.before, e.after, e.reason, e.note, e.created_at`
 
-export function toEvent(row: unknown[]): Event {
-  const [xid, id, kind, accountId, instanceId, actorKind, apiKeyId, subjectType, subjectId, ...rest] = row
-  const [before, after, reason, note, createdAt] = rest
+export const eventShape = {
+  xid: text,
+  eventId: int8,
+  kind: textOf<EventKind>(),
+  accountId: int4,
+  instanceId: nullable(int8),
+  actorKind: textOf<ActorKind>(),
+  apiKeyId: nullable(int4),
+  subjectType: textOf<EventSubject['type']>(),
+  subjectId: int8,
+  before: nullable(jsonb<Record<string, unknown>>()),
+  after: nullable(jsonb<Record<string, unknown>>()),
+  reason: nullable(text),
+  note: nullable(text),
+  createdAt: timestamptz,
+}
+type EventRow = RowOf<typeof eventShape>
+
+export function toEvent({ eventId, xid, actorKind, apiKeyId, subjectType, subjectId, ...facts }: EventRow): Event {
+  const { kind, accountId, instanceId, before, after, reason, note, createdAt } = facts
+  // Safe: a constraint holds that exactly the events of API keys have a key.
   const actor = (actorKind === 'api_key' ? { kind: actorKind, apiKeyId } : { kind: actorKind }) as EventActor
   const subject = { type: subjectType, id: subjectId }
   const about = { kind, accountId, instanceId, actor, subject }
-  return { xid: BigInt(xid as string), id, ...about, before, after, reason, note, createdAt } as Event
+  return { xid: BigInt(xid), id: eventId, ...about, before, after, reason, note, createdAt }
+}
+
+/** The columns of an event that an outer join may not have found. */
+export const outerEventShape = outer(eventShape)
+
+export function toEvents(rows: readonly RowOf<typeof outerEventShape>[]): Event[] {
+  // Safe: where `xid` is not null, the join has found an event.
+  return rows.filter(({ xid }) => xid !== null).map(row => toEvent(row as EventRow))
 }
 
 /**
@@ -35,9 +64,13 @@ export function toEvent(row: unknown[]): Event {
  */
 export const keptRangeSql = sql`SELECT epoch, purged_xid::text, purged_id, pg_snapshot_xmin(pg_current_snapshot()) AS horizon FROM outbox`
 
-export function toKeptRange(row: unknown[] | undefined): KeptRange {
-  const [epoch, xid, id] = row as [number, string, bigint]
-  return { epoch, purged: { xid: BigInt(xid), id } }
+export const keptShape = { epoch: int4, purgedXid: text, purgedId: int8 }
+/** The columns of `keptShape`, of a row `k` of `keptRangeSql`. */
+export const keptColumns = sql`k.epoch, k.purged_xid, k.purged_id`
+
+export function toKeptRange(row: RowOf<typeof keptShape> | undefined): KeptRange {
+  if (!row) throw new Error('The table outbox has no row.')
+  return { epoch: row.epoch, purged: { xid: BigInt(row.purgedXid), id: row.purgedId } }
 }
 
 export function positionSql({ xid, id }: Position): Prisma.Sql {

@@ -22,7 +22,18 @@ import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
 import type { EventEdge } from './history.ts'
-import { eventColumns, filterSql, keptRangeSql, positionSql, readableSql, toEvent, toKeptRange } from './sql.ts'
+import {
+  eventColumns,
+  filterSql,
+  keptColumns,
+  keptRangeSql,
+  keptShape,
+  outerEventShape,
+  positionSql,
+  readableSql,
+  toEvents,
+  toKeptRange,
+} from './sql.ts'
 
 const { sql, join } = Prisma
 
@@ -38,7 +49,9 @@ export function eventWatchServices({ database, feed }: Deps) {
       authorize(actor, 'events.watch')
       checkEventFilter(filter)
       const after = cursor == null ? undefined : parseEventCursor(cursor)
-      const kept = toKeptRange((await database.rows(keptRangeSql))[0])
+      const kept = toKeptRange(
+        (await database.query(sql`SELECT ${keptColumns} FROM (${keptRangeSql}) k`, keptShape))[0],
+      )
       if (after) checkCursorNotExpired(after, kept)
       // The cursor may come from another gateway that has read further, and so lie after the start position.
       const includes = (event: Event) =>
@@ -65,15 +78,15 @@ export function eventWatchServices({ database, feed }: Deps) {
     const wanted = join([sql`e.account_id = ${accountId}`, readableSql(permissions), ...filterSql(filter)], ' AND ')
     for (let position = after; ; ) {
       const statement = sql`
-        SELECT k.*, e.* FROM (${keptRangeSql}) k LEFT JOIN LATERAL (
+        SELECT ${keptColumns}, e.* FROM (${keptRangeSql}) k LEFT JOIN LATERAL (
           SELECT ${eventColumns} FROM events e WHERE ${wanted}
           AND (e.xid, e.id) > ${positionSql(position)} AND (e.xid, e.id) <= ${positionSql(upTo)}
           ORDER BY e.xid, e.id LIMIT ${batchSize}
         ) e ON true`
-      const rows = await database.rows(withoutStatementName(statement))
+      const rows = await database.query(withoutStatementName(statement), { ...keptShape, ...outerEventShape })
       // Retention may delete events between two reads.
       checkCursorNotExpired(position, toKeptRange(rows[0]))
-      const events = rows.filter(([, , , , xid]) => xid !== null).map(row => toEvent(row.slice(4)))
+      const events = toEvents(rows)
       yield* events
       const last = events.at(-1)
       if (!last || events.length < batchSize) return

@@ -1,13 +1,14 @@
 // What is new for the reader of a stream of instances, as of one snapshot of the database.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { bool, int4, int8, outer, text } from '../../database/row-types.ts'
 import { withoutStatementName } from '../../database/rows.ts'
-import type { Transaction } from '../../database/transaction.ts'
+import type { Statements } from '../../database/statements.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { KeptRange } from '../../domain/events/cursor.ts'
 import type { InstanceFilter } from '../../domain/instances/filter.ts'
 import { maxUntoldEvents, maxWatchedInstances, oldestToldXid, type ToldRange } from '../../domain/instances/watch.ts'
-import { idBoundsSql, keptRangeSql, toKeptRange } from '../events/sql.ts'
+import { idBoundsSql, keptColumns, keptRangeSql, keptShape, toKeptRange } from '../events/sql.ts'
 import { matchingInstancesSql } from './filter.ts'
 import { changesClaimSql, instancesFromSql, rivalsOfEventSql } from './sql.ts'
 
@@ -31,17 +32,17 @@ export type Round = { news: News[]; snapshot: string; kept: KeptRange; untoldEve
  * with is read of those that the reader was never told of.
  */
 export async function readRound(
-  database: Pick<Transaction, 'rows'>,
+  database: Statements,
   actor: Actor,
   filter: InstanceFilter,
   told: readonly ToldRange[],
   since = 0n,
 ): Promise<Round> {
   const matching = join([...matchingInstancesSql(actor, filter), watchableSql(actor)], ' AND ')
-  const rows = await database.rows(
+  const rows = await database.query(
     withoutStatementName(sql`
     WITH kept AS MATERIALIZED (${keptRangeSql}), ${toldSql(actor, told, since)}
-    SELECT k.epoch, k.purged_xid, k.purged_id, pg_current_snapshot()::text, (SELECT count(*)::int FROM untold), n.*
+    SELECT ${keptColumns}, pg_current_snapshot()::text AS snapshot, (SELECT count(*)::int FROM untold) AS untold_events, n.*
     FROM kept k LEFT JOIN LATERAL (
       SELECT c.id,
         NOT c.created AND EXISTS (SELECT 1 FROM ${instancesAsToldSql} WHERE i.id = c.id AND ${matching}) AS matched,
@@ -53,11 +54,17 @@ export async function readRound(
       UNION ALL
       ${untoldSql(told, matching)}
     ) n ON n.matched OR n.matches ORDER BY n.id`),
+    {
+      ...keptShape,
+      snapshot: text,
+      untoldEvents: int4,
+      ...outer({ id: int8, matched: bool, matches: bool, onlyBid: bool }),
+    },
   )
-  const news = rows.flatMap(([, , , , , id, matched, matches, onlyBid]) =>
+  const news = rows.flatMap(({ id, matched, matches, onlyBid }) =>
     id === null ? [] : [{ id, matched, matches, onlyBid } as News],
   )
-  const [, , , snapshot, untoldEvents] = rows[0] as [number, string, bigint, string, number]
+  const { snapshot = '', untoldEvents = 0 } = rows[0] ?? {}
   return { news, snapshot, kept: toKeptRange(rows[0]), untoldEvents }
 }
 

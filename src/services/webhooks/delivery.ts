@@ -2,13 +2,14 @@
 
 import { createHmac } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
+import { bytea, int4, int8, nullable, text } from '../../database/row-types.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Event } from '../../domain/events/events.ts'
 import { payloadOf } from '../../domain/events/payload.ts'
 import { printId } from '../../domain/ids.ts'
 import { type AttemptResult, isDelivered, retryDelayMs, testKind } from '../../domain/webhooks/webhooks.ts'
 import type { Deps } from '../deps.ts'
-import { eventColumns, toEvent } from '../events/sql.ts'
+import { eventColumns, eventShape, toEvent } from '../events/sql.ts'
 import { leaseMs } from '../reconciliation/leases.ts'
 
 const { sql } = Prisma
@@ -26,6 +27,15 @@ export type DeliveryLease = {
   /** The encrypted secrets that sign. The second, if any, is the old secret. */
   secrets: Uint8Array[]
   event: Event
+}
+
+const leaseShape = {
+  deliveryId: int8,
+  attempts: int4,
+  url: text,
+  obsolete: nullable(text),
+  secret: bytea,
+  oldSecret: nullable(bytea),
 }
 
 export type WebhookRequest = { url: string; headers: Record<string, string>; body: string }
@@ -138,7 +148,8 @@ async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promis
  */
 async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Promise<DeliveryLease[]> {
   const leasedUntil = new Date(at.getTime() + leaseMs)
-  const rows = await tx.rows(sql`
+  const rows = await tx.query(
+    sql`
     UPDATE webhook_deliveries d SET leased_until = ${leasedUntil} FROM (
       SELECT first.id FROM unnest(${webhooks}::int[]) AS taken(id) CROSS JOIN LATERAL (
         SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = taken.id AND ${isDueSql(at)}
@@ -147,12 +158,14 @@ async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Pr
       ) first
     ) first, webhooks w, events e
     WHERE d.id = first.id AND w.id = d.webhook_id AND e.id = d.event_id
-    RETURNING d.id, d.attempts, w.url,
-      CASE WHEN w.deleted_at IS NOT NULL THEN ${deletedError} WHEN NOT ${isWantedSql(sql`w.kinds`)} THEN ${unwantedError} END, w.secret,
-      CASE WHEN w.old_secret_until > ${at} THEN w.old_secret END, ${eventColumns}`)
-  return rows.map(([deliveryId, attempts, url, obsolete, secret, oldSecret, ...event]) => {
-    const sealed = oldSecret ? [secret, oldSecret] : [secret]
-    return { deliveryId, leasedUntil, attempts, url, obsolete, secrets: sealed, event: toEvent(event) } as DeliveryLease
+    RETURNING d.id AS delivery_id, d.attempts, w.url,
+      CASE WHEN w.deleted_at IS NOT NULL THEN ${deletedError} WHEN NOT ${isWantedSql(sql`w.kinds`)} THEN ${unwantedError} END AS obsolete,
+      w.secret, CASE WHEN w.old_secret_until > ${at} THEN w.old_secret END AS old_secret, ${eventColumns}`,
+    { ...leaseShape, ...eventShape },
+  )
+  return rows.map(({ deliveryId, attempts, url, obsolete, secret, oldSecret, ...event }) => {
+    const secrets = oldSecret ? [secret, oldSecret] : [secret]
+    return { deliveryId, leasedUntil, attempts, url, obsolete, secrets, event: toEvent(event) }
   })
 }
 

@@ -18,7 +18,7 @@ import { recordEvents } from '../events/events.ts'
 import { type IdempotentRequest, runAndRead } from '../idempotency.ts'
 import { checkHost, eventActorOf, giveUpDeliveries, ownWebhookSql, webhookFactsOf } from './changes.ts'
 import { deletedError } from './delivery.ts'
-import { deliveryColumns, toDelivery, toWebhook, webhookColumns } from './webhooks.ts'
+import { deliveryColumns, deliveryShape, toDelivery, toWebhook, webhookColumns } from './webhooks.ts'
 
 const { sql } = Prisma
 
@@ -80,9 +80,12 @@ export function webhookUpdateServices(deps: Deps) {
         )
         if (!row) throw notFound('Webhook', id)
         await recordEvents(tx, [{ ...eventActorOf(actor), kind: 'WEBHOOK_TESTED', after: { webhookId: id } }], at)
-        const [made] = await tx.rows(sql`
+        const [made] = await tx.query(
+          sql`
           SELECT ${deliveryColumns} FROM events e JOIN webhook_deliveries d ON d.event_id = e.id
-          WHERE e.xid = pg_current_xact_id() AND e.kind = 'WEBHOOK_TESTED'`)
+          WHERE e.xid = pg_current_xact_id() AND e.kind = 'WEBHOOK_TESTED'`,
+          deliveryShape,
+        )
         if (!made) throw new Error(`The test of webhook ${id} has no delivery.`)
         return toDelivery(made)
       })

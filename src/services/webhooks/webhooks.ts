@@ -1,10 +1,11 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, int8, nullable, type RowOf, text, timestamptz } from '../../database/row-types.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { canReadEvent, isEventKind } from '../../domain/events/events.ts'
 import { maxRecentDeliveries, type Webhook, type WebhookDelivery } from '../../domain/webhooks/webhooks.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
-import { eventColumns, toEvent } from '../events/sql.ts'
+import { eventColumns, eventShape, toEvent } from '../events/sql.ts'
 
 const { sql } = Prisma
 
@@ -36,13 +37,16 @@ export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
       ids: readonly number[],
     ): Promise<{ id: number; deliveries: WebhookDelivery[] }[]> {
       authorize(actor, 'webhooks.list')
-      const rows = await database.rows(sql`
-        SELECT w.id, ${deliveryColumns} FROM webhooks w
+      const rows = await database.query(
+        sql`
+        SELECT w.id AS webhook_id, ${deliveryColumns} FROM webhooks w
         CROSS JOIN LATERAL (
           SELECT * FROM webhook_deliveries d WHERE d.webhook_id = w.id ORDER BY d.event_id DESC LIMIT ${maxRecentDeliveries}
         ) d JOIN events e ON e.id = d.event_id
-        WHERE w.id = ANY(${[...ids]}::int[]) AND w.account_id = ${actor.accountId} ORDER BY d.event_id DESC`)
-      const deliveries = rows.map(([webhookId, ...row]) => ({ webhookId, delivery: toDelivery(row) }))
+        WHERE w.id = ANY(${[...ids]}::int[]) AND w.account_id = ${actor.accountId} ORDER BY d.event_id DESC`,
+        { webhookId: int4, ...deliveryShape },
+      )
+      const deliveries = rows.map(({ webhookId, ...row }) => ({ webhookId, delivery: toDelivery(row) }))
       const readable = deliveries.filter(({ delivery }) => canReadEvent(actor, delivery.event))
       return ids.map(id => ({
         id,
@@ -53,12 +57,23 @@ export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
 }
 
 /** The columns of a delivery (d) and its event (e). */
-export const deliveryColumns = sql`d.id, d.attempts, d.attempted_at, d.due_at, d.delivered_at, d.response_status, d.error, ${eventColumns}`
+export const deliveryColumns = sql`d.id AS delivery_id, d.attempts, d.attempted_at, d.due_at, d.delivered_at, d.response_status, d.error, ${eventColumns}`
 
-export function toDelivery(row: unknown[]): WebhookDelivery {
-  const [id, attempts, attemptedAt, nextAttemptAt, deliveredAt, responseStatus, error, ...event] = row
-  const facts = { id, attempts, attemptedAt, nextAttemptAt, deliveredAt, responseStatus, error }
-  return { ...facts, event: toEvent(event) } as WebhookDelivery
+export const deliveryShape = {
+  deliveryId: int8,
+  attempts: int4,
+  attemptedAt: nullable(timestamptz),
+  dueAt: nullable(timestamptz),
+  deliveredAt: nullable(timestamptz),
+  responseStatus: nullable(int4),
+  error: nullable(text),
+  ...eventShape,
+}
+
+export function toDelivery(row: RowOf<typeof deliveryShape>): WebhookDelivery {
+  const { deliveryId, attempts, attemptedAt, dueAt, deliveredAt, responseStatus, error, ...event } = row
+  const attempted = { attempts, attemptedAt, nextAttemptAt: dueAt, deliveredAt, responseStatus, error }
+  return { id: deliveryId, ...attempted, event: toEvent(event) }
 }
 
 export function toWebhook([id, url, written, createdAt, until, name]: unknown[], at: Date): Webhook {

@@ -133,8 +133,9 @@ describe('a webhook', () => {
       secret: first.secret,
     }
     const sealed = sealJson(createSecrets('a secret of tests'), { ...stored, oldSecretUntil: null })
-    await app.sql(`UPDATE idempotency_keys i SET result = '${sealed}' FROM webhooks w
-      WHERE i.account_id = w.account_id AND w.id = ${stored.id}`)
+    const update = `UPDATE idempotency_keys i SET result = $1 FROM webhooks w
+      WHERE i.account_id = w.account_id AND w.id = ${stored.id}`
+    await app.sql(update, [sealed])
     expect(await webhooks.mutate(key, 'rotate', rotate)).toEqual({ ...first, replayed: true })
   })
 

@@ -6,7 +6,7 @@ import { Prisma } from '../../../src/database/generated/client.ts'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { canReadEvent, type EventKind, eventReadOperations } from '../../../src/domain/events/events.ts'
-import { eventColumns, toEvent } from '../../../src/services/events/sql.ts'
+import { eventColumns, eventShape, toEvent } from '../../../src/services/events/sql.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { withSession } from '../../support/database/sessions.ts'
@@ -162,7 +162,7 @@ it(
       await session.query(newer, [mine.accountId])
     })
     const all = (
-      await gateway.database.rows(Prisma.sql`SELECT ${eventColumns} FROM events e ORDER BY e.xid, e.id`)
+      await gateway.database.query(Prisma.sql`SELECT ${eventColumns} FROM events e ORDER BY e.xid, e.id`, eventShape)
     ).map(toEvent)
     let some = 0
     const property = fc.asyncProperty(fc.option(api), async api => {
