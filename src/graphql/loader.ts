@@ -27,7 +27,11 @@ export function createLoader<Id, Row extends { id: Id }>(byIds: ByIds<Id, Row>) 
  * of 0 would hide it.
  */
 export function createRequiredLoader<Id, Row extends { id: Id }>(byIds: ByIds<Id, Row>) {
-  return loaderOfRequest<Id, Row, never>(byIds, id => new Error(`The row of ${inspect(id)} is missing.`))
+  return loaderOfRequest<Id, Row, never>(byIds, missingRow)
+}
+
+function missingRow(id: unknown): Error {
+  return new Error(`The row of ${inspect(id)} is missing.`)
 }
 
 /** `missing` gives the result of a lookup that finds no row. */
@@ -51,16 +55,27 @@ function loadedBy<Kept>(context: Context, byIds: unknown, create: () => Kept): K
 
 /** What a selection asks of an item at least. */
 type ItemSelect = { id: true }
+type SelectedByIds<Id, Row> = (context: Context, ids: readonly Id[], select: ItemSelect) => Promise<Row[]>
 
 /** As `createLoader`, for items of which a lookup reads what it selects. Lookups with equal selections are one batch. */
-export function createSelectedLoader<Id, Row extends { id: Id }>(
-  byIds: (context: Context, ids: readonly Id[], select: ItemSelect) => Promise<Row[]>,
+export function createSelectedLoader<Id, Row extends { id: Id }>(byIds: SelectedByIds<Id, Row>) {
+  return selectedLoaderOfRequest<Id, Row, null>(byIds, () => null)
+}
+
+/** As `createSelectedLoader`, for rows that every id has. */
+export function createRequiredSelectedLoader<Id, Row extends { id: Id }>(byIds: SelectedByIds<Id, Row>) {
+  return selectedLoaderOfRequest<Id, Row, never>(byIds, missingRow)
+}
+
+function selectedLoaderOfRequest<Id, Row extends { id: Id }, Missing>(
+  byIds: SelectedByIds<Id, Row>,
+  missing: (id: Id) => Missing | Error,
 ) {
-  return (context: Context, select: ItemSelect): Loader<Id, Row | null> => {
-    const bySelect = loadedBy(context, byIds, () => new Map<string, Loader<Id, Row | null>>())
+  return (context: Context, select: ItemSelect): Loader<Id, Row | Missing> => {
+    const bySelect = loadedBy(context, byIds, () => new Map<string, Loader<Id, Row | Missing>>())
     const key = JSON.stringify(select)
     const read = (_context: Context, ids: readonly Id[]) => byIds(context, ids, select)
-    const loader = bySelect.get(key) ?? createDataLoader(read, context, () => null)
+    const loader = bySelect.get(key) ?? createDataLoader(read, context, missing)
     bySelect.set(key, loader)
     return loader
   }

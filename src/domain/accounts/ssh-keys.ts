@@ -5,8 +5,6 @@ import type { LaunchConfig } from '../instances/instances.ts'
 import { type InstanceStatus, isFinal } from '../instances/states.ts'
 import { countCharacters, textProblem } from '../texts.ts'
 
-export type SshKey = { id: number; name: string; publicKey: string; fingerprint: string; createdAt: Date }
-
 /** `publicKey` is the type and the base64 key, without the comment. The fingerprint is a hash of `blob`. */
 export type PublicKey = { publicKey: string; comment: string; blob: Uint8Array }
 

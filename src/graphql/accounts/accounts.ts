@@ -8,6 +8,7 @@ import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
+import { selectionOf } from '../selection.ts'
 import { Webhook } from '../webhooks/webhooks.ts'
 import { ApiKey } from './api-keys.ts'
 import { SecretVariable } from './secret-variables.ts'
@@ -49,7 +50,8 @@ export const Account = builder.prismaObject('Account', {
       requires: 'sshKeys.list',
       complexity: { multiplier: maxSshKeys },
       // Here and below, `_account` is always the caller's own, so the services take only the actor.
-      resolve: (_account, _args, { services, actor }) => services.sshKeys.list(actor),
+      resolve: (_account, _args, context, info) =>
+        context.services.sshKeys.list(context.actor, selectionOf(context, info)),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
     apiKeys: t.field({

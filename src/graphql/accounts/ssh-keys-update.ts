@@ -1,4 +1,4 @@
-import { maxSshKeyNameLength, maxSshKeys, type SshKey as SshKeyShape } from '../../domain/accounts/ssh-keys.ts'
+import { maxSshKeyNameLength, maxSshKeys } from '../../domain/accounts/ssh-keys.ts'
 import { invalidInput, notFound } from '../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
 import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
@@ -8,6 +8,7 @@ import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { instanceResult } from '../instances/result.ts'
 import { blankNameIssues, idempotencyKey, refuseBlankNames, refuseNull, replayed } from '../mutations.ts'
+import { selectionOf } from '../selection.ts'
 import { SshKey } from './ssh-keys.ts'
 
 const CreateSshKeyInput = builder.inputType('CreateSshKeyInput', {
@@ -63,7 +64,7 @@ const DetachSshKeyInput = builder.inputType('DetachSshKeyInput', {
   fields: t => ({ id: t.id(attachmentFields.id), sshKeyId: t.id(attachmentFields.sshKeyId) }),
 })
 
-const createResult = mutationResult<{ sshKey: SshKeyShape; replayed: boolean }>('createSshKey', {
+const createResult = mutationResult<{ sshKey: { id: number }; replayed: boolean }>('createSshKey', {
   description: 'The new SSH key, or why it was not added.',
   success: {
     description: 'The SSH key was added to the account.',
@@ -81,7 +82,7 @@ const createResult = mutationResult<{ sshKey: SshKeyShape; replayed: boolean }>(
   ],
 })
 
-const updateResult = mutationResult<{ sshKey: SshKeyShape }>('updateSshKey', {
+const updateResult = mutationResult<{ sshKey: { id: number } }>('updateSshKey', {
   description: 'The changed SSH key, or why it did not change.',
   success: {
     description: 'The SSH key has the given name and public key.',
@@ -114,13 +115,15 @@ builder.mutationFields(t => ({
     requires: 'sshKeys.register',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateSshKeyInput, required: true, description: 'The SSH key to add.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       createResult.answer({}, async () => {
+        const { services, actor } = context
         const { publicKey, idempotencyKey, name } = input
         refuseBlankNames({ name })
         const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds.${index}`))
+        const select = selectionOf(context, info, { of: { type: 'CreateSshKeySuccess', name: 'sshKey' } })
         const newKey = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
-        return await services.sshKeys.create(actor, newKey)
+        return await services.sshKeys.create(actor, newKey, select)
       }),
   }),
   updateSshKey: t.field({
@@ -136,14 +139,17 @@ builder.mutationFields(t => ({
         description: 'The SSH key and its changes.',
       }),
     },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       updateResult.answer({}, async () => {
+        const { services, actor } = context
         const id = Number(parseId('SshKey', input.id))
         const { publicKey } = input
         const issues = [...blankNameIssues({ name: input.name }), ...refuseNull({ publicKey })]
         if (issues.length > 0) throw invalidInput(issues)
         const name = input.name === null ? '' : input.name
-        return { sshKey: await services.sshKeys.update(actor, id, { name, publicKey: publicKey ?? undefined }) }
+        const select = selectionOf(context, info, { of: { type: 'UpdateSshKeySuccess', name: 'sshKey' } })
+        const change = { name, publicKey: publicKey ?? undefined }
+        return { sshKey: await services.sshKeys.update(actor, id, change, select) }
       }),
   }),
   deleteSshKey: t.field({

@@ -1,10 +1,10 @@
-import type { SshKey as SshKeyShape } from '../../domain/accounts/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import { printId, printName } from '../ids.ts'
-import { createLoader, createRequiredLoader } from '../loader.ts'
+import { createRequiredSelectedLoader, createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
-export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
+export const SshKey = builder.prismaObject('SshKey', {
+  select: { id: true },
   description:
     'A public key that logs in to instances of the account. A new instance gets all SSH keys of the account. The exception is a container in `args` mode, which has no SSH server.',
   interfaces: [Node],
@@ -12,6 +12,7 @@ export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
     id: t.id({ description: 'ID of the SSH key, such as `ssh_42`.', resolve: ({ id }) => printId('SshKey', id) }),
     name: t.string({
       description: 'Name of the SSH key. Its ID if it was given none and has no comment.',
+      select: { name: true },
       resolve: key => printName('SshKey', key),
     }),
     publicKey: t.exposeString('publicKey', {
@@ -24,10 +25,10 @@ export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
   }),
 })
 
-export const sshKeyById = createLoader(({ services, actor }, ids: readonly number[]) =>
-  services.sshKeys.byIds(actor, ids),
+export const sshKeyById = createSelectedLoader(({ services, actor }, ids: readonly number[], select) =>
+  services.sshKeys.byIds(actor, ids, select),
 )
 
-export const sshKeysByInstance = createRequiredLoader(({ services, actor }, ids: readonly bigint[]) =>
-  services.sshKeys.byInstanceIds(actor, ids),
+export const sshKeysByInstance = createRequiredSelectedLoader(({ services, actor }, ids: readonly bigint[], select) =>
+  services.sshKeys.byInstanceIds(actor, ids, select),
 )

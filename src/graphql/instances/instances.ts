@@ -166,7 +166,8 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
         'SSH keys that can log in. A virtual machine keeps the keys it was created with; a container in `args` mode has none.',
       // An instance rarely has more than 10 keys.
       complexity: { multiplier: 10 },
-      resolve: async ({ id }, _args, context) => (await sshKeysByInstance(context).load(id)).sshKeys,
+      resolve: async ({ id }, _args, context, info) =>
+        (await sshKeysByInstance(context, selectionOf(context, info)).load(id)).sshKeys,
     }),
 
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the instance was rented.' }),

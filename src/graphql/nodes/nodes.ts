@@ -38,7 +38,9 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   Volume: (context, id) => volumeById(context).load(id),
   VolumeOffer: withSmallIds((context, id) => volumeOfferById(context).load(id)),
   SpendLimit: withSmallIds((context, id) => spendLimitById(context).load(id)),
-  SshKey: withSmallIds((context, id) => sshKeyById(context).load(id)),
+  SshKey: withSmallIds((context, id, info) => {
+    return sshKeyById(context, selectionOf(context, info, { typeName: 'SshKey' })).load(id)
+  }),
   Template: withSmallIds((context, id, info) => {
     return templateById(context, selectionOf(context, info, { typeName: 'Template' })).load(id)
   }),

@@ -37,7 +37,7 @@ export const currentUserRoutes: Route[] = [
     answer: async ({ services, actor }) => {
       const { id, email, name } = await services.accounts.viewer(actor, {})
       const { creditNanos } = await services.accounts.creditStatus(actor)
-      const newest = await services.sshKeys.newest(actor)
+      const newest = await services.sshKeys.newest(actor, { id: true, publicKey: true })
       return {
         id,
         email,

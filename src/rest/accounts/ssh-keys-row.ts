@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { SshKey } from '../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../domain/actor.ts'
+import type { SelectedSshKey } from '../../services/accounts/ssh-keys/ssh-keys.ts'
 import { alwaysNull, integer, number, text } from '../values.ts'
 
 export const sshKeyRowSchema = z
@@ -18,7 +18,13 @@ export const sshKeyRowSchema = z
   })
   .meta({ id: 'SshKey', description: 'A public key for logins to instances.' })
 
-export function sshKeyRow({ accountId }: Actor, sshKey: SshKey): z.output<typeof sshKeyRowSchema> {
+/** What a row shows of a key. */
+export const sshKeySelect = { id: true, name: true, publicKey: true, fingerprint: true, createdAt: true } as const
+
+export function sshKeyRow(
+  { accountId }: Actor,
+  sshKey: SelectedSshKey<typeof sshKeySelect>,
+): z.output<typeof sshKeyRowSchema> {
   const { id, name, publicKey, fingerprint, createdAt } = sshKey
   return {
     id,

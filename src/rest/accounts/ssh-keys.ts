@@ -6,7 +6,7 @@ import { okResult } from '../results.ts'
 import { rewordRefusals } from '../rewording.ts'
 import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { pathId, text } from '../values.ts'
-import { sshKeyRow, sshKeyRowSchema } from './ssh-keys-row.ts'
+import { sshKeyRow, sshKeyRowSchema, sshKeySelect } from './ssh-keys-row.ts'
 
 const path = '/api/v0/ssh/{id}/'
 const params = z.object({ id: pathId('ID of the SSH key.') })
@@ -49,7 +49,7 @@ export const sshKeyRoutes: Route[] = [
     operation: 'sshKeys.list',
     result: z.array(sshKeyRowSchema),
     answer: async ({ services, actor }) => {
-      const keys = await services.sshKeys.list(actor)
+      const keys = await services.sshKeys.list(actor, sshKeySelect)
       return keys.map(key => sshKeyRow(actor, key))
     },
   }),
@@ -67,7 +67,7 @@ export const sshKeyRoutes: Route[] = [
     result: savedKeyResult,
     failures: [duplicate, documentedFailureOf('CONFLICT', 'The account has the maximum number of keys.')],
     answer: async ({ services, actor, body: { ssh_key: publicKey } }) => {
-      const { sshKey } = await withRestFailures(services.sshKeys.create(actor, { publicKey }))
+      const { sshKey } = await withRestFailures(services.sshKeys.create(actor, { publicKey }, sshKeySelect))
       return { success: true as const, key: sshKeyRow(actor, sshKey) }
     },
   }),
@@ -86,7 +86,7 @@ export const sshKeyRoutes: Route[] = [
     failures: [duplicate, noSuchKey],
     answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey } }) => {
       const sshKey = await withRestFailures(
-        services.sshKeys.update(actor, Number(id), { publicKey, takesComment: true }),
+        services.sshKeys.update(actor, Number(id), { publicKey, takesComment: true }, sshKeySelect),
       )
       return { success: true as const, key: sshKeyRow(actor, sshKey) }
     },

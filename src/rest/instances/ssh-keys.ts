@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { renameIssuePaths } from '../../domain/errors.ts'
 import { sshKeyFieldNames } from '../accounts/ssh-keys.ts'
-import { sshKeyRow } from '../accounts/ssh-keys-row.ts'
+import { sshKeyRow, sshKeySelect } from '../accounts/ssh-keys-row.ts'
 import { documentedFailureOf, restErrors } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { messageResult } from '../results.ts'
@@ -39,7 +39,7 @@ export const instanceSshKeyRoutes: Route[] = [
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
       await services.instances.findLiving(actor, id)
-      const [found] = await services.sshKeys.byInstanceIds(actor, [id])
+      const [found] = await services.sshKeys.byInstanceIds(actor, [id], sshKeySelect)
       const rows = found?.sshKeys.map(key => sshKeyRow(actor, key))
       return { success: true as const, ssh_keys: JSON.stringify(rows ?? []) }
     },
@@ -71,7 +71,7 @@ export const instanceSshKeyRoutes: Route[] = [
       noSshKeyAccess,
     ],
     answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey = '' } }) => {
-      const attaching = services.sshKeys.attachByPublicKey(actor, id, publicKey)
+      const attaching = services.sshKeys.attachByPublicKey(actor, id, publicKey, sshKeySelect)
       const { sshKey, outcome } = await rewordRefusals(
         attaching.catch((error: unknown) => Promise.reject(renameIssuePaths(error, sshKeyFieldNames))),
         ({ code }) =>

@@ -26,7 +26,11 @@ afterAll(async () => {
 
 async function anSshKey(actor: Actor): Promise<number> {
   count += 1
-  const { sshKey } = await gateway.services.sshKeys.create(actor, { publicKey: aPublicKey(String(count)) })
+  const { sshKey } = await gateway.services.sshKeys.create(
+    actor,
+    { publicKey: aPublicKey(String(count)) },
+    { id: true },
+  )
   return sshKey.id
 }
 
@@ -135,7 +139,7 @@ describe('a key that is deleted', () => {
 
 describe('a key to replace', () => {
   const replace = (actor: Actor, id: number, text: string) =>
-    gateway.services.sshKeys.update(actor, id, { publicKey: aPublicKey(text) })
+    gateway.services.sshKeys.update(actor, id, { publicKey: aPublicKey(text) }, { id: true })
 
   it('is locked after the containers that have it, as in every transaction that locks keys and containers', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
@@ -240,7 +244,7 @@ describe('an account', () => {
   it('cannot read the keys of instances of another account', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     await gateway.services.sshKeys.attach(actor, id, sshKeys[0] as number)
-    const read = async (by: Actor) => (await gateway.services.sshKeys.byInstanceIds(by, [id]))[0]?.sshKeys
+    const read = async (by: Actor) => (await gateway.services.sshKeys.byInstanceIds(by, [id], { id: true }))[0]?.sshKeys
     expect([await read(actor), await read(await gateway.newActor())]).toMatchObject([[{ id: sshKeys[0] }], []])
   })
 })
@@ -265,7 +269,11 @@ describe('a container', () => {
   it('gets a new key that another request registers at the same moment', async () => {
     const { actor, id } = await aRenter(0)
     const publicKey = aPublicKey('new to both')
-    const { sshKey: model } = await gateway.services.sshKeys.create(await gateway.newActor(), { publicKey })
+    const { sshKey: model } = await gateway.services.sshKeys.create(
+      await gateway.newActor(),
+      { publicKey },
+      { id: true },
+    )
     const [admitted, registered] = await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
       const { rows } = await session.query(
@@ -274,7 +282,7 @@ describe('a container', () => {
         [actor.accountId, model.id],
       )
       let isDone = false
-      const admitting = gateway.services.sshKeys.attachByPublicKey(actor, id, publicKey).finally(() => {
+      const admitting = gateway.services.sshKeys.attachByPublicKey(actor, id, publicKey, { id: true }).finally(() => {
         isDone = true
       })
       admitting.catch(() => {})
@@ -349,7 +357,7 @@ describe('a container', () => {
     expect(await wakesOf(() => services.detach(actor, id, sshKey))).toBe(0)
     expect(await wakesOf(() => services.delete(actor, sshKey))).toBe(1)
     const input = { publicKey: aPublicKey('woken'), idempotencyKey: 'woken', instanceIds: [id] }
-    expect(await wakesOf(() => services.create(actor, input))).toBe(1)
-    expect(await wakesOf(() => services.create(actor, input))).toBe(0)
+    expect(await wakesOf(() => services.create(actor, input, { id: true }))).toBe(1)
+    expect(await wakesOf(() => services.create(actor, input, { id: true }))).toBe(0)
   })
 })

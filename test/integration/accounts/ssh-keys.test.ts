@@ -514,6 +514,34 @@ describe('reading SSH keys', () => {
     expect(await statements(many, 50)).toBe(await statements(key, 1))
   })
 
+  it('reads the keys with one statement, and of each key only what is asked for', async () => {
+    const instance = await rentals.rent(key)
+    const ids = [await registerKey(key), await registerKey(key)]
+    for (const id of ids) await change('attach', key, instance, id)
+    const readsOf = async (query: string) => {
+      const sent = await captureQueries(async () => {
+        const { errors } = await app.graphql(key, query)
+        expect(errors).toBeUndefined()
+      })
+      return sent.filter(text => text.includes('ssh_keys'))
+    }
+    const queries = [
+      '{ viewer { account { sshKeys { id fingerprint } } } }',
+      '{ instances { nodes { sshKeys { id fingerprint } } } }',
+      `{ nodes(ids: ${JSON.stringify(ids)}) { ... on SshKey { id fingerprint } } }`,
+    ]
+    for (const query of queries) {
+      const reads = await readsOf(query)
+      expect(reads, query).toHaveLength(1)
+      expect(reads[0]).toContain('fingerprint')
+      expect(reads[0]).not.toMatch(/public_key|"name"|created_at/)
+    }
+    const rename = `mutation { updateSshKey(input: { id: "${ids[0]}", name: "renamed" }) {
+      ... on UpdateSshKeySuccess { sshKey { id publicKey createdAt } } } }`
+    const selected = (await readsOf(rename)).filter(text => /^SELECT.*created_at/.test(text))
+    expect(selected).toHaveLength(1)
+  })
+
   it('shows each change to later fields of the same request', async () => {
     const [id, one, two] = [await rentals.rent(key), await registerKey(key), await registerKey(key)]
     const shownBy = (success: string) => `{ ... on ${success} { instance { sshKeys { id } } } }`

@@ -1,11 +1,14 @@
 // Attaches SSH keys to rented containers, and detaches them.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import { bool, enumeration, int8, jsonb } from '../../../database/row-types.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { sshKeysProblem } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { invalidState, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
+import type { LaunchConfig } from '../../../domain/instances/instances.ts'
+import type { InstanceStatus } from '../../../domain/instances/states.ts'
 import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
@@ -30,10 +33,11 @@ export function attachServices({ database }: Deps) {
     async detach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<AttachOutcome> {
       authorize(actor, 'instances.detachSshKey', { id: Number(instanceId) })
       return await changeAttachment(actor, instanceId, sshKeyId, async tx => {
-        const rows = await tx.rows(sql`
-          DELETE FROM instance_ssh_keys WHERE instance_id = ${instanceId} AND ssh_key_id = ${sshKeyId} RETURNING ssh_key_id`)
-        if (rows.length > 0) await recordKeysChanged(tx, actor, [instanceId], { before: { sshKeyId } }, tx.at)
-        return rows.length > 0
+        const { count } = await tx.prisma(prisma =>
+          prisma.instanceSshKey.deleteMany({ where: { instanceId, sshKeyId } }),
+        )
+        if (count > 0) await recordKeysChanged(tx, actor, [instanceId], { before: { sshKeyId } }, tx.at)
+        return count > 0
       })
     },
   }
@@ -47,10 +51,10 @@ export function attachServices({ database }: Deps) {
     const changed = await transaction(database, async tx => {
       await lockSshInstances(tx, actor, [instanceId])
       // Locked, so that the key is not deleted meanwhile.
-      const [key] = await tx.rows(sql`
-        SELECT id FROM ssh_keys WHERE id = ${String(sshKeyId)}::bigint AND account_id = ${actor.accountId}
+      const found = await tx.execute(sql`
+        SELECT FROM ssh_keys WHERE id = ${String(sshKeyId)}::bigint AND account_id = ${actor.accountId}
         AND deleted_at IS NULL FOR SHARE`)
-      if (!key) throw notFound('SshKey', sshKeyId)
+      if (found === 0) throw notFound('SshKey', sshKeyId)
       return await work(tx)
     })
     return changed ? 'applied' : 'unchanged'
@@ -60,13 +64,13 @@ export function attachServices({ database }: Deps) {
 /** Locks the instances. Throws unless the SSH keys of every instance can be changed. */
 export async function lockSshInstances(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
   if (ids.length === 0) return
-  const rows = await tx.rows(sql`
-    SELECT id, vm, launch ->> 'mode', status FROM instances
-    WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} AND destroyed_at IS NULL
-    ORDER BY id FOR NO KEY UPDATE`)
-  const found = new Map(
-    rows.map(([id, vm, mode, status]) => [id, { vm, mode, status } as Parameters<typeof sshKeysProblem>[0]]),
+  const rows = await tx.query(
+    sql`SELECT id, vm, launch -> 'mode' AS mode, status FROM instances
+      WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} AND destroyed_at IS NULL
+      ORDER BY id FOR NO KEY UPDATE`,
+    { id: int8, vm: bool, mode: jsonb<LaunchConfig['mode']>(), status: enumeration<InstanceStatus>() },
   )
+  const found = new Map(rows.map(row => [row.id, row]))
   for (const id of ids) {
     const instance = found.get(id)
     if (!instance) throw notFound('Instance', id)
@@ -92,10 +96,13 @@ export async function attachToInstances(
   at: Date,
 ): Promise<bigint[]> {
   if (ids.length === 0) return []
-  const rows = await tx.rows(sql`
-    INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) SELECT id, ${sshKeyId} FROM unnest(${ids.map(String)}::bigint[]) AS t(id)
-    ON CONFLICT DO NOTHING RETURNING instance_id`)
-  const attached = rows.map(([id]) => id as bigint)
+  const rows = await tx.query(
+    sql`INSERT INTO instance_ssh_keys (instance_id, ssh_key_id)
+      SELECT id, ${sshKeyId} FROM unnest(${ids.map(String)}::bigint[]) AS t(id)
+      ON CONFLICT DO NOTHING RETURNING instance_id`,
+    { instanceId: int8 },
+  )
+  const attached = rows.map(({ instanceId }) => instanceId)
   await recordKeysChanged(tx, actor, attached, { after: { sshKeyId } }, at)
   return attached
 }
@@ -109,7 +116,7 @@ export async function recordKeysChanged(
   at: Date,
 ): Promise<void> {
   if (ids.length === 0) return
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id = ANY(${ids.map(String)}::bigint[])`)
   const event = {
     kind: 'INSTANCE_SSH_KEYS_CHANGED' as const,

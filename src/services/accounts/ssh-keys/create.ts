@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { Prisma } from '../../../database/generated/client.ts'
+import { int4, nullable } from '../../../database/row-types.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import {
   maxSshKeys,
   type PublicKey,
   parsePublicKey,
-  type SshKey,
   sshKeyName,
   sshKeyNameProblem,
 } from '../../../domain/accounts/ssh-keys.ts'
@@ -18,7 +18,7 @@ import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { runAndRead } from '../../idempotency.ts'
 import { attachToInstances, lockSshInstances } from './attach.ts'
-import { findSshKeys } from './ssh-keys.ts'
+import { findSshKeys, type SelectedSshKey, type SshKeySelect } from './ssh-keys.ts'
 
 const { sql } = Prisma
 
@@ -37,7 +37,11 @@ export function createSshKeyServices(deps: Deps) {
     /**
      * Adds a key to the account. New rentals get the key; existing instances get it only if `instanceIds` names them.
      */
-    async create(actor: Actor, newKey: SshKeyInput): Promise<{ sshKey: SshKey; replayed: boolean }> {
+    async create<Select extends SshKeySelect>(
+      actor: Actor,
+      newKey: SshKeyInput,
+      select: Select,
+    ): Promise<{ sshKey: SelectedSshKey<Select>; replayed: boolean }> {
       authorize(actor, 'sshKeys.register')
       const { idempotencyKey, instanceIds = [] } = newKey
       if (instanceIds.length > 0) authorizeEach(actor, 'instances.attachSshKey', instanceIds)
@@ -54,7 +58,7 @@ export function createSshKeyServices(deps: Deps) {
         return { id }
       }
       const read = async (tx: Transaction, { id }: { id: number }) => {
-        const [sshKey] = await findSshKeys(tx, actor, sql`k.id = ${id}`)
+        const [sshKey] = await tx.prisma(prisma => findSshKeys(prisma, actor, { id }, select))
         if (!sshKey) throw itemGone('SshKey', id)
         return sshKey
       }
@@ -71,17 +75,20 @@ export function createSshKeyServices(deps: Deps) {
     const { accountId, apiKeyId } = actor
     const { publicKey, blob } = key
     const fingerprint = fingerprintOf(blob)
-    await tx.rows(sql`SELECT id FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
-    const [inserted] = await tx.rows(sql`
-      INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
-      VALUES (${accountId}, ${name}, ${publicKey}, ${fingerprint}, ${at})
-      ON CONFLICT (account_id, fingerprint) WHERE deleted_at IS NULL DO NOTHING RETURNING id`)
-    const [count] = await tx.rows(sql`
-      SELECT count(*)::int, min(id) FILTER (WHERE fingerprint = ${fingerprint}) FROM ssh_keys
-      WHERE account_id = ${accountId} AND deleted_at IS NULL`)
-    const [total, known] = count as [number, number]
+    await tx.execute(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
+    const [inserted] = await tx.query(
+      sql`INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
+        VALUES (${accountId}, ${name}, ${publicKey}, ${fingerprint}, ${at})
+        ON CONFLICT (account_id, fingerprint) WHERE deleted_at IS NULL DO NOTHING RETURNING id`,
+      { id: int4 },
+    )
+    const [{ total, known } = { total: 0, known: null }] = await tx.query(
+      sql`SELECT count(*)::int AS total, min(id) FILTER (WHERE fingerprint = ${fingerprint}) AS known FROM ssh_keys
+        WHERE account_id = ${accountId} AND deleted_at IS NULL`,
+      { total: int4, known: nullable(int4) },
+    )
     if (!inserted) {
-      const subject = { type: 'SshKey', id: known } as const
+      const subject = known === null ? null : ({ type: 'SshKey', id: known } as const)
       throw new DomainError('CONFLICT', 'The account already has this SSH key.', { subject })
     }
     if (total > maxSshKeys) {
@@ -89,7 +96,7 @@ export function createSshKeyServices(deps: Deps) {
         subject: null,
       })
     }
-    const id = inserted[0] as number
+    const { id } = inserted
     const after = { sshKeyId: id, name, fingerprint }
     await recordEvents(tx, [{ kind: 'SSH_KEY_CREATED', accountId, actor: apiKeyActor({ apiKeyId }), after }], at)
     return id

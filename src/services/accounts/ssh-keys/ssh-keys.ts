@@ -1,7 +1,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
+import { int8, text } from '../../../database/row-types.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { instanceAccessOperations } from '../../../domain/accounts/permissions/permissions.ts'
-import type { SshKey } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
@@ -12,28 +12,27 @@ import { instancesWithKeySql, recordKeysChanged } from './attach.ts'
 
 const { sql } = Prisma
 
-const columns = sql`k.id, k.name, k.public_key, k.fingerprint, k.created_at`
+export type SshKeySelect = Prisma.SshKeySelect & { id: true }
+export type SelectedSshKey<Select extends SshKeySelect> = Prisma.SshKeyGetPayload<{ select: Select }> & { id: number }
 
 export function sshKeyServices({ database }: Deps) {
-  const findKeys = (actor: Actor, condition: Prisma.Sql, order?: Prisma.Sql) =>
-    findSshKeys(database, actor, condition, order)
-
+  const { prisma } = database
   return {
     /** The account's keys, oldest first. Without pages, since an account has few keys. */
-    async list(actor: Actor): Promise<SshKey[]> {
+    async list<Select extends SshKeySelect>(actor: Actor, select: Select) {
       authorize(actor, 'sshKeys.list')
-      return await findKeys(actor, sql`true`)
+      return await findSshKeys(prisma, actor, {}, select)
     },
 
-    async byIds(actor: Actor, ids: readonly number[]): Promise<SshKey[]> {
+    async byIds<Select extends SshKeySelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorize(actor, 'sshKeys.list')
-      return await findKeys(actor, sql`k.id = ANY(${ids.map(String)}::bigint[])`)
+      return await findSshKeys(prisma, actor, { id: { in: [...ids] } }, select)
     },
 
     /** The newest key, which is shown with the account. */
-    async newest(actor: Actor): Promise<SshKey | undefined> {
+    async newest<Select extends SshKeySelect>(actor: Actor, select: Select) {
       authorize(actor, 'accounts.viewer')
-      const [key] = await findKeys(actor, sql`true`, sql`k.id DESC LIMIT 1`)
+      const [key] = await findSshKeys(prisma, actor, {}, select, { orderBy: { id: 'desc' }, take: 1 })
       return key
     },
 
@@ -41,13 +40,11 @@ export function sshKeyServices({ database }: Deps) {
      * The keys of instances that the actor has read. Keys are a part of an instance, so they need no other permission. A
      * virtual machine shows the keys that it was created with, including those deleted since.
      */
-    async byInstanceIds(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; sshKeys: SshKey[] }[]> {
+    async byInstanceIds<Select extends SshKeySelect>(actor: Actor, ids: readonly bigint[], select: Select) {
       authorizeAny(actor, instanceAccessOperations)
-      const rows = await database.rows(sql`
-        SELECT ${columns}, a.instance_id FROM instance_ssh_keys a JOIN ssh_keys k ON k.id = a.ssh_key_id
-        JOIN instances i ON i.id = a.instance_id
-        WHERE a.instance_id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${actor.accountId} ORDER BY k.id`)
-      return ids.map(id => ({ id, sshKeys: rows.filter(row => row.at(-1) === id).map(toSshKey) }))
+      const attachments = await findAttachments(prisma, actor, ids, select)
+      const byInstance = Map.groupBy(attachments, ({ instanceId }) => instanceId)
+      return ids.map(id => ({ id, sshKeys: (byInstance.get(id) ?? []).map(({ sshKey }) => sshKey) }))
     },
 
     /**
@@ -62,16 +59,32 @@ export function sshKeyServices({ database }: Deps) {
 }
 
 /** The account's keys that meet a condition. Internal: does not authorize; callers must have. */
-export async function findSshKeys(
-  database: Pick<Transaction, 'rows'>,
+export async function findSshKeys<Select extends SshKeySelect>(
+  prisma: Prisma.TransactionClient,
   { accountId }: Actor,
-  condition: Prisma.Sql,
-  order = sql`k.id`,
-): Promise<SshKey[]> {
-  const rows = await database.rows(sql`
-    SELECT ${columns} FROM ssh_keys k
-    WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL AND ${condition} ORDER BY ${order}`)
-  return rows.map(toSshKey)
+  where: Prisma.SshKeyWhereInput,
+  select: Select,
+  options: Pick<Prisma.SshKeyFindManyArgs, 'orderBy' | 'take'> = { orderBy: { id: 'asc' } },
+): Promise<SelectedSshKey<Select>[]> {
+  const found = await prisma.sshKey.findMany({ ...options, where: { ...where, accountId, deletedAt: null }, select })
+  // Safe: every selection of a key has its `id`.
+  return found as SelectedSshKey<Select>[]
+}
+
+/** The keys of the account's instances, in key order. */
+async function findAttachments<Select extends SshKeySelect>(
+  prisma: Prisma.TransactionClient,
+  { accountId }: Actor,
+  instanceIds: readonly bigint[],
+  select: Select,
+): Promise<{ instanceId: bigint; sshKey: SelectedSshKey<Select> }[]> {
+  const found = await prisma.instanceSshKey.findMany({
+    where: { instanceId: { in: [...instanceIds] }, instance: { accountId } },
+    select: { instanceId: true, sshKey: { select } },
+    orderBy: { sshKeyId: 'asc' },
+  })
+  // Safe: each has what is selected just above.
+  return found as { instanceId: bigint; sshKey: SelectedSshKey<Select> }[]
 }
 
 /**
@@ -82,18 +95,21 @@ async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<bool
   const { at } = tx
   const { accountId, apiKeyId } = actor
   const instancesSql = instancesWithKeySql(actor, id)
-  const locked = (await tx.rows(sql`${instancesSql} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)
-  const [key] = await tx.rows(sql`
-    SELECT name, fingerprint FROM ssh_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}
-    AND deleted_at IS NULL FOR UPDATE`)
+  const locked = (await tx.query(sql`${instancesSql} FOR NO KEY UPDATE`, { id: int8 })).map(instance => instance.id)
+  const [key] = await tx.query(
+    sql`SELECT name, fingerprint FROM ssh_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}
+      AND deleted_at IS NULL FOR UPDATE`,
+    { name: text, fingerprint: text },
+  )
   if (!key) throw notFound('SshKey', id)
-  const instances = (await tx.rows(instancesSql)).map(([instanceId]) => instanceId as bigint)
+  const instances = (await tx.query(instancesSql, { id: int8 })).map(instance => instance.id)
   if (!instances.every(instanceId => locked.includes(instanceId))) return false
-  await tx.rows(sql`UPDATE ssh_keys SET deleted_at = ${at} WHERE id = ${id}`)
-  const before = { sshKeyId: id, name: key[0], fingerprint: key[1] }
+  await tx.prisma(prisma => prisma.sshKey.update({ where: { id }, data: { deletedAt: at }, select: { id: true } }))
+  const before = { sshKeyId: id, ...key }
   await recordEvents(tx, [{ kind: 'SSH_KEY_DELETED', accountId, actor: apiKeyActor({ apiKeyId }), before }], at)
-  await tx.rows(sql`
-    DELETE FROM instance_ssh_keys WHERE ssh_key_id = ${id} AND instance_id = ANY(${instances.map(String)}::bigint[])`)
+  await tx.prisma(prisma =>
+    prisma.instanceSshKey.deleteMany({ where: { sshKeyId: id, instanceId: { in: instances } } }),
+  )
   await recordKeysChanged(tx, actor, instances, { before: { sshKeyId: id } }, at)
   return true
 }
@@ -103,13 +119,7 @@ async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<bool
  * keys. The share lock waits for deletions in progress, and delays new ones until the commit.
  */
 export async function attachAllSshKeys(tx: Transaction, accountId: number, instanceId: bigint): Promise<number> {
-  const given = await tx.rows(sql`
+  return await tx.execute(sql`
     INSERT INTO instance_ssh_keys (instance_id, ssh_key_id)
-    SELECT ${instanceId}, id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL ORDER BY id FOR SHARE
-    RETURNING ssh_key_id`)
-  return given.length
-}
-
-function toSshKey([id, name, publicKey, fingerprint, createdAt]: unknown[]): SshKey {
-  return { id, name, publicKey, fingerprint, createdAt } as SshKey
+    SELECT ${instanceId}, id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL ORDER BY id FOR SHARE`)
 }
