@@ -16,6 +16,15 @@ export function selectionOf(context: Context, info: GraphQLResolveInfo, { of, ty
     .select
 }
 
+/** The same for items without an id, which their name identifies. It always has the `name`. */
+export function namedSelectionOf(
+  context: Context,
+  info: GraphQLResolveInfo,
+  { of }: Pick<Place, 'of'> = {},
+): { name: true } {
+  return queryFromInfo({ context, info, select: { name: true }, path: of ? [of] : [] }).select
+}
+
 /** The same for the items of a connection. */
 export function pageSelectionOf(context: Context, info: GraphQLResolveInfo): { id: true } {
   return queryFromInfo({ context, info, select: { id: true }, paths: [['nodes'], ['edges', 'node']] }).select

@@ -3,9 +3,6 @@ import { type EnvVar, envPath, variableProblem } from '../launch/env.ts'
 import { countCharacters } from '../texts.ts'
 import { quoteValue } from '../values.ts'
 
-/** A variable that every new rental of the account gets. No answer shows its value. */
-export type SecretVariable = { name: string; createdAt: Date; updatedAt: Date }
-
 /** Shown in place of a secret. A caller that sends it back keeps the stored secret. */
 export const secretMask = '********'
 

@@ -8,7 +8,7 @@ import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { createLoader, createRequiredLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { selectionOf } from '../selection.ts'
+import { namedSelectionOf, selectionOf } from '../selection.ts'
 import { Webhook } from '../webhooks/webhooks.ts'
 import { ApiKey } from './api-keys.ts'
 import { SecretVariable } from './secret-variables.ts'
@@ -76,7 +76,8 @@ export const Account = builder.prismaObject('Account', {
       description: `Secret environment variables that each new rental gets, sorted by name. An account has at most ${maxSecretVariables}.`,
       requires: 'secretVariables.list',
       complexity: { multiplier: maxSecretVariables },
-      resolve: (_account, _args, { services, actor }) => services.secretVariables.list(actor),
+      resolve: (_account, _args, context, info) =>
+        context.services.secretVariables.list(context.actor, namedSelectionOf(context, info)),
     }),
     webhooks: t.field({
       type: [Webhook],

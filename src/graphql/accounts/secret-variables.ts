@@ -1,12 +1,10 @@
-import {
-  maxSecretCharacters,
-  maxSecretVariables,
-  type SecretVariable as SecretVariableShape,
-} from '../../domain/accounts/secret-variables.ts'
+import { maxSecretCharacters, maxSecretVariables } from '../../domain/accounts/secret-variables.ts'
 import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
+import { namedSelectionOf } from '../selection.ts'
 
-export const SecretVariable = builder.objectRef<SecretVariableShape>('SecretVariable').implement({
+export const SecretVariable = builder.prismaObject('SecretVariable', {
+  select: { name: true },
   description:
     'An environment variable that every new rental of the account gets, unless the rental or its template sets one of the same name. The value is stored encrypted and never shown.',
   fields: t => ({
@@ -48,7 +46,7 @@ const DeleteSecretVariablesInput = builder.inputType('DeleteSecretVariablesInput
   }),
 })
 
-const updateResult = mutationResult<{ variables: SecretVariableShape[] }>('updateSecretVariables', {
+const updateResult = mutationResult<{ variables: { name: string }[] }>('updateSecretVariables', {
   description: 'The variables that were set, or why none was set.',
   success: {
     description: 'The secret variables were set.',
@@ -84,10 +82,13 @@ builder.mutationFields(t => ({
     args: {
       input: t.arg({ type: UpdateSecretVariablesInput, required: true, description: 'The secret variables to set.' }),
     },
-    resolve: (_root, { input }, { services, actor }) =>
-      updateResult.answer({ env: 'variables' }, async () => ({
-        variables: await services.secretVariables.update(actor, input.variables),
-      })),
+    resolve: (_root, { input }, context, info) =>
+      updateResult.answer({ env: 'variables' }, async () => {
+        const { services, actor } = context
+        const of = { type: 'UpdateSecretVariablesSuccess', name: 'variables' }
+        const select = namedSelectionOf(context, info, { of })
+        return { variables: await services.secretVariables.update(actor, input.variables, select) }
+      }),
   }),
   deleteSecretVariables: t.field({
     type: deletionResult.union,

@@ -61,7 +61,7 @@ export const secretVariableRoutes: Route[] = [
         .describe('Names of the variables, each with a mask for its value.'),
     }),
     answer: async ({ services, actor }) => {
-      const variables = await services.secretVariables.list(actor)
+      const variables = await services.secretVariables.list(actor, { name: true })
       const secrets = Object.fromEntries(variables.map(({ name }) => [name, secretMask] as const))
       return { success: true as const, secrets }
     },
@@ -84,7 +84,7 @@ export const secretVariableRoutes: Route[] = [
     failures: [tooManyVariables],
     answer: async ({ services, actor, body: { env_vars: many, ...one } }) => {
       const sent = many && one.key === undefined && one.value === undefined ? many : [...(many ?? []), one]
-      await withRestFailures(services.secretVariables.update(actor, sent.map(parseVariable)))
+      await withRestFailures(services.secretVariables.update(actor, sent.map(parseVariable), { name: true }))
       return { success: true as const, msg: 'Environment variables processed successfully' }
     },
   }),
@@ -100,7 +100,9 @@ export const secretVariableRoutes: Route[] = [
     result: messageResult,
     failures: [noSuchVariable],
     answer: async ({ services, actor, body }) => {
-      await withRestFailures(services.secretVariables.update(actor, [parseVariable(body)], { known: true }))
+      await withRestFailures(
+        services.secretVariables.update(actor, [parseVariable(body)], { name: true }, { known: true }),
+      )
       return { success: true as const, msg: 'Environment variable updated successfully' }
     },
   }),

@@ -1,10 +1,10 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { bytea, text } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import {
   maxSecretVariables,
   parseDeletedNames,
-  type SecretVariable,
   secretVariableIssues,
   toSecretEnvVar,
   variablesNotFound,
@@ -22,20 +22,26 @@ import type { Secrets } from '../secrets.ts'
 const { sql } = Prisma
 const columns = modelColumnsOf(Prisma.SecretVariableScalarFieldEnum)
 
+export type SecretVariableSelect = Prisma.SecretVariableSelect & { name: true }
+type Selected<Select extends SecretVariableSelect> = Prisma.SecretVariableGetPayload<{ select: Select }> & {
+  name: string
+}
+
 export function secretVariableServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
     /** The account's variables without their values, in name order. */
-    async list(actor: Actor): Promise<SecretVariable[]> {
+    async list<Select extends SecretVariableSelect>(actor: Actor, select: Select) {
       authorize(actor, 'secretVariables.list')
-      return await find(sql`account_id = ${actor.accountId}`)
+      return await find(actor, {}, select)
     },
 
     /** Creates or replaces variables by name, all or none. With `known`, every name must exist already. */
-    async update(
+    async update<Select extends SecretVariableSelect>(
       actor: Actor,
       variables: { name: string; value: string }[],
+      select: Select,
       { known = false } = {},
-    ): Promise<SecretVariable[]> {
+    ) {
       authorize(actor, 'secretVariables.set')
       const { env: changed } = dedupeEnvironment({ ...emptyEnvironment(), env: variables.map(toSecretEnvVar) })
       const names = changed.map(({ name }) => name)
@@ -43,7 +49,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
       if (issues.length > 0) throw invalidInput(issues)
       await transaction(database, async tx => {
         // Serializes changes of the account's variables, so that the limits of count and size hold.
-        await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
+        await tx.execute(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
         const kept = await loadSecretVariables(tx, secrets, actor)
         const unknown = names.filter(name => !kept.some(variable => variable.name === name))
         if (known && unknown.length > 0) throw variablesNotFound(unknown)
@@ -56,7 +62,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
         }
         await save(tx, actor, changed, tx.at)
       })
-      return await find(sql`account_id = ${actor.accountId} AND name = ANY(${names})`)
+      return await find(actor, { name: { in: names } }, select)
     },
 
     /** Deletes variables by name, all or none. Instances that were rented with a variable keep it. */
@@ -68,10 +74,12 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
       const { accountId, apiKeyId } = actor
       return await transaction(database, async tx => {
         // Serializes changes of the account's variables.
-        await tx.rows(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
-        const rows = await tx.rows(sql`
-          DELETE FROM secret_variables WHERE account_id = ${accountId} AND name = ANY(${storable}::text[]) RETURNING name`)
-        const deleted = names.filter(name => rows.some(([one]) => one === name))
+        await tx.execute(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
+        const rows = await tx.query(
+          sql`DELETE FROM secret_variables WHERE account_id = ${accountId} AND name = ANY(${storable}::text[]) RETURNING name`,
+          { name: text },
+        )
+        const deleted = names.filter(name => rows.some(row => row.name === name))
         if (deleted.length < names.length) throw variablesNotFound(names.filter(name => !deleted.includes(name)))
         const event = { kind: 'SECRET_VARIABLE_DELETED' as const, accountId, actor: apiKeyActor({ apiKeyId }) }
         await recordEvents(
@@ -84,19 +92,22 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
     },
   }
 
-  async function find(condition: Prisma.Sql): Promise<SecretVariable[]> {
-    const rows = await database.rows(sql`
-      SELECT name, created_at, updated_at FROM secret_variables WHERE ${condition} ORDER BY name COLLATE "C"`)
-    return rows.map(([name, createdAt, updatedAt]) => ({ name, createdAt, updatedAt }) as SecretVariable)
+  async function find<Select extends SecretVariableSelect>(
+    { accountId }: Actor,
+    where: Prisma.SecretVariableWhereInput,
+    select: Select,
+  ): Promise<Selected<Select>[]> {
+    const found = await database.prisma.secretVariable.findMany({ where: { ...where, accountId }, select })
+    // Safe: every selection of a variable has its `name`. Sorted here, because the database sorts texts by its locale.
+    return (found as Selected<Select>[]).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   async function save(tx: Transaction, { accountId, apiKeyId }: Actor, changed: EnvVar[], at: Date): Promise<void> {
     if (changed.length === 0) return
     const rows = changed.map(({ name, value }) => {
-      const sealed = `\\x${secrets.seal(value).toString('hex')}`
-      return { accountId, name, value: sealed, createdAt: at, updatedAt: at }
+      return { accountId, name, value: secrets.seal(value), createdAt: at, updatedAt: at }
     })
-    await tx.rows(sql`${insertSql('secret_variables', columns, rows)}
+    await tx.execute(sql`${insertSql('secret_variables', columns, rows)}
       ON CONFLICT (account_id, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`)
     const event = { kind: 'SECRET_VARIABLE_UPDATED' as const, accountId, actor: apiKeyActor({ apiKeyId }) }
     await recordEvents(
@@ -109,7 +120,9 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
 
 /** The variables, with their values, that a new rental of the account gets. Internal: does not authorize. */
 export async function loadSecretVariables(tx: Transaction, secrets: Secrets, { accountId }: Actor): Promise<EnvVar[]> {
-  const rows = await tx.rows(sql`
-    SELECT name, value FROM secret_variables WHERE account_id = ${accountId} ORDER BY name COLLATE "C"`)
-  return rows.map(([name, value]) => toSecretEnvVar({ name: name as string, value: secrets.open(value as Buffer) }))
+  const rows = await tx.query(
+    sql`SELECT name, value FROM secret_variables WHERE account_id = ${accountId} ORDER BY name COLLATE "C"`,
+    { name: text, value: bytea },
+  )
+  return rows.map(({ name, value }) => toSecretEnvVar({ name, value: secrets.open(value) }))
 }

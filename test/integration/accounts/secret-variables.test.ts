@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type EnvVar, restoreSecrets } from '../../../src/domain/launch/env.ts'
 import { createSecrets, openJson } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { waitForLockWaiters, withSession } from '../../support/database/sessions.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { templatesOf } from '../../support/templates/templates.ts'
@@ -301,4 +302,21 @@ it('an account has no more than 16 secret variables, even when several are set a
   })
   expect(second.code).toBe('CONFLICT')
   expect(Object.keys(await secretsOf(key))).toHaveLength(16)
+})
+
+it('lists secret variables with one statement, which reads only what is asked for', async () => {
+  const key = await newKey()
+  const names = ['b', 'A', '_c', 'B']
+  await set(
+    key,
+    names.map(name => ({ name, value: 'x' })),
+  )
+  const sent = await captureQueries(async () => {
+    const { data } = await app.graphql(key, '{ viewer { account { secretVariables { createdAt } } } }')
+    expect(data.viewer.account.secretVariables).toHaveLength(names.length)
+  })
+  const reads = sent.filter(text => text.includes('secret_variables'))
+  expect(reads).toHaveLength(1)
+  expect(reads[0]).not.toMatch(/updated_at|"value"/)
+  expect(Object.keys(await secretsOf(key))).toEqual(['A', 'B', '_c', 'b'])
 })
