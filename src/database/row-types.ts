@@ -31,9 +31,12 @@ export const numeric = columnType<string>(builtins.NUMERIC)
 export const text = columnType<string>(builtins.TEXT)
 /** A text that is one of these values, as a constraint or the writer holds it. */
 export const textOf = <Value extends string>() => columnType<Value>(builtins.TEXT)
+export const textArray = columnType<string[]>(1009)
 export const bytea = columnType<Buffer>(builtins.BYTEA)
 export const timestamptz = columnType<Date>(builtins.TIMESTAMPTZ)
 
+/** A text that its writers chose from these: nothing checks that it is one of them. */
+export const textOf = <Value extends string>() => columnType<Value>(builtins.TEXT)
 /** JSON as its writer stored it: nothing checks that it has this type. */
 export const json = <Value>() => columnType<Value>(builtins.JSON)
 export const jsonb = <Value>() => columnType<Value>(builtins.JSONB)
@@ -74,7 +77,7 @@ export function readRows<Shape extends RowShape>({ fields, rows }: Answer, shape
 }
 
 function indexOf(fields: Answer['fields'], name: string, { oid }: ColumnType<unknown>): number {
-  const column = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  const column = columnNameOf(name)
   const index = fields.findIndex(field => field.name === column)
   const reported = fields[index]?.dataTypeID
   if (reported === undefined) throw new Error(`The statement answers no column ${column}, only ${namesOf(fields)}.`)
@@ -82,6 +85,10 @@ function indexOf(fields: Answer['fields'], name: string, { oid }: ColumnType<unk
     throw new Error(`The column ${column} has the type ${reported} in PostgreSQL, not ${oid ?? 'an enum'}.`)
   }
   return index
+}
+
+export function columnNameOf(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
 /** PostgreSQL gives types that it does not bring along OIDs from here on. */

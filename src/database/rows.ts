@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Prisma } from './generated/client.ts'
+import { columnNameOf, type RowShape } from './row-types.ts'
 
 /**
  * Sends a statement. Each row of the answer is an array of values, in the order of the selected columns: that is the
@@ -46,11 +47,20 @@ type ModelColumns = { names: string[]; columns: string[] }
 /** `fields` is Prisma's list of a model's scalar fields. The columns have the same names in snake case. */
 export function modelColumnsOf(fields: Record<string, string>): ModelColumns {
   const names = Object.values(fields)
-  return { names, columns: names.map(name => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)) }
+  return { names, columns: names.map(columnNameOf) }
 }
 
 export function selectListSql(alias: string, { columns }: ModelColumns): Prisma.Sql {
   return Prisma.raw(columns.map(column => `${alias}.${column}`).join(', '))
+}
+
+/** The columns of a shape, in its order. */
+export function columnsSql(alias: string, shape: RowShape): Prisma.Sql {
+  return Prisma.raw(
+    Object.keys(shape)
+      .map(name => `${alias}.${columnNameOf(name)}`)
+      .join(', '),
+  )
 }
 
 /** Splits a row into one record per list of columns, in the order of the SELECT. */

@@ -2,6 +2,7 @@
 
 import type { Database } from '../../database/client.ts'
 import { Prisma } from '../../database/generated/client.ts'
+import { bytea, int4, json, jsonb, nullable, textArray } from '../../database/row-types.ts'
 import type { ContainerSpec } from '../../domain/instances/containers.ts'
 import type { LaunchConfig, PortBinding } from '../../domain/instances/instances.ts'
 import { servedMode } from '../../domain/instances/ports.ts'
@@ -21,22 +22,33 @@ export async function loadContainerSpec(
   secrets: Secrets,
   instanceId: bigint,
 ): Promise<ContainerSpec> {
-  const [row] = await database.rows(sql`
+  const statement = sql`
     SELECT machine_id, first_gpu, num_gpus, disk_mb, launch, registry_login, secret_env, (
       SELECT json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol))
       FROM port_bindings b WHERE b.instance_id = i.id
-    ), (
+    ) AS ports, (
       SELECT json_agg(json_build_object('volumeId', volume_id::text, 'mountPath', mount_path) ORDER BY mount_path)
       FROM volume_attachments a WHERE a.instance_id = i.id AND a.released_at IS NULL
-    ), ${instanceSshKeysSql} FROM instances i WHERE id = ${instanceId}`)
-  const [machineId, firstGpu, numGpus, diskMb, config, login, secretEnv, ports, attached, sshKeys] = row as [
-    ...[number, number, number, number],
-    LaunchConfig,
-    ...[Buffer | null, Buffer | null],
-    PortBinding[] | null,
-    { volumeId: string; mountPath: string }[] | null,
-    string[],
-  ]
+    ) AS attached, ${instanceSshKeysSql} AS ssh_keys FROM instances i WHERE id = ${instanceId}`
+  const [row] = await database.query(statement, {
+    ...{ machineId: int4, firstGpu: int4, numGpus: int4, diskMb: int4, launch: jsonb<LaunchConfig>() },
+    ...{ registryLogin: nullable(bytea), secretEnv: nullable(bytea), ports: nullable(json<PortBinding[]>()) },
+    attached: nullable(json<{ volumeId: string; mountPath: string }[]>()),
+    sshKeys: textArray,
+  })
+  if (!row) throw new Error(`The instance ${instanceId} has no row.`)
+  const {
+    machineId,
+    firstGpu,
+    numGpus,
+    diskMb,
+    launch: config,
+    registryLogin,
+    secretEnv,
+    ports,
+    attached,
+    sshKeys,
+  } = row
   const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
   const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
   return {
@@ -47,7 +59,7 @@ export async function loadContainerSpec(
     launch: { ...config, mode: servedMode(config.mode, ports ?? []), env: restoreSecrets(config.env, values) },
     ports: ports ?? [],
     volumes: (attached ?? []).map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath })),
-    registry: openJson<Registry>(secrets, login) ?? undefined,
+    registry: openJson<Registry>(secrets, registryLogin) ?? undefined,
     sshKeys,
     apiKey: instanceApiKey(secrets, instanceId),
   }

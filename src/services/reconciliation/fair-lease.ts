@@ -3,12 +3,15 @@
 
 import type { Database } from '../../database/client.ts'
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, int8, nullable, timestamptz } from '../../database/row-types.ts'
 import { type InstanceLease, leaseEndSql } from './leases.ts'
 
 const { sql } = Prisma
 
 /** Compares this many of the instances that are due the longest. If more are due, accounts take turns. */
 const comparedCount = 64
+
+const leasedRow = { id: int8, accountId: int4, step: nullable(int4), leasedUntil: timestamptz, readAt: timestamptz }
 
 type LeaseQuery = { limit: number; busy: readonly InstanceLease[] }
 type LeasedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
@@ -28,7 +31,7 @@ export function createFairLease(database: Database): (query: LeaseQuery) => Prom
     const askedMs = performance.now()
     const isFree = sql`i.due_at <= ${nowSql} AND (i.leased_until IS NULL OR i.leased_until <= ${nowSql})`
     const capacity = limit + busy.length
-    const rows = await database.rows(sql`
+    const statement = sql`
       WITH RECURSIVE longest AS MATERIALIZED (
         SELECT i.id, i.account_id, i.due_at FROM instances i WHERE ${isFree} ORDER BY i.due_at LIMIT ${comparedCount}
       ), in_work AS MATERIALIZED (
@@ -57,11 +60,13 @@ export function createFairLease(database: Database): (query: LeaseQuery) => Prom
         ORDER BY c.step, c.place, c.since LIMIT ${limit} FOR NO KEY UPDATE OF i SKIP LOCKED
       )
       UPDATE instances SET leased_until = ${leaseEndSql(nowSql)} FROM taken WHERE instances.id = taken.id
-      RETURNING instances.id, taken.account_id, taken.step, instances.leased_until, ${nowSql}`)
+      RETURNING instances.id, taken.account_id, taken.step, instances.leased_until, ${nowSql} AS read_at`
+    const rows = await database.query(statement, leasedRow)
+    const [first] = rows
     // Passes estimate the time from this reading: the gateway's computer may have slept since the last reading.
-    if (rows[0]) clock.recordReading(rows[0][4] as Date, askedMs)
-    const walked = rows.filter(([, , step]) => step !== null).toSorted(([, , a], [, , b]) => Number(a) - Number(b))
-    lastAccount = (walked.at(-1)?.[1] as number | undefined) ?? lastAccount
-    return { ids: rows.map(([id]) => id as bigint), leasedUntil: rows[0]?.[3] as Date | undefined }
+    if (first) clock.recordReading(first.readAt, askedMs)
+    const walked = rows.flatMap(({ accountId, step }) => (step === null ? [] : [{ accountId, step }]))
+    lastAccount = walked.toSorted((one, other) => one.step - other.step).at(-1)?.accountId ?? lastAccount
+    return { ids: rows.map(({ id }) => id), leasedUntil: first?.leasedUntil }
   }
 }

@@ -53,8 +53,8 @@ export type InstanceLease = {
  * lease ends.
  */
 export async function lockIfLeased(tx: Transaction, { instanceId, leasedUntil }: InstanceLease): Promise<boolean> {
-  const rows = await tx.rows(sql`
+  const locked = await tx.execute(sql`
     SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND leased_until > ${tx.nowSql}
     FOR NO KEY UPDATE`)
-  return rows.length === 1
+  return locked === 1
 }

@@ -1,11 +1,22 @@
 // The reconciler's access to the database: leases of instances, and records of findings.
 
 import { Prisma } from '../../database/generated/client.ts'
+import {
+  bool,
+  enumeration,
+  int4,
+  int8,
+  nullable,
+  text,
+  textArray,
+  textOf,
+  timestamptz,
+} from '../../database/row-types.ts'
 import { transaction } from '../../database/transaction.ts'
 import { canChangeSshKeys } from '../../domain/accounts/ssh-keys.ts'
 import type { ContainerSpec } from '../../domain/instances/containers.ts'
 import type { LaunchConfig } from '../../domain/instances/instances.ts'
-import type { Restart } from '../../domain/instances/states.ts'
+import type { InstanceStatus, Restart, TargetState } from '../../domain/instances/states.ts'
 import type { Deps } from '../deps.ts'
 import { holdsGpusSql, isChargedSql } from '../instances/sql.ts'
 import { lockMachine, updateMarket } from '../machines/market.ts'
@@ -17,6 +28,16 @@ import { recordFinding, type SuspensionChange } from './record.ts'
 
 const { sql } = Prisma
 
+const leaseRow = {
+  ...{ instanceId: int8, accountId: int4, machineId: int4, leasedUntil: timestamptz, generation: int4, attempts: int4 },
+  ...{ targetState: enumeration<TargetState>(), targetReason: nullable(text), status: enumeration<InstanceStatus>() },
+  ...{ interruptible: bool, holdsGpus: bool, hasRun: bool, destroyed: bool, refused: bool, charged: bool },
+  ...{ vm: bool, mode: textOf<LaunchConfig['mode']>(), sshKeys: textArray },
+  restart: nullable(enumeration<Restart>()),
+  ...{ destroyedAt: nullable(timestamptz), statusChangedAt: timestamptz, unreachableAt: nullable(timestamptz) },
+  ...{ unconfirmedAt: nullable(timestamptz), seenAt: nullable(timestamptz) },
+}
+
 export function reconciliationServices({ database, secrets }: Deps) {
   const leaseFairly = createFairLease(database)
   return {
@@ -26,42 +47,16 @@ export function reconciliationServices({ database, secrets }: Deps) {
       if (ids.length === 0) return []
       // A second statement: the first reads the newest version of the rows that it locks, but all other rows, such as
       // those of `gpus`, as of its start.
-      const rows = await database.rows(sql`
-        SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
-          ${holdsGpusSql},
-          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${instanceSshKeysSql},
-          coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isChargedSql}, i.restart,
-          i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at, i.seen_at
-        FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
-      return rows.map(row => {
-        const [instanceId, accountId, machineId, generation, attempts, ...state] = row
-        const [targetState, targetReason, status, interruptible, ...rest] = state
-        const [holdsGpus, hasRun, destroyed, vm, mode, keys, refused, charged, restart, ...instants] = rest as [
-          ...[boolean, boolean, boolean, boolean],
-          LaunchConfig['mode'],
-          string[],
-          ...[boolean, boolean],
-          Restart | null,
-          ...(Date | null)[],
-        ]
-        const [destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt, seenAt] = instants
-        const sshKeys = canChangeSshKeys({ vm, mode }) ? keys : null
-        const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, status }
-        const target = { targetState, targetReason }
-        const times = { destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt, seenAt }
-        return {
-          ...facts,
-          ...target,
-          interruptible,
-          holdsGpus,
-          charged,
-          hasRun,
-          destroyed,
-          sshKeys,
-          refused,
-          restart,
-          ...times,
-        } as InstanceLease
+      const statement = sql`
+        SELECT i.id AS instance_id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
+          ${holdsGpusSql} AS holds_gpus, i.started_at IS NOT NULL AS has_run, i.destroyed_at IS NOT NULL AS destroyed,
+          i.vm, i.launch ->> 'mode' AS mode, ${instanceSshKeysSql} AS ssh_keys,
+          coalesce(i.reason_code = 'MACHINE_ERROR', false) AS refused, ${isChargedSql} AS charged, i.restart,
+          i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at, i.seen_at, i.leased_until
+        FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`
+      const rows = await database.query(statement, leaseRow)
+      return rows.map(({ vm, mode, sshKeys, ...lease }) => {
+        return { ...lease, sshKeys: canChangeSshKeys({ vm, mode }) ? sshKeys : null }
       })
     },
 
@@ -76,11 +71,13 @@ export function reconciliationServices({ database, secrets }: Deps) {
       return await transaction(database, async tx => {
         await lockMachine(tx, lease.machineId)
         if (!(await lockIfLeased(tx, lease))) return false
-        const rows = await tx.rows(sql`
-          SELECT bool_and(occupant_id IS NULL OR occupant_id = ${lease.instanceId}) FROM gpus
-          WHERE machine_id = ${lease.machineId} AND holder_id = ${lease.instanceId}`)
-        if (rows[0]?.[0] !== true) return false
-        await tx.rows(sql`
+        const [gpus] = await tx.query(
+          sql`SELECT bool_and(occupant_id IS NULL OR occupant_id = ${lease.instanceId}) AS are_free FROM gpus
+            WHERE machine_id = ${lease.machineId} AND holder_id = ${lease.instanceId}`,
+          { areFree: nullable(bool) },
+        )
+        if (!gpus?.areFree) return false
+        await tx.execute(sql`
           UPDATE gpus SET occupant_id = ${lease.instanceId}
           WHERE machine_id = ${lease.machineId} AND holder_id = ${lease.instanceId}`)
         return true
@@ -98,10 +95,10 @@ export function reconciliationServices({ database, secrets }: Deps) {
         if (machine) await updateMarket(tx, machine, tx.at)
       })
       // A transaction of its own: the market update locked other instances, and locks are taken in id order.
-      const changed = await database.rows(sql`
+      const changed = await database.execute(sql`
         UPDATE instances SET leased_until = NULL
-        WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND generation <> ${generation} RETURNING id`)
-      return changed.length > 0
+        WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND generation <> ${generation}`)
+      return changed > 0
     },
 
     /** Records a finding and releases the lease. A finding of an older generation changes no status. */
@@ -114,7 +111,7 @@ export function reconciliationServices({ database, secrets }: Deps) {
      * changed.
      */
     async postpone({ instanceId, leasedUntil, generation, attempts }: InstanceLease, dueAt: Date): Promise<void> {
-      await database.rows(sql`
+      await database.execute(sql`
         UPDATE instances SET leased_until = NULL, attempts = ${attempts + 1},
           due_at = CASE WHEN generation = ${generation} THEN ${dueAt}::timestamptz ELSE due_at END
         WHERE id = ${instanceId} AND leased_until = ${leasedUntil}`)

@@ -1,6 +1,7 @@
 // Records the finding of a pass in one transaction.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, nullable, timestamptz } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { systemActor } from '../../domain/events/actor.ts'
 import { isFinal } from '../../domain/instances/states.ts'
@@ -36,7 +37,7 @@ export async function recordFinding(
   const ended = isFinal(finding.status) && !isFinal(lease.status)
   const dueAt = ended ? at : finding.dueAt
   // `seen_at` too: an outdated finding may have seen a container that a command has replaced since.
-  const [current] = await tx.rows(sql`
+  const statement = sql`
     UPDATE instances SET leased_until = NULL, attempts = ${finding.needsRetry ? lease.attempts + 1 : 0},
       seen_at = CASE WHEN generation = ${lease.generation}
         THEN coalesce(${finding.seenAt}::timestamptz, seen_at) ELSE seen_at END,
@@ -45,10 +46,11 @@ export async function recordFinding(
       restart = CASE WHEN generation = ${lease.generation} AND ${finding.restart !== undefined}
         THEN ${finding.restart ?? null}::restart ELSE restart END,
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
-    WHERE id = ${lease.instanceId} RETURNING generation`)
+    WHERE id = ${lease.instanceId} RETURNING generation`
+  const [current] = await tx.query(statement, { generation: int4 })
   // Another instance may be due now, or this instance again.
-  if (vacated || ended || current?.[0] !== lease.generation) tx.notifyAfterCommit()
-  if (current?.[0] !== lease.generation) return undefined
+  if (vacated || ended || current?.generation !== lease.generation) tx.notifyAfterCommit()
+  if (current?.generation !== lease.generation) return undefined
   // An ended instance keeps the reason of its end.
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
   const suspension = await updateSuspension(tx, lease, finding, machineAfter, at)
@@ -68,12 +70,15 @@ async function updateSuspension(
   at: Date,
 ): Promise<SuspensionChange | undefined> {
   if (unconfirmed === (before !== null)) return undefined
-  await tx.rows(sql`UPDATE instances SET unconfirmed_at = ${unconfirmed ? at : null} WHERE id = ${instanceId}`)
-  const [row] = await tx.rows(sql`
-    SELECT min(unconfirmed_at) FROM instances WHERE machine_id = ${machine.id} AND unconfirmed_at IS NOT NULL`)
-  const unconfirmedAt = row?.[0] as Date | null
+  await tx.execute(sql`UPDATE instances SET unconfirmed_at = ${unconfirmed ? at : null} WHERE id = ${instanceId}`)
+  const [oldest] = await tx.query(
+    sql`SELECT min(unconfirmed_at) AS unconfirmed_at FROM instances
+      WHERE machine_id = ${machine.id} AND unconfirmed_at IS NOT NULL`,
+    { unconfirmedAt: nullable(timestamptz) },
+  )
+  const unconfirmedAt = oldest?.unconfirmedAt ?? null
   if ((unconfirmedAt === null) === (machine.unconfirmedAt === null)) return undefined
-  await tx.rows(sql`UPDATE machines SET unconfirmed_at = ${unconfirmedAt} WHERE id = ${machine.id}`)
+  await tx.execute(sql`UPDATE machines SET unconfirmed_at = ${unconfirmedAt} WHERE id = ${machine.id}`)
   await updateOffers(tx, { ...machine, unconfirmedAt }, at)
   return unconfirmedAt === null ? 'cleared' : 'suspended'
 }
@@ -83,7 +88,7 @@ async function updateSuspension(
  * an array: with OR, or with IN, PostgreSQL would scan all instances.
  */
 async function lockWaitingInstances(tx: Transaction, { instanceId, machineId }: InstanceLease): Promise<void> {
-  await tx.rows(sql`
+  await tx.execute(sql`
     SELECT id FROM instances WHERE id = ANY(ARRAY(
       SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND occupant_id = ${instanceId}
       UNION ALL SELECT ${instanceId}::bigint
@@ -92,13 +97,15 @@ async function lockWaitingInstances(tx: Transaction, { instanceId, machineId }: 
 
 /** Marks the GPUs as free, and makes the instances that wait to use them due. Returns true if a GPU was in use. */
 async function vacateGpus(tx: Transaction, { instanceId, machineId }: InstanceLease, at: Date): Promise<boolean> {
-  const freed = await tx.rows(sql`
-    UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`)
+  const freed = await tx.query(
+    sql`UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`,
+    { index: int4 },
+  )
   if (freed.length === 0) return false
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
       SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND holder_id <> ${instanceId}
-      AND index = ANY(${freed.map(([index]) => index as number)}::int[])
+      AND index = ANY(${freed.map(({ index }) => index)}::int[])
     )`)
   return true
 }
@@ -113,13 +120,15 @@ async function releaseResources(
   machine: Machine,
   at: Date,
 ): Promise<Machine> {
-  const removed = await tx.rows(sql`
-    UPDATE instances SET removed_at = ${at}, registry_login = NULL, secret_env = NULL
-    WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
-  if (removed.length === 0) return machine
-  const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
+  const [removed] = await tx.query(
+    sql`UPDATE instances SET removed_at = ${at}, registry_login = NULL, secret_env = NULL
+      WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`,
+    { diskMb: int4 },
+  )
+  if (!removed) return machine
+  const ports = await tx.execute(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId}`)
   await releaseVolumes(tx, instanceId, at)
-  const freed = { diskMb: removed[0]?.[0] as number, ports: ports.length }
+  const freed = { ...removed, ports }
   const machineAfter = await changeFreeCapacity(tx, machine, freed)
   await updateOffers(tx, machineAfter, at)
   const event = {
@@ -141,14 +150,14 @@ async function writeStatus(
   at: Date,
 ): Promise<void> {
   const { instanceId, accountId } = lease
-  const written = await tx.rows(sql`
+  const written = await tx.execute(sql`
     UPDATE instances SET status = ${status}::instance_status, reason_code = ${reason?.code ?? null},
       reason_message = ${reason?.message ?? null}, exit_code = ${reason?.exitCode ?? null},
       status_changed_at = CASE WHEN status = ${status}::instance_status THEN status_changed_at ELSE ${at} END,
       policy_due_at = CASE WHEN destroy_stopped_ms IS NULL THEN policy_due_at ELSE ${at} END
     WHERE id = ${instanceId} AND (status <> ${status}::instance_status OR reason_code IS DISTINCT FROM ${reason?.code ?? null})
-    AND destroyed_at IS NULL RETURNING id`)
-  if (written.length === 0) return
+    AND destroyed_at IS NULL`)
+  if (written === 0) return
   const event = { kind: 'INSTANCE_STATUS_CHANGED' as const, accountId, actor: systemActor, instanceId }
   const [before, after] = [{ status: lease.status }, { status, message: reason?.message, exitCode: reason?.exitCode }]
   await recordEvents(tx, [{ ...event, before, after, ...(reason && { reason: reason.code }) }], at)
