@@ -2,6 +2,8 @@
 // account's lock. Of two concurrent requests, the second therefore sees what the first added.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, nullable, text, timestamptz } from '../../database/row-types.ts'
+import type { Statements } from '../../database/statements.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { quotasOf } from '../../domain/accounts/quotas.ts'
 import {
@@ -19,11 +21,13 @@ import type { AccountBalance } from './balance.ts'
 
 const { sql } = Prisma
 
-type Database = Pick<Transaction, 'rows'>
-type AdmissionRow = [
-  ...[number | null, number | null, number | null, number | null, number, Date | null],
-  ...[number, number, string, string, number, string],
-]
+type Database = Pick<Statements, 'query'>
+
+const admissionRow = {
+  ...{ maxInstances: nullable(int4), maxLoading: nullable(int4), maxDiskGb: nullable(int4) },
+  ...{ maxVolumes: nullable(int4), startFailures: int4, startFailedAt: nullable(timestamptz) },
+  ...{ instances: int4, loading: int4, diskMb: text, gpuPriceNanos: text, volumes: int4, sizeMb: text },
+}
 
 /** `account` must have been read before this transaction opened meters. */
 export async function loadAdmissionFacts(
@@ -34,7 +38,7 @@ export async function loadAdmissionFacts(
   // An instance that is marked to stop, because credit ended or a limit was reached, is no longer charged for GPUs.
   const isNotMarkedSql = sql`i.id <> ALL (ARRAY(
     SELECT m.instance_id FROM meters m WHERE m.account_id = ${account.accountId} AND m.stop_reason IS NOT NULL))`
-  const [row] = await database.rows(sql`
+  const statement = sql`
     SELECT a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes, a.start_failures, a.start_failed_at,
       held.instances, held.loading, held.disk_mb, held.gpu_price_nanos, kept.volumes, kept.size_mb
     FROM accounts a CROSS JOIN LATERAL (
@@ -45,21 +49,24 @@ export async function loadAdmissionFacts(
     ) AS held CROSS JOIN LATERAL (
       SELECT count(*)::int AS volumes, coalesce(sum(v.size_mb), 0)::text AS size_mb
       FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL
-    ) AS kept WHERE a.id = ${account.accountId}`)
-  const [maxInstances, maxLoading, maxDiskGb, maxVolumes, count, lastAt, ...held] = row as AdmissionRow
-  const [instances, loading, diskMb, gpuPriceNanos, volumes, volumesMb] = held
-  const own = { instances: maxInstances, loading: maxLoading, diskGb: maxDiskGb, volumes: maxVolumes }
+    ) AS kept WHERE a.id = ${account.accountId}`
+  const [row] = await database.query(statement, admissionRow)
+  if (!row) throw new Error(`The account ${account.accountId} has no row.`)
+  const { instances, loading, volumes } = row
+  const own = {
+    ...{ instances: row.maxInstances, loading: row.maxLoading, diskGb: row.maxDiskGb, volumes: row.maxVolumes },
+  }
   return {
     at: account.at,
     creditNanos: creditStatusOf(account).creditNanos,
     held: {
       ...{ instances, loading, volumes },
-      diskMb: Number(diskMb) + Number(volumesMb),
-      gpuPriceNanos: BigInt(gpuPriceNanos),
+      diskMb: Number(row.diskMb) + Number(row.sizeMb),
+      gpuPriceNanos: BigInt(row.gpuPriceNanos),
       diskNanos: currentDiskRate(account),
     },
     quotas: quotasOf(own, rules.quotas),
-    failures: { count, lastAt },
+    failures: { count: row.startFailures, lastAt: row.startFailedAt },
   }
 }
 

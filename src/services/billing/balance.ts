@@ -2,6 +2,8 @@
 // instances that it changes, then this account, and no other account.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { bool, int4, int8, json, nullable, numeric, type RowOf, timestamptz } from '../../database/row-types.ts'
+import type { Statements } from '../../database/statements.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { type Balance, type ChargeKind, creditStatusOf } from '../../domain/billing/balance.ts'
 import { endSpenderGpus } from './gpu-ends.ts'
@@ -19,7 +21,7 @@ export type AccountBalance = Balance & {
 
 const balanceColumns = sql`metered_at, posted_nanos, gpu_rate_nanos, gpu_origin, disk_rate_nanos, disk_origin, credit_ended_at`
 
-type BalanceReader = Pick<Transaction, 'rows' | 'nowSql'>
+type BalanceReader = Pick<Statements, 'query'> & Pick<Transaction, 'nowSql'>
 
 /** The balance of an account as last committed, at an instant or, by default, now. */
 export async function readBalance(database: BalanceReader, accountId: number, at?: Date): Promise<AccountBalance> {
@@ -33,10 +35,11 @@ export async function readBalances(
   at?: Date,
 ): Promise<AccountBalance[]> {
   const instant = at === undefined ? database.nowSql : sql`${at}::timestamptz`
-  const rows = await database.rows(sql`
-    SELECT a.id, ${instant}, ${balanceColumns}, ${meterEndsSql(instant)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id)
-    FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`)
-  return rows.map(([id, readAt, ...row]) => toBalance(row, id as number, readAt as Date))
+  const statement = sql`
+    SELECT a.id AS account_id, ${instant} AS read_at, ${balanceColumns}, ${meterEndsSql(instant)} AS ends,
+      EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id) AS is_limited
+    FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`
+  return (await database.query(statement, balanceRow)).map(toBalance)
 }
 
 /** When running meters end: at their first recorded end, or at their planned end if that has passed. */
@@ -51,13 +54,16 @@ const meterEndsSql = (instant: Prisma.Sql) => sql`(
 
 type MeterEndRow = [kind: ChargeKind, rate: string, since: string, carried: number, end: string]
 
-function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance {
-  const [meteredAt, postedNanos, gpuRateNanos, gpuOrigin, diskRateNanos, diskOrigin, creditEndedAt, ends, isLimited] =
-    row as [Date, bigint, bigint, string, bigint, string, Date | null, MeterEndRow[] | null, boolean]
+const balanceRow = {
+  ...{ accountId: int4, readAt: timestamptz, meteredAt: timestamptz, postedNanos: int8, gpuRateNanos: int8 },
+  ...{ gpuOrigin: numeric, diskRateNanos: int8, diskOrigin: numeric, creditEndedAt: nullable(timestamptz) },
+  ...{ ends: nullable(json<MeterEndRow[]>()), isLimited: bool },
+}
+
+function toBalance({ readAt, gpuOrigin, diskOrigin, ends, ...row }: RowOf<typeof balanceRow>): AccountBalance {
   return {
-    accountId,
-    at: at < meteredAt ? meteredAt : at,
-    ...{ meteredAt, postedNanos, gpuRateNanos, diskRateNanos, creditEndedAt, isLimited },
+    ...row,
+    at: readAt < row.meteredAt ? row.meteredAt : readAt,
     gpuOrigin: BigInt(gpuOrigin),
     diskOrigin: BigInt(diskOrigin),
     ends: (ends ?? []).map(([kind, rate, since, carried, end]) => ({
@@ -76,7 +82,7 @@ function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance 
  * caller is about to change the account.
  */
 export async function lockAccount(tx: Transaction, accountId: number, at: Date): Promise<AccountBalance> {
-  await tx.rows(sql`UPDATE accounts SET billing_due_at = least(billing_due_at, ${at}) WHERE id = ${accountId}`)
+  await tx.execute(sql`UPDATE accounts SET billing_due_at = least(billing_due_at, ${at}) WHERE id = ${accountId}`)
   tx.notifyAfterCommit()
   // Read the balance only under the lock: until then, other transactions may have recorded meter ends.
   let balance = await readBalance(tx, accountId, at)
@@ -86,6 +92,6 @@ export async function lockAccount(tx: Transaction, accountId: number, at: Date):
   // False if no GPU charge is left to end: an earlier transaction recorded the end of the credit, or only disks still cost.
   // Neither is a new end.
   if (!(await endSpenderGpus(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
-  await tx.rows(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
+  await tx.execute(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)
 }

@@ -1,8 +1,17 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { enumeration, int4, int8, nullable, timestamptz } from '../../database/row-types.ts'
+import type { ChargeKind } from '../../domain/billing/balance.ts'
 import type { ChargesQuery } from '../../domain/billing/charges.ts'
 import { type ChargedAccount, chargedPeriodsSql, costUntilSql } from './periods.ts'
 
 const { sql, join } = Prisma
+
+/** The columns of `chargesStatement`. An empty page has one row, with `total` alone. */
+export const chargeRow = {
+  ...{ total: int4, diskId: nullable(int8), instanceId: nullable(int8), volumeId: nullable(int8) },
+  ...{ kind: nullable(enumeration<ChargeKind>()), startsAt: nullable(timestamptz), endsAt: nullable(timestamptz) },
+  nanos: nullable(int8),
+}
 
 /** `after`: the page starts after the resource whose disk has this meter. */
 type ChargesPageQuery = Omit<ChargesQuery, 'after'> & { after: bigint | undefined }

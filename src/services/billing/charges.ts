@@ -1,3 +1,4 @@
+import type { RowOf } from '../../database/row-types.ts'
 import { withoutStatementName } from '../../database/rows.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
@@ -14,7 +15,7 @@ import {
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { readBalance } from './balance.ts'
-import { chargesStatement } from './charges-sql.ts'
+import { chargeRow, chargesStatement } from './charges-sql.ts'
 
 export function chargeServices({ database }: DataDeps) {
   return {
@@ -27,25 +28,27 @@ export function chargeServices({ database }: DataDeps) {
       const rows = await snapshot(database, async tx => {
         const balance = await readBalance(tx, actor.accountId, tx.at)
         const account = { ...balance, endsAt: creditStatusOf(balance).endsAt }
-        return await tx.rows(withoutStatementName(chargesStatement(account, { ...query, limit: limit + 1, after })))
+        const statement = chargesStatement(account, { ...query, limit: limit + 1, after })
+        return await tx.query(withoutStatementName(statement), chargeRow)
       })
-      const [[total]] = rows as [[number]]
-      const found = [...Map.groupBy(rows, ([, diskId]) => diskId as bigint | null)]
+      const found = [...Map.groupBy(rows, ({ diskId }) => diskId)]
       const resources = found.flatMap(([diskId, items]) => (diskId === null ? [] : [{ diskId, items }]))
       const page = resources.slice(0, limit)
       const last = resources.length > limit ? page.at(-1) : undefined
       return {
         charges: page.map(({ items }) => {
-          const [[, , instanceId, volumeId]] = items as [[number, bigint, bigint | null, bigint | null]]
-          return { instanceId, volumeId, items: items.map(toItem) }
+          const { instanceId = null, volumeId = null } = items[0] ?? {}
+          return { instanceId, volumeId, items: items.flatMap(itemsOf) }
         }),
         next: last ? printChargesCursor(last.diskId, query.latestFirst) : null,
-        total,
+        total: rows[0]?.total ?? 0,
       }
     },
   }
 }
 
-function toItem([, , , , kind, start, end, costNanos]: unknown[]): ChargeItem {
-  return { kind, start, end, costNanos } as ChargeItem
+/** The item of a row; none if the row has only the total of an empty page. */
+function itemsOf({ kind, startsAt, endsAt, nanos }: RowOf<typeof chargeRow>): ChargeItem[] {
+  if (kind === null || startsAt === null || endsAt === null || nanos === null) return []
+  return [{ kind, start: startsAt, end: endsAt, costNanos: nanos }]
 }

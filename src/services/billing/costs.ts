@@ -1,13 +1,14 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int8 } from '../../database/row-types.ts'
 import { snapshot } from '../../database/transaction.ts'
 import { instanceAccessOperations } from '../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'
-import { type Cost, type CostMeter, costOf } from '../../domain/billing/costs.ts'
+import { type Cost, costOf } from '../../domain/billing/costs.ts'
 import { authorizeAny } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { readBalance } from './balance.ts'
-import { instanceMetersSql, meterEndSql } from './sql.ts'
+import { costMeterColumns, costMeterRow, instanceMetersSql } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -20,14 +21,12 @@ export function costServices({ database }: DataDeps) {
       return await snapshot(database, async tx => {
         const balance = await readBalance(tx, accountId, tx.at)
         const account = { ...creditStatusOf(balance), at: balance.at }
-        const rows = await tx.rows(sql`
-          SELECT m.instance_id, m.kind, m.rate_nanos, m.since, m.carried, m.charged_nanos,
-            ${meterEndSql}
-          FROM meters m WHERE m.account_id = ${accountId} AND ${instanceMetersSql(ids)}`)
-        const meters = rows.map(([id, kind, rateNanos, since, carried, chargedNanos, end]) => {
-          return { id, kind, rateNanos, since, carried, chargedNanos, end } as CostMeter & { id: bigint }
-        })
-        const perInstance = Map.groupBy(meters, ({ id }) => id)
+        const meters = await tx.query(
+          sql`SELECT m.instance_id, ${costMeterColumns} FROM meters m
+            WHERE m.account_id = ${accountId} AND ${instanceMetersSql(ids)}`,
+          { instanceId: int8, ...costMeterRow },
+        )
+        const perInstance = Map.groupBy(meters, ({ instanceId }) => instanceId)
         return [...perInstance].map(([id, own]) => ({ id, ...costOf(own, account) }))
       })
     },

@@ -20,14 +20,14 @@ export async function endSpenderGpus(
 ): Promise<boolean> {
   const which = sql`m.account_id = ${accountId} AND m.kind = 'gpu'
     AND (${apiKeyId}::int IS NULL OR m.api_key_id = ${apiKeyId})`
-  const ended = await tx.rows(sql`
+  const ended = await tx.execute(sql`
     INSERT INTO meter_ends (meter_id, account_id, at) SELECT m.id, m.account_id, ${at}::timestamptz FROM meters m
     WHERE ${which} AND m.rate_nanos > 0
-    AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id AND e.at <= ${at}) RETURNING id`)
-  await tx.rows(sql`
+    AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id AND e.at <= ${at})`)
+  await tx.execute(sql`
     UPDATE meters m SET stop_reason = ${reason} FROM instances i
     WHERE i.account_id = ${accountId} AND m.instance_id = i.id AND ${which} AND m.stop_reason IS NULL AND ${wantsGpusSql}`)
-  return ended.length > 0
+  return ended > 0
 }
 
 /** Condition on instances `i` and their meters `m`: the account's instances that are marked to stop. */

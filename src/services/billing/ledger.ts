@@ -1,11 +1,14 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
-import { snapshot, type Transaction } from '../../database/transaction.ts'
+import { enumeration, int4, int8, nullable, text, timestamptz } from '../../database/row-types.ts'
+import { columnsSql, withoutStatementName } from '../../database/rows.ts'
+import type { Statements } from '../../database/statements.ts'
+import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
   checkLedgerFilter,
   type LedgerEntry,
   type LedgerFilter,
+  type LedgerKind,
   type LedgerSubject,
   parseLedgerCursor,
   printLedgerCursor,
@@ -16,9 +19,12 @@ import type { DataDeps } from '../deps.ts'
 import { instantFilterSql } from '../instant-filter.ts'
 
 const { sql, join } = Prisma
-const { accountId: _, meterId: __, idempotencyKey: ___, ...readableFields } = Prisma.LedgerEntryScalarFieldEnum
-const entryColumns = modelColumnsOf(readableFields)
-const meterColumns = modelColumnsOf({ instanceId: 'instanceId', volumeId: 'volumeId', apiKeyId: 'apiKeyId' })
+const entryRow = {
+  ...{ id: int8, kind: enumeration<LedgerKind>(), amountNanos: int8, balanceAfterNanos: int8 },
+  ...{ periodStart: nullable(timestamptz), periodEnd: nullable(timestamptz), rateNanos: nullable(int8) },
+  ...{ carried: nullable(int4), note: nullable(text), postedAt: timestamptz },
+}
+const meterRow = { instanceId: nullable(int8), volumeId: nullable(int8), apiKeyId: nullable(int4) }
 const ledgerSourceSql = sql`ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id`
 
 function subjectConditions(subjects: readonly LedgerSubject[]): Prisma.Sql[] {
@@ -67,7 +73,7 @@ export function ledgerServices({ database }: DataDeps) {
 }
 
 async function readLedger(
-  database: Pick<Transaction, 'rows'>,
+  database: Pick<Statements, 'query'>,
   actor: Actor,
   filter: LedgerFilter,
   page: PageArguments,
@@ -82,29 +88,26 @@ async function readLedger(
   return pageOf(found, { limit, backward, cursor }, ({ id }) => printLedgerCursor(id))
 }
 
-async function countEntries(database: Pick<Transaction, 'rows'>, actor: Actor, filter: LedgerFilter): Promise<number> {
+async function countEntries(database: Pick<Statements, 'query'>, actor: Actor, filter: LedgerFilter): Promise<number> {
   const conditions = join(ledgerFilterSql(actor, filter), ' AND ')
-  const [row] = await database.rows(
-    withoutStatementName(sql`SELECT count(*)::int FROM ${ledgerSourceSql} WHERE ${conditions}`),
+  const [row] = await database.query(
+    withoutStatementName(sql`SELECT count(*)::int AS total FROM ${ledgerSourceSql} WHERE ${conditions}`),
+    { total: int4 },
   )
-  return row?.[0] as number
+  return row?.total ?? 0
 }
 
 export async function findEntries(
-  database: Pick<Transaction, 'rows'>,
+  database: Pick<Statements, 'query'>,
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,
 ): Promise<LedgerEntry[]> {
-  const columns = join([selectListSql('e', entryColumns), selectListSql('m', meterColumns)])
+  const columns = join([columnsSql('e', entryRow), columnsSql('m', meterRow)])
   const statement = sql`
     SELECT ${columns} FROM ${ledgerSourceSql} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
-  const rows = await database.rows(withoutStatementName(statement))
-  return rows.map(row => {
-    const [entry, meter] = recordsOf(row, entryColumns, meterColumns)
-    const { periodStart: startsAt, periodEnd: endsAt, ...rest } = entry as Record<string, unknown>
-    return { ...rest, ...meter, startsAt, endsAt } as LedgerEntry
-  })
+  const rows = await database.query(withoutStatementName(statement), { ...entryRow, ...meterRow })
+  return rows.map(({ periodStart, periodEnd, ...entry }) => ({ ...entry, startsAt: periodStart, endsAt: periodEnd }))
 }
 
 /** Conditions on entries `e` and their meters `m`: the account's entries that match the filter. */

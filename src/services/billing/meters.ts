@@ -3,11 +3,12 @@
 // transaction that changes a meter has locked its account.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { int8 } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import { calculateMeterCharge, type Meter } from '../../domain/billing/balance.ts'
+import { type ChargeKind, calculateMeterCharge, type Meter } from '../../domain/billing/balance.ts'
 import type { AccountBalance } from './balance.ts'
-import { gpuMetersSql, meterEndSql } from './sql.ts'
+import { gpuMetersSql, meterEndSql, meterRow } from './sql.ts'
 
 const { sql } = Prisma
 const entryColumns = modelColumnsOf(Prisma.LedgerEntryScalarFieldEnum)
@@ -18,7 +19,7 @@ export async function openMeters(
   { accountId, at }: AccountBalance,
   { apiKeyId, instanceIds = [], volumeIds = [] }: { apiKeyId: number; instanceIds?: bigint[]; volumeIds?: bigint[] },
 ): Promise<void> {
-  await tx.rows(sql`
+  await tx.execute(sql`
     INSERT INTO meters (account_id, api_key_id, instance_id, volume_id, kind, rate_nanos, since, ends_at)
     SELECT ${accountId}, ${apiKeyId}, of.instance_id, of.volume_id, of.kind, of.rate_nanos, ${at}, of.ends_at FROM (
       SELECT id AS instance_id, NULL::bigint AS volume_id, 'gpu'::charge_kind AS kind, 0 AS rate_nanos, ends_at
@@ -30,7 +31,7 @@ export async function openMeters(
     ) of`)
 }
 
-type ChargedMeter = Meter & { id: bigint; kind: 'gpu' | 'disk' }
+type ChargedMeter = Meter & { id: bigint; kind: ChargeKind }
 
 /**
  * Charges the meters `m` that match `which` up to an instant, and returns those that keep running. Sets the rate of ended
@@ -42,20 +43,18 @@ export async function chargeMeters(
   which: Prisma.Sql,
   until: Date = at,
 ): Promise<ChargedMeter[]> {
-  const rows = await tx.rows(sql`
-    SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried, ${meterEndSql} FROM meters m
+  const statement = sql`
+    SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried, ${meterEndSql} AS end FROM meters m
     WHERE m.account_id = ${accountId} AND ${which}
-    AND (m.rate_nanos > 0 OR EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id)) ORDER BY m.id`)
-  const meters = rows.map(
-    ([id, kind, rateNanos, since, carried, end]) => ({ id, kind, rateNanos, since, carried, end }) as ChargedMeter,
-  )
+    AND (m.rate_nanos > 0 OR EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id)) ORDER BY m.id`
+  const meters = await tx.query(statement, { id: int8, ...meterRow })
   const entries = meters.flatMap(meter => {
     const { ms, amountNanos, ...period } = calculateMeterCharge(meter, until)
     if (ms === 0 || meter.rateNanos === 0n) return []
     const { id: meterId, kind } = meter
     return [{ accountId, meterId, kind, ...period, amountNanos: -amountNanos, postedAt: at }]
   })
-  if (entries.length > 0) await tx.rows(insertSql('ledger_entries', entryColumns, entries))
+  if (entries.length > 0) await tx.execute(insertSql('ledger_entries', entryColumns, entries))
   const ended = meters.filter(({ end }) => end !== null && end <= until)
   await setRates(tx, ended, 0n)
   return meters.filter(({ rateNanos, end }) => rateNanos > 0n && (end === null || end > until))
@@ -89,8 +88,10 @@ export async function startGpuMeter(tx: Transaction, account: AccountBalance, in
   if (running.length > 0) return
   // `chargeMeters` has charged the time until now. An end that is still recorded belongs to that time, and must not end
   // the new charges.
-  await tx.rows(sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${gpuMetersSql([instanceId])}`)
-  await tx.rows(sql`
+  await tx.execute(
+    sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${gpuMetersSql([instanceId])}`,
+  )
+  await tx.execute(sql`
     UPDATE meters m SET rate_nanos = i.gpu_price_nanos, since = ${account.at}
     FROM instances i WHERE i.id = m.instance_id AND ${gpuMetersSql([instanceId])} AND m.stop_reason IS NULL`)
 }
@@ -100,8 +101,8 @@ async function setRates(tx: Transaction, meters: Pick<ChargedMeter, 'id'>[], rat
   const ids = meters.map(({ id }) => String(id))
   // The ends of meters that keep running stay: another transaction may have recorded a later end, which applies to the
   // new rate, too.
-  if (rateNanos === 0n) await tx.rows(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids}::bigint[])`)
-  await tx.rows(sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids}::bigint[])`)
+  if (rateNanos === 0n) await tx.execute(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids}::bigint[])`)
+  await tx.execute(sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids}::bigint[])`)
 }
 
 /**
@@ -110,7 +111,7 @@ async function setRates(tx: Transaction, meters: Pick<ChargedMeter, 'id'>[], rat
  */
 export async function endGpuMeter(tx: Transaction, instanceIds: readonly bigint[], at: Date): Promise<void> {
   if (instanceIds.length === 0) return
-  await tx.rows(sql`
+  await tx.execute(sql`
     INSERT INTO meter_ends (meter_id, account_id, at) SELECT m.id, m.account_id, ${at}::timestamptz FROM meters m
     WHERE m.rate_nanos > 0 AND ${gpuMetersSql(instanceIds)}`)
 }

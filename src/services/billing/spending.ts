@@ -1,7 +1,8 @@
 // For an account or one of its keys: the spending in a window of time, and the cost per hour of the desired state.
 
 import { Prisma } from '../../database/generated/client.ts'
-import type { Transaction } from '../../database/transaction.ts'
+import { int4, json, nullable, numeric, type RowOf, timestamptz } from '../../database/row-types.ts'
+import type { Statements } from '../../database/statements.ts'
 import type { KeyRate, Spending } from '../../domain/billing/limits.ts'
 import { wantsGpusSql } from '../instances/sql.ts'
 import { meterEndSql } from './sql.ts'
@@ -16,7 +17,7 @@ type SpendingWindow = { apiKeyId: number | null; from: Date }
  * window. A refund reduces the spending in the window of its charge. GPU charges end at `gpusEnd`, if given.
  */
 export async function loadSpending<Window extends SpendingWindow>(
-  database: Pick<Transaction, 'rows'>,
+  database: Pick<Statements, 'query'>,
   { accountId, at }: { accountId: number; at: Date },
   windows: readonly Window[],
   gpusEnd: Date | null = null,
@@ -25,7 +26,7 @@ export async function loadSpending<Window extends SpendingWindow>(
   const starts = [...new Set(windows.map(({ from }) => from.getTime()))].map(ms => new Date(ms))
   // Sums the spending once for each distinct window start, for all keys. A meter is charged up to its `since`, so
   // meters that ended before a window are not read.
-  const rows = await database.rows(sql`
+  const statement = sql`
     WITH starts AS (SELECT start FROM unnest(${starts}::timestamptz[]) AS start), posted AS (
       SELECT start, meters.api_key_id, coalesce(sum(charged.nanos), 0) AS nanos
       FROM starts JOIN meters ON meters.account_id = ${accountId} AND meters.since > start
@@ -53,24 +54,31 @@ export async function loadSpending<Window extends SpendingWindow>(
       SELECT api_key_id, greatest(since, stops_at) AS at, sum(rate_nanos)::text AS rate FROM going
       WHERE stops_at IS NOT NULL GROUP BY api_key_id, greatest(since, stops_at)
     )
-    SELECT start, api_key_id, nanos, 0, 0, nanos, NULL::json FROM posted
+    SELECT start, api_key_id, nanos AS posted, 0 AS rate, 0 AS origin, nanos AS spent, NULL::json AS ends FROM posted
     UNION ALL SELECT start, api_key_id, -before, rate, origin, until - before,
       (SELECT json_agg(json_build_array(rate, at)) FROM ended WHERE ended.api_key_id IS NOT DISTINCT FROM running.api_key_id)
-    FROM running`)
-  return windows.map(window => ({ ...window, ...sumWindow(window, rows as SpendingRow[]) }))
+    FROM running`
+  const rows = await database.query(statement, spendingRow)
+  return windows.map(window => ({ ...window, ...sumWindow(window, rows) }))
 }
 
-type SpendingRow = [Date, number | null, string, string, string, string, [rate: string, at: string][] | null]
+const amounts = { posted: numeric, rate: numeric, origin: numeric, spent: numeric }
+const spendingRow = {
+  ...{ start: timestamptz, apiKeyId: nullable(int4), ...amounts },
+  ends: nullable(json<[rate: string, at: string][]>()),
+}
 
 /** Sums the rows that count in a window. */
-function sumWindow({ apiKeyId, from }: SpendingWindow, rows: readonly SpendingRow[]): Spending {
+function sumWindow({ apiKeyId, from }: SpendingWindow, rows: readonly RowOf<typeof spendingRow>[]): Spending {
   const counted = rows.filter(
-    ([start, key]) => start.getTime() === from.getTime() && (apiKeyId === null || key === apiKeyId),
+    row => row.start.getTime() === from.getTime() && (apiKeyId === null || row.apiKeyId === apiKeyId),
   )
-  const sum = (place: 2 | 3 | 4 | 5) => counted.reduce((total, row) => total + BigInt(row[place]), 0n)
-  const ends = counted.flatMap(row => row[6] ?? []).map(([rate, at]) => ({ rateNanos: BigInt(rate), at: new Date(at) }))
+  const sum = (name: keyof typeof amounts) => counted.reduce((total, row) => total + BigInt(row[name]), 0n)
+  const ends = counted
+    .flatMap(row => row.ends ?? [])
+    .map(([rate, at]) => ({ rateNanos: BigInt(rate), at: new Date(at) }))
   return {
-    ...{ from, postedNanos: sum(2), rateNanos: sum(3), origin: sum(4), spentNanos: sum(5) },
+    ...{ from, postedNanos: sum('posted'), rateNanos: sum('rate'), origin: sum('origin'), spentNanos: sum('spent') },
     ends: ends.map(end => ({ ...end, since: end.at })),
   }
 }
@@ -81,9 +89,9 @@ function meterCostUntilSql(instant: Prisma.Sql, beginning: Prisma.Sql): Prisma.S
 }
 
 /** The cost per hour of all instances that should run, running or not, and of all disks, by key. */
-export async function loadDesiredRates(database: Pick<Transaction, 'rows'>, accountId: number): Promise<KeyRate[]> {
-  const rows = await database.rows(sql`
-    SELECT api_key_id, sum(rate) FROM (
+export async function loadDesiredRates(database: Pick<Statements, 'query'>, accountId: number): Promise<KeyRate[]> {
+  const statement = sql`
+    SELECT api_key_id, sum(rate) AS rate FROM (
       SELECT m.api_key_id, m.rate_nanos AS rate FROM meters m
       WHERE m.account_id = ${accountId} AND m.kind = 'disk' AND m.rate_nanos > 0
       UNION ALL
@@ -91,14 +99,19 @@ export async function loadDesiredRates(database: Pick<Transaction, 'rows'>, acco
         SELECT api_key_id FROM meters WHERE instance_id = i.id AND kind = 'gpu' LIMIT 1
       ) m
       WHERE i.account_id = ${accountId} AND ${wantsGpusSql}
-    ) wished GROUP BY api_key_id`)
-  return rows.map(([apiKeyId, rate]) => ({ apiKeyId: apiKeyId as number | null, rateNanos: BigInt(rate as string) }))
+    ) wished GROUP BY api_key_id`
+  return await findRates(database, statement)
 }
 
 /** The cost per hour of instances' GPUs while the instances run, by the key whose limits count the cost. */
-export async function loadGpuRates(database: Pick<Transaction, 'rows'>, ids: readonly bigint[]): Promise<KeyRate[]> {
-  const rows = await database.rows(sql`
-    SELECT m.api_key_id, sum(i.gpu_price_nanos) FROM meters m JOIN instances i ON i.id = m.instance_id
-    WHERE m.kind = 'gpu' AND i.id = ANY(${ids.map(String)}::bigint[]) GROUP BY m.api_key_id`)
-  return rows.map(([apiKeyId, rate]) => ({ apiKeyId: apiKeyId as number | null, rateNanos: BigInt(rate as string) }))
+export async function loadGpuRates(database: Pick<Statements, 'query'>, ids: readonly bigint[]): Promise<KeyRate[]> {
+  const statement = sql`
+    SELECT m.api_key_id, sum(i.gpu_price_nanos) AS rate FROM meters m JOIN instances i ON i.id = m.instance_id
+    WHERE m.kind = 'gpu' AND i.id = ANY(${ids.map(String)}::bigint[]) GROUP BY m.api_key_id`
+  return await findRates(database, statement)
+}
+
+async function findRates(database: Pick<Statements, 'query'>, statement: Prisma.Sql): Promise<KeyRate[]> {
+  const rows = await database.query(statement, { apiKeyId: nullable(int4), rate: numeric })
+  return rows.map(({ apiKeyId, rate }) => ({ apiKeyId, rateNanos: BigInt(rate) }))
 }

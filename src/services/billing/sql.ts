@@ -1,11 +1,21 @@
 // SQL fragments on meters with the alias `m`.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { enumeration, int4, int8, nullable, timestamptz } from '../../database/row-types.ts'
+import type { ChargeKind } from '../../domain/billing/balance.ts'
 
 const { sql } = Prisma
 
 /** When a meter ends: at its planned end or its first recorded end, whichever comes first. */
 export const meterEndSql = sql`least(m.ends_at, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))`
+
+/** The columns that a `CostMeter` is made of. */
+export const costMeterColumns = sql`m.kind, m.rate_nanos, m.since, m.carried, m.charged_nanos, ${meterEndSql} AS end`
+export const meterRow = {
+  kind: enumeration<ChargeKind>(),
+  ...{ rateNanos: int8, since: timestamptz, carried: int4, end: nullable(timestamptz) },
+}
+export const costMeterRow = { ...meterRow, chargedNanos: int8 }
 
 /** GPU meters of instances. */
 export function gpuMetersSql(instanceIds: readonly bigint[]): Prisma.Sql {

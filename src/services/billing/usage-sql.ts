@@ -1,4 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { type ColumnType, enumeration, int4, int8, nullable, text } from '../../database/row-types.ts'
+import type { ChargeKind } from '../../domain/billing/balance.ts'
 import type { Period } from '../../domain/billing/charges.ts'
 import { maxGroups, type UsageDimension } from '../../domain/billing/usage.ts'
 import { type ChargedAccount, chargedPeriodsSql, costUntilSql } from './periods.ts'
@@ -18,6 +20,22 @@ const instanceColumns: Partial<Record<UsageDimension, string>> = {
   gpuModel: 'o.gpu_model_id',
   template: 'i.template_id',
 }
+
+const keyTypes = {
+  kind: enumeration<ChargeKind>(),
+  ...{ instance: nullable(int8), volume: nullable(int8), apiKey: nullable(int4), label: nullable(text) },
+  ...{ gpuModel: nullable(int4), template: nullable(int4) },
+} satisfies Record<UsageDimension, unknown>
+
+/** The columns of `usageStatement`. */
+export function usageRow(dimensions: readonly UsageDimension[]): UsageRow {
+  const keys = dimensions.map((dimension, index) => [keyName(index), keyTypes[dimension]])
+  return { place: int4, nanos: int8, ...Object.fromEntries(keys) }
+}
+
+type KeyName = `key${number}`
+type UsageRow = Record<KeyName, ColumnType<unknown>> & { place: typeof int4; nanos: typeof int8 }
+export const keyName = (index: number): KeyName => `key${index}`
 
 /**
  * Selects the place of a bucket, from 1 on, the cost of a group in it, and the group's keys. Selects at most one row
@@ -51,6 +69,6 @@ export function usageStatement(
         least(width_bucket(period_end, borders.all), ${spans.length})) AS place
       WHERE period_start < period_end GROUP BY ${ownGroups}
     )
-    SELECT place, sum(nanos)::bigint${keys} FROM costs ${instances}
+    SELECT place, sum(nanos)::bigint AS nanos${keys} FROM costs ${instances}
     GROUP BY ${groups} HAVING sum(nanos) > 0 ORDER BY ${groups} LIMIT ${maxGroups + 1}`
 }

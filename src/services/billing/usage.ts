@@ -1,3 +1,4 @@
+import type { RowOf } from '../../database/row-types.ts'
 import { withoutStatementName } from '../../database/rows.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
@@ -19,7 +20,7 @@ import {
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { readBalance } from './balance.ts'
-import { usageStatement } from './usage-sql.ts'
+import { keyName, usageRow, usageStatement } from './usage-sql.ts'
 
 /** A missing `startsAt` or `endsAt` is the start or end of the current UTC month. */
 type OpenUsageQuery = Partial<Record<keyof Period, Date | null | undefined>> & Omit<UsageQuery, keyof Period>
@@ -36,11 +37,12 @@ export function usageServices({ database }: DataDeps) {
         const spans = splitIntoBuckets({ startsAt, endsAt, bucket })
         const balance = await readBalance(tx, actor.accountId, tx.at)
         const account = { ...balance, endsAt: creditStatusOf(balance).endsAt }
-        const rows = await tx.rows(withoutStatementName(usageStatement(account, spans, dimensions)))
+        const statement = withoutStatementName(usageStatement(account, spans, dimensions))
+        const rows = await tx.query(statement, usageRow(dimensions))
         return { startsAt, endsAt, spans, rows }
       })
       if (rows.length > maxGroups) throw tooManyGroups()
-      const places = Map.groupBy(rows, ([place]) => place as number)
+      const places = Map.groupBy(rows, ({ place }) => place)
       const buckets = spans.map((span, index) => {
         const groups = (places.get(index + 1) ?? []).map(row => toGroup(row, dimensions))
         return { ...span, costNanos: sumCosts(groups), groups }
@@ -51,7 +53,8 @@ export function usageServices({ database }: DataDeps) {
   }
 }
 
-function toGroup([, costNanos, ...values]: unknown[], dimensions: readonly UsageDimension[]): UsageGroup {
-  const keys = dimensions.map((dimension, index) => ({ dimension, value: values[index] }) as UsageKey)
-  return { keys, costNanos: costNanos as bigint }
+function toGroup(row: RowOf<ReturnType<typeof usageRow>>, dimensions: readonly UsageDimension[]): UsageGroup {
+  // Safe: `usageRow` gives the key of a dimension the type of its values.
+  const keys = dimensions.map((dimension, index) => ({ dimension, value: row[keyName(index)] }) as UsageKey)
+  return { keys, costNanos: row.nanos }
 }

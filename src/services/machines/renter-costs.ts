@@ -1,16 +1,15 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4 } from '../../database/row-types.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'
-import { type CostMeter, costOf } from '../../domain/billing/costs.ts'
+import { costOf } from '../../domain/billing/costs.ts'
 import { authorize } from '../authorize.ts'
 import { readBalances } from '../billing/balance.ts'
-import { meterEndSql } from '../billing/sql.ts'
+import { costMeterColumns, costMeterRow } from '../billing/sql.ts'
 import type { DataDeps } from '../deps.ts'
 
 const { sql } = Prisma
-
-type MachineMeter = CostMeter & { machineId: number; accountId: number }
 
 export function renterCostServices({ database }: DataDeps) {
   return {
@@ -18,7 +17,7 @@ export function renterCostServices({ database }: DataDeps) {
     async renterCosts(actor: Actor, ids: readonly number[]): Promise<{ id: number; renterCostPerHourNanos: bigint }[]> {
       authorize(actor, 'machines.hosted')
       return await snapshot(database, async tx => {
-        const meters = (await tx.rows(runningMetersSql(actor.accountId, ids))).map(toMeter)
+        const meters = await tx.query(runningMetersSql(actor.accountId, ids), meterRow)
         const renters = [...new Set(meters.map(({ accountId }) => accountId))]
         const balances = renters.length === 0 ? [] : await readBalances(tx, renters, tx.at)
         const metersByRenter = Map.groupBy(meters, ({ accountId }) => accountId)
@@ -36,20 +35,17 @@ export function renterCostServices({ database }: DataDeps) {
   }
 }
 
+const meterRow = { machineId: int4, accountId: int4, ...costMeterRow }
+
 /** The meters of instances and volumes on a host's machines that cost something. */
 function runningMetersSql(hostId: number, machineIds: readonly number[]): Prisma.Sql {
-  const columns = sql`m.account_id, m.kind, m.rate_nanos, m.since, m.carried, m.charged_nanos, ${meterEndSql} AS meter_end`
+  const columns = sql`m.account_id, ${costMeterColumns}`
   return sql`
-    SELECT own.id, rented.* FROM machines own CROSS JOIN LATERAL (
+    SELECT own.id AS machine_id, rented.* FROM machines own CROSS JOIN LATERAL (
       SELECT ${columns} FROM instances i JOIN meters m ON m.instance_id = i.id
       WHERE i.machine_id = own.id AND i.destroyed_at IS NULL AND m.rate_nanos > 0
       UNION ALL
       SELECT ${columns} FROM volumes v JOIN meters m ON m.volume_id = v.id
       WHERE v.machine_id = own.id AND v.deleted_at IS NULL AND m.rate_nanos > 0
     ) rented WHERE own.host_id = ${hostId} AND own.id = ANY(${[...machineIds]}::int[])`
-}
-
-function toMeter(row: unknown[]): MachineMeter {
-  const [machineId, accountId, kind, rateNanos, since, carried, chargedNanos, end] = row
-  return { machineId, accountId, kind, rateNanos, since, carried, chargedNanos, end } as MachineMeter
 }

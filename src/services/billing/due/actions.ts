@@ -1,6 +1,7 @@
 // Performs due billing actions in small batches, so that locks are held briefly. The next pass does the rest.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import type { Statements } from '../../../database/statements.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { type BillingAction, midnightBefore } from '../../../domain/billing/due.ts'
 import { systemActor } from '../../../domain/events/actor.ts'
@@ -25,7 +26,7 @@ type ActionTargets = { instanceIds: bigint[]; volume?: { id: bigint; machineId: 
 
 /** Chooses the rows that an action must lock before the account. */
 export async function chooseTargets(
-  database: Pick<Transaction, 'rows'>,
+  database: Pick<Statements, 'query'>,
   account: AccountBalance,
   action: BillingAction | null,
 ): Promise<ActionTargets> {
@@ -108,7 +109,7 @@ async function chargeDueMeters(tx: Transaction, account: AccountBalance): Promis
     sql`m.id IN (SELECT e.meter_id FROM meter_ends e WHERE e.account_id = ${accountId} AND e.at <= ${at} LIMIT ${batchSize})`,
   )
   // A meter with two ends may be charged already; its second end is obsolete.
-  await tx.rows(sql`
+  await tx.execute(sql`
     DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND e.account_id = ${accountId} AND m.rate_nanos = 0`)
   const midnight = midnightBefore(at)
   const first = sql`

@@ -1,6 +1,7 @@
 // Finds accounts with due billing work and performs it.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import { int4, timestamptz } from '../../../database/row-types.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import {
   type AccountFacts,
@@ -35,7 +36,7 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
     async leaseDue(limit: number): Promise<AccountLease[]> {
       const { nowSql } = database
       const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${nowSql})`
-      const rows = await database.rows(sql`
+      const statement = sql`
         WITH due AS (
           SELECT id FROM accounts WHERE billing_due_at <= ${nowSql} AND ${free}
           ORDER BY billing_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
@@ -45,8 +46,8 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
           LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         )
         UPDATE accounts SET billing_leased_until = ${leaseEndSql(nowSql)}
-        WHERE id = ANY(ARRAY(SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit})) RETURNING id, billing_leased_until`)
-      return rows.map(([id, leasedUntil]) => ({ accountId: id as number, leasedUntil: leasedUntil as Date }))
+        WHERE id = ANY(ARRAY(SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit})) RETURNING id AS account_id, billing_leased_until AS leased_until`
+      return await database.query(statement, { accountId: int4, leasedUntil: timestamptz })
     },
 
     /**
@@ -83,7 +84,7 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
     const { notes, notices } = decideNotices(facts, rules)
     await recordEvents(tx, await buildNoticeEvents(tx, account, notices), at)
     if (Object.entries(notes).some(([name, value]) => facts[name as keyof NoticeState]?.valueOf() !== value?.valueOf()))
-      await tx.rows(sql`
+      await tx.execute(sql`
         UPDATE accounts SET credit_ended_at = ${notes.creditEndedAt}, low_credit_hours = ${notes.lowCreditHours},
           debt_since = ${notes.debtSince}, debt_warned_at = ${notes.debtWarnedAt}
         WHERE id = ${account.accountId}`)
@@ -102,14 +103,14 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
     const next = nextDueAt(facts, rules, limitsAt)
     // `account.at` is later than `at` if another transaction charged the account after this one began.
     const dueAt = next !== null && next <= account.at ? at : next
-    await tx.rows(sql`
+    await tx.execute(sql`
       UPDATE accounts SET billing_leased_until = NULL, billing_due_at = ${dueAt} WHERE id = ${account.accountId}`)
   }
 }
 
 /** Whether this lease is still valid. Another gateway may have leased the account after it expired. */
 async function hasLease(tx: Transaction, { accountId, leasedUntil }: AccountLease): Promise<boolean> {
-  const rows = await tx.rows(sql`
+  const leased = await tx.execute(sql`
     SELECT FROM accounts WHERE id = ${accountId} AND billing_leased_until = ${leasedUntil}`)
-  return rows.length === 1
+  return leased === 1
 }

@@ -1,4 +1,5 @@
 import { Prisma } from '../../../database/generated/client.ts'
+import { json, nullable } from '../../../database/row-types.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { creditStatusOf } from '../../../domain/billing/balance.ts'
 import type { Notice } from '../../../domain/billing/due.ts'
@@ -43,10 +44,13 @@ export async function buildNoticeEvents(
 }
 
 async function loadDestroyedIds(tx: Transaction, accountId: number) {
-  const [row] = await tx.rows(sql`
-    SELECT (SELECT json_agg(id::text ORDER BY id) FROM instances WHERE account_id = ${accountId} AND destroyed_at IS NULL),
-      (SELECT json_agg(id::text ORDER BY id) FROM volumes WHERE account_id = ${accountId} AND deleted_at IS NULL)`)
-  const [instances, volumes] = (row as (string[] | null)[]).map(ids => ids ?? []) as [string[], string[]]
-  const ids = { instanceIds: instances.slice(0, maxNamedIds), volumeIds: volumes.slice(0, maxNamedIds) }
-  return { ...ids, instances: instances.length, volumes: volumes.length }
+  const statement = sql`
+    SELECT (SELECT json_agg(id::text ORDER BY id) FROM instances WHERE account_id = ${accountId} AND destroyed_at IS NULL)
+        AS instances,
+      (SELECT json_agg(id::text ORDER BY id) FROM volumes WHERE account_id = ${accountId} AND deleted_at IS NULL) AS volumes`
+  const ids = nullable(json<string[]>())
+  const [row] = await tx.query(statement, { instances: ids, volumes: ids })
+  const [instances, volumes] = [row?.instances ?? [], row?.volumes ?? []]
+  const named = { instanceIds: instances.slice(0, maxNamedIds), volumeIds: volumes.slice(0, maxNamedIds) }
+  return { ...named, instances: instances.length, volumes: volumes.length }
 }

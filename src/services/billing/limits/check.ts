@@ -2,6 +2,7 @@
 // the lock before have ended, so the check counts their rates. Quotes and dry runs only predict, without a lock.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import type { Statements } from '../../../database/statements.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { type KeyRate, limitErrors, sumCountedRates } from '../../../domain/billing/limits.ts'
@@ -15,7 +16,7 @@ const { sql } = Prisma
 
 /** The errors of the limits that refuse rates which are not written yet. */
 export async function findLimitErrors(
-  database: Pick<Transaction, 'rows'>,
+  database: Pick<Statements, 'query'>,
   account: AccountBalance,
   added: readonly KeyRate[],
 ): Promise<DomainError[]> {
@@ -64,10 +65,10 @@ export async function checkOwnInstances(
   instanceIds: readonly bigint[],
 ): Promise<void> {
   if (!isLimited) return
-  const [foreign] = await tx.rows(sql`
+  const foreign = await tx.execute(sql`
     SELECT i.id FROM instances i WHERE i.id = ANY(${instanceIds.map(String)}::bigint[]) AND i.api_key_id <> ${apiKeyId}
     AND EXISTS (SELECT FROM spend_limits l WHERE l.account_id = ${accountId} AND l.api_key_id = ${apiKeyId}) LIMIT 1`)
-  if (!foreign) return
+  if (foreign === 0) return
   const message =
     'This API key has a spend limit, so it may start, and raise the bids of, only instances that it rented itself. For other instances, use the API keys that rented them.'
   throw new DomainError('FORBIDDEN', message, { missing: [] })

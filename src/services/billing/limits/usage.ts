@@ -1,21 +1,26 @@
 // Usage of spend limits. Every transaction that locks an account records the limits that the account has reached.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { modelColumnsOf, recordsOf, selectListSql } from '../../../database/rows.ts'
+import { enumeration, int4, int8, nullable, timestamptz } from '../../../database/row-types.ts'
+import { columnsSql } from '../../../database/rows.ts'
+import type { Statements } from '../../../database/statements.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { type Balance, creditStatusOf } from '../../../domain/billing/balance.ts'
 import { predictReachedAt, sumCountedRates, windowsToCheck } from '../../../domain/billing/limits.ts'
-import type { SpendLimit, SpendLimitWithUsage } from '../../../domain/billing/spend-limit.ts'
+import type { SpendAction, SpendLimit, SpendLimitWithUsage, SpendWindow } from '../../../domain/billing/spend-limit.ts'
 import { systemActor } from '../../../domain/events/actor.ts'
 import { recordEvents } from '../../events/events.ts'
 import { endSpenderGpus } from '../gpu-ends.ts'
 import { loadDesiredRates, loadSpending } from '../spending.ts'
 
 const { sql } = Prisma
-const { accountId: _, ...readableFields } = Prisma.SpendLimitScalarFieldEnum
-const limitColumns = modelColumnsOf(readableFields)
+const limitRow = {
+  ...{ id: int4, apiKeyId: nullable(int4), window: enumeration<SpendWindow>(), amountNanos: int8 },
+  ...{ action: enumeration<SpendAction>(), createdAt: timestamptz, updatedAt: timestamptz },
+  reachedAt: nullable(timestamptz),
+}
 
-type Database = Pick<Transaction, 'rows'>
+type Database = Pick<Statements, 'query'>
 type Account = Balance & { accountId: number }
 
 /**
@@ -25,9 +30,9 @@ type Account = Balance & { accountId: number }
 type LimitUsage = { limit: SpendLimit; usedNanos: bigint; reachedAt: Date | null; checkAt: Date | null }
 
 export async function findLimits(database: Database, accountId: number): Promise<SpendLimit[]> {
-  const rows = await database.rows(sql`
-    SELECT ${selectListSql('l', limitColumns)} FROM spend_limits l WHERE l.account_id = ${accountId} ORDER BY l.id`)
-  return rows.map(row => recordsOf(row, limitColumns)[0] as SpendLimit)
+  const statement = sql`
+    SELECT ${columnsSql('l', limitRow)} FROM spend_limits l WHERE l.account_id = ${accountId} ORDER BY l.id`
+  return await database.query(statement, limitRow)
 }
 
 async function readLimitUsage(database: Database, account: Account): Promise<LimitUsage[]> {
@@ -97,13 +102,13 @@ export async function recordReachedLimit(tx: Transaction, account: Account): Pro
   const usages = await readLimitUsage(tx, account)
   const kept = usages.filter(({ limit, usedNanos }) => limit.window === 'hour' && usedNanos <= limit.amountNanos)
   const past = kept.filter(({ limit }) => limit.reachedAt !== null).map(({ limit }) => limit.id)
-  if (past.length > 0) await tx.rows(sql`UPDATE spend_limits SET reached_at = NULL WHERE id = ANY(${past}::int[])`)
+  if (past.length > 0) await tx.execute(sql`UPDATE spend_limits SET reached_at = NULL WHERE id = ANY(${past}::int[])`)
   const [first] = usages
     .flatMap(({ reachedAt, ...one }) => (reachedAt !== null && reachedAt <= at ? [{ ...one, reachedAt }] : []))
     .toSorted((one, other) => one.reachedAt.getTime() - other.reachedAt.getTime())
   if (!first) return false
   const { limit, usedNanos, reachedAt } = first
-  await tx.rows(sql`UPDATE spend_limits SET reached_at = ${reachedAt} WHERE id = ${limit.id}`)
+  await tx.execute(sql`UPDATE spend_limits SET reached_at = ${reachedAt} WHERE id = ${limit.id}`)
   if (limit.action === 'stop_running')
     await endSpenderGpus(tx, { accountId, apiKeyId: limit.apiKeyId }, reachedAt, 'SPEND_LIMIT')
   const { id: spendLimitId, apiKeyId, window, amountNanos, action } = limit
