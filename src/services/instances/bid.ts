@@ -143,7 +143,7 @@ export function bidServices(deps: Deps) {
 
 /** Internal: does not authorize; callers must have. */
 export async function loadMinimumBids(
-  database: Pick<Transaction, 'rows'>,
+  database: Pick<Transaction, 'query' | 'rows'>,
   { accountId }: Pick<Actor, 'accountId'>,
   ids: readonly bigint[],
 ): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {

@@ -1,5 +1,3 @@
-import { Prisma } from '../../database/generated/client.ts'
-import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import { type PlacedAddress, type RowIssue, sharedPortIssue } from '../../domain/machines/addresses.ts'
@@ -14,9 +12,6 @@ import { findAccount } from '../accounts/accounts.ts'
 import type { DataDeps } from '../deps.ts'
 import { findSharedPorts, lockAddresses } from './addresses.ts'
 import { listMachines, saveGpuModels } from './machines.ts'
-
-const { sql } = Prisma
-const modelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
 
 /** An import lists at most this many machines per statement. */
 const batchSize = 500
@@ -51,9 +46,9 @@ export function importOperations({ database }: DataDeps) {
 }
 
 async function loadModels(tx: Transaction): Promise<Map<string, NewGpuModel>> {
-  const rows = await tx.rows(sql`SELECT ${selectListSql('g', modelColumns)} FROM gpu_models g`)
-  const models = rows.map(row => recordsOf(row, modelColumns)[0] as NewGpuModel)
-  return indexByName(models)
+  const models = await tx.prisma(prisma => prisma.gpuModel.findMany())
+  // Safe: only models whose vendor was checked are stored.
+  return indexByName(models as NewGpuModel[])
 }
 
 function indexByName(models: NewGpuModel[]): Map<string, NewGpuModel> {
@@ -74,8 +69,8 @@ async function listImported(
   at: Date,
 ): Promise<void> {
   if (newModels.length > 0) await saveGpuModels(tx, newModels)
-  const rows = await tx.rows(sql`SELECT name, id FROM gpu_models`)
-  const ids = new Map(rows.map(([name, id]) => [name as string, id as number]))
+  const models = await tx.prisma(prisma => prisma.gpuModel.findMany({ select: { name: true, id: true } }))
+  const ids = new Map(models.map(({ name, id }) => [name, id]))
   const listed = machines.map(({ gpuModel, ...machine }) => ({
     ...machine,
     hostId,

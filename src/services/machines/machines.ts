@@ -1,5 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, text } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf, setFromExcludedSql } from '../../database/rows.ts'
+import type { Statements } from '../../database/statements.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { NewGpuModel } from '../../domain/machines/import-rows.ts'
@@ -64,22 +66,25 @@ export function machineOperations({ database }: DataDeps) {
 }
 
 export async function saveGpuModels(
-  tx: Pick<Transaction, 'rows'>,
+  tx: Pick<Statements, 'query'>,
   models: NewGpuModel[],
 ): Promise<Map<string, number>> {
-  const rows = await tx.rows(Prisma.sql`
+  const statement = Prisma.sql`
     ${insertSql('gpu_models', columns.gpuModel, models)}
-    ON CONFLICT (name) DO UPDATE SET ${setFromExcludedSql(columns.gpuModel)} RETURNING name, id`)
-  return new Map(rows.map(([name, id]) => [name as string, id as number]))
+    ON CONFLICT (name) DO UPDATE SET ${setFromExcludedSql(columns.gpuModel)} RETURNING name, id`
+  const rows = await tx.query(statement, { name: text, id: int4 })
+  return new Map(rows.map(({ name, id }) => [name, id]))
 }
 
 export async function listMachines(tx: Transaction, machines: NewMachine[], listedAt: Date): Promise<void> {
-  const ids = await tx.rows(
-    Prisma.sql`SELECT nextval('machines_id_seq')::int FROM generate_series(1, ${machines.length})`,
+  const ids = await tx.query(
+    Prisma.sql`SELECT nextval('machines_id_seq')::int AS id FROM generate_series(1, ${machines.length})`,
+    { id: int4 },
   )
-  const listed = machines.map((machine, index): Machine => {
+  const listed = ids.flatMap(({ id }, index): Machine[] => {
+    const machine = machines[index]
+    if (!machine) return []
     const freePorts = machine.lastPort - machine.firstPort + 1
-    const id = ids[index]?.[0] as number
     const fresh = {
       freeDiskMb: machine.diskMb,
       freePorts,
@@ -88,13 +93,13 @@ export async function listMachines(tx: Transaction, machines: NewMachine[], list
       unlistedAt: null,
       unconfirmedAt: null,
     }
-    return { ...machine, ...fresh, id }
+    return [{ ...machine, ...fresh, id }]
   })
-  await tx.rows(insertSql('machines', columns.machine, listed))
-  await tx.rows(insertSql('gpus', columns.gpu, listed.flatMap(gpuRowsOf)))
+  await tx.execute(insertSql('machines', columns.machine, listed))
+  await tx.execute(insertSql('gpus', columns.gpu, listed.flatMap(gpuRowsOf)))
   const offers = listed.flatMap(machine => offerRowsOf(machine, planOffers(machine, [], []).added, listedAt))
-  await tx.rows(Prisma.sql`${insertSql('offer_kinds', columns.kind, offerKindsOf(offers))} ON CONFLICT DO NOTHING`)
-  await tx.rows(insertSql('offers', columns.offer, offers))
+  await tx.execute(Prisma.sql`${insertSql('offer_kinds', columns.kind, offerKindsOf(offers))} ON CONFLICT DO NOTHING`)
+  await tx.execute(insertSql('offers', columns.offer, offers))
 }
 
 function gpuRowsOf({ id, numGpus }: Machine) {

@@ -1,15 +1,12 @@
 // Drains, resumes and unlists machines. A drained machine takes no new rentals, and its instances keep running. An
 // unlisted machine is empty and has no offers.
 
-import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { DataDeps } from '../deps.ts'
 import { findSharedPorts, lockAddresses } from './addresses.ts'
 import { lockMachine, updateOffers } from './market.ts'
-
-const { sql } = Prisma
 
 export function marketOperations({ database }: DataDeps) {
   return {
@@ -39,8 +36,12 @@ export function marketOperations({ database }: DataDeps) {
         const { at } = tx
         if (machine.unlistedAt !== null) return
         await checkUnused(tx, machine)
-        await tx.rows(sql`
-          UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE machine_id = ${id} AND withdrawn_at IS NULL`)
+        await tx.prisma(prisma =>
+          prisma.offer.updateMany({
+            where: { machineId: id, withdrawnAt: null },
+            data: { rentable: false, withdrawnAt: at },
+          }),
+        )
         await saveMarketState(tx, { ...machine, drainedAt: machine.drainedAt ?? at, unlistedAt: at }, at)
       })
     },
@@ -55,7 +56,7 @@ async function lockExistingMachine(tx: Transaction, id: number): Promise<Machine
 
 async function saveMarketState(tx: Transaction, machine: Machine, at: Date): Promise<void> {
   const { id, drainedAt, unlistedAt } = machine
-  await tx.rows(sql`UPDATE machines SET drained_at = ${drainedAt}, unlisted_at = ${unlistedAt} WHERE id = ${id}`)
+  await tx.prisma(prisma => prisma.machine.updateMany({ where: { id }, data: { drainedAt, unlistedAt } }))
   await updateOffers(tx, machine, at)
 }
 
@@ -69,10 +70,10 @@ async function checkPortsUnshared(tx: Transaction, machine: Machine): Promise<vo
 }
 
 async function checkUnused(tx: Transaction, { id, freeDiskMb, diskMb }: Machine): Promise<void> {
-  const [row] = await tx.rows(sql`
-    SELECT (SELECT count(*)::int FROM instances WHERE machine_id = ${id} AND destroyed_at IS NULL),
-      (SELECT count(*)::int FROM volumes WHERE machine_id = ${id} AND deleted_at IS NULL)`)
-  const [instances, volumes] = row as [number, number]
+  const { instances, volumes } = await tx.prisma(async prisma => ({
+    instances: await prisma.instance.count({ where: { machineId: id, destroyedAt: null } }),
+    volumes: await prisma.volume.count({ where: { machineId: id, deletedAt: null } }),
+  }))
   if (instances + volumes > 0) {
     const left = [printCount(instances, 'instance'), printCount(volumes, 'volume')]
       .filter(part => part !== '')

@@ -1,8 +1,10 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { insertSql, modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
+import { bool, enumeration, float8, int4, int8, nullable, text, timestamptz } from '../../database/row-types.ts'
+import { columnsSql, insertSql, modelColumnsOf } from '../../database/rows.ts'
+import type { Statements } from '../../database/statements.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { systemActor } from '../../domain/events/actor.ts'
-import type { Machine } from '../../domain/machines/machines.ts'
+import type { Machine, Verification } from '../../domain/machines/machines.ts'
 import {
   type Claim,
   type CurrentOffer,
@@ -14,7 +16,27 @@ import { endGpuMeter } from '../billing/meters.ts'
 import { type NewEvent, recordEvents } from '../events/events.ts'
 import { holdsGpusSql, wantsGpusSql } from '../instances/sql.ts'
 
-const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
+const machineRow = {
+  ...{ id: int4, hostId: int4, gpuModelId: int4, numGpus: int4, dlperfPerGpu: float8, gpuMaxTempCelsius: float8 },
+  ...{ gpuDisplayActive: bool, gpuLanes: int4, nvlinkGigabytesPerSecond: float8, pciGeneration: float8 },
+  ...{ pcieGigabytesPerSecond: float8, cudaVersion: nullable(text), driverVersion: text, cpuName: text, cpuArch: text },
+  ...{ cpuCores: int4, cpuGhz: float8, cpuRamMb: int4, hasAvx: bool, motherboard: text, osVersion: nullable(text) },
+  ...{ diskName: text, diskReadMegabytesPerSecond: float8, diskMb: int4, freeDiskMb: int4, downloadMbps: float8 },
+  ...{ uploadMbps: float8, publicIp: text, staticIp: bool, firstPort: int4, lastPort: int4, freePorts: int4 },
+  ...{ country: text, city: text, datacenter: bool, vmsEnabled: bool, verification: enumeration<Verification>() },
+  ...{ reliability: float8, gpuNanos: int8, minBidGpuNanos: int8, diskPricePerGbMonthNanos: int8 },
+  ...{ downloadPricePerGbNanos: int8, uploadPricePerGbNanos: int8, listedAt: timestamptz, listedUntil: timestamptz },
+  ...{ drainedAt: nullable(timestamptz), unlistedAt: nullable(timestamptz), unconfirmedAt: nullable(timestamptz) },
+} satisfies Record<keyof Machine, unknown>
+const lockedRow = { ...machineRow, lockedAt: timestamptz }
+const currentOfferRow = {
+  ...{ id: int8, machineId: int4, firstGpu: int4, numGpus: int4, gpuPriceNanos: int8, minBidNanos: int8 },
+  ...{ bidPriceNanos: int8, rentable: bool, leads: bool, leadsBids: bool },
+}
+const claimRow = {
+  ...{ instanceId: int8, machineId: int4, firstGpu: int4, numGpus: int4, interruptible: bool, gpuPriceNanos: int8 },
+  ...{ claimedAt: timestamptz, holdsGpus: bool },
+}
 const offerColumns = modelColumnsOf(Prisma.OfferScalarFieldEnum)
 
 /**
@@ -24,30 +46,34 @@ const offerColumns = modelColumnsOf(Prisma.OfferScalarFieldEnum)
  */
 export async function lockMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
   // The outer query reads the clock: the locking query would read the clock before it waits for the lock.
-  const [row] = await tx.rows(Prisma.sql`
+  const statement = Prisma.sql`
     WITH locked AS MATERIALIZED (
-      SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ${id} FOR NO KEY UPDATE
-    ) SELECT locked.*, clock_timestamp() FROM locked`)
-  if (!row) return undefined
-  tx.advanceTo(row.at(-1) as Date)
-  return recordsOf(row, machineColumns)[0] as Machine
+      SELECT ${columnsSql('m', machineRow)} FROM machines m WHERE id = ${id} FOR NO KEY UPDATE
+    ) SELECT locked.*, clock_timestamp() AS locked_at FROM locked`
+  return (await queryLocked(tx, statement))[0]
 }
 
 /** Locks those of the machines that no other transaction has locked, without waiting for the others. */
 export async function lockFreeMachines(tx: Transaction, ids: readonly number[]): Promise<Machine[]> {
-  const rows = await tx.rows(Prisma.sql`
+  const statement = Prisma.sql`
     WITH locked AS MATERIALIZED (
-      SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ANY(${ids}::int[])
+      SELECT ${columnsSql('m', machineRow)} FROM machines m WHERE id = ANY(${ids}::int[])
       ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
-    ) SELECT locked.*, clock_timestamp() FROM locked`)
-  for (const row of rows.slice(0, 1)) tx.advanceTo(row.at(-1) as Date)
-  return rows.map(row => recordsOf(row, machineColumns)[0] as Machine)
+    ) SELECT locked.*, clock_timestamp() AS locked_at FROM locked`
+  return await queryLocked(tx, statement)
+}
+
+async function queryLocked(tx: Transaction, statement: Prisma.Sql): Promise<Machine[]> {
+  const rows = await tx.query(statement, lockedRow)
+  if (rows[0]) tx.advanceTo(rows[0].lockedAt)
+  return rows.map(({ lockedAt: _, ...machine }) => machine)
 }
 
 /** Reads a machine without a lock, so another transaction may be changing it. */
 export async function readMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
-  const [row] = await tx.rows(Prisma.sql`SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ${id}`)
-  return row && (recordsOf(row, machineColumns)[0] as Machine)
+  const statement = Prisma.sql`SELECT ${columnsSql('m', machineRow)} FROM machines m WHERE id = ${id}`
+  const [machine] = await tx.query(statement, machineRow)
+  return machine
 }
 
 /**
@@ -60,7 +86,7 @@ export async function changeFreeCapacity(
   { diskMb, ports = 0 }: { diskMb: number; ports?: number },
 ): Promise<Machine> {
   const [freeDiskMb, freePorts] = [machine.freeDiskMb + diskMb, machine.freePorts + ports]
-  await tx.rows(Prisma.sql`
+  await tx.execute(Prisma.sql`
     UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${machine.id}`)
   return { ...machine, freeDiskMb, freePorts }
 }
@@ -106,7 +132,7 @@ async function saveOffers(tx: Transaction, markets: Omit<Market, 'claims'>[], at
   const changed = plans.flatMap(plan => plan.changed)
   const added = plans.flatMap(plan => offerRowsOf(plan.machine, plan.added, at))
   if (changed.length > 0) await saveChangedOffers(tx, changed)
-  if (added.length > 0) await tx.rows(insertSql('offers', offerColumns, added))
+  if (added.length > 0) await tx.execute(insertSql('offers', offerColumns, added))
 }
 
 /**
@@ -131,19 +157,14 @@ export function offerRowsOf(machine: Machine, added: ReturnType<typeof planOffer
 
 /** The claims of all instances that want GPUs of these machines now. */
 export async function loadClaims(
-  database: Pick<Transaction, 'rows'>,
+  database: Pick<Statements, 'query'>,
   machineIds: readonly number[],
 ): Promise<(Claim & { machineId: number })[]> {
-  const rows = await database.rows(Prisma.sql`
-    SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.gpu_price_nanos, i.claimed_at,
-      ${holdsGpusSql}
-    FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpusSql}`)
-  return rows.map(row => {
-    const [instanceId, machineId, firstGpu, numGpus, interruptible, gpuPriceNanos, claimedAt, holdsGpus] = row
-    return { instanceId, machineId, firstGpu, numGpus, interruptible, gpuPriceNanos, claimedAt, holdsGpus } as Claim & {
-      machineId: number
-    }
-  })
+  const statement = Prisma.sql`
+    SELECT i.id AS instance_id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.gpu_price_nanos, i.claimed_at,
+      ${holdsGpusSql} AS holds_gpus
+    FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpusSql}`
+  return await database.query(statement, claimRow)
 }
 
 /**
@@ -157,14 +178,14 @@ async function saveGrants(tx: Transaction, markets: Market[], at: Date): Promise
   })
   const changed = changes.map(({ claim }) => claim)
   // Locks instances in id order, before the update of `gpus` locks them through foreign keys in any order.
-  const rows = changed.length > 0 ? await tx.rows(makeDueSql(changed, at)) : []
+  const renters = changed.length > 0 ? await tx.query(makeDueSql(changed, at), { id: int8, accountId: int4 }) : []
   const machineIds = markets.map(({ machine }) => machine.id)
   const holders = markets.flatMap(({ machine, granted }) =>
     granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
       Array.from({ length: numGpus }, (_, index) => [machine.id, firstGpu + index, String(instanceId)] as const),
     ),
   )
-  await tx.rows(Prisma.sql`
+  await tx.execute(Prisma.sql`
     UPDATE gpus SET holder_id = wanted.holder_id
     FROM gpus AS old LEFT JOIN unnest(${holders.map(([machineId]) => machineId)}::int[], ${holders.map(([, index]) => index)}::int[],
       ${holders.map(([, , instanceId]) => instanceId)}::bigint[]) AS wanted(machine_id, index, holder_id)
@@ -174,7 +195,7 @@ async function saveGrants(tx: Transaction, markets: Market[], at: Date): Promise
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
   const lost = changed.filter(({ holdsGpus }) => holdsGpus).map(({ instanceId }) => instanceId)
   await endGpuMeter(tx, lost, at)
-  const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
+  const accounts = new Map(renters.map(({ id, accountId }) => [id, accountId]))
   const events = changes.map(({ claim, machine, claims }): NewEvent => {
     const about = {
       actor: systemActor,
@@ -199,10 +220,10 @@ function makeDueSql(changed: Claim[], at: Date): Prisma.Sql {
 }
 
 async function loadCurrentOffers(tx: Transaction, machineIds: readonly number[]): Promise<Map<number, CurrentOffer[]>> {
-  const rows = await tx.rows(Prisma.sql`
-    SELECT ${selectListSql('o', offerColumns)} FROM offers o
-    WHERE o.machine_id = ANY(${machineIds}::int[]) AND o.withdrawn_at IS NULL`)
-  const offers = rows.map(row => recordsOf(row, offerColumns)[0] as CurrentOffer & { machineId: number })
+  const statement = Prisma.sql`
+    SELECT ${columnsSql('o', currentOfferRow)} FROM offers o
+    WHERE o.machine_id = ANY(${machineIds}::int[]) AND o.withdrawn_at IS NULL`
+  const offers = await tx.query(statement, currentOfferRow)
   return Map.groupBy(offers, ({ machineId }) => machineId)
 }
 
@@ -216,7 +237,7 @@ async function loadClaimsByMachine(tx: Transaction, machines: readonly Machine[]
 
 async function saveChangedOffers(tx: Transaction, offers: CurrentOffer[]): Promise<void> {
   const of = <Value>(value: (offer: CurrentOffer) => Value) => offers.map(value)
-  await tx.rows(Prisma.sql`
+  await tx.execute(Prisma.sql`
     UPDATE offers SET rentable = changed.rentable, min_bid_nanos = changed.min_bid_nanos,
       bid_price_nanos = changed.bid_price_nanos, leads = changed.leads, leads_bids = changed.leads_bids
     FROM unnest(

@@ -10,18 +10,18 @@ export function outageOperations({ database }: DataDeps) {
   return {
     /** Makes the machine stop answering. Its containers keep running. */
     async unplug(id: number): Promise<void> {
-      const found = await database.rows(sql`
+      const found = await database.execute(sql`
         WITH machine AS (SELECT id FROM machines WHERE id = ${id}), outage AS (
           INSERT INTO simulated_outages (machine_id, since) SELECT id, ${database.nowSql} FROM machine ON CONFLICT DO NOTHING
         ) SELECT id FROM machine`)
-      if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
+      if (found === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
     },
 
     /** Makes the machine answer again. */
     async plug(id: number): Promise<void> {
-      const found = await database.rows(sql`
+      const found = await database.execute(sql`
         WITH outage AS (DELETE FROM simulated_outages WHERE machine_id = ${id}) SELECT id FROM machines WHERE id = ${id}`)
-      if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
+      if (found === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
     },
   }
 }
