@@ -3,6 +3,7 @@
 import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
 import { locks } from '../database/locks.ts'
+import { bool } from '../database/row-types.ts'
 import { transaction } from '../database/transaction.ts'
 import type { DataDeps } from './deps.ts'
 import { keyExpirySql } from './idempotency.ts'
@@ -18,7 +19,7 @@ export function housekeepingServices({ database }: DataDeps) {
         sql`WITH expired AS MATERIALIZED (
             SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${keyExpirySql(database.nowSql)}
             ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-          ) DELETE FROM idempotency_keys k USING expired e WHERE k.account_id = e.account_id AND k.key = e.key RETURNING 1`,
+          ) DELETE FROM idempotency_keys k USING expired e WHERE k.account_id = e.account_id AND k.key = e.key`,
       )
     },
 
@@ -28,7 +29,7 @@ export function housekeepingServices({ database }: DataDeps) {
         database,
         sql`DELETE FROM results WHERE token_hash IN (
             SELECT token_hash FROM results WHERE expires_at <= ${database.nowSql} ORDER BY expires_at LIMIT ${limit}
-          ) RETURNING 1`,
+          )`,
       )
     },
 
@@ -39,7 +40,7 @@ export function housekeepingServices({ database }: DataDeps) {
         sql`DELETE FROM simulated_containers WHERE instance_id IN (
             SELECT c.instance_id FROM simulated_containers c LEFT JOIN instances i ON i.id = c.instance_id
             WHERE i.id IS NULL OR i.removed_at IS NOT NULL LIMIT ${limit}
-          ) RETURNING 1`,
+          )`,
       )
     },
   }
@@ -48,7 +49,8 @@ export function housekeepingServices({ database }: DataDeps) {
 /** Returns how many rows it deleted: 0 while another gateway does the housekeeping. */
 async function deleteUnlessLocked(database: Database, deletion: Prisma.Sql): Promise<number> {
   return await transaction(database, async tx => {
-    const [row] = await tx.rows(sql`SELECT pg_try_advisory_xact_lock(${locks.housekeeping}::bigint)`)
-    return row?.[0] === true ? (await tx.rows(deletion)).length : 0
+    const statement = sql`SELECT pg_try_advisory_xact_lock(${locks.housekeeping}::bigint) AS is_locked`
+    const [lock] = await tx.query(statement, { isLocked: bool })
+    return lock?.isLocked ? await tx.execute(deletion) : 0
   })
 }

@@ -1,6 +1,7 @@
 // Measures background work for operators. The values come from the database, so they are the same on every gateway.
 
 import { Prisma } from '../database/generated/client.ts'
+import { float8, int4, text } from '../database/row-types.ts'
 import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma
@@ -20,30 +21,30 @@ export function measureServices({ database }: DataDeps) {
   return {
     async measure(): Promise<Measures> {
       const { nowSql } = database
-      const due = (kind: string, table: string, dueAt: string, leasedUntil: string) => sql`
-        SELECT ${kind}, count(*)::int, coalesce(extract(epoch FROM ${nowSql} - min(${Prisma.raw(dueAt)})), 0)::float
+      const dueSql = (kind: string, table: string, dueAt: string, leasedUntil: string) => sql`
+        SELECT ${kind} AS kind, count(*)::int AS count,
+          coalesce(extract(epoch FROM ${nowSql} - min(${Prisma.raw(dueAt)})), 0)::float AS lag_seconds
         FROM ${Prisma.raw(table)} WHERE ${Prisma.raw(dueAt)} <= ${nowSql}
         AND (${Prisma.raw(leasedUntil)} IS NULL OR ${Prisma.raw(leasedUntil)} <= ${nowSql})`
-      const [kinds, [rest]] = await Promise.all([
-        database.rows(sql`
-          ${due('instances', 'instances', 'due_at', 'leased_until')}
-          UNION ALL ${due('policies', 'instances', 'policy_due_at', 'policy_leased_until')}
-          UNION ALL ${due('billing', 'accounts', 'billing_due_at', 'billing_leased_until')}
-          UNION ALL ${due('webhooks', 'webhook_deliveries', 'due_at', 'leased_until')}`),
+      const [due, [rest]] = await Promise.all([
+        database.query(
+          sql`${dueSql('instances', 'instances', 'due_at', 'leased_until')}
+          UNION ALL ${dueSql('policies', 'instances', 'policy_due_at', 'policy_leased_until')}
+          UNION ALL ${dueSql('billing', 'accounts', 'billing_due_at', 'billing_leased_until')}
+          UNION ALL ${dueSql('webhooks', 'webhook_deliveries', 'due_at', 'leased_until')}`,
+          { kind: text, count: int4, lagSeconds: float8 },
+        ),
         // Transactions in other databases of the server also hold readers back.
-        database.rows(sql`
-          SELECT (SELECT count(*)::int FROM webhook_deliveries WHERE due_at IS NOT NULL),
+        database.query(
+          sql`SELECT (SELECT count(*)::int FROM webhook_deliveries WHERE due_at IS NOT NULL) AS deliveries_pending,
             (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float FROM pg_stat_activity
-              WHERE backend_xid IS NOT NULL),
-            (SELECT count(*)::int FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot()))`),
+              WHERE backend_xid IS NOT NULL) AS outbox_lag_seconds,
+            (SELECT count(*)::int FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS events_waiting`,
+          { deliveriesPending: int4, outboxLagSeconds: float8, eventsWaiting: int4 },
+        ),
       ])
-      const [deliveriesPending, outboxLagSeconds, eventsWaiting] = rest as [number, number, number]
-      return {
-        due: kinds.map(([kind, count, lagSeconds]) => ({ kind, count, lagSeconds }) as Measures['due'][number]),
-        deliveriesPending,
-        outboxLagSeconds,
-        eventsWaiting,
-      }
+      if (!rest) throw new Error('PostgreSQL answered no row of measures.')
+      return { due, ...rest }
     },
   }
 }

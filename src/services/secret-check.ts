@@ -2,6 +2,7 @@
 // sealed.
 
 import { Prisma } from '../database/generated/client.ts'
+import { bytea, text } from '../database/row-types.ts'
 import type { Deps } from './deps.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -40,24 +41,26 @@ export function createSecretCheck({ database, secrets }: Pick<Deps, 'database' |
     },
 
     async save(): Promise<void> {
-      await database.rows(sql`INSERT INTO secret_check (sealed) SELECT ${secrets.seal('berth')} ON CONFLICT DO NOTHING`)
+      await database.execute(
+        sql`INSERT INTO secret_check (sealed) SELECT ${secrets.seal('berth')} ON CONFLICT DO NOTHING`,
+      )
     },
   }
 
   async function readByteaColumns(): Promise<Set<string>> {
-    const rows = await database.rows(sql`
-      SELECT table_name || '.' || column_name FROM information_schema.columns
-      WHERE table_schema = current_schema() AND data_type = 'bytea'`)
-    return new Set(rows.map(([name]) => name as string))
+    const statement = sql`
+      SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+      WHERE table_schema = current_schema() AND data_type = 'bytea'`
+    return new Set((await database.query(statement, { name: text })).map(({ name }) => name))
   }
 
   async function readSamples(columns: readonly (readonly [string, string])[], present: Set<string>): Promise<Buffer[]> {
     const samples: Buffer[] = []
     for (const [table, column] of columns.filter(names => present.has(names.join('.')))) {
       // The stored result of a request that still runs is empty.
-      const rows = await database.rows(sql`
-        SELECT ${raw(column)} FROM ${raw(table)} WHERE length(${raw(column)}) > 0 LIMIT ${samplesPerColumn}`)
-      samples.push(...rows.map(([value]) => value as Buffer))
+      const statement = sql`
+        SELECT ${raw(column)} AS sealed FROM ${raw(table)} WHERE length(${raw(column)}) > 0 LIMIT ${samplesPerColumn}`
+      samples.push(...(await database.query(statement, { sealed: bytea })).map(({ sealed }) => sealed))
     }
     return samples
   }
