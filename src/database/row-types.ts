@@ -29,8 +29,6 @@ export const float8 = columnType<number>(builtins.FLOAT8)
 /** Text keeps every digit, which a number would not. */
 export const numeric = columnType<string>(builtins.NUMERIC)
 export const text = columnType<string>(builtins.TEXT)
-/** A text that is one of these values, as a constraint or the writer holds it. */
-export const textOf = <Value extends string>() => columnType<Value>(builtins.TEXT)
 export const textArray = columnType<string[]>(1009)
 export const bytea = columnType<Buffer>(builtins.BYTEA)
 export const timestamptz = columnType<Date>(builtins.TIMESTAMPTZ)
