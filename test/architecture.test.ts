@@ -31,7 +31,7 @@ const layers: Record<string, Layer> = {
   database: {
     imports: [],
     packages: ['@prisma/adapter-pg', 'pg', 'pino'],
-    folders: ['embedded'],
+    folders: ['embedded', 'selection'],
     reason: 'The database layer has no rules and no use cases: move this into a service.',
   },
   services: {

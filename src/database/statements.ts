@@ -2,11 +2,14 @@ import type pg from 'pg'
 import type { Prisma } from './generated/client.ts'
 import { type RowOf, type RowShape, readRows } from './row-types.ts'
 import { runStatement } from './rows.ts'
+import type { Reading } from './selection/reading.ts'
 
 /** Runs statements of our own: on a connection of the pool, or in a transaction. */
 export type Statements = {
   /** The rows that the statement answers. The shape names each column, in camel case, with its type. */
   query<Shape extends RowShape>(statement: Prisma.Sql, shape: Shape): Promise<RowOf<Shape>[]>
+  /** The rows that the statement answers with the columns of a selection. */
+  read<Row>(statement: Prisma.Sql, reading: Pick<Reading<Row>, 'toRow'>): Promise<Row[]>
   /** For a statement whose rows do not matter. Returns how many rows it changed. */
   execute(statement: Prisma.Sql): Promise<number>
   /** Each row as an array of values: see row-types.ts for their types. */
@@ -24,6 +27,7 @@ export function statementsOn(
     })
   return {
     query: async (statement, shape) => readRows(await run(statement), shape),
+    read: async (statement, { toRow }) => (await run(statement)).rows.map(toRow),
     execute: async statement => (await run(statement)).rowCount ?? 0,
     rows: async statement => (await run(statement)).rows,
   }

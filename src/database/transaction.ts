@@ -68,8 +68,8 @@ export async function snapshot<T>(database: TransactionDeps, read: (tx: Snapshot
   return await attemptTransaction(
     database,
     'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-    async ({ at, query, execute, rows }) => {
-      return await read({ at, nowSql: sql`${at}::timestamptz`, query, execute, rows })
+    async ({ at, query, read: readRows, execute, rows }) => {
+      return await read({ at, nowSql: sql`${at}::timestamptz`, query, read: readRows, execute, rows })
     },
   )
 }

@@ -2,7 +2,7 @@ import type { MissingPermission, RefusedUse } from './accounts/permissions/missi
 import type { ExceededQuota } from './accounts/quotas.ts'
 import type { SpendLimitWithUsage } from './billing/spend-limit.ts'
 import { joinMessages, type Message, mention, withIds } from './messages.ts'
-import type { Offer } from './offers/offers.ts'
+import type { OfferFacts } from './offers/offers.ts'
 
 /** The one list of error codes. Each face has a table that does not compile without an entry for every code. */
 export type ErrorCode = keyof DetailsOf
@@ -50,7 +50,7 @@ export type DetailsOf = {
    * `instanceId`: the instance that the caller rented with this offer, if any. `alternatives`: empty for a volume offer.
    * `failIfUnavailable`: the caller set it in the input, to get this error instead of waiting for GPUs.
    */
-  OFFER_UNAVAILABLE: { instanceId: bigint | null; alternatives: Offer[]; failIfUnavailable: boolean }
+  OFFER_UNAVAILABLE: { instanceId: bigint | null; alternatives: OfferFacts[]; failIfUnavailable: boolean }
   BID_TOO_LOW: { minimumBidNanos: bigint }
   PRICE_CHANGED: { currentPriceNanos: bigint }
   /** `neededNanos`: the total credit that the account needs, including this request; null if not computed. */

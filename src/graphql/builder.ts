@@ -9,9 +9,18 @@ import { fieldCostPlugin } from './limits/field-cost.ts'
 import { nullableRoots } from './nullable-roots.ts'
 import { requiresPlugin } from './permission.ts'
 
+/** Values that a selection can ask for although no column has them: see the sources of the services. */
+type ComputedValues = { Offer: { asOf: Date } }
+type WithComputed<Model, Values> = Model & { Shape: Values; Select: { [Name in keyof Values]?: boolean } }
+type ModelTypes = {
+  [Model in keyof PrismaTypes]: Model extends keyof ComputedValues
+    ? WithComputed<PrismaTypes[Model], ComputedValues[Model]>
+    : PrismaTypes[Model]
+}
+
 export const builder = new SchemaBuilder<{
   Context: Context
-  PrismaTypes: PrismaTypes
+  PrismaTypes: ModelTypes
   Scalars: {
     ID: { Input: string; Output: string }
     DateTime: { Input: Date; Output: Date }

@@ -1,4 +1,5 @@
 import { ramGbOf } from '../machines/gpu-ram.ts'
+import type { GpuModel, Machine } from '../machines/machines.ts'
 import { computeCapabilityNumberOf, driverVersionNumberOf, versionNumberOf } from '../machines/versions.ts'
 import { usdToNumber } from '../money.ts'
 import { isRentable, type Offer } from './offers.ts'
@@ -10,16 +11,25 @@ import { isRentable, type Offer } from './offers.ts'
 export type FieldType = 'number' | 'usd' | 'text' | 'version' | 'boolean'
 export type FieldValue = number | bigint | string | boolean
 
-type Field<Type extends FieldType, Value extends FieldValue> = { type: Type; read: (offer: Offer) => Value }
+/** `Facts` is what the field reads of an offer. */
+type Field<Type extends FieldType, Value extends FieldValue, Facts> = { type: Type; read: (offer: Facts) => Value }
 
-const number = (read: (offer: Offer) => number): Field<'number', number> => ({ type: 'number', read })
-const usd = (read: (offer: Offer) => bigint): Field<'usd', bigint> => ({ type: 'usd', read })
-const text = (read: (offer: Offer) => string): Field<'text', string> => ({ type: 'text', read })
+const number = <Facts = Offer>(read: (offer: Facts) => number): Field<'number', number, Facts> => {
+  return { type: 'number', read }
+}
+const usd = <Facts = Offer>(read: (offer: Facts) => bigint): Field<'usd', bigint, Facts> => ({ type: 'usd', read })
+const text = (read: (offer: Offer) => string): Field<'text', string, Offer> => ({ type: 'text', read })
 /** A missing version is "", which comes before every version. */
-const version = (read: (offer: Offer) => string | null): Field<'version', string> => {
+const version = (read: (offer: Offer) => string | null): Field<'version', string, Offer> => {
   return { type: 'version', read: offer => read(offer) ?? '' }
 }
-const boolean = (read: (offer: Offer) => boolean): Field<'boolean', boolean> => ({ type: 'boolean', read })
+const boolean = <Facts = Offer>(read: (offer: Facts) => boolean): Field<'boolean', boolean, Facts> => {
+  return { type: 'boolean', read }
+}
+
+type Price = Pick<Offer, 'price'>
+type Block = Pick<Offer, 'numGpus'>
+type Model<Fact extends keyof GpuModel> = { machine: { gpuModel: Pick<GpuModel, Fact> } }
 
 /**
  * The fields that a search can filter by and, except for booleans, order by. The search statement has a column for each
@@ -33,8 +43,8 @@ export const offerFields = {
   gpuName: text(offer => offer.machine.gpuModel.name),
   gpuVendor: text(offer => offer.machine.gpuModel.vendor),
   gpuRamMb: number(offer => offer.machine.gpuModel.ramMb),
-  gpuRamGb: number(offer => ramGbOf(offer.machine.gpuModel.ramMb)),
-  gpuTotalRamMb: number(offer => offer.machine.gpuModel.ramMb * offer.numGpus),
+  gpuRamGb: number((offer: Model<'ramMb'>) => ramGbOf(offer.machine.gpuModel.ramMb)),
+  gpuTotalRamMb: number((offer: Block & Model<'ramMb'>) => offer.machine.gpuModel.ramMb * offer.numGpus),
   gpuMemoryBandwidthGigabytesPerSecond: number(offer => offer.machine.gpuModel.memoryBandwidthGigabytesPerSecond),
   gpuMaxPowerWatts: number(offer => offer.machine.gpuModel.maxPowerWatts),
   computeCapability: version(offer => offer.machine.gpuModel.computeCapability),
@@ -46,10 +56,12 @@ export const offerFields = {
   gpuLanes: number(offer => offer.machine.gpuLanes),
   nvlinkGigabytesPerSecond: number(offer => offer.machine.nvlinkGigabytesPerSecond),
 
-  tflops: number(offer => tflopsOf(offer)),
-  tflopsPerDollar: number(offer => tflopsOf(offer) / usdToNumber(offer.price.totalNanos)),
+  tflops: number(tflopsOf),
+  tflopsPerDollar: number(
+    (offer: Block & Model<'tflops'> & Price) => tflopsOf(offer) / usdToNumber(offer.price.totalNanos),
+  ),
   dlperf: number(offer => offer.dlperf),
-  dlperfPerDollar: number(offer => offer.dlperf / usdToNumber(offer.price.totalNanos)),
+  dlperfPerDollar: number((offer: Pick<Offer, 'dlperf'> & Price) => offer.dlperf / usdToNumber(offer.price.totalNanos)),
   score: number(offer => offer.score),
 
   pciGeneration: number(offer => offer.machine.pciGeneration),
@@ -61,7 +73,7 @@ export const offerFields = {
   driverVersionNumber: number(offer => driverVersionNumberOf(offer.machine.driverVersion)),
   cpuArch: text(offer => offer.machine.cpuArch),
   cpuCores: number(offer => offer.machine.cpuCores),
-  cpuCoresEffective: number(offer => cpuCoresEffectiveOf(offer)),
+  cpuCoresEffective: number(cpuCoresEffectiveOf),
   cpuGhz: number(offer => offer.machine.cpuGhz),
   cpuRamMb: number(offer => offer.machine.cpuRamMb),
   hasAvx: boolean(offer => offer.machine.hasAvx),
@@ -85,23 +97,23 @@ export const offerFields = {
   verification: text(offer => offer.machine.verification),
   verified: boolean(offer => offer.machine.verification === 'verified'),
   reliability: number(offer => offer.machine.reliability),
-  rentable: boolean(offer => isRentable(offer)),
+  rentable: boolean(isRentable),
   // Whether the caller rents it. A rental uses up the offer's id, so no offer on the market is rented.
   rented: boolean(() => false),
   // No offer comes from another market.
   external: boolean(() => false),
   listedUntil: number(offer => offer.machine.listedUntil.getTime() / 1000),
-  availableSeconds: number(offer => availableSecondsOf(offer)),
+  availableSeconds: number(availableSecondsOf),
 
-  pricePerHour: usd(offer => offer.price.totalNanos),
-  gpuPricePerHour: usd(offer => offer.price.gpuPriceNanos),
-  pricePerGpuHour: usd(offer => offer.price.perGpuNanos),
-  diskPricePerHour: usd(offer => offer.price.diskNanos),
+  pricePerHour: usd((offer: Price) => offer.price.totalNanos),
+  gpuPricePerHour: usd((offer: Price) => offer.price.gpuPriceNanos),
+  pricePerGpuHour: usd((offer: Price) => offer.price.perGpuNanos),
+  diskPricePerHour: usd((offer: Price) => offer.price.diskNanos),
   minimumBidPerHour: usd(offer => offer.minBidNanos),
   diskPricePerGbMonth: usd(offer => offer.machine.diskPricePerGbMonthNanos),
   downloadPricePerGb: usd(offer => offer.machine.downloadPricePerGbNanos),
   uploadPricePerGb: usd(offer => offer.machine.uploadPricePerGbNanos),
-} as const satisfies Record<string, Field<FieldType, FieldValue>>
+} as const satisfies Record<string, Field<FieldType, FieldValue, Offer>>
 
 export type OfferField = keyof typeof offerFields
 
@@ -113,15 +125,18 @@ export function fieldValueOf(offer: Offer, field: OfferField): FieldValue {
   return offerFields[field].read(offer)
 }
 
-export function availableSecondsOf(offer: Offer): number {
+export function availableSecondsOf(offer: { machine: Pick<Machine, 'listedUntil'>; asOf: Date }): number {
   return (offer.machine.listedUntil.getTime() - offer.asOf.getTime()) / 1000
 }
 
 /** The machine's CPU cores in proportion to the offer's share of its GPUs. */
-export function cpuCoresEffectiveOf({ machine, numGpus }: Pick<Offer, 'machine' | 'numGpus'>): number {
+export function cpuCoresEffectiveOf({
+  machine,
+  numGpus,
+}: Block & { machine: Pick<Machine, 'cpuCores' | 'numGpus'> }): number {
   return (machine.cpuCores * numGpus) / machine.numGpus
 }
 
-export function tflopsOf(offer: Offer): number {
+export function tflopsOf(offer: Block & Model<'tflops'>): number {
   return offer.machine.gpuModel.tflops * offer.numGpus
 }

@@ -34,13 +34,10 @@ export type OfferBlock = {
   listedAt: Date
 }
 
-/** An offer at an instant: the block, its machine, and its price for the given terms. */
-export type Offer = OfferBlock & {
-  machine: Machine & { gpuModel: GpuModel }
-  pricing: Pricing
-  price: Price
-  asOf: Date
-}
+/** An offer at an instant: the block and its machine. */
+export type OfferFacts = OfferBlock & { machine: Machine & { gpuModel: GpuModel }; asOf: Date }
+/** An offer with its price for the given terms. */
+export type Offer = Priced<OfferFacts>
 
 /** An offer can be rented while its block is available and its host still lists the machine. */
 export function isRentable(offer: { rentable: boolean; machine: { listedUntil: Date }; asOf: Date }): boolean {
@@ -65,8 +62,14 @@ export function priceOf(
   return { gpuPriceNanos, diskNanos, totalNanos, perGpuNanos: divideRounded(totalNanos, BigInt(offer.numGpus)) }
 }
 
-/** The same offer, priced for other terms. */
-export function reprice(offer: Offer, pricing: Pricing): Offer {
+export type Priced<Facts> = Facts & { pricing: Pricing; price: Price }
+
+type PriceFacts = Pick<OfferBlock, 'gpuPriceNanos' | 'minBidNanos' | 'numGpus'> & {
+  machine: Pick<Machine, 'diskPricePerGbMonthNanos'>
+}
+
+/** The offer with its price for these terms. */
+export function priceOffer<Facts extends PriceFacts>(offer: Facts, pricing: Pricing): Priced<Facts> {
   return { ...offer, pricing, price: priceOf(offer, offer.machine.diskPricePerGbMonthNanos, pricing) }
 }
 

@@ -1,5 +1,5 @@
 import { invalidInput } from '../errors.ts'
-import { type FieldValue, fieldValueOf, type OfferField } from './fields.ts'
+import { type FieldValue, fieldTypeOf, fieldValueOf, type OfferField } from './fields.ts'
 import type { Offer } from './offers.ts'
 
 export type Direction = 'asc' | 'desc'
@@ -23,6 +23,20 @@ export function completeOrder(keys: OrderKey[]): OrderKey[] {
 /** The position of an offer in an order: one value per key. */
 export function positionOf(offer: Offer, keys: OrderKey[]): FieldValue[] {
   return keys.map(({ field }) => fieldValueOf(offer, field))
+}
+
+/** The same from the values that the search statement ordered the offer by. */
+export function positionFrom(values: unknown[], keys: OrderKey[]): FieldValue[] {
+  return keys.map(({ field }, index) => {
+    switch (fieldTypeOf(field)) {
+      case 'number':
+        return Number(values[index])
+      case 'usd':
+        return BigInt(String(values[index]))
+      default:
+        return String(values[index])
+    }
+  })
 }
 
 export function reverseOrder(keys: OrderKey[]): OrderKey[] {

@@ -1,9 +1,9 @@
 import { type DomainError, invalidInput } from '../errors.ts'
 import type { OfferFilter } from './filter.ts'
-import { isRentable, type Offer } from './offers.ts'
+import { isRentable, type OfferFacts } from './offers.ts'
 
 /** A change of an offer that matches the filter now, or matched it before. */
-export type OfferChange = { kind: 'added' | 'updated' | 'removed'; offerId: bigint; offer: Offer | null }
+export type OfferChange = { kind: 'added' | 'updated' | 'removed'; offerId: bigint; offer: OfferFacts | null }
 
 /** A stream remembers at most this many offers. */
 export const maxWatched = 5_000
@@ -20,7 +20,7 @@ export function tooManyWatched(): DomainError {
 }
 
 /** The facts of an offer that can change while the offer keeps its id, apart from the facts of its machine. */
-export function changeableFactsOf(offer: Offer): (bigint | number | boolean)[] {
+export function changeableFactsOf(offer: OfferFacts): (bigint | number | boolean)[] {
   const { gpuPriceNanos, minBidNanos, dlperf, score } = offer
   return [gpuPriceNanos, minBidNanos, dlperf, score, isRentable(offer)]
 }

@@ -163,7 +163,8 @@ keyType('gpuModel').implement({
       nullable: true,
       description: 'The GPU model. Null in the group of all volumes.',
       requires: 'gpuModels.list',
-      resolve: ({ value }, _args, context) => (value === null ? null : gpuModelById(context).load(value)),
+      resolve: ({ value }, _args, context, info) =>
+        value === null ? null : gpuModelById(context, selectionOf(context, info)).load(value),
     }),
   }),
 })

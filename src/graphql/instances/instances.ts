@@ -13,7 +13,7 @@ import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { Offer, offerById } from '../offers/offers.ts'
 import { RentalKind } from '../offers/price.ts'
-import { selectionOf } from '../selection.ts'
+import { asWhole, selectionOf } from '../selection.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { InstanceConnectionInfo } from './access.ts'
 import { InstancePolicy } from './policy.ts'
@@ -72,17 +72,17 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       nullable: true,
       description: 'The offer that was rented, at current prices.',
       requires: 'offers.get',
-      resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
+      resolve: ({ offerId }, _args, context, info) => offerById(context, selectionOf(context, info)).load(offerId),
     }),
     machine: t.field({
       type: Machine,
       description: 'The machine that hosts the instance. It never changes.',
-      resolve: ({ machine }) => machine,
+      resolve: ({ machine }, _args, context, info) => asWhole(context, info, machine),
     }),
     gpu: t.field({
       type: GpuModel,
       description: 'Model of the GPUs of the instance.',
-      resolve: ({ machine }) => machine.gpuModel,
+      resolve: ({ machine }, _args, context, info) => asWhole(context, info, machine.gpuModel),
     }),
     gpuName: t.string({
       description: 'Name of the GPU model, such as "RTX 4090".',

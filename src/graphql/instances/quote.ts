@@ -6,6 +6,7 @@ import { Refusal } from '../errors/refusal.ts'
 import { toRefusalValue } from '../errors/refusal-value.ts'
 import { LaunchConfig } from '../launch/launch.ts'
 import { Offer, offerById } from '../offers/offers.ts'
+import { selectionOf } from '../selection.ts'
 import { parseRentInput, RentInstanceInput, rentIssuePaths } from './rent.ts'
 
 type RentQuoteShape = RentalQuote & { offerId: bigint }
@@ -19,7 +20,7 @@ const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
       nullable: true,
       description: 'The offer to rent. Null when it is not on the market, unless your account rented it.',
       requires: 'offers.get',
-      resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
+      resolve: ({ offerId }, _args, context, info) => offerById(context, selectionOf(context, info)).load(offerId),
     }),
     rentable: t.boolean({
       description:

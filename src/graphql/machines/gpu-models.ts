@@ -4,7 +4,7 @@ import { maxPageSize } from '../../domain/pages.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { createLoader } from '../loader.ts'
+import { createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 export const GpuVendor = enumOf<GpuVendorShape>(
@@ -17,6 +17,7 @@ export const GpuVendor = enumOf<GpuVendorShape>(
 )
 
 export const GpuModel = builder.prismaObject('GpuModel', {
+  select: { id: true },
   description: 'A GPU model under its market name, with the specifications that all its cards share.',
   interfaces: [Node],
   fields: t => ({
@@ -28,12 +29,14 @@ export const GpuModel = builder.prismaObject('GpuModel', {
     vendor: t.field({
       type: GpuVendor,
       description: 'Company that makes the GPUs.',
+      select: { vendor: true },
       // A constraint of the column admits only these.
       resolve: ({ vendor }) => vendor as GpuVendorShape,
     }),
     gpuRamMb: t.exposeInt('ramMb', { description: 'Memory of one GPU in MB.' }),
     gpuRamGb: t.int({
       description: 'Memory of one GPU in GB as its maker states it: 24 for a card that reports 24,564 MB.',
+      select: { ramMb: true },
       resolve: ({ ramMb }) => ramGbOf(ramMb),
     }),
     memoryBandwidthGigabytesPerSecond: t.exposeFloat('memoryBandwidthGigabytesPerSecond', {
@@ -48,8 +51,8 @@ export const GpuModel = builder.prismaObject('GpuModel', {
   }),
 })
 
-export const gpuModelById = createLoader((context, ids: readonly number[]) =>
-  context.services.gpuModels.byIds(context.actor, ids),
+export const gpuModelById = createSelectedLoader((context, ids: readonly number[], select) =>
+  context.services.gpuModels.byIds(context.actor, ids, select),
 )
 
 builder.queryField('gpuModels', t =>

@@ -3,9 +3,10 @@ import { type Region as RegionShape, regionOf } from '../../domain/machines/regi
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { parseId, printId } from '../ids.ts'
-import { createLoader } from '../loader.ts'
+import { createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { GpuModel } from './gpu-models.ts'
+import { selectionOf } from '../selection.ts'
+import './gpu-models.ts'
 import { Host } from './hosts.ts'
 
 export const VerificationStatus = enumOf<Verification>(
@@ -29,9 +30,9 @@ export const Region = enumOf<RegionShape>('Region', 'A region of the world. New 
 })
 
 export const Machine = builder.prismaObject('Machine', {
+  select: { id: true },
   description: "A host's computer. Each of its offers is a block of its GPUs.",
   interfaces: [Node],
-  include: { gpuModel: true },
   fields: t => ({
     id: t.id({
       description: 'ID of the machine, such as `mch_42`.',
@@ -40,13 +41,10 @@ export const Machine = builder.prismaObject('Machine', {
     host: t.field({
       type: Host,
       description: 'Host that lists the machine and sets its prices.',
+      select: { hostId: true },
       resolve: ({ hostId }) => ({ id: hostId }),
     }),
-    gpu: t.field({
-      type: GpuModel,
-      description: 'Model of all GPUs in the machine.',
-      resolve: ({ gpuModel }) => gpuModel,
-    }),
+    gpu: t.relation('gpuModel', { description: 'Model of all GPUs in the machine.' }),
     numGpus: t.exposeInt('numGpus', { description: 'Number of GPUs in the whole machine.' }),
     reliability: t.exposeFloat('reliability', {
       description: 'Share of time that the machine worked as offered, 0 to 1.',
@@ -61,6 +59,7 @@ export const Machine = builder.prismaObject('Machine', {
       type: Region,
       nullable: true,
       description: 'Region of the world of the country. Null if the country code is not in ISO 3166.',
+      select: { country: true },
       resolve: ({ country }) => regionOf(country),
     }),
     datacenter: t.exposeBoolean('datacenter', { description: 'Whether the machine is in a data center.' }),
@@ -106,10 +105,12 @@ export const Machine = builder.prismaObject('Machine', {
     }),
     totalDiskGb: t.float({
       description: 'Disk size of the whole machine in GB.',
+      select: { diskMb: true },
       resolve: ({ diskMb }) => diskMb / 1000,
     }),
     freeDiskGb: t.float({
       description: 'Disk space that is not rented, in GB.',
+      select: { freeDiskMb: true },
       resolve: ({ freeDiskMb }) => freeDiskMb / 1000,
     }),
 
@@ -125,8 +126,8 @@ export const Machine = builder.prismaObject('Machine', {
   }),
 })
 
-export const machineById = createLoader((context, ids: readonly number[]) =>
-  context.services.machines.byIds(context.actor, ids),
+export const machineById = createSelectedLoader((context, ids: readonly number[], select) =>
+  context.services.machines.byIds(context.actor, ids, select),
 )
 
 builder.queryField('machine', t =>
@@ -136,10 +137,10 @@ builder.queryField('machine', t =>
     description: 'A machine by ID, whether it is on the market or not. Null if there is no such machine.',
     requires: 'machines.get',
     args: { id: t.arg.id({ required: true, description: 'ID of the machine, such as `mch_42` or `42`.' }) },
-    resolve: async (_root, { id }, context) => {
+    resolve: async (_root, { id }, context, info) => {
       const integer = parseId('Machine', id)
       // The database refuses to compare larger integers.
-      return integer < 2n ** 31n ? await machineById(context).load(Number(integer)) : null
+      return integer < 2n ** 31n ? await machineById(context, selectionOf(context, info)).load(Number(integer)) : null
     },
   }),
 )

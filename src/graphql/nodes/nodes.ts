@@ -29,12 +29,16 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   Account: withSmallIds((context, id) => accountById(context).load(id)),
   ApiKey: withSmallIds((context, id) => apiKeyById(context).load(id)),
   Event: (context, id) => eventById(context).load(id),
-  GpuModel: withSmallIds((context, id) => gpuModelById(context).load(id)),
+  GpuModel: withSmallIds((context, id, info) => {
+    return gpuModelById(context, selectionOf(context, info, { typeName: 'GpuModel' })).load(id)
+  }),
   Host: withSmallIds((context, id) => hostById(context).load(id)),
   Instance: (context, id) => instanceById(context).load(id),
   LedgerEntry: (context, id) => ledgerEntryById(context).load(id),
-  Machine: withSmallIds((context, id) => machineById(context).load(id)),
-  Offer: (context, id) => offerById(context).load(id),
+  Machine: withSmallIds((context, id, info) => {
+    return machineById(context, selectionOf(context, info, { typeName: 'Machine' })).load(id)
+  }),
+  Offer: (context, id, info) => offerById(context, selectionOf(context, info, { typeName: 'Offer' })).load(id),
   Volume: (context, id) => volumeById(context).load(id),
   VolumeOffer: withSmallIds((context, id) => volumeOfferById(context).load(id)),
   SpendLimit: withSmallIds((context, id) => spendLimitById(context).load(id)),

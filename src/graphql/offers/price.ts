@@ -47,7 +47,12 @@ export function parsePricing(input: typeof OfferPricingInput.$inferInput | null 
   throw invalidInput([{ path: 'pricing.diskGb', message }])
 }
 
-export const OfferPrice = builder.objectRef<Offer>('OfferPrice').implement({
+/** What the fields of a price read. */
+type PricedOffer = Pick<Offer, 'pricing' | 'price' | 'numGpus' | 'dlperf'> & {
+  machine: { gpuModel: { tflops: number } }
+}
+
+export const OfferPrice = builder.objectRef<PricedOffer>('OfferPrice').implement({
   description:
     'What a rental of an offer costs for given rental terms and a given disk. Interruptible offers are priced at their minimum bid; a rental with a higher bid costs the bid and the disk.',
   fields: t => ({

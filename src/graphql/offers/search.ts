@@ -5,6 +5,7 @@ import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
+import { pageSelectionOf } from '../selection.ts'
 import { facetsComplexity, OfferFacet, OfferFacetField } from './facets.ts'
 import { OfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
@@ -56,7 +57,8 @@ builder.queryField('offers', t =>
           description: `Sort order with at most ${maxOrderKeys} keys. Defaults to cheapest first.`,
         }),
       },
-      resolve: async (_root, { filter, pricing, orderBy, ...page }, { services, actor }) => {
+      resolve: async (_root, { filter, pricing, orderBy, ...page }, context, info) => {
+        const { services, actor } = context
         authorizeOperation(actor, 'offers.search')
         const search = {
           filter: parseOfferFilter(filter ?? {}),
@@ -65,7 +67,7 @@ builder.queryField('offers', t =>
           bundled: true,
         }
         const result = await services.offers
-          .page(actor, search, page)
+          .page(actor, search, page, pageSelectionOf(context, info))
           .catch((error: unknown) => Promise.reject(renameIssuePaths(error, { order: 'orderBy' })))
         return { search, ...connectionOf(result) }
       },

@@ -8,12 +8,68 @@ import {
 } from '../../domain/machines/versions.ts'
 import { usdToNumber } from '../../domain/money.ts'
 import { cpuCoresEffectiveOf } from '../../domain/offers/fields.ts'
+import type { Selected, SelectOf } from '../../services/selected.ts'
 import type { blockRowSchema } from './row.ts'
 
+/** What `blockRow` reads. */
+export const blockRowSelect = {
+  firstGpu: true,
+  numGpus: true,
+  machine: {
+    select: {
+      id: true,
+      hostId: true,
+      numGpus: true,
+      gpuMaxTempCelsius: true,
+      gpuLanes: true,
+      gpuDisplayActive: true,
+      nvlinkGigabytesPerSecond: true,
+      pciGeneration: true,
+      pcieGigabytesPerSecond: true,
+      cudaVersion: true,
+      driverVersion: true,
+      cpuName: true,
+      cpuArch: true,
+      cpuCores: true,
+      cpuGhz: true,
+      cpuRamMb: true,
+      hasAvx: true,
+      motherboard: true,
+      osVersion: true,
+      diskName: true,
+      freeDiskMb: true,
+      diskReadMegabytesPerSecond: true,
+      downloadMbps: true,
+      uploadMbps: true,
+      downloadPricePerGbNanos: true,
+      uploadPricePerGbNanos: true,
+      publicIp: true,
+      staticIp: true,
+      freePorts: true,
+      city: true,
+      country: true,
+      datacenter: true,
+      vmsEnabled: true,
+      verification: true,
+      reliability: true,
+      gpuModel: {
+        select: {
+          name: true,
+          vendor: true,
+          ramMb: true,
+          memoryBandwidthGigabytesPerSecond: true,
+          maxPowerWatts: true,
+          computeCapability: true,
+        },
+      },
+    },
+  },
+} satisfies SelectOf<BlockOnMachine>
+
+type BlockOnMachine = Block & { machine: Machine & { gpuModel: GpuModel } }
+
 /** The columns that rows of offers and instances share: their GPUs and their machine. */
-export function blockRow(
-  block: Block & { machine: Machine & { gpuModel: GpuModel } },
-): z.output<typeof blockRowSchema> {
+export function blockRow(block: Selected<BlockOnMachine, typeof blockRowSelect>): z.output<typeof blockRowSchema> {
   const { machine, numGpus, firstGpu } = block
   const { gpuModel } = machine
   const driverVersionNumber = driverVersionNumberOf(machine.driverVersion)

@@ -5,7 +5,7 @@ import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { text } from '../values.ts'
 import { parseSearch } from './input.ts'
-import { offerRow } from './present.ts'
+import { offerRow, offerRowSelect } from './present.ts'
 import { type OfferColumns, type OfferRow, offerColumnsSchema, offerRowSchema } from './row.ts'
 import { columnsSchema, searchSchema } from './search-schema.ts'
 
@@ -77,6 +77,7 @@ type SearchContext = { services: Services; actor: Actor }
 
 async function search({ services, actor }: SearchContext, request: Record<string, unknown>) {
   const { search, limit, columns } = parseSearch(request)
-  const offers = await services.offers.search(actor, search, limit)
-  return { offers: offers.map(offer => selectColumns<OfferRow, OfferColumns>(offerRow(offer), columns)) }
+  const offers = await services.offers.search(actor, search, limit, offerRowSelect)
+  const rows = offers.map(offer => offerRow(offer, search.pricing))
+  return { offers: rows.map(row => selectColumns<OfferRow, OfferColumns>(row, columns)) }
 }

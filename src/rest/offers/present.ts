@@ -1,12 +1,35 @@
 import { usdToNumber } from '../../domain/money.ts'
-import { availableSecondsOf, offerFields, tflopsOf } from '../../domain/offers/fields.ts'
-import { isRentable, type Offer } from '../../domain/offers/offers.ts'
-import { blockRow, hourlyRow } from '../machines/present.ts'
+import { availableSecondsOf, tflopsOf } from '../../domain/offers/fields.ts'
+import { isRentable, type OfferFacts, type Pricing, priceOffer } from '../../domain/offers/offers.ts'
+import type { Selected, SelectOf } from '../../services/selected.ts'
+import { blockRow, blockRowSelect, hourlyRow } from '../machines/present.ts'
 import type { OfferRow } from './row.ts'
 
+/** What `offerRow` reads. */
+export const offerRowSelect = {
+  ...blockRowSelect,
+  id: true,
+  gpuPriceNanos: true,
+  minBidNanos: true,
+  dlperf: true,
+  score: true,
+  rentable: true,
+  listedAt: true,
+  asOf: true,
+  machine: {
+    select: {
+      ...blockRowSelect.machine.select,
+      diskPricePerGbMonthNanos: true,
+      listedUntil: true,
+      gpuModel: { select: { ...blockRowSelect.machine.select.gpuModel.select, tflops: true } },
+    },
+  },
+} satisfies SelectOf<OfferFacts>
+
 /** An offer as a row, with every field that clients read, in the types and units that they expect. */
-export function offerRow(offer: Offer): OfferRow {
-  const { id, machine, price, pricing, numGpus } = offer
+export function offerRow(offer: Selected<OfferFacts, typeof offerRowSelect>, pricing: Pricing): OfferRow {
+  const { id, machine, numGpus } = offer
+  const { price } = priceOffer(offer, pricing)
   const { gpuModel } = machine
   const dollars = usdToNumber(price.totalNanos)
   const gpu = usdToNumber(price.gpuPriceNanos)
@@ -29,7 +52,8 @@ export function offerRow(offer: Offer): OfferRow {
     score: offer.score,
 
     rentable: isRentable(offer),
-    rented: offerFields.rented.read(offer),
+    // A rental uses up the id of an offer.
+    rented: false,
     is_bid: pricing.rentalKind === 'interruptible',
     start_date: offer.listedAt.getTime() / 1000,
     end_date: machine.listedUntil.getTime() / 1000,

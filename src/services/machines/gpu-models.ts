@@ -11,9 +11,9 @@ export function gpuModelServices({ database }: DataDeps) {
       return await database.prisma.gpuModel.findMany({ ...query, orderBy: { name: 'asc' } })
     },
 
-    async byIds(actor: Actor, ids: readonly number[]) {
+    async byIds<Select extends Prisma.GpuModelSelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorize(actor, 'gpuModels.list')
-      return await database.prisma.gpuModel.findMany({ where: { id: { in: [...ids] } } })
+      return await database.prisma.gpuModel.findMany({ where: { id: { in: [...ids] } }, select })
     },
 
     /** Public: old clients read the names without a key. */

@@ -28,9 +28,9 @@ const columns = {
 
 export function machineServices({ database }: DataDeps) {
   return {
-    async byIds(actor: Actor, ids: readonly number[]) {
+    async byIds<Select extends Prisma.MachineSelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorize(actor, 'machines.get')
-      return await database.prisma.machine.findMany({ where: { id: { in: [...ids] } }, include: { gpuModel: true } })
+      return await database.prisma.machine.findMany({ where: { id: { in: [...ids] } }, select })
     },
 
     /** Those of the accounts that host machines. Other accounts are not found, so nobody learns that they exist. */

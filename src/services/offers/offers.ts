@@ -1,7 +1,9 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
+import { int4, type RowOf } from '../../database/row-types.ts'
+import { withoutStatementName } from '../../database/rows.ts'
+import { readingOf, withValues } from '../../database/selection/reading.ts'
+import type { Selected, SelectOf } from '../../database/selection/selected.ts'
 import type { Actor } from '../../domain/actor.ts'
-import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import {
   type Facet,
   type FacetField,
@@ -11,52 +13,63 @@ import {
   maxCountedValues,
 } from '../../domain/offers/facets.ts'
 import type { Condition } from '../../domain/offers/filter.ts'
-import { defaultPricing, type Offer, type OfferBlock, type Pricing, priceOf } from '../../domain/offers/offers.ts'
-import { completeOrder, type OrderKey, positionOf, reverseOrder } from '../../domain/offers/order.ts'
+import type { OfferFacts, Pricing } from '../../domain/offers/offers.ts'
+import { completeOrder, type OrderKey, positionFrom, reverseOrder } from '../../domain/offers/order.ts'
 import { parseOfferCursor, printOfferCursor } from '../../domain/offers/page.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
-import { facetStatement } from './sql/facets.ts'
-import { countStatement, type OfferSelection, type Slice, searchStatement } from './sql/statement.ts'
+import { facetRow, facetStatement } from './sql/facets.ts'
+import { offerSource, wholeOffer } from './sql/source.ts'
+import { countStatement, type OfferSelection, positionOfRowSql, searchStatement } from './sql/statement.ts'
 
 export type OfferSearch = OfferSelection & { order: OrderKey[] }
 /** An offer that the caller could not rent, and the pricing of that attempt. */
 type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
-const offerColumns = modelColumnsOf(Prisma.OfferScalarFieldEnum)
-const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
-const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
-const allColumns = Prisma.join([
-  selectListSql('o', offerColumns),
-  selectListSql('m', machineColumns),
-  selectListSql('g', gpuModelColumns),
-])
+/** What a read asks of offers. */
+export type OfferSelect = SelectOf<OfferFacts>
 
 export function offerReadServices(deps: DataDeps) {
   const { database } = deps
 
   return {
     /** The best offers, at most `limit` of them. */
-    async search(actor: Actor, search: OfferSearch, limit: number): Promise<Offer[]> {
+    async search<const Select extends OfferSelect>(
+      actor: Actor,
+      search: OfferSearch,
+      limit: number,
+      select: Select,
+    ): Promise<Selected<OfferFacts, Select>[]> {
       authorize(actor, 'offers.search')
-      return await findOffers(deps, search, limit)
+      return await findOffers(deps, search, limit, select)
     },
 
-    async page(actor: Actor, search: OfferSearch, page: PageArguments): Promise<PageResult<Offer>> {
+    async page<const Select extends OfferSelect>(
+      actor: Actor,
+      search: OfferSearch,
+      page: PageArguments,
+      select: Select,
+    ): Promise<PageResult<Selected<OfferFacts, Select>>> {
       authorize(actor, 'offers.search')
       const { limit, backward, cursor } = parsePage(page)
       const keys = completeOrder(search.order)
       const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
       const slice = { keys: backward ? reverseOrder(keys) : keys, after, limit: limit + 1 }
-      const cursorOf = (offer: Offer) => printOfferCursor(positionOf(offer, keys), keys, search.pricing)
-      return pageOf(await findSlice(deps, search, slice), { limit, backward, cursor }, cursorOf)
+      const timed = { ...search, nowSql: database.nowSql }
+      const reading = withValues(readingOf(offerSource(database.nowSql), select), positionOfRowSql(slice, timed))
+      const rows = await database.read(withoutStatementName(searchStatement(timed, slice, reading)), reading)
+      const found = pageOf(rows, { limit, backward, cursor }, ({ values }) =>
+        printOfferCursor(positionFrom(values, keys), keys, search.pricing),
+      )
+      return { ...found, edges: found.edges.map(({ node, ...edge }) => ({ ...edge, node: node.row })) }
     },
 
     async count(actor: Actor, selection: OfferSelection): Promise<number> {
       authorize(actor, 'offers.search')
-      const [row] = await database.rows(withoutStatementName(countStatement({ ...selection, nowSql: database.nowSql })))
-      return row?.[0] as number
+      const statement = countStatement({ ...selection, nowSql: database.nowSql })
+      const [row] = await database.query(withoutStatementName(statement), { count: int4 })
+      return row?.count ?? 0
     },
 
     /** The facets of a search, in the order of the fields, from one statement. */
@@ -66,13 +79,14 @@ export function offerReadServices(deps: DataDeps) {
       if (unique.length === 0) return []
       const columns = [...new Set(unique.map(facetColumnOf))]
       const timed = { ...selection, nowSql: database.nowSql }
-      const rows = await database.rows(withoutStatementName(facetStatement(timed, columns, maxCountedValues)))
-      const counted = columns.map((_, index) => rows.filter(([column]) => column === index).map(toFacetValue))
+      const statement = facetStatement(timed, columns, maxCountedValues)
+      const rows = await database.query(withoutStatementName(statement), facetRow)
+      const counted = columns.map((_, index) => rows.filter(({ facet }) => facet === index).map(toFacetValue))
       return unique.map(field => facetOf(field, counted[columns.indexOf(facetColumnOf(field))] ?? []))
     },
 
     /** The cheapest rentable offers with the same GPU model and count, and room for the same disk. */
-    async alternatives(actor: Actor, wanted: AlternativesQuery, limit: number): Promise<Offer[]> {
+    async alternatives(actor: Actor, wanted: AlternativesQuery, limit: number): Promise<OfferFacts[]> {
       authorize(actor, 'offers.search')
       const conditions: Condition[] = [
         { field: 'gpuName', operator: 'eq', value: wanted.gpuName.toLowerCase() },
@@ -83,54 +97,39 @@ export function offerReadServices(deps: DataDeps) {
       ]
       const { pricing } = wanted
       const search = { filter: { conditions, anyOf: [] }, order: [], pricing, bundled: true }
-      return await findOffers(deps, search, limit)
+      return await findOffers(deps, search, limit, wholeOffer)
     },
 
     /** Offers by id, if they are on the market or the caller rented them. */
-    async byIds(actor: Actor, ids: readonly bigint[], pricing: Pricing = defaultPricing): Promise<Offer[]> {
+    async byIds<const Select extends OfferSelect>(
+      actor: Actor,
+      ids: readonly bigint[],
+      select: Select,
+    ): Promise<Selected<OfferFacts, Select>[]> {
       authorize(actor, 'offers.get')
-      const rows = await database.rows(Prisma.sql`
-        SELECT ${allColumns}, ${database.nowSql} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
+      const reading = readingOf(offerSource(database.nowSql), select)
+      const statement = Prisma.sql`
+        SELECT ${reading.columns} FROM offers o ${reading.joins}
         WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR EXISTS (
-          SELECT FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}))`)
-      return rows.map(row => toOffer(row, pricing))
+          SELECT FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}))`
+      return await database.read(withoutStatementName(statement), reading)
     },
   }
 }
 
 /** The first offers that match. Internal: does not authorize; callers must have. */
-export async function findOffers(deps: DataDeps, search: OfferSearch, limit: number): Promise<Offer[]> {
-  return await findSlice(deps, search, { keys: completeOrder(search.order), after: undefined, limit })
-}
-
-/** The machine ids of the first offers that match, one for each offer. Internal: does not authorize. */
-export async function findMachinesOfOffers(
+export async function findOffers<const Select extends OfferSelect>(
   { database }: DataDeps,
   search: OfferSearch,
   limit: number,
-): Promise<number[]> {
+  select: Select,
+): Promise<Selected<OfferFacts, Select>[]> {
   const slice = { keys: completeOrder(search.order), after: undefined, limit }
-  const statement = searchStatement({ ...search, nowSql: database.nowSql }, slice, Prisma.raw('o.machine_id'))
-  const rows = await database.rows(withoutStatementName(statement))
-  return rows.map(([machineId]) => machineId as number)
+  const reading = readingOf(offerSource(database.nowSql), select)
+  const statement = searchStatement({ ...search, nowSql: database.nowSql }, slice, reading)
+  return await database.read(withoutStatementName(statement), reading)
 }
 
-async function findSlice({ database }: DataDeps, selection: OfferSelection, slice: Slice): Promise<Offer[]> {
-  const statement = searchStatement({ ...selection, nowSql: database.nowSql }, slice, allColumns)
-  const rows = await database.rows(withoutStatementName(statement))
-  return rows.map(row => toOffer(row, selection.pricing))
-}
-
-/** The row is one of `facetStatement`. */
-function toFacetValue([, value, count, price]: unknown[]): FacetValue {
-  return { value: value as string, count: count as number, minimumPriceNanos: price as bigint }
-}
-
-/** The row has `allColumns` and, last, the time of the read. */
-function toOffer(row: unknown[], pricing: Pricing): Offer {
-  const [block, machine, gpuModel] = recordsOf(row, offerColumns, machineColumns, gpuModelColumns)
-  const offerBlock = block as OfferBlock
-  const machineWithModel = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-  const price = priceOf(offerBlock, machineWithModel.diskPricePerGbMonthNanos, pricing)
-  return { ...offerBlock, machine: machineWithModel, pricing, price, asOf: row.at(-1) as Date }
+function toFacetValue({ value, count, price }: RowOf<typeof facetRow>): FacetValue {
+  return { value, count, minimumPriceNanos: price }
 }

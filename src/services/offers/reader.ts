@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { matchesFilter, type OfferFilter } from '../../domain/offers/filter.ts'
-import { type Offer, type Pricing, reprice } from '../../domain/offers/offers.ts'
+import { type Offer, type OfferFacts, type Pricing, priceOffer } from '../../domain/offers/offers.ts'
 import { changeableFactsOf } from '../../domain/offers/watch.ts'
 
 /** Enough of an offer to detect a change. Streams that remember the same offer share its snapshot. */
@@ -28,7 +28,7 @@ const batchWindowMs = 25
 const maxMachinesPerBatch = 200
 
 /** Runs one read at a time, for all requests that came before it began. */
-export function createOfferReader(read: (machineIds: number[]) => Promise<Offer[]>): OfferReader {
+export function createOfferReader(read: (machineIds: number[]) => Promise<OfferFacts[]>): OfferReader {
   const waiting = new Map<number, PromiseWithResolvers<FindOnMachine>>()
   let reading = false
 
@@ -66,14 +66,14 @@ export function createOfferReader(read: (machineIds: number[]) => Promise<Offer[
 }
 
 /** Prices and filters the offers of a machine once for all streams with the same view. */
-function createFindOnMachine(offers: Offer[]): FindOnMachine {
+function createFindOnMachine(offers: OfferFacts[]): FindOnMachine {
   const snapshots = snapshotsOf(offers)
   const byView = new Map<string, FoundOffer[]>()
   return ({ filter, pricing, key }) => {
     const known = byView.get(key)
     if (known) return known
     const priced = offers.map((offer, index) => {
-      return { offer: reprice(offer, pricing), snapshot: snapshots[index] as OfferSnapshot }
+      return { offer: priceOffer(offer, pricing), snapshot: snapshots[index] as OfferSnapshot }
     })
     const found = priced.filter(({ offer }) => matchesFilter(offer, filter))
     byView.set(key, found)
@@ -82,7 +82,7 @@ function createFindOnMachine(offers: Offer[]): FindOnMachine {
 }
 
 /** Snapshots of one machine's offers. The facts of the machine are hashed once for all of them. */
-function snapshotsOf(offers: Offer[]): OfferSnapshot[] {
+function snapshotsOf(offers: OfferFacts[]): OfferSnapshot[] {
   const [first] = offers
   const machinePrint = first && createHash('sha1').update(JSON.stringify(first.machine, withBigInts)).digest('base64')
   return offers.map(offer => {

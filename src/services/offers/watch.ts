@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Actor } from '../../domain/actor.ts'
 import type { Condition, OfferFilter } from '../../domain/offers/filter.ts'
-import { defaultPricing, type Offer, type Pricing } from '../../domain/offers/offers.ts'
+import { defaultPricing, type OfferFacts, type Pricing } from '../../domain/offers/offers.ts'
 import {
   dependsOnTime,
   maxRemembered,
@@ -17,9 +17,10 @@ import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
 import { limitConcurrency } from '../turns.ts'
-import { findMachinesOfOffers, findOffers } from './offers.ts'
+import { findOffers } from './offers.ts'
 import { createOfferReader, createView, type OfferView } from './reader.ts'
 import { createRememberedOffers, diffOffers, type RememberedOffers, takeEndedMachines } from './remembered.ts'
+import { wholeOffer } from './sql/source.ts'
 
 /** Changes within this time are merged: the stream reports their outcome. */
 const coalesceMs = 250
@@ -123,15 +124,15 @@ export function offerWatchServices(deps: Deps) {
   /** The machines with matching offers. Fails if too many offers match. */
   async function findMatchingMachines(accountId: number, { filter, pricing }: OfferView): Promise<Set<number>> {
     const search = { filter, pricing, order: [], bundled: false }
-    const machineIds = await limitSearches(accountId, () => findMachinesOfOffers(deps, search, maxWatched + 1))
-    if (machineIds.length > maxWatched) throw tooManyWatched()
-    return new Set(machineIds)
+    const offers = await limitSearches(accountId, () => findOffers(deps, search, maxWatched + 1, { machineId: true }))
+    if (offers.length > maxWatched) throw tooManyWatched()
+    return new Set(offers.map(({ machineId }) => machineId))
   }
 
-  async function findMachineOffers(machineIds: number[]): Promise<Offer[]> {
+  async function findMachineOffers(machineIds: number[]): Promise<OfferFacts[]> {
     const conditions: Condition[] = [{ field: 'machineId', operator: 'in', values: machineIds }]
     const search = { filter: { conditions, anyOf: [] }, pricing: defaultPricing, order: [], bundled: false }
-    return await findOffers(deps, search, Number.MAX_SAFE_INTEGER)
+    return await findOffers(deps, search, Number.MAX_SAFE_INTEGER, wholeOffer)
   }
 }
 

@@ -6,8 +6,13 @@ import { offerWatchServices } from '../../../src/services/offers/watch.ts'
 const limits = vi.hoisted(() => ({ maxRemembered: 35, maxRememberedPerAccount: 25, maxWatched: 20 }))
 vi.mock('../../../src/domain/offers/watch.ts', async original => ({ ...(await original<object>()), ...limits }))
 const findOffers = vi.hoisted(() => vi.fn<() => Promise<Offer[]>>())
-const findMachinesOfOffers = vi.hoisted(() => vi.fn<() => Promise<number[]>>())
-vi.mock('../../../src/services/offers/offers.ts', () => ({ findOffers, findMachinesOfOffers }))
+/** What a search for machines reads of each offer. */
+type OnMachine = { machineId: number }
+const findMachinesOfOffers = vi.hoisted(() => vi.fn<() => Promise<OnMachine[]>>())
+vi.mock('../../../src/services/offers/offers.ts', () => ({
+  findOffers: (_deps: unknown, _search: unknown, _limit: number, select: object) =>
+    'machine' in select ? findOffers() : findMachinesOfOffers(),
+}))
 
 const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: '', permissions: null }
 const [second, third] = [2, 3].map(accountId => ({ ...actor, accountId })) as [Actor, Actor]
@@ -29,7 +34,7 @@ let another: (by?: Actor) => Promise<AsyncIterableIterator<unknown>>
 
 beforeEach(() => {
   findOffers.mockReset().mockResolvedValue(offers(10))
-  findMachinesOfOffers.mockReset().mockResolvedValue(Array(10).fill(1))
+  findMachinesOfOffers.mockReset().mockResolvedValue(Array(10).fill({ machineId: 1 }))
   open = 0
   const subscribe = async () => {
     open += 1
@@ -72,9 +77,9 @@ it('ends a stream that grows until all streams of the account remember too many 
 })
 
 it('runs at most two searches of opening streams at once', async () => {
-  const searches: PromiseWithResolvers<number[]>[] = []
+  const searches: PromiseWithResolvers<OnMachine[]>[] = []
   findMachinesOfOffers.mockImplementation(() => {
-    const search = Promise.withResolvers<number[]>()
+    const search = Promise.withResolvers<OnMachine[]>()
     searches.push(search)
     return search.promise
   })

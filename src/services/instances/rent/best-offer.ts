@@ -12,7 +12,6 @@ import {
 } from '../../../domain/instances/rent/best-offer.ts'
 import { canonicalRequest } from '../../../domain/instances/rent/canonical-request.ts'
 import { decideRent } from '../../../domain/instances/rent/decide.ts'
-import type { Offer } from '../../../domain/offers/offers.ts'
 import { authorize, authorizeOperation } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { findReplay, type IdempotentRequest, runIdempotent } from '../../idempotency.ts'
@@ -37,7 +36,7 @@ export function bestOfferServices(deps: Deps) {
       const replayedResult = await findReplay<StoredBestOffer>(deps, actor, request)
       if (replayedResult) return await loadBestOfferRental(actor, replayedResult, true)
       const attempts: Attempt[] = []
-      const offers = await search(actor, await prepareSearch(actor, input), input.maxAttempts)
+      const offers = await search(actor, await prepareSearch(actor, input), input.maxAttempts, { id: true })
       for (const offerId of permittedOffers(actor, offers)) {
         const outcome = await tryOffer(actor, input, request, offerId, attempts)
         if ('result' in outcome) return await loadBestOfferRental(actor, outcome.result, outcome.replayed)
@@ -99,8 +98,9 @@ export function bestOfferServices(deps: Deps) {
 }
 
 /** The offers that the key may rent. Throws when offers were found but the key may rent none. */
-function permittedOffers(actor: Actor, offers: Offer[]): bigint[] {
-  const isPermitted = ({ id }: Offer) => isAllowed(actor.permissions, 'instances.rent', { offerId: Number(id) })
+function permittedOffers(actor: Actor, offers: { id: bigint }[]): bigint[] {
+  const isPermitted = ({ id }: { id: bigint }) =>
+    isAllowed(actor.permissions, 'instances.rent', { offerId: Number(id) })
   const [first] = offers
   if (first && !offers.some(isPermitted)) authorize(actor, 'instances.rent', { offerId: Number(first.id) })
   return offers.filter(isPermitted).map(({ id }) => id)

@@ -17,6 +17,8 @@ type FieldColumn = {
    */
   scope: 'kind' | 'offer' | 'machine'
   sql: Prisma.Sql
+  /** What a cursor keeps of the column, where that is not its value. */
+  positionSql?: Prisma.Sql
 }
 
 /** Inputs of a column other than its row. */
@@ -79,6 +81,10 @@ const ofKind = (text: string): FieldColumn => ({ scope: 'kind', sql: raw(text) }
 const ofOffer = (text: string): FieldColumn => ({ scope: 'offer', sql: raw(text) })
 /** For all other facts of the machine. */
 const ofMachine = (text: string): FieldColumn => ({ scope: 'machine', sql: raw(text) })
+/** Versions are compared by their keys. A missing one is "". */
+const version = (scope: FieldColumn['scope'], text: string): FieldColumn => {
+  return { scope, sql: raw(`version_key(${text})`), positionSql: raw(`coalesce(${text}, '')`) }
+}
 
 /** The rule of `ramGbOf`. Reads g alone, so it is computed once for each kind of offer. */
 const ramGbSql = `coalesce((SELECT min(size) FROM unnest('{${marketedRamGb.join(',')}}'::bigint[]) AS size
@@ -96,7 +102,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   gpuTotalRamMb: ofKind('(g.ram_mb * k.num_gpus)'),
   gpuMemoryBandwidthGigabytesPerSecond: ofKind('g.memory_bandwidth_gigabytes_per_second'),
   gpuMaxPowerWatts: ofKind('g.max_power_watts'),
-  computeCapability: ofKind('version_key(g.compute_capability)'),
+  computeCapability: version('kind', 'g.compute_capability'),
   computeCapabilityNumber: ofKind('round((version_number(g.compute_capability) * 100)::numeric)::bigint'),
   numGpus: ofKind('k.num_gpus'),
   gpuFraction: ofMachine('(k.num_gpus::float8 / m.num_gpus)'),
@@ -111,8 +117,8 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
 
   pciGeneration: ofMachine('m.pci_generation'),
   pcieGigabytesPerSecond: ofMachine('m.pcie_gigabytes_per_second'),
-  cudaVersion: ofMachine('version_key(m.cuda_version)'),
-  driverVersion: ofMachine('version_key(m.driver_version)'),
+  cudaVersion: version('machine', 'm.cuda_version'),
+  driverVersion: version('machine', 'm.driver_version'),
   cudaVersionNumber: ofMachine('version_number(m.cuda_version)'),
   driverVersionNumber: ofMachine('driver_version_number(m.driver_version)'),
   cpuArch: ofMachine('m.cpu_arch'),
@@ -122,7 +128,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   cpuRamMb: ofMachine('m.cpu_ram_mb'),
   hasAvx: ofMachine('m.has_avx'),
   motherboard: ofMachine('m.motherboard'),
-  osVersion: ofMachine('version_key(m.os_version)'),
+  osVersion: version('machine', 'm.os_version'),
   osVersionNumber: ofMachine('version_number(m.os_version)'),
 
   totalDiskGb: ofMachine('(m.disk_mb::float8 / 1000)'),

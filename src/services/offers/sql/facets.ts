@@ -1,4 +1,5 @@
 import { Prisma } from '../../../database/generated/client.ts'
+import { int4, int8, text } from '../../../database/row-types.ts'
 import type { FacetColumn } from '../../../domain/offers/facets.ts'
 import { fieldColumnOf } from './columns.ts'
 import { fromMatchesSql, type TimedSelection } from './statement.ts'
@@ -7,9 +8,11 @@ const { sql, join, raw } = Prisma
 
 /**
  * Counts the matches for each value of each column, and finds the least price. One read of the matches serves all columns:
- * a grouping set for each. A row has the index of its column, the value as text, the count and the price. At most `limit`
- * values of a column, those with most matches first.
+ * a grouping set for each. `facet` is the index of the column. At most `limit` values of a column, those with most matches
+ * first.
  */
+export const facetRow = { facet: int4, value: text, count: int4, price: int8 }
+
 export function facetStatement(selection: TimedSelection, columns: readonly FacetColumn[], limit: number): Prisma.Sql {
   const values = columns.map(
     (column, index) => sql`${fieldColumnOf(column, selection).sql}::text AS ${raw(`f${index}`)}`,

@@ -5,6 +5,7 @@
 // in the index, without visiting rows. At a million offers, a plain query is hundreds of times slower.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import type { Reading } from '../../../database/selection/reading.ts'
 import { mbHoursPerGbMonth } from '../../../domain/money.ts'
 import type { FieldValue, OfferField } from '../../../domain/offers/fields.ts'
 import { meetsCondition, type OfferFilter } from '../../../domain/offers/filter.ts'
@@ -26,22 +27,29 @@ export type TimedSelection = OfferSelection & { nowSql: Prisma.Sql }
 /** `limit` rows in the order of `keys`, from the first or from after a position. */
 export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: number }
 
-/** Reads `columns` of the offers in the slice and, last, the time of the read. */
-export function searchStatement(selection: TimedSelection, slice: Slice, columns: Prisma.Sql): Prisma.Sql {
+/** Reads the offers of the slice, which can have the columns of `positionOfRowSql` beside them. */
+export function searchStatement(
+  selection: TimedSelection,
+  slice: Slice,
+  { columns, joins }: Pick<Reading<unknown>, 'columns' | 'joins'>,
+): Prisma.Sql {
   const order = positionOrderSql(slice)
   return sql`
     WITH page AS (
       ${isPinned(selection) ? pinnedOffersSql(selection, slice) : frontsSql(selection, slice)} ORDER BY ${order} LIMIT ${slice.limit}
     )
-    SELECT ${columns}, ${selection.nowSql} FROM page JOIN offers o ON o.id = offer_id
-    JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
-    ORDER BY ${order}`
+    SELECT ${columns} FROM page JOIN offers o ON o.id = offer_id ${joins} ORDER BY ${order}`
+}
+
+/** The position of an offer in the order of the slice: a column for each key. */
+export function positionOfRowSql({ keys }: Slice, selection: TimedSelection): Prisma.Sql[] {
+  return keys.map(({ field }, index) => raw(`page.${fieldColumnOf(field, selection).positionSql ? 'p' : 'k'}${index}`))
 }
 
 export function countStatement(selection: TimedSelection): Prisma.Sql {
-  if (isPinned(selection)) return sql`SELECT count(*)::int ${fromAllMatchesSql(selection)}`
+  if (isPinned(selection)) return sql`SELECT count(*)::int AS count ${fromAllMatchesSql(selection)}`
   return sql`
-    SELECT coalesce(sum(matching.count), 0)::int FROM ${indexRangesSql(selection)}
+    SELECT coalesce(sum(matching.count), 0)::int AS count FROM ${indexRangesSql(selection)}
     CROSS JOIN LATERAL (
       SELECT count(*) ${fromIndexRangeSql(usesMachine(selection, []))} AND ${andSql(offerConditionsSql(selection))}
     ) matching
@@ -58,9 +66,13 @@ export function fromMatchesSql(selection: TimedSelection, fields: readonly Offer
     WHERE ${andSql([...kindConditionsSql(selection), ...offerConditionsSql(selection)])}`
 }
 
-/** The offer's id, and its values of the order keys as k0, k1 and so on. */
+/** The offer's id, and what the order keys compare as k0, k1 and so on. Also, as p0 and so on, what a cursor keeps instead. */
 function positionColumnsSql(selection: TimedSelection, { keys }: Slice): Prisma.Sql {
-  const columns = keys.map(({ field }, index) => sql`${orderColumnSql(field, selection)} AS ${raw(`k${index}`)}`)
+  const columns = keys.flatMap(({ field }, index) => {
+    const { positionSql } = fieldColumnOf(field, selection)
+    const compared = sql`${orderColumnSql(field, selection)} AS ${raw(`k${index}`)}`
+    return positionSql ? [compared, sql`${positionSql} AS ${raw(`p${index}`)}`] : [compared]
+  })
   return sql`o.id AS offer_id, ${join(columns)}`
 }
 
