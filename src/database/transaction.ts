@@ -45,7 +45,7 @@ type TransactionDeps = {
   onRefusal(error: unknown): void
 }
 /** A read-only transaction. Its `nowSql` is always `at`. */
-export type Snapshot = Statements & Pick<Transaction, 'at' | 'nowSql'>
+export type Snapshot = Statements & Pick<Transaction, 'at' | 'nowSql' | 'prisma'>
 
 /** Runs the work in one transaction. A conflict repeats the work, so it must change nothing but the database. */
 export async function transaction<T>(database: TransactionDeps, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -68,8 +68,8 @@ export async function snapshot<T>(database: TransactionDeps, read: (tx: Snapshot
   return await attemptTransaction(
     database,
     'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-    async ({ at, query, read: readRows, execute, rows }) => {
-      return await read({ at, nowSql: sql`${at}::timestamptz`, query, read: readRows, execute, rows })
+    async ({ at, ...tx }) => {
+      return await read({ ...tx, at, nowSql: sql`${at}::timestamptz` })
     },
   )
 }

@@ -1,6 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, text } from '../../database/row-types.ts'
 import { withoutStatementName } from '../../database/rows.ts'
+import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import { defaultDiskMb } from '../../domain/offers/offers.ts'
@@ -37,15 +38,17 @@ export function templateSearchServices(deps: DataDeps) {
       const statement = sql`
         SELECT t.id, (${value})::text AS value FROM templates t WHERE ${join(all, ' AND ')}
         ORDER BY ${value} ${direction}, t.id ${direction} LIMIT ${limit + 1}`
-      const positions = await deps.database.query(withoutStatementName(statement), { id: int4, value: text })
-      const page = positions.slice(0, limit)
-      const found = await findTemplates(deps.database.prisma, { id: { in: page.map(({ id }) => id) } }, select)
-      const byId = new Map(found.map(template => [template.id, template]))
-      const last = positions.length > limit ? page.at(-1) : undefined
-      return {
-        templates: page.flatMap(({ id }) => byId.get(id) ?? []),
-        next: last ? printTemplateSearchCursor(last, order) : null,
-      }
+      return await snapshot(deps.database, async tx => {
+        const positions = await tx.query(withoutStatementName(statement), { id: int4, value: text })
+        const page = positions.slice(0, limit)
+        const found = await tx.prisma(prisma => findTemplates(prisma, { id: { in: page.map(({ id }) => id) } }, select))
+        const byId = new Map(found.map(template => [template.id, template]))
+        const last = positions.length > limit ? page.at(-1) : undefined
+        return {
+          templates: page.flatMap(({ id }) => byId.get(id) ?? []),
+          next: last ? printTemplateSearchCursor(last, order) : null,
+        }
+      })
     },
 
     /** The caller's own templates, last changed first. Any other `accountId` is not found. */
