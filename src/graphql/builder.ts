@@ -3,6 +3,8 @@ import PrismaPlugin from '@pothos/plugin-prisma'
 import RelayPlugin from '@pothos/plugin-relay'
 import type PrismaTypes from '../database/generated/pothos.ts'
 import { getDatamodel } from '../database/generated/pothos.ts'
+import type { Instance } from '../domain/instances/instances.ts'
+import type { OfferFacts } from '../domain/offers/offers.ts'
 import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
 import type { Context } from './context.ts'
 import { fieldCostPlugin } from './limits/field-cost.ts'
@@ -10,8 +12,15 @@ import { nullableRoots } from './nullable-roots.ts'
 import { requiresPlugin } from './permission.ts'
 
 /** Values that a selection can ask for although no column has them: see the sources of the services. */
-type ComputedValues = { Offer: { asOf: Date } }
-type WithComputed<Model, Values> = Model & { Shape: Values; Select: { [Name in keyof Values]?: boolean } }
+type ComputedValues = {
+  Offer: Pick<OfferFacts, 'asOf'>
+  /** `launch` is a column, whose JSON has this type. */
+  Instance: Pick<Instance, 'launch' | 'volumes' | 'sshProxy' | 'minimumBidNanos' | 'asOf'>
+}
+type WithComputed<Model extends { Shape: object; Select: object }, Values> = Omit<Model, 'Shape' | 'Select'> & {
+  Shape: Omit<Model['Shape'], keyof Values> & Values
+  Select: Model['Select'] & { [Name in keyof Values]?: boolean }
+}
 type ModelTypes = {
   [Model in keyof PrismaTypes]: Model extends keyof ComputedValues
     ? WithComputed<PrismaTypes[Model], ComputedValues[Model]>

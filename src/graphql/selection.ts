@@ -1,28 +1,34 @@
+// What the client asks for below a field, as a selection for a service.
+
 import { queryFromInfo } from '@pothos/plugin-prisma'
 import type { GraphQLResolveInfo } from 'graphql'
 import type { Context } from './context.ts'
 
+type Step = { type: string; name: string } | { name: string }
 /** Where an answer has its items. */
 type Place = {
-  /** In a field of one type of the answer, such as of the success of a mutation. */
-  of?: { type: string; name: string }
+  /** In a field of one type of the answer, such as of the success of a mutation, or below it. */
+  of?: Step | Step[]
   /** As one type of an interface. */
   typeName?: string
 }
 
-/** What the client asks of the items that a field answers, as a selection for a service. It always has the `id`. */
-export function selectionOf(context: Context, info: GraphQLResolveInfo, { of, typeName }: Place = {}): { id: true } {
-  return queryFromInfo({ context, info, select: { id: true }, path: of ? [of] : [], ...(typeName && { typeName }) })
-    .select
+/** What the client asks of the items that a field answers. It always has the `id`. */
+export function selectionOf(
+  context: Context,
+  info: GraphQLResolveInfo,
+  { of = [], typeName }: Place = {},
+): { id: true } {
+  return queryFromInfo({ context, info, select: { id: true }, path: [of].flat(), ...(typeName && { typeName }) }).select
 }
 
 /** The same for items without an id, which their name identifies. It always has the `name`. */
 export function namedSelectionOf(
   context: Context,
   info: GraphQLResolveInfo,
-  { of }: Pick<Place, 'of'> = {},
+  { of = [] }: Pick<Place, 'of'> = {},
 ): { name: true } {
-  return queryFromInfo({ context, info, select: { name: true }, path: of ? [of] : [] }).select
+  return queryFromInfo({ context, info, select: { name: true }, path: [of].flat() }).select
 }
 
 /** The same for the items of a connection. */

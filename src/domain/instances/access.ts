@@ -34,8 +34,12 @@ const modeServices: Record<LaunchMode, { ssh: boolean; notebook: boolean; proxie
   args: { ssh: false, notebook: false, proxied: false },
 }
 
+/** The facts of an instance that its access depends on. */
+export type AccessFacts = LoginFacts & Pick<Instance, 'status' | 'destroyedAt'>
+type LoginFacts = Pick<Instance, 'id' | 'launch' | 'portBindings' | 'sshProxy'> & { machine: { publicIp: string } }
+
 /** Null unless the instance runs: before and after, nothing answers. */
-export function accessOf(instance: Instance): Access | null {
+export function accessOf(instance: AccessFacts): Access | null {
   const { status, destroyedAt, machine, portBindings } = instance
   if (status !== 'running' || destroyedAt) return null
   const ssh = loginOf(instance)
@@ -47,7 +51,7 @@ const noSshWarning =
   'SSH login is not possible: this service no longer has an SSH proxy, and the instance has no public port for SSH. Recycle the instance to get a public port, if its machine has one free.'
 
 /** Prefers a public port in every mode, because it works with and without a proxy. */
-function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Login | null {
+function loginOf({ id, launch, machine, portBindings, sshProxy }: LoginFacts): Login | null {
   const { ssh, notebook, proxied } = modeServices[launch.mode]
   if (!ssh) return null
   // A notebook without a public port listens only inside the container, so the login command tunnels it.
@@ -61,7 +65,7 @@ function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Log
   return proxied && sshProxy ? login({ ...sshProxy, user: printId('Instance', id) }, true) : null
 }
 
-function notebookUrlOf({ launch, machine, portBindings }: Instance, ssh: Login | null): string | null {
+function notebookUrlOf({ launch, machine, portBindings }: LoginFacts, ssh: Login | null): string | null {
   if (!modeServices[launch.mode].notebook) return null
   const port = publicPortOf(portBindings, notebookPort)
   if (port !== undefined && servedMode(launch.mode, portBindings) === 'jupyterDirect')

@@ -9,7 +9,11 @@ export function wantsGpus(instance: { targetState: TargetState; status: Instance
   return instance.targetState === 'running' && !instance.destroyed && !isFinal(instance.status)
 }
 
-export function isWaitingForGpus({ holdsGpus, destroyedAt, ...state }: Instance): boolean {
+export function isWaitingForGpus({
+  holdsGpus,
+  destroyedAt,
+  ...state
+}: ActionState & Pick<Instance, 'holdsGpus'>): boolean {
   return !holdsGpus && wantsGpus({ ...state, destroyed: destroyedAt !== null })
 }
 

@@ -1,22 +1,10 @@
 import type { Direction } from '../offers/order.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
-import type { Instance } from './instances.ts'
 
 export type InstanceOrder = { field: 'createdAt' | 'pricePerHour' | 'label'; direction: Direction }
 
-/** The position of an instance in an order. The id makes it unique. */
+/** The position of an instance in an order: the value that it is ordered by, as text, and its id, which makes it unique. */
 export type InstancePosition = { value: string; id: bigint }
-
-export function positionOf(instance: Instance, { field }: InstanceOrder): InstancePosition {
-  const { id, gpuPriceNanos, diskNanos, label } = instance
-  const values = {
-    // Ids ascend in the order of creation.
-    createdAt: () => String(id),
-    pricePerHour: () => String(gpuPriceNanos + diskNanos),
-    label: () => label ?? '',
-  }
-  return { value: values[field](), id }
-}
 
 const scopeOf = ({ field, direction }: InstanceOrder) => `instances by ${field} ${direction}`
 

@@ -94,7 +94,8 @@ keyType('instance').implement({
       nullable: true,
       description: 'The instance in its current state, even if it is destroyed. Null in the group of all volumes.',
       requires: 'instances.get',
-      resolve: ({ value }, _args, context) => (value === null ? null : instanceById(context).load(value)),
+      resolve: ({ value }, _args, context, info) =>
+        value === null ? null : instanceById(context, selectionOf(context, info)).load(value),
     }),
   }),
 })

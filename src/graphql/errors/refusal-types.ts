@@ -7,7 +7,7 @@ import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
 import { Offer } from '../offers/offers.ts'
-import { asWhole } from '../selection.ts'
+import { asWhole, selectionOf } from '../selection.ts'
 import { Volume, volumeById } from '../volumes/volumes.ts'
 import {
   InsufficientCreditError,
@@ -72,8 +72,8 @@ const OfferUnavailableError = refusalType('OFFER_UNAVAILABLE').implement({
       nullable: true,
       description: 'The instance that your account rented with this offer in the last 24 hours. Null if there is none.',
       requires: 'instances.get',
-      resolve: ({ details: { instanceId } }, _args, context) =>
-        instanceId === null ? null : instanceById(context).load(instanceId),
+      resolve: ({ details: { instanceId } }, _args, context, info) =>
+        instanceId === null ? null : instanceById(context, selectionOf(context, info)).load(instanceId),
     }),
   }),
 })
@@ -120,8 +120,8 @@ const InvalidStateError = refusalType('INVALID_STATE').implement({
       description:
         'The instance in its current state; `actions` lists what it allows. Null for an API key that may not read the instance.',
       requires: 'instances.get',
-      resolve: ({ details: { instanceId } }, _args, context) =>
-        instanceId === null ? null : instanceById(context).load(instanceId),
+      resolve: ({ details: { instanceId } }, _args, context, info) =>
+        instanceId === null ? null : instanceById(context, selectionOf(context, info)).load(instanceId),
     }),
   }),
 })
@@ -167,7 +167,8 @@ const VolumeUnavailableError = refusalType('VOLUME_UNAVAILABLE').implement({
       nullable: true,
       description: 'The instance that the volume is attached to. Null for an API key that may not read the instance.',
       requires: 'instances.get',
-      resolve: ({ details: { instanceId } }, _args, context) => instanceById(context).load(instanceId),
+      resolve: ({ details: { instanceId } }, _args, context, info) =>
+        instanceById(context, selectionOf(context, info)).load(instanceId),
     }),
   }),
 })

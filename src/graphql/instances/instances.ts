@@ -1,5 +1,5 @@
 import { accessOf } from '../../domain/instances/access.ts'
-import { actionRefusal, availabilityOf, type Instance as InstanceShape } from '../../domain/instances/instances.ts'
+import { actionRefusal, availabilityOf, type PortBinding } from '../../domain/instances/instances.ts'
 import { isFinal } from '../../domain/instances/states.ts'
 import { reasonOf } from '../../domain/reasons.ts'
 import { SshKey, sshKeysByInstance } from '../accounts/ssh-keys.ts'
@@ -7,19 +7,22 @@ import { builder } from '../builder.ts'
 import { Reason } from '../events/reason.ts'
 import { parseId, printId } from '../ids.ts'
 import { LaunchConfig } from '../launch/launch.ts'
-import { createLoader } from '../loader.ts'
+import { createLoader, createSelectedLoader } from '../loader.ts'
 import { GpuModel } from '../machines/gpu-models.ts'
-import { Machine } from '../machines/machines.ts'
+import '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { Offer, offerById } from '../offers/offers.ts'
 import { RentalKind } from '../offers/price.ts'
-import { asWhole, selectionOf } from '../selection.ts'
+import { selectionOf } from '../selection.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { InstanceConnectionInfo } from './access.ts'
 import { InstancePolicy } from './policy.ts'
 import { ActionAvailability, InstanceKind, InstanceStatus, TargetState } from './status.ts'
 
-export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
+const actionState = { targetState: true, status: true, destroyedAt: true, interruptible: true } as const
+
+export const Instance = builder.prismaObject('Instance', {
+  select: { id: true },
   description: 'A rental of GPUs with the container or virtual machine that uses them.',
   interfaces: [Node],
   fields: t => ({
@@ -34,6 +37,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     kind: t.field({
       type: InstanceKind,
       description: 'Whether the instance is a container or a virtual machine.',
+      select: { vm: true },
       resolve: ({ vm }) => (vm ? 'VM' : 'CONTAINER'),
     }),
     targetState: t.expose('targetState', {
@@ -43,27 +47,32 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     status: t.field({
       type: InstanceStatus,
       description: 'Observed state: what the gateway last saw on the machine.',
+      select: { status: true, destroyedAt: true },
       resolve: ({ status, destroyedAt }) => (destroyedAt ? 'destroyed' : status),
     }),
     statusReason: t.field({
       type: Reason,
       nullable: true,
       description: 'Why the instance has its current status. Null before the first start.',
+      select: { reasonCode: true, reasonMessage: true, exitCode: true },
       resolve: ({ reasonCode, reasonMessage, exitCode }) => reasonOf(reasonCode, reasonMessage, exitCode),
     }),
     statusChangedAt: t.field({
       type: 'DateTime',
       description: 'When the instance entered its current status.',
+      select: { statusChangedAt: true, destroyedAt: true },
       resolve: ({ statusChangedAt, destroyedAt }) => destroyedAt ?? statusChangedAt,
     }),
     terminal: t.boolean({
       description:
         'Whether the instance can never run again. True when it is destroyed, `EXITED`, `OFFLINE` or `UNKNOWN`.',
+      select: { status: true, destroyedAt: true },
       resolve: ({ status, destroyedAt }) => destroyedAt !== null || isFinal(status),
     }),
     actions: t.field({
       type: [ActionAvailability],
       description: 'Every action on the instance, with the reason for those that are not available now.',
+      select: actionState,
       resolve: availabilityOf,
     }),
 
@@ -72,27 +81,31 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       nullable: true,
       description: 'The offer that was rented, at current prices.',
       requires: 'offers.get',
+      select: { offerId: true },
       resolve: ({ offerId }, _args, context, info) => offerById(context, selectionOf(context, info)).load(offerId),
     }),
-    machine: t.field({
-      type: Machine,
-      description: 'The machine that hosts the instance. It never changes.',
-      resolve: ({ machine }, _args, context, info) => asWhole(context, info, machine),
-    }),
+    machine: t.relation('machine', { description: 'The machine that hosts the instance. It never changes.' }),
     gpu: t.field({
       type: GpuModel,
       description: 'Model of the GPUs of the instance.',
-      resolve: ({ machine }, _args, context, info) => asWhole(context, info, machine.gpuModel),
+      select: (_args, _context, nestedSelection) => ({ machine: { select: { gpuModel: nestedSelection() } } }),
+      resolve: ({ machine }) => machine.gpuModel,
     }),
     gpuName: t.string({
       description: 'Name of the GPU model, such as "RTX 4090".',
+      select: { machine: { select: { gpuModel: { select: { name: true } } } } },
       resolve: ({ machine }) => machine.gpuModel.name,
     }),
     numGpus: t.exposeInt('numGpus', { description: 'Number of GPUs of the instance.' }),
-    diskGb: t.float({ description: 'Size of the disk in GB.', resolve: ({ diskMb }) => diskMb / 1000 }),
+    diskGb: t.float({
+      description: 'Size of the disk in GB.',
+      select: { diskMb: true },
+      resolve: ({ diskMb }) => diskMb / 1000,
+    }),
     launch: t.field({
       type: LaunchConfig,
       description: 'Settings that the container starts with.',
+      select: { launch: true, diskMb: true },
       resolve: instance => instance,
     }),
     template: t.field({
@@ -101,6 +114,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       description:
         'The template that the instance was rented with, in its current version. Null without one, and when the template is deleted or no longer public.',
       requires: 'templates.get',
+      select: { templateId: true },
       resolve: ({ templateId }, _args, context, info) =>
         templateId === null ? null : templateById(context, selectionOf(context, info)).load(templateId),
     }),
@@ -113,12 +127,14 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     rentalKind: t.field({
       type: RentalKind,
       description: 'Rental terms of the instance: on demand or interruptible.',
+      select: { interruptible: true },
       resolve: ({ interruptible }) => (interruptible ? 'interruptible' : 'onDemand'),
     }),
     bidPerHour: t.field({
       type: 'Usd',
       nullable: true,
       description: 'Bid per hour for all GPUs, in US dollars. Null for an on-demand rental.',
+      select: { interruptible: true, gpuPriceNanos: true },
       resolve: ({ interruptible, gpuPriceNanos }) => (interruptible ? gpuPriceNanos : null),
     }),
     minimumBidPerHour: t.field({
@@ -127,6 +143,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       description:
         'Lowest bid for all GPUs of the instance that holds them against all current competitors, in US dollars per hour. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs.',
       requires: 'instances.get',
+      select: { ...actionState, minimumBidNanos: true },
       resolve: async (instance, _args, context) => {
         if (actionRefusal('updateBid', instance) !== null) return null
         // A stream has read it, so that its reader is told of each later change.
@@ -138,6 +155,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       type: 'Usd',
       description:
         'Price per hour of GPUs and disk while the instance runs, in US dollars. On demand it is fixed when the instance is rented; otherwise it follows the current bid.',
+      select: { gpuPriceNanos: true, diskNanos: true },
       resolve: ({ gpuPriceNanos, diskNanos }) => gpuPriceNanos + diskNanos,
     }),
     diskPricePerHour: t.expose('diskNanos', {
@@ -147,13 +165,23 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     policy: t.field({
       type: InstancePolicy,
       description: 'When the gateway stops or destroys the instance automatically.',
+      select: { stopAt: true, stopAtCostNanos: true, destroyAt: true, destroyStoppedMs: true },
       resolve: instance => instance,
     }),
     connection: t.field({
       type: InstanceConnectionInfo,
       nullable: true,
       description: 'How to connect to the instance. Null unless it is running.',
-      resolve: accessOf,
+      select: {
+        status: true,
+        destroyedAt: true,
+        launch: true,
+        portBindings: { select: { hostPort: true, containerPort: true, protocol: true } },
+        sshProxy: true,
+        machine: { select: { publicIp: true } },
+      },
+      // A constraint of the column admits only the protocols that the domain knows.
+      resolve: instance => accessOf({ ...instance, portBindings: instance.portBindings as PortBinding[] }),
     }),
 
     idempotencyKey: t.exposeString('idempotencyKey', {
@@ -193,8 +221,8 @@ const minimumBidById = createLoader((context, ids: readonly bigint[]) =>
   context.services.instances.minimumBids(context.actor, ids),
 )
 
-export const instanceById = createLoader((context, ids: readonly bigint[]) =>
-  context.services.instances.byIds(context.actor, ids),
+export const instanceById = createSelectedLoader((context, ids: readonly bigint[], select) =>
+  context.services.instances.byIds(context.actor, ids, select),
 )
 
 builder.queryField('instance', t =>
@@ -205,6 +233,7 @@ builder.queryField('instance', t =>
       'An instance of your account by ID, including a destroyed one. Null when your account has no such instance.',
     requires: 'instances.get',
     args: { id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }) },
-    resolve: (_root, { id }, context) => instanceById(context).load(parseId('Instance', id)),
+    resolve: (_root, { id }, context, info) =>
+      instanceById(context, selectionOf(context, info)).load(parseId('Instance', id)),
   }),
 )

@@ -1,6 +1,7 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
+import { pageSelectionOf } from '../selection.ts'
 import { InstanceFilter, parseInstanceFilter } from './filter.ts'
 import { Instance } from './instances.ts'
 
@@ -51,9 +52,11 @@ builder.queryField('instances', t =>
           description: 'Sort order. Defaults to newest first.',
         }),
       },
-      resolve: async (_root, { filter, orderBy, ...page }, { services, actor }) => {
+      resolve: async (_root, { filter, orderBy, ...page }, context, info) => {
         const search = { filter: parseInstanceFilter(filter ?? {}), order: orderBy }
-        return { search, ...connectionOf(await services.instances.page(actor, search, page)) }
+        const { services, actor } = context
+        const result = await services.instances.page(actor, search, page, pageSelectionOf(context, info))
+        return { search, ...connectionOf(result) }
       },
     },
     {

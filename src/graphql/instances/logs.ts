@@ -30,7 +30,7 @@ const LogLine = builder.objectRef<LogLineShape>('LogLine').implement({
   }),
 })
 
-builder.objectField(Instance, 'logs', t =>
+builder.prismaObjectField(Instance, 'logs', t =>
   t.field({
     type: [LogLine],
     nullable: true,
@@ -44,6 +44,7 @@ builder.objectField(Instance, 'logs', t =>
       }),
     },
     complexity: ({ tail }) => ({ field: 1, multiplier: Math.min(Math.max(tail, 1), maxLogLines) }),
+    select: { accountId: true },
     resolve: (instance, { tail }, context, info) => {
       countMachineRead(context, info)
       return context.services.instances.logs(context.actor, instance, tail)

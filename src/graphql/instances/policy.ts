@@ -13,7 +13,9 @@ const descriptions = {
 
 const unset = 'Null if it is not set.'
 
-export const InstancePolicy = builder.objectRef<InstanceShape>('InstancePolicy').implement({
+type PolicyShape = Pick<InstanceShape, 'stopAt' | 'stopAtCostNanos' | 'destroyAt' | 'destroyStoppedMs'>
+
+export const InstancePolicy = builder.objectRef<PolicyShape>('InstancePolicy').implement({
   description:
     'When the gateway stops or destroys an instance automatically. Null fields do nothing. Charges end at the scheduled instant, even if the gateway acts late.',
   fields: t => ({

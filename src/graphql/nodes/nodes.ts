@@ -33,7 +33,7 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
     return gpuModelById(context, selectionOf(context, info, { typeName: 'GpuModel' })).load(id)
   }),
   Host: withSmallIds((context, id) => hostById(context).load(id)),
-  Instance: (context, id) => instanceById(context).load(id),
+  Instance: (context, id, info) => instanceById(context, selectionOf(context, info, { typeName: 'Instance' })).load(id),
   LedgerEntry: (context, id) => ledgerEntryById(context).load(id),
   Machine: withSmallIds((context, id, info) => {
     return machineById(context, selectionOf(context, info, { typeName: 'Machine' })).load(id)

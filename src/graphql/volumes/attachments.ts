@@ -1,5 +1,6 @@
 import { builder } from '../builder.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
+import { selectionOf } from '../selection.ts'
 import { Volume, volumeById } from './volumes.ts'
 
 type Attachment = { volumeId: bigint; instanceId: bigint; mountPath: string }
@@ -19,7 +20,8 @@ const VolumeAttachment = builder.objectRef<Attachment>('VolumeAttachment').imple
       nullable: true,
       description: 'The instance that uses the volume.',
       requires: 'instances.get',
-      resolve: ({ instanceId }, _args, context) => instanceById(context).load(instanceId),
+      resolve: ({ instanceId }, _args, context, info) =>
+        instanceById(context, selectionOf(context, info)).load(instanceId),
     }),
     mountPath: t.exposeString('mountPath', { description: 'Path of the volume in the instance.' }),
   }),
@@ -35,10 +37,11 @@ builder.objectField(Volume, 'attachment', t =>
   }),
 )
 
-builder.objectField(Instance, 'volumes', t =>
+builder.prismaObjectField(Instance, 'volumes', t =>
   t.field({
     type: [VolumeAttachment],
     description: 'Volumes of the instance, sorted by path. Empty once the instance is destroyed.',
+    select: { volumes: true },
     resolve: ({ id: instanceId, volumes }) => volumes.map(mount => ({ instanceId, ...mount })),
   }),
 )

@@ -120,13 +120,15 @@ export const instanceReadRoutes: Route[] = [
   }),
 ]
 
+const waitingSelect = { targetState: true, status: true, destroyedAt: true, holdsGpus: true } as const
+
 type Caller = { services: Services; actor: Actor }
 
 /** Changes one instance. A start that must wait for GPUs is accepted too, but its answer has `success: false`. */
 export async function updateInstance({ services, actor }: Caller, id: bigint, change: InstanceChange) {
   const [step] = await services.instances.update(actor, { ids: [id] }, change)
   if (step?.outcome === 'failed') throw step.error
-  const [instance] = await services.instances.byIds(actor, [id], 'instances.update')
+  const [instance] = await services.instances.byIds(actor, [id], waitingSelect, 'instances.update')
   const queues = change.targetState === 'running' && instance && isWaitingForGpus(instance)
   return queues ? stateChangeQueued : { success: true as const }
 }

@@ -21,7 +21,7 @@ export function executeServices(deps: Deps) {
       authorize(actor, 'instances.execute', { id: Number(id) })
       const issues = commandIssues(command)
       if (issues.length > 0) throw invalidInput(issues)
-      const [instance] = await byIds(actor, [id], 'instances.execute')
+      const [instance] = await byIds(actor, [id], { status: true, destroyedAt: true }, 'instances.execute')
       if (!instance) throw notFound('Instance', id)
       const refusal = executeRefusal(instance)
       const result =

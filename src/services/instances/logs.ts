@@ -19,6 +19,8 @@ const machineTimeoutMs = 5_000
 /** The machine is polled for new lines at this interval. */
 const pollMs = 1_000
 
+type LoggedInstance = Pick<Instance, 'id' | 'status' | 'destroyedAt' | 'removedAt'>
+
 export function logServices(deps: Deps) {
   const { byIds } = instanceReadServices(deps)
 
@@ -59,13 +61,13 @@ export function logServices(deps: Deps) {
 
   async function* streamLines(
     actor: Actor,
-    first: Instance,
+    first: LoggedInstance,
     subscription: FeedSubscription,
     begun: FirstLines,
   ): AsyncGenerator<LogLine> {
     const { id } = first
     let { lineCursor, lines } = begun
-    for (let instance: Instance | undefined = first; ; ) {
+    for (let instance: LoggedInstance | undefined = first; ; ) {
       for (const line of lines) yield withInstanceCursor(id, line)
       lineCursor = lines.at(-1)?.cursor ?? lineCursor
       if (lines.length < maxLogLines) instance = await waitForMore(actor, instance, subscription)
@@ -77,9 +79,9 @@ export function logServices(deps: Deps) {
   /** Waits until the instance may have printed more. Returns undefined when the stream ends. */
   async function waitForMore(
     actor: Actor,
-    instance: Instance,
+    instance: LoggedInstance,
     { next }: FeedSubscription,
-  ): Promise<Instance | undefined> {
+  ): Promise<LoggedInstance | undefined> {
     if (instance.destroyedAt) return undefined
     const update = await next(canPrintMore(instance) ? pollMs : undefined)
     return update && update.events.length > 0 ? await findInstance(actor, instance.id) : update && instance
@@ -96,8 +98,13 @@ export function logServices(deps: Deps) {
     return await askMachine(machineTimeoutMs, signal => deps.containerConsole.logs(id, range, signal))
   }
 
-  async function findInstance(actor: Actor, id: bigint): Promise<Instance> {
-    const [instance] = await byIds(actor, [id], 'instances.logs')
+  async function findInstance(actor: Actor, id: bigint): Promise<LoggedInstance> {
+    const [instance] = await byIds(
+      actor,
+      [id],
+      { id: true, status: true, destroyedAt: true, removedAt: true },
+      'instances.logs',
+    )
     if (!instance) throw notFound('Instance', id)
     return instance
   }

@@ -131,24 +131,23 @@ describe('a bid', () => {
     const refused = await refusalOf(gateway.rent(actor, other, bid(210_000_000n, { failIfUnavailable: true })))
     expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', details: { failIfUnavailable: true } })
     const high = await gateway.rent(actor, other, bid(210_000_001n, { failIfUnavailable: true }))
-    expect([high.holdsGpus, (await gateway.services.instances.byIds(actor, [low.id]))[0]?.holdsGpus]).toEqual([
-      true,
-      false,
-    ])
+    expect([
+      high.holdsGpus,
+      (await gateway.services.instances.byIds(actor, [low.id], { holdsGpus: true }))[0]?.holdsGpus,
+    ]).toEqual([true, false])
     await gateway.close()
   })
 
-  it('gets alternatives priced as bids with the same disk when it is refused', async () => {
+  it('gets alternatives with room for the same disk when it is refused', async () => {
     const gateway = open()
     const elsewhere = await newOffer(gateway, { gpuNanos: 390_000_000n })
     const taken = await newOffer(gateway)
     await gateway.rent(actor, taken, bid(210_000_000n))
     const wanted = bid(205_000_000n, { failIfUnavailable: true, launch: { diskGb: 100 } })
     const offer = await offerAt(gateway.sql, 0)
-    const pricing = { rentalKind: 'interruptible', diskMb: 100_000 }
     const error = await refusalOf(gateway.rent(actor, offer, wanted))
     const alternatives = error.code === 'OFFER_UNAVAILABLE' ? error.details.alternatives : []
-    expect(alternatives[0]).toMatchObject({ id: elsewhere, pricing })
+    expect(alternatives[0]?.id).toBe(elsewhere)
     expect(alternatives.map(({ id }) => id)).not.toContain(offer)
     await gateway.close()
   })

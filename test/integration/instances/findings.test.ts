@@ -1,3 +1,4 @@
+import { wholeInstance } from '../../../src/services/instances/source.ts'
 // How findings of the reconciler are recorded after a restart, a destruction or another command.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -150,7 +151,7 @@ describe('a pass over a destroyed instance', () => {
     expect(await kept()).toEqual({ kept: 2 })
     await gateway.reconciliation.record(await leaseOf(id), goneFinding)
     expect(await kept()).toEqual({ kept: 0 })
-    const [instance] = await gateway.services.instances.byIds(actor, [id])
+    const [instance] = await gateway.services.instances.byIds(actor, [id], wholeInstance)
     expect(instance?.launch.env).toEqual([{ name: 'TOKEN', value: '', secret: true }])
   })
 })

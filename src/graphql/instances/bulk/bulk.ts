@@ -5,7 +5,7 @@ import { builder } from '../../builder.ts'
 import { parseId } from '../../ids.ts'
 import { commandIds, labelField, parseLabel } from '../command-input.ts'
 import { InstanceFilter, parseInstanceFilter } from '../filter.ts'
-import { bulkResult, loadBulkItems } from './items.ts'
+import { bulkResult, itemSelectionOf, loadBulkItems } from './items.ts'
 
 const BulkErrorPolicy = builder.enumType('BulkErrorPolicy', {
   description: 'Treatment of the other items when a bulk command fails for one.',
@@ -120,12 +120,17 @@ builder.mutationFields(t => ({
     requires: 'instances.update',
     complexity: bulkComplexity,
     args: { input: t.arg({ type: StartInstancesInput, required: true, description: 'The instances to start.' }) },
-    resolve: (_root, { input }, context) =>
+    resolve: (_root, { input }, context, info) =>
       results.start.answer(commandIds.many, async () => {
         const { services, actor } = context
         const change = { targetState: 'running' } as const
         const plans = await services.instances.update(actor, parseTarget(input), change, parseOptions(input))
-        return await loadBulkItems(context, plans, 'instances.update')
+        return await loadBulkItems(
+          context,
+          plans,
+          'instances.update',
+          itemSelectionOf(context, info, 'StartInstancesSuccess'),
+        )
       }),
   }),
   stopInstances: t.field({
@@ -135,12 +140,17 @@ builder.mutationFields(t => ({
     requires: 'instances.update',
     complexity: bulkComplexity,
     args: { input: t.arg({ type: StopInstancesInput, required: true, description: 'The instances to stop.' }) },
-    resolve: (_root, { input }, context) =>
+    resolve: (_root, { input }, context, info) =>
       results.stop.answer(commandIds.many, async () => {
         const { services, actor } = context
         const change = { targetState: 'stopped' } as const
         const plans = await services.instances.update(actor, parseTarget(input), change, parseOptions(input))
-        return await loadBulkItems(context, plans, 'instances.update')
+        return await loadBulkItems(
+          context,
+          plans,
+          'instances.update',
+          itemSelectionOf(context, info, 'StopInstancesSuccess'),
+        )
       }),
   }),
   updateInstances: t.field({
@@ -156,12 +166,17 @@ builder.mutationFields(t => ({
         description: 'The instances and their new settings.',
       }),
     },
-    resolve: (_root, { input }, context) =>
+    resolve: (_root, { input }, context, info) =>
       results.update.answer(commandIds.many, async () => {
         const { services, actor } = context
         const change = { label: parseLabel(input.label) }
         const plans = await services.instances.update(actor, parseTarget(input), change, parseOptions(input))
-        return await loadBulkItems(context, plans, 'instances.update')
+        return await loadBulkItems(
+          context,
+          plans,
+          'instances.update',
+          itemSelectionOf(context, info, 'UpdateInstancesSuccess'),
+        )
       }),
   }),
   destroyInstances: t.field({
@@ -171,11 +186,16 @@ builder.mutationFields(t => ({
     requires: 'instances.destroy',
     complexity: bulkComplexity,
     args: { input: t.arg({ type: DestroyInstancesInput, required: true, description: 'The instances to destroy.' }) },
-    resolve: (_root, { input }, context) =>
+    resolve: (_root, { input }, context, info) =>
       results.destroy.answer(commandIds.many, async () => {
         const { services, actor } = context
         const plans = await services.instances.destroy(actor, parseTarget(input), parseOptions(input))
-        return await loadBulkItems(context, plans, 'instances.destroy')
+        return await loadBulkItems(
+          context,
+          plans,
+          'instances.destroy',
+          itemSelectionOf(context, info, 'DestroyInstancesSuccess'),
+        )
       }),
   }),
 }))

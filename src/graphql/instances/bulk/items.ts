@@ -1,5 +1,5 @@
+import type { GraphQLResolveInfo } from 'graphql'
 import type { ItemPlan } from '../../../domain/instances/command.ts'
-import type { Instance as InstanceShape } from '../../../domain/instances/instances.ts'
 import { builder } from '../../builder.ts'
 import type { Context } from '../../context.ts'
 import { enumOf } from '../../enum.ts'
@@ -8,6 +8,7 @@ import { mutationResult } from '../../errors/mutation-result.ts'
 import { Refusal } from '../../errors/refusal.ts'
 import { toRefusalValue } from '../../errors/refusal-value.ts'
 import { printId } from '../../ids.ts'
+import { selectionOf } from '../../selection.ts'
 import { Instance } from '../instances.ts'
 
 const BulkItemOutcome = enumOf<ItemPlan['outcome']>(
@@ -22,7 +23,7 @@ const BulkItemOutcome = enumOf<ItemPlan['outcome']>(
   },
 )
 
-type BulkItem = ItemPlan & { index: number; instance: InstanceShape | null }
+type BulkItem = ItemPlan & { index: number; instance: { id: bigint } | null }
 
 const BulkInstanceItem = builder.objectRef<BulkItem>('BulkInstanceItem').implement({
   description: 'Outcome of a bulk command for one instance.',
@@ -85,15 +86,21 @@ export function bulkResult(mutation: string, errors: readonly RefusalCode[]) {
   })
 }
 
+/** What the client asks of the instances of a bulk command's outcomes. */
+export function itemSelectionOf(context: Context, info: GraphQLResolveInfo, success: string): { id: true } {
+  return selectionOf(context, info, { of: [{ type: success, name: 'items' }, { name: 'instance' }] })
+}
+
 /** Adds the current state of its instance to each plan. */
 export async function loadBulkItems(
   context: Context,
   plans: ItemPlan[],
   operation: 'instances.update' | 'instances.destroy',
+  select: { id: true },
 ): Promise<BulkOutcome> {
   const { services, actor } = context
   const ids = [...new Set(plans.map(({ id }) => id))]
-  const instances = ids.length === 0 ? [] : await services.instances.byIds(actor, ids, operation)
+  const instances = ids.length === 0 ? [] : await services.instances.byIds(actor, ids, select, operation)
   const found = new Map(instances.map(instance => [instance.id, instance]))
   return { items: plans.map((plan, index) => ({ ...plan, index, instance: found.get(plan.id) ?? null })) }
 }

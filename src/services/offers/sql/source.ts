@@ -1,6 +1,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Source } from '../../../database/selection/reading.ts'
 import type { OfferFacts } from '../../../domain/offers/offers.ts'
+import { columnsOf, wholeMachine } from '../../machines/source.ts'
 
 const { sql } = Prisma
 
@@ -24,18 +25,6 @@ const relations = {
     },
   },
 } as const
-
-/** The columns of a model. `fields` is Prisma's list of them. */
-function columnsOf<Field extends string>(fields: Record<Field, string>): Record<Field, true> {
-  // Safe: the keys are those of the list.
-  return Object.fromEntries(Object.keys(fields).map(field => [field, true])) as Record<Field, true>
-}
-
-const wholeGpuModel = columnsOf(Prisma.GpuModelScalarFieldEnum)
-export const wholeMachine = {
-  ...columnsOf(Prisma.MachineScalarFieldEnum),
-  gpuModel: { select: wholeGpuModel },
-}
 
 /** Selects all of an offer. */
 export const wholeOffer = {
