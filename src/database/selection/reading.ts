@@ -24,6 +24,8 @@ type RelatedPlace = Place & {
   join: Prisma.Sql
   /** Whether the join mentions the statement's own table alone, and not that of the relation before it. */
   fromRoot?: boolean
+  /** Whether there may be no such row: then its `id` is null, and so is the relation. */
+  optional?: boolean
 }
 
 /** The rows of a model in a statement. `Row` is what they have. */
@@ -84,7 +86,11 @@ function readField(place: Place, name: string, nested: unknown, path: Prisma.Sql
   const computed = place.computed?.[name]
   if (!computed && fieldOf(place.model, name).kind === 'object') {
     const relation = relationOf(place, name, nested)
-    return readObject(relation, relation.select, relation.fromRoot ? [relation.join] : [...path, relation.join], parts)
+    const steps = relation.fromRoot ? [relation.join] : [...path, relation.join]
+    const read = readObject(relation, relation.select, steps, parts)
+    if (!relation.optional) return read
+    const readId = readField(relation, 'id', true, steps, parts)
+    return values => (readId(values) === null ? null : read(values))
   }
   for (const step of path) parts.joins.add(step)
   const isPlain = !computed || computed instanceof Prisma.Sql

@@ -2,6 +2,7 @@ import { accessOf } from '../../domain/instances/access.ts'
 import { actionRefusal, availabilityOf, type PortBinding } from '../../domain/instances/instances.ts'
 import { isFinal } from '../../domain/instances/states.ts'
 import { reasonOf } from '../../domain/reasons.ts'
+import { authorize } from '../../services/authorize.ts'
 import { SshKey, sshKeysByInstance } from '../accounts/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import { Reason } from '../events/reason.ts'
@@ -20,6 +21,9 @@ import { InstancePolicy } from './policy.ts'
 import { ActionAvailability, InstanceKind, InstanceStatus, TargetState } from './status.ts'
 
 const actionState = { targetState: true, status: true, destroyedAt: true, interruptible: true } as const
+
+/** A row that was read whole has no relations but its machine. */
+const isRead = (relation: object | null | undefined): boolean => relation !== undefined
 
 export const Instance = builder.prismaObject('Instance', {
   select: { id: true },
@@ -81,8 +85,11 @@ export const Instance = builder.prismaObject('Instance', {
       nullable: true,
       description: 'The offer that was rented, at current prices.',
       requires: 'offers.get',
-      select: { offerId: true },
-      resolve: ({ offerId }, _args, context, info) => offerById(context, selectionOf(context, info)).load(offerId),
+      select: (_args, _context, nestedSelection) => ({ offerId: true, offer: nestedSelection() }),
+      resolve: ({ offerId, offer }, _args, context, info) => {
+        authorize(context.actor, 'offers.get')
+        return isRead(offer) ? offer : offerById(context, selectionOf(context, info)).load(offerId)
+      },
     }),
     machine: t.relation('machine', { description: 'The machine that hosts the instance. It never changes.' }),
     gpu: t.field({
@@ -114,9 +121,12 @@ export const Instance = builder.prismaObject('Instance', {
       description:
         'The template that the instance was rented with, in its current version. Null without one, and when the template is deleted or no longer public.',
       requires: 'templates.get',
-      select: { templateId: true },
-      resolve: ({ templateId }, _args, context, info) =>
-        templateId === null ? null : templateById(context, selectionOf(context, info)).load(templateId),
+      select: (_args, _context, nestedSelection) => ({ templateId: true, template: nestedSelection() }),
+      resolve: ({ templateId, template }, _args, context, info) => {
+        if (templateId === null) return null
+        authorize(context.actor, 'templates.get', { id: templateId })
+        return isRead(template) ? template : templateById(context, selectionOf(context, info)).load(templateId)
+      },
     }),
     templateHashId: t.exposeString('templateHash', {
       nullable: true,

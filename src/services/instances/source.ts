@@ -15,7 +15,14 @@ export const gpuModelJoin = sql`JOIN gpu_models g ON g.id = m.gpu_model_id`
 export function instanceSource({ sshProxy }: Pick<Deps, 'sshProxy'>, nowSql: Prisma.Sql): Source<Instance> {
   // Only a stream computes the bid to beat beforehand.
   const known = { sshProxy, minimumBidNanos: undefined }
-  return { model: 'Instance', alias: 'i', computed: { ...computed, asOf: nowSql }, known, relations }
+  const offer = { ...offerPlace, computed: { asOf: nowSql } }
+  return {
+    model: 'Instance',
+    alias: 'i',
+    computed: { ...computed, asOf: nowSql },
+    known,
+    relations: { machine, template, offer },
+  }
 }
 
 type Attachment = { volumeId: string; mountPath: string; sizeMb: number }
@@ -38,13 +45,29 @@ const computed = {
   },
 }
 
-const relations = {
-  machine: {
-    model: 'Machine',
-    alias: 'm',
-    join: machineJoin,
-    relations: { gpuModel: { model: 'GpuModel', alias: 'g', join: gpuModelJoin } },
-  },
+const machine = {
+  model: 'Machine',
+  alias: 'm',
+  join: machineJoin,
+  fromRoot: true,
+  relations: { gpuModel: { model: 'GpuModel', alias: 'g', join: gpuModelJoin } },
+} as const
+
+/** The rented offer. Its machine is that of the instance. */
+const offerPlace = {
+  model: 'Offer',
+  alias: 'o',
+  join: sql`JOIN offers o ON o.id = i.offer_id`,
+  relations: { machine },
+} as const
+
+/** In its current version. Null if it is deleted, or no longer public and not the renter's own. */
+const template = {
+  model: 'Template',
+  alias: 't',
+  join: sql`LEFT JOIN templates t ON t.id = i.template_id AND t.deleted_at IS NULL
+    AND (t.public OR t.account_id = i.account_id)`,
+  optional: true,
 } as const
 
 const { registryLogin: _, secretEnv: __, ...readableFields } = Prisma.InstanceScalarFieldEnum

@@ -19,7 +19,7 @@ export type TemplateSelect = Prisma.TemplateSelect & { id: true }
 export type Selected<Select extends TemplateSelect> = Prisma.TemplateGetPayload<{ select: Select }> & { id: number }
 type FindOptions = Pick<Prisma.TemplateFindManyArgs, 'orderBy' | 'take'>
 
-export function templateReadServices({ database: { prisma } }: DataDeps) {
+export function templateReadServices({ database }: DataDeps) {
   return {
     /** The account's own templates and all public templates, newest first. */
     async page<Select extends TemplateSelect>(
@@ -32,7 +32,7 @@ export function templateReadServices({ database: { prisma } }: DataDeps) {
       checkTemplateFilter(filter)
       const { limit, backward, cursor } = parsePage(page)
       const after = cursor === undefined ? {} : { id: { [backward ? 'gt' : 'lt']: parseTemplateCursor(cursor) } }
-      const found = await findTemplates(prisma, { AND: [matching(actor, filter), after] }, select, {
+      const found = await findTemplates(database.prisma, { AND: [matching(actor, filter), after] }, select, {
         orderBy: { id: backward ? 'asc' : 'desc' },
         take: limit + 1,
       })
@@ -42,26 +42,26 @@ export function templateReadServices({ database: { prisma } }: DataDeps) {
     async count(actor: Actor, filter: TemplateFilter): Promise<number> {
       authorize(actor, 'templates.list')
       checkTemplateFilter(filter)
-      return await prisma.template.count({ where: matching(actor, filter) })
+      return await database.prisma.template.count({ where: matching(actor, filter) })
     },
 
     /** The visible template that has this hash now, if any. A changed template is not found by its old hash. */
     async byHash<Select extends TemplateSelect>(actor: Actor, hashId: string, select: Select) {
       authorize(actor, 'templates.get', { id: undefined })
       if (!isTemplateHash(hashId)) return undefined
-      return (await findTemplates(prisma, { ...visible(actor), hashId }, select))[0]
+      return (await findTemplates(database.prisma, { ...visible(actor), hashId }, select))[0]
     },
 
     /** The account's own template with this name. Names are not unique, so several are refused. */
     async ownByName<Select extends TemplateSelect>(actor: Actor, name: string, select: Select) {
       authorize(actor, 'templates.get', { id: undefined })
       if (textProblem(name)) return undefined
-      return oneByName(await findTemplates(prisma, { ...own(actor), name }, select, { take: 2 }))
+      return oneByName(await findTemplates(database.prisma, { ...own(actor), name }, select, { take: 2 }))
     },
 
     async byIds<Select extends TemplateSelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorizeEach(actor, 'templates.get', ids.map(BigInt))
-      return await findTemplates(prisma, { ...visible(actor), id: { in: [...ids] } }, select)
+      return await findTemplates(database.prisma, { ...visible(actor), id: { in: [...ids] } }, select)
     },
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PermissionCategory, Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
 import { categoryName } from '../../../src/graphql/accounts/operation-names.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { captureQueries } from '../../support/database/captured-statements.ts'
+import { captureStatements } from '../../support/database/captured-statements.ts'
 
 let app: TestApp
 
@@ -111,12 +111,13 @@ describe('a key', () => {
     expect(await lastUse()).toBe(first + 60_001)
   })
 
-  it('costs one statement per request after its use was recorded', async () => {
+  it('costs at most one statement per request after its use was recorded', async () => {
     const key = await app.newKey()
     await viewer(key)
-    const statements = await captureQueries(() => app.graphql(key, '{ viewer { account { id } } }'))
-    const ofKeys = statements.filter(text => text.includes('api_keys'))
-    expect(ofKeys).toEqual([expect.stringContaining('SELECT')])
+    const statements = await captureStatements(() => app.graphql(key, '{ viewer { account { id } } }'))
+    const ofKeys = statements.filter(({ text }) => text.includes('api_keys'))
+    expect(ofKeys.length).toBeLessThanOrEqual(1)
+    expect(ofKeys.filter(({ text }) => !text.includes('SELECT'))).toEqual([])
   })
 
   it('is stored only as a hash', async () => {

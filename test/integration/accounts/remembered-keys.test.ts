@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { captureQueries } from '../../support/database/captured-statements.ts'
+import { captureStatements } from '../../support/database/captured-statements.ts'
 
 let gateway: TestApp
 let other: TestApp
@@ -18,8 +18,8 @@ afterAll(async () => {
 
 const ask = async (app: TestApp, key: string) => (await app.rest(key, 'GET', '/users/current/')).status
 const readsOfKeys = async (app: TestApp, key: string) => {
-  const queries = await captureQueries(() => ask(app, key))
-  return queries.filter(query => query.includes('FROM api_keys') && query.includes('secret_hash')).length
+  const statements = await captureStatements(() => ask(app, key))
+  return statements.filter(({ text }) => text.includes('FROM api_keys') && text.includes('secret_hash')).length
 }
 /** Resolves once the gateway remembers the key: it takes a moment until it listens. */
 const remembers = (app: TestApp, key: string) => expect.poll(() => readsOfKeys(app, key)).toBe(0)

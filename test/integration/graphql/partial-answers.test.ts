@@ -9,18 +9,17 @@ import {
 } from '../../../src/domain/accounts/permissions/permissions.ts'
 import { operationNames } from '../../../src/graphql/accounts/operation-names.ts'
 import { type GraphqlAnswer, startApp, type TestApp } from '../../support/app.ts'
-import { makersOf } from '../../support/faces/isolation.ts'
+import { findIds, makeEverything } from '../../support/faces/everything.ts'
 import {
   fieldNameOf,
   fieldsAsked,
   findsAnyItem,
   isOwnView,
-  nodeTypes,
   permissionsOf,
   queriesOf,
   readableFields,
 } from '../../support/faces/whole-schema.ts'
-import { muchCredit, rentalsOf } from '../../support/instances/rentals.ts'
+import { muchCredit } from '../../support/instances/rentals.ts'
 
 type Answers = Map<string, GraphqlAnswer>
 type Json = Record<string | number, unknown>
@@ -37,29 +36,14 @@ const keys = new Map<Operation, string>()
 beforeAll(async () => {
   app = await startApp()
   owner = await app.newKey(null, muchCredit)
-  const rentals = rentalsOf(app)
-  const make = makersOf(app, rentals)
-  await make.sshKey(owner)
-  await make.spendLimit(owner)
-  await make.webhook(owner)
-  const template = await make.template(owner)
-  const rented = await app.graphql(
-    owner,
-    `mutation { rentInstance(input: { offerId: ${await rentals.newOffer()}, terms: { interruptible: { bidPerHour: "0.3" } },
-      spec: { source: { template: { by: { id: "${template}" } } }, volumes: [{ source: { create: { sizeGb: 10 } } }] } }) {
-      ... on RentInstanceSuccess { instance { id } } } }`,
-  )
-  instanceId = rented.data.rentInstance.instance.id
-  await rentals.converge()
-  // So that there are costs.
-  app.clock.advance(3_600_000)
+  instanceId = await makeEverything(app, owner)
   for (const operation of operations) {
     const key = await app.newScopedKey(owner, allBut(operation))
     keys.set(operation, key)
     // From now on, `lastUsedAt` of all keys stays the same.
     await app.graphql(key, '{ __typename }')
   }
-  queries = queriesOf(await findIds())
+  queries = queriesOf(await findIds(app, owner))
   full = await readAll(owner)
 }, 120_000)
 
@@ -78,23 +62,6 @@ async function readAll(key: string): Promise<Answers> {
   const answers: Answers = new Map()
   for (const [name, query] of queries) answers.set(name, await app.graphql(key, query))
   return answers
-}
-
-/** An item of each type that has an id, found by asking for everything until nothing new comes. */
-async function findIds(): Promise<Map<string, string>> {
-  const ids = new Map<string, string>()
-  const collect = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    const { __typename: type, id } = value as Json
-    if (typeof id === 'string' && nodeTypes().includes(type as string) && !ids.has(type as string))
-      ids.set(type as string, id)
-    for (const one of Object.values(value)) collect(one)
-  }
-  for (let known = -1; known < ids.size; ) {
-    known = ids.size
-    for (const query of queriesOf(ids).values()) collect((await app.graphql(owner, query)).data)
-  }
-  return ids
 }
 
 /**

@@ -16,23 +16,22 @@ export type SshKeySelect = Prisma.SshKeySelect & { id: true }
 export type SelectedSshKey<Select extends SshKeySelect> = Prisma.SshKeyGetPayload<{ select: Select }> & { id: number }
 
 export function sshKeyServices({ database }: Deps) {
-  const { prisma } = database
   return {
     /** The account's keys, oldest first. Without pages, since an account has few keys. */
     async list<Select extends SshKeySelect>(actor: Actor, select: Select) {
       authorize(actor, 'sshKeys.list')
-      return await findSshKeys(prisma, actor, {}, select)
+      return await findSshKeys(database.prisma, actor, {}, select)
     },
 
     async byIds<Select extends SshKeySelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorize(actor, 'sshKeys.list')
-      return await findSshKeys(prisma, actor, { id: { in: [...ids] } }, select)
+      return await findSshKeys(database.prisma, actor, { id: { in: [...ids] } }, select)
     },
 
     /** The newest key, which is shown with the account. */
     async newest<Select extends SshKeySelect>(actor: Actor, select: Select) {
       authorize(actor, 'accounts.viewer')
-      const [key] = await findSshKeys(prisma, actor, {}, select, { orderBy: { id: 'desc' }, take: 1 })
+      const [key] = await findSshKeys(database.prisma, actor, {}, select, { orderBy: { id: 'desc' }, take: 1 })
       return key
     },
 
@@ -42,7 +41,7 @@ export function sshKeyServices({ database }: Deps) {
      */
     async byInstanceIds<Select extends SshKeySelect>(actor: Actor, ids: readonly bigint[], select: Select) {
       authorizeAny(actor, instanceAccessOperations)
-      const attachments = await findAttachments(prisma, actor, ids, select)
+      const attachments = await findAttachments(database.prisma, actor, ids, select)
       const byInstance = Map.groupBy(attachments, ({ instanceId }) => instanceId)
       return ids.map(id => ({ id, sshKeys: (byInstance.get(id) ?? []).map(({ sshKey }) => sshKey) }))
     },
