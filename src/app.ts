@@ -191,7 +191,7 @@ export function createApp(options: AppOptions): App {
   const demoKeyForGraphiql = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
   const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
-  const graphql = createGraphqlFace(services, database.prisma)
+  const graphql = createGraphqlFace(services)
   const sockets = createSockets(graphql.sockets, log)
   const faces = {
     rest: createRestFace(services, { publicSearch }),

@@ -109,7 +109,7 @@ const layers: Record<string, Layer> = {
 const testFolders: Record<string, string[]> = {
   bench: ['measure', 'peers', 'peers/floor', 'report', 'setup', 'workloads'],
   unit: [...nouns, 'database', 'graphql', 'operator', 'process', 'rest'],
-  property: [...nouns, 'rest'],
+  property: [...nouns, 'graphql', 'rest'],
   integration: [...nouns, 'database', 'database/embedded', 'faces', 'graphql', 'instances/rent', 'rest'],
   support: [...nouns, 'crashes', 'database', 'faces', 'processes', 'rest'],
   client: [],

@@ -42,7 +42,10 @@ export const builder = new SchemaBuilder<{
   plugins: [RelayPlugin, PrismaPlugin, fieldCostPlugin, nullableRoots, requiresPlugin],
   defaultFieldNullability: false,
   prisma: {
-    client: ({ prisma }) => prisma,
+    // A service reads all that a selection names, so plugin-prisma has nothing left to read.
+    client: () => {
+      throw new Error('A row lacks what its fields select.')
+    },
     dmmf: getDatamodel(),
   },
   relay: {

@@ -1,6 +1,5 @@
 import { createYoga } from 'graphql-yoga'
 import { authenticate } from '../auth/authenticate.ts'
-import type { PrismaClient } from '../database/generated/client.ts'
 import { DomainError } from '../domain/errors.ts'
 import { BodyError, checkEncoding, maxBodyBytes } from '../http/body.ts'
 import { jsonResponse } from '../http/json.ts'
@@ -23,7 +22,7 @@ import { schema } from './schema.ts'
 import { createSocketFace } from './socket-face.ts'
 
 /** Serves /graphql over HTTP and WebSockets. Without a valid key there is no introspection and no hint in an error. */
-export function createGraphqlFace(services: Services, prisma: PrismaClient): { answer: Handler; sockets: SocketFace } {
+export function createGraphqlFace(services: Services): { answer: Handler; sockets: SocketFace } {
   const yoga = createYoga<Context>({
     schema,
     graphiql: false,
@@ -53,7 +52,7 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
       const type = request.headers.get('content-type')
       if (type) request.headers.set('content-type', type.toLowerCase())
       const disconnected = request.signal
-      const response = await yoga.fetch(request, { ...context, actor, services, prisma, disconnected })
+      const response = await yoga.fetch(request, { ...context, actor, services, disconnected })
       const message = response.body ? undefined : emptyAnswerMessages[response.status]
       if (message !== undefined) return errorResponse(response.status, message, extensionsOf('BAD_REQUEST'))
       return isStream(response) ? disableBuffering(response) : response
@@ -61,7 +60,7 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
       return refusalResponse(error, context)
     }
   }
-  return { answer: handleHttp, sockets: createSocketFace({ envelop: yoga.getEnveloped, services, prisma }) }
+  return { answer: handleHttp, sockets: createSocketFace({ envelop: yoga.getEnveloped, services }) }
 }
 
 /** Messages for the statuses that Yoga answers with an empty body. */

@@ -5,7 +5,6 @@ import { type ExecutionArgs, type FormattedExecutionResult, GraphQLError, getOpe
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePayload } from 'graphql-ws'
 import type { YogaServerInstance } from 'graphql-yoga'
 import { identifyBearer } from '../auth/authenticate.ts'
-import type { PrismaClient } from '../database/generated/client.ts'
 import { type Actor, isInstanceKey } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 import { printTypedIds } from '../domain/messages.ts'
@@ -35,9 +34,9 @@ type Enveloped = ReturnType<Envelop>
 /** The arguments of an execution, with the functions that execute it. */
 type PreparedOperation = ExecutionArgs & Pick<Enveloped, 'execute' | 'subscribe'>
 
-type SocketFaceDeps = { envelop: Envelop; services: Services; prisma: PrismaClient }
+type SocketFaceDeps = { envelop: Envelop; services: Services }
 
-export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps): SocketFace {
+export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketFace {
   const connections = new Set<Connection>()
   const server = makeServer<Record<string, unknown>, Connection>({
     connectionInitWaitTimeout: connectionLimits.initMs,
@@ -94,7 +93,7 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
       return [refusalError(new DomainError('UNAUTHENTICATED', 'Forbidden'))]
     }
     const { requestId, log, disconnected } = connection
-    const context = { requestId, log, path: '/graphql', actor, services, prisma, disconnected: disconnected.signal }
+    const context = { requestId, log, path: '/graphql', actor, services, disconnected: disconnected.signal }
     try {
       const { schema, parse, validate, contextFactory, execute, subscribe } = envelop(context)
       const document = parse(query)
