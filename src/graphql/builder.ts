@@ -10,6 +10,7 @@ import type { Context } from './context.ts'
 import { fieldCostPlugin } from './limits/field-cost.ts'
 import { nullableRoots } from './nullable-roots.ts'
 import { requiresPlugin } from './permission.ts'
+import { rowsAsRead } from './rows-as-read.ts'
 
 /** Values that a selection can ask for although no column has them: see the sources of the services. */
 type ComputedValues = {
@@ -39,7 +40,7 @@ export const builder = new SchemaBuilder<{
   DefaultEdgesNullability: false
   DefaultNodeNullability: false
 }>({
-  plugins: [RelayPlugin, PrismaPlugin, fieldCostPlugin, nullableRoots, requiresPlugin],
+  plugins: [RelayPlugin, rowsAsRead, PrismaPlugin, fieldCostPlugin, nullableRoots, requiresPlugin],
   defaultFieldNullability: false,
   prisma: {
     // A service reads all that a selection names, so plugin-prisma has nothing left to read.

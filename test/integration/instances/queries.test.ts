@@ -41,6 +41,19 @@ describe('a list of instances', () => {
     expect(await count(many, 50)).toBe(await count(one, 1))
   })
 
+  it('needs two statements with offers, machines, templates and volumes, and another for the key once a second', async () => {
+    const fields = `id label offer { id price { pricePerHour } } machine { id gpu { name } } template { id name }
+      volumes { mountPath volume { id name } }`
+    const statements = await captureQueries(() => app.graphql(many, `{ instances(first: 50) { nodes { ${fields} } } }`))
+    expect(statements.length).toBeLessThanOrEqual(2)
+  })
+
+  it('reads two columns for two fields', async () => {
+    const [statement] = await captureQueries(() => app.graphql(many, '{ instances { nodes { label numGpus } } }'))
+    // The last two are the position for the cursor.
+    expect(columnsOf(statement)).toEqual(['i.id', 'i.label', 'i.num_gpus', '(i.id)::text', 'i.id'])
+  })
+
   it('runs one statement over REST for any number of rows', async () => {
     for (const [key, rows] of [[one, 1] as const, [many, 50] as const]) {
       const statements = await captureQueries(async () => {
@@ -95,3 +108,9 @@ describe('a bulk command', () => {
     expect(await destroy(all)).toBe(await destroy(few))
   })
 })
+
+/** What a statement selects, in the order of its text but for the first, which is always the id. */
+function columnsOf(statement = ''): string[] {
+  const [, columns = ''] = /SELECT (.*?) FROM/s.exec(statement) ?? []
+  return columns.split(',').map(column => column.trim())
+}

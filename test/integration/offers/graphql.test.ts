@@ -208,6 +208,14 @@ describe('a search', () => {
     expect(data.offers).toEqual({ totalCount: 0, nodes: [], pageInfo: { hasNextPage: false, startCursor: null } })
   })
 
+  it('reads two columns for two fields, and no table that it does not need', async () => {
+    const [statement = ''] = await captureQueries(() => search({ first: 50 }, 'nodes { numGpus dlperf }'))
+    const [, columns = ''] =
+      /\)\s+SELECT (.*?) FROM page JOIN offers o ON o.id = offer_id\s+ORDER BY/s.exec(statement) ?? []
+    // The last two are the position for the cursor.
+    expect(columns.split(',')).toEqual(['o.id', 'o.num_gpus', 'o.dlperf', 'page.k0', 'page.k1'])
+  })
+
   it('runs the same statements for a page of 50 as for a page of 1', async () => {
     const fields = 'nodes { id gpuName gpu { id name } machine { id country reliability gpu { name } } }'
     const one = await captureQueries(() => search({ first: 1 }, fields))
