@@ -1,13 +1,28 @@
-// A request reads only what it asks for. Whatever it leaves out must not change what it gets.
+// A request reads only what it asks for. Whatever it leaves out must not change what it gets, and all of it must be what the
+// tables have.
 
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { type ASTNode, parse, print, visit } from 'graphql'
+import {
+  type ASTNode,
+  buildSchema,
+  type GraphQLNamedType,
+  getNamedType,
+  graphql,
+  isLeafType,
+  isObjectType,
+  parse,
+  print,
+  visit,
+} from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Database, openDatabase } from '../../../src/database/client.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { findIds, makeEverything } from '../../support/faces/everything.ts'
+import { notOfTables, type Reference, referenceFor } from '../../support/faces/reference.ts'
 import { queriesOf } from '../../support/faces/whole-schema.ts'
 import { muchCredit } from '../../support/instances/rentals.ts'
-import { createSeededRandom } from '../../support/seeded-random.ts'
+import { createSeededRandom, type SeededRandom } from '../../support/seeded-random.ts'
 
 // FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
@@ -16,13 +31,23 @@ const numRuns = Number(process.env['FC_RUNS'] ?? 300)
 type Whole = { key: string; query: string; answer: unknown }
 
 let app: TestApp
+let database: Database
+let keys: string[]
+let references: Reference[]
+/** The schema without resolvers: each field is the property of its object. */
+const plainSchema = buildSchema(readFileSync('schema.graphql', 'utf8'))
 const wholes: Whole[] = []
 
 beforeAll(async () => {
   app = await startApp()
-  const keys = [await app.newKey(null, muchCredit), await app.newKey(null, muchCredit)]
+  keys = [await app.newKey(null, muchCredit), await app.newKey(null, muchCredit)]
   for (const key of keys) await makeEverything(app, key)
+  references = []
+  database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {} })
   for (const key of keys) {
+    const { data } = await app.graphql(key, '{ viewer { account { id } } }')
+    const accountId = Number(data.viewer.account.id.slice('acc_'.length))
+    references.push(await referenceFor(database.prisma, accountId, app.clock.now()))
     // From now on, `lastUsedAt` of all keys stays the same.
     const queries = queriesOf(await findIds(app, key)).values()
     for (const query of queries) {
@@ -33,7 +58,10 @@ beforeAll(async () => {
   }
 }, 120_000)
 
-afterAll(() => app.close())
+afterAll(async () => {
+  await database.close()
+  await app.close()
+})
 
 describe('a part of a query', () => {
   it(
@@ -51,6 +79,66 @@ describe('a part of a query', () => {
     20_000 + 200 * numRuns,
   )
 })
+
+describe('a query', () => {
+  it(
+    'is answered as by a naive reading of all rows',
+    async () => {
+      const property = fc.asyncProperty(fc.nat(1), fc.integer(), async (who, choices) => {
+        const query = randomQuery(createSeededRandom(choices))
+        const { data, errors } = await app.graphql(keys[who], query)
+        expect(errors, query).toBeUndefined()
+        const expected = await graphql({ schema: plainSchema, source: query, rootValue: references[who] })
+        expect(expected.errors, query).toBeUndefined()
+        // As it is sent: dates as text, and objects with prototypes.
+        expect(data, query).toEqual(JSON.parse(JSON.stringify(expected.data)))
+      })
+      await fc.assert(property, { seed, numRuns })
+    },
+    20_000 + 200 * numRuns,
+  )
+})
+
+it('is compared in every field but those that are not of tables', () => {
+  const unknown = notOfTables.filter(name => {
+    const [typeName = '', field = ''] = name.split('.')
+    const type = plainSchema.getType(typeName)
+    return !isObjectType(type) || !(field in type.getFields())
+  })
+  expect(unknown).toEqual([])
+})
+
+const roots: Record<string, string> = {
+  offers: 'Offer',
+  instances: 'Instance',
+  templates: 'Template',
+  volumes: 'Volume',
+}
+
+function randomQuery(random: SeededRandom): string {
+  const root = random.pick(Object.keys(roots)) ?? 'offers'
+  const pages = `${root}(first: ${random.between(1, 5)}) { nodes ${randomSelection(roots[root] ?? '', random, 3)} }`
+  const others = [
+    `gpuModels ${randomSelection('GpuModel', random, 1)}`,
+    `viewer { account ${randomSelection('Account', random, 2)} }`,
+  ]
+  return `{ ${[pages, ...others].filter((_, index) => index === 0 || random.withProbability(0.3)).join(' ')} }`
+}
+
+/** Some fields of a type, and of the items in them down to a depth. Some have another name, some are in a fragment. */
+function randomSelection(typeName: string, random: SeededRandom, depth: number): string {
+  const type = plainSchema.getType(typeName)
+  if (!isObjectType(type)) throw new Error(`${typeName} is no object type.`)
+  const fields = Object.values(type.getFields()).flatMap(({ name, type: output }) => {
+    if (notOfTables.includes(`${typeName}.${name}`) || !random.withProbability(0.4)) return []
+    const below: GraphQLNamedType = getNamedType(output)
+    if (!isLeafType(below) && depth === 0) return []
+    const field = `${name}${isLeafType(below) ? '' : ` ${randomSelection(below.name, random, depth - 1)}`}`
+    const named = random.withProbability(0.1) ? `other_${name}: ${field}` : field
+    return random.withProbability(0.1) ? `... on ${typeName} { ${named} }` : named
+  })
+  return `{ __typename ${fields.join(' ')} }`
+}
 
 /** The query with some of its fields. Each selection keeps at least one, and the first remaining fragment of each type. */
 function partOf(query: string, choices: number): string {

@@ -1,0 +1,192 @@
+// What the schema's types show, computed naively: every row of every table, read whole through Prisma Client, and filtered in
+// JavaScript. Each item is an object whose properties are the fields of its type.
+
+import type { PrismaClient } from '../../../src/database/generated/client.ts'
+import { printUsd } from '../../../src/domain/money.ts'
+import type { TemplateSettings } from '../../../src/domain/templates/templates.ts'
+
+type Item = Record<string, unknown>
+/** The root fields, which read their arguments from an object. */
+export type Reference = Record<string, (args: { first: number }) => unknown>
+
+/** Fields that are not columns: rules with tests of their own compute them, or machines answer them. */
+export const notOfTables = [
+  'Account.costPerHour Account.credit Account.hostedMachines Account.ledger Account.runwaySeconds Account.usage',
+  'ApiKey.current ApiKey.lastUsedAt ApiKey.name ApiKey.permissions SpendLimit.used SpendLimit.subject Webhook.name',
+  'Webhook.recentDeliveries SshKey.name',
+  'Instance.accruedCost Instance.actions Instance.connection Instance.costPerHour Instance.costPerHourWhenStopped',
+  'Instance.events Instance.logs Instance.minimumBidPerHour Instance.statusReason LaunchConfig.env LaunchConfig.mode',
+  'LaunchConfig.ports LaunchConfig.sources LaunchConfig.warnings Machine.region Offer.score GpuModel.gpuRamGb',
+  'Offer.gpuRamGb Template.env Template.mode Template.ports Template.registry',
+].flatMap(names => names.split(' '))
+
+/** The reference for one account at an instant. */
+export async function referenceFor(prisma: PrismaClient, accountId: number, now: Date): Promise<Reference> {
+  const whole = { machine: { include: { gpuModel: true } } } as const
+  const offers = await prisma.offer.findMany({ include: whole })
+  const templates = await prisma.template.findMany()
+  const volumes = await prisma.volume.findMany({ include: { ...whole, attachments: true } })
+  const instances = await prisma.instance.findMany({
+    include: { ...whole, offer: { include: whole }, sshKeys: { include: { sshKey: true } } },
+  })
+  const account = await prisma.account.findUniqueOrThrow({
+    where: { id: accountId },
+    include: { apiKeys: true, sshKeys: true, webhooks: true, spendLimits: true, secretVariables: true },
+  })
+  type OfferRow = (typeof offers)[number]
+  type MachineRow = OfferRow['machine']
+  type InstanceRow = (typeof instances)[number]
+
+  const own = <Row extends { accountId: number }>(rows: Row[]) => rows.filter(row => row.accountId === accountId)
+  const living = <Row extends { deletedAt: Date | null }>(rows: Row[]) => rows.filter(row => row.deletedAt === null)
+  const newestFirst = <Row extends { id: number | bigint }>(rows: Row[]) =>
+    rows.toSorted((one, other) => Number(other.id) - Number(one.id))
+  const upper = (text: string) => text.replace(/[A-Z]/g, letter => `_${letter}`).toUpperCase()
+
+  const gpuModel = ({ id, vendor, ramMb, ...same }: MachineRow['gpuModel']): Item => {
+    return { __typename: 'GpuModel', ...same, id: `gpu_${id}`, vendor: upper(vendor), gpuRamMb: ramMb }
+  }
+  const machine = ({ id, hostId, diskMb, freeDiskMb, verification, gpuModel: model, ...same }: MachineRow): Item => ({
+    ...{ __typename: 'Machine', ...same, id: `mch_${id}`, host: { __typename: 'Host', id: `hst_${hostId}` } },
+    ...{ totalDiskGb: diskMb / 1000, freeDiskGb: freeDiskMb / 1000, verification: upper(verification) },
+    gpu: gpuModel(model),
+  })
+  const offer = (row: OfferRow): Item => {
+    const { machine: place, numGpus } = row
+    return {
+      ...{ __typename: 'Offer', ...row, id: `off_${row.id}`, asOf: now, machine: machine(place) },
+      gpu: gpuModel(place.gpuModel),
+      gpuName: place.gpuModel.name,
+      gpuFraction: numGpus / place.numGpus,
+      gpuRamMb: place.gpuModel.ramMb,
+      gpuTotalRamMb: place.gpuModel.ramMb * numGpus,
+      cpuCoresEffective: (place.cpuCores * numGpus) / place.numGpus,
+      tflops: place.gpuModel.tflops * numGpus,
+      minimumBidPerHour: printUsd(row.minBidNanos),
+      diskPricePerGbMonth: printUsd(place.diskPricePerGbMonthNanos),
+      downloadPricePerGb: printUsd(place.downloadPricePerGbNanos),
+      uploadPricePerGb: printUsd(place.uploadPricePerGbNanos),
+      rentable: row.rentable && place.listedUntil > now,
+      maxDiskGb: place.freeDiskMb / 1000,
+      listedUntil: place.listedUntil,
+      // The columns have the price with the default disk.
+      price: {
+        rentalKind: 'ON_DEMAND',
+        diskGb: 8,
+        pricePerHour: printUsd(row.priceNanos),
+        gpuPricePerHour: printUsd(row.gpuPriceNanos),
+        diskPricePerHour: printUsd(row.priceNanos - row.gpuPriceNanos),
+        pricePerGpuHour: printUsd((row.priceNanos + BigInt(numGpus) / 2n) / BigInt(numGpus)),
+        dlperfPerDollar: row.dlperf / Number(printUsd(row.priceNanos)),
+        tflopsPerDollar: (place.gpuModel.tflops * numGpus) / Number(printUsd(row.priceNanos)),
+      },
+    }
+  }
+  const template = (row: (typeof templates)[number]): Item => {
+    const settings = row.settings as TemplateSettings
+    const { image, diskGb, hostname, onStart, volumeHint, about } = settings
+    return {
+      ...{ __typename: 'Template', ...row, id: `tpl_${row.id}`, mine: row.accountId === accountId },
+      ...{ image, diskGb, hostname, onStart, volumeHint },
+      description: about?.description || null,
+      readme: about?.readme || null,
+    }
+  }
+  const volume = (row: (typeof volumes)[number]): Item => ({
+    ...{ __typename: 'Volume', ...row, id: `vol_${row.id}`, sizeGb: row.sizeMb / 1000, machine: machine(row.machine) },
+    pricePerHour: printUsd(row.diskNanos),
+    attachment: () => row.attachments.filter(({ releasedAt }) => releasedAt === null).map(attachment)[0] ?? null,
+  })
+  const attachment = ({ volumeId, instanceId, mountPath }: (typeof volumes)[number]['attachments'][number]): Item => ({
+    mountPath,
+    volume: () => volumes.filter(({ id }) => id === volumeId).map(volume)[0],
+    instance: () => instances.filter(({ id }) => id === instanceId).map(instance)[0],
+  })
+  const sshKey = (row: (typeof account)['sshKeys'][number]): Item => ({
+    ...{ __typename: 'SshKey', ...row, id: `ssh_${row.id}` },
+  })
+  const instance = (row: InstanceRow): Item => {
+    const { machine: place, destroyedAt, status, launch } = row
+    return {
+      ...{ __typename: 'Instance', ...row, id: `ins_${row.id}`, machine: machine(place), offer: offer(row.offer) },
+      gpu: gpuModel(place.gpuModel),
+      gpuName: place.gpuModel.name,
+      kind: row.vm ? 'VM' : 'CONTAINER',
+      targetState: upper(row.targetState),
+      status: destroyedAt ? 'DESTROYED' : upper(status),
+      statusChangedAt: destroyedAt ?? row.statusChangedAt,
+      terminal: destroyedAt !== null || ['exited', 'offline', 'unknown'].includes(status),
+      diskGb: row.diskMb / 1000,
+      launch: { ...(launch as Item), diskGb: row.diskMb / 1000 },
+      template: () => visibleTemplates.filter(({ id }) => id === row.templateId).map(template)[0] ?? null,
+      templateHashId: row.templateHash,
+      rentalKind: row.interruptible ? 'INTERRUPTIBLE' : 'ON_DEMAND',
+      bidPerHour: row.interruptible ? printUsd(row.gpuPriceNanos) : null,
+      pricePerHour: printUsd(row.gpuPriceNanos + row.diskNanos),
+      diskPricePerHour: printUsd(row.diskNanos),
+      policy: {
+        ...{ stopAt: row.stopAt, destroyAt: row.destroyAt },
+        stopAtCost: row.stopAtCostNanos === null ? null : printUsd(row.stopAtCostNanos),
+        destroyAfterStoppedSeconds: row.destroyStoppedMs === null ? null : Number(row.destroyStoppedMs) / 1000,
+      },
+      sshKeys: living(row.sshKeys.map(({ sshKey: key }) => key))
+        .sort((one, other) => one.id - other.id)
+        .map(sshKey),
+      volumes: volumes
+        .flatMap(({ attachments }) => attachments)
+        .filter(({ instanceId, releasedAt }) => instanceId === row.id && releasedAt === null && !destroyedAt)
+        .sort((one, other) => (one.mountPath < other.mountPath ? -1 : 1))
+        .map(attachment),
+    }
+  }
+  const spendLimit = (row: (typeof account)['spendLimits'][number]): Item => ({
+    ...{ __typename: 'SpendLimit', ...row, id: `lim_${row.id}`, window: upper(row.window), action: upper(row.action) },
+    amount: printUsd(row.amountNanos),
+    subjectId: row.apiKeyId === null ? `acc_${accountId}` : `key_${row.apiKeyId}`,
+  })
+  const oldestFirst = <Row extends { id: number }>(rows: Row[]) => rows.toSorted((one, other) => one.id - other.id)
+  const wholeAccount: Item = {
+    ...{ __typename: 'Account', ...account, id: `acc_${accountId}` },
+    apiKeys: newestFirst(account.apiKeys)
+      .filter(({ revokedAt }) => revokedAt === null)
+      .map(row => ({
+        ...{ __typename: 'ApiKey', ...row, id: `key_${row.id}`, prefix: `berth_${row.publicId}` },
+        spendLimits: oldestFirst(account.spendLimits.filter(({ apiKeyId }) => apiKeyId === row.id)).map(spendLimit),
+      })),
+    sshKeys: oldestFirst(living(account.sshKeys)).map(sshKey),
+    webhooks: oldestFirst(living(account.webhooks)).map(row => ({
+      __typename: 'Webhook',
+      ...row,
+      id: `whk_${row.id}`,
+    })),
+    spendLimits: oldestFirst(account.spendLimits.filter(({ apiKeyId }) => apiKeyId === null)).map(spendLimit),
+    secretVariables: account.secretVariables.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+  }
+
+  const visibleTemplates = living(templates).filter(row => row.public || row.accountId === accountId)
+  const onMarket = offers
+    .filter(row => row.withdrawnAt === null && row.leads && row.rentable && row.machine.listedUntil > now)
+    .sort((one, other) => Number(one.priceNanos - other.priceNanos) || Number(one.id - other.id))
+  const page = (items: Item[]) => ({ nodes: items })
+  return {
+    offers: ({ first }) => page(onMarket.slice(0, first).map(offer)),
+    instances: ({ first }) =>
+      page(
+        newestFirst(own(instances).filter(({ destroyedAt }) => !destroyedAt))
+          .slice(0, first)
+          .map(instance),
+      ),
+    templates: ({ first }) => page(newestFirst(visibleTemplates).slice(0, first).map(template)),
+    volumes: ({ first }) =>
+      page(
+        newestFirst(own(living(volumes)))
+          .slice(0, first)
+          .map(volume),
+      ),
+    gpuModels: () =>
+      [...new Map(offers.map(row => [row.machine.gpuModel.name, row.machine.gpuModel])).values()]
+        .sort((one, other) => (one.name < other.name ? -1 : 1))
+        .map(gpuModel),
+    viewer: () => ({ account: wholeAccount }),
+  }
+}
