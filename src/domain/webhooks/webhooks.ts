@@ -5,18 +5,15 @@ import { missingPermissions } from '../accounts/permissions/missing.ts'
 import { operationCategories } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
 import { invalidInput } from '../errors.ts'
-import { type Event, type EventKind, eventReadOperations } from '../events/events.ts'
+import { type Event, type EventKind, eventReadOperations, isEventKind } from '../events/events.ts'
 import { blankProblem, textProblem } from '../texts.ts'
 
-export type Webhook = {
-  id: number
-  /** Tells webhooks with the same URL apart. */
-  name: string | null
-  url: string
-  kinds: EventKind[]
-  createdAt: Date
-  /** Until then, deliveries are also signed with the previous secret. Null when there is none. */
-  oldSecretUntil: Date | null
+/** What the owner of a webhook sets. The name tells webhooks with the same URL apart. */
+export type WebhookSettings = { name: string | null; url: string; kinds: EventKind[] }
+
+/** The kinds of a stored webhook. A gateway of a newer version may write kinds that this gateway does not know. */
+export function kindsOf({ kinds }: { kinds: readonly string[] }): EventKind[] {
+  return kinds.filter(isEventKind)
 }
 
 /** The delivery of one event to one webhook. */
@@ -93,14 +90,11 @@ export type WebhookChange = { [Part in keyof WebhookInput]?: WebhookInput[Part] 
 /** Normalizes the input, or throws every issue at once. */
 export function parseWebhookInput({ url, kinds, name = null }: WebhookInput, allowsHttp: boolean) {
   // All parts are given, so all are returned.
-  return parseWebhookChange({ url, kinds, name }, allowsHttp) as Pick<Webhook, 'url' | 'kinds' | 'name'>
+  return parseWebhookChange({ url, kinds, name }, allowsHttp) as WebhookSettings
 }
 
 /** Normalizes the given parts and returns only these, or throws every issue at once. */
-export function parseWebhookChange(
-  { url, kinds, name }: WebhookChange,
-  allowsHttp: boolean,
-): Partial<Pick<Webhook, 'url' | 'kinds' | 'name'>> {
+export function parseWebhookChange({ url, kinds, name }: WebhookChange, allowsHttp: boolean): Partial<WebhookSettings> {
   const parsed = url === undefined ? undefined : parseWebhookUrl(url, allowsHttp)
   const nameProblem = name == null ? undefined : (blankProblem(name) ?? textProblem(name, maxWebhookNameLength))
   const issues = [

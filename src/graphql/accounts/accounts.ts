@@ -85,7 +85,8 @@ export const Account = builder.prismaObject('Account', {
       description: `Webhooks that receive the account's events, oldest first. An account has at most ${maxWebhooks}.`,
       requires: 'webhooks.list',
       complexity: { multiplier: maxWebhooks },
-      resolve: (_account, _args, { services, actor }) => services.webhooks.list(actor),
+      resolve: (_account, _args, context, info) =>
+        context.services.webhooks.list(context.actor, selectionOf(context, info)),
     }),
   }),
 })

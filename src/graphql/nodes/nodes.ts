@@ -48,7 +48,9 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   Template: withSmallIds((context, id, info) => {
     return templateById(context, selectionOf(context, info, { typeName: 'Template' })).load(id)
   }),
-  Webhook: withSmallIds((context, id) => webhookById(context).load(id)),
+  Webhook: withSmallIds((context, id, info) => {
+    return webhookById(context, selectionOf(context, info, { typeName: 'Webhook' })).load(id)
+  }),
 }
 
 /** For ids in four-byte columns: the database refuses to compare them with larger integers. */

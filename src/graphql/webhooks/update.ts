@@ -5,15 +5,14 @@ import {
   maxWebhooks,
   oldSecretHours,
   type WebhookDelivery as WebhookDeliveryShape,
-  type Webhook as WebhookShape,
 } from '../../domain/webhooks/webhooks.ts'
-import type { WebhookWithSecret } from '../../services/webhooks/update.ts'
 import { builder } from '../builder.ts'
 import type { RefusalCode } from '../errors/codes.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { EventKindEnum } from '../events/kinds.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
+import { selectionOf } from '../selection.ts'
 import { Webhook, WebhookDelivery } from './webhooks.ts'
 
 const idField = { required: true, description: 'ID of the webhook, such as `whk_42` or `42`.' } as const
@@ -67,7 +66,7 @@ const DeleteWebhookInput = builder.inputType('DeleteWebhookInput', {
 })
 
 function secretResult(mutation: string, description: string, done: string, errors: readonly RefusalCode[]) {
-  return mutationResult<WebhookWithSecret>(mutation, {
+  return mutationResult<{ webhook: { id: number }; secret: string; replayed: boolean }>(mutation, {
     description,
     success: {
       description: done,
@@ -93,7 +92,7 @@ const createResult = secretResult(
   'The webhook was created. Events from now on are sent to it.',
   ['INVALID_INPUT', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
-const updateResult = mutationResult<{ webhook: WebhookShape }>('updateWebhook', {
+const updateResult = mutationResult<{ webhook: { id: number } }>('updateWebhook', {
   description: 'The changed webhook, or why it did not change.',
   success: {
     description: 'The webhook has the given settings. Its secret is the same.',
@@ -132,8 +131,11 @@ builder.mutationFields(t => ({
     requires: 'webhooks.create',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateWebhookInput, required: true, description: 'The webhook to create.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
-      createResult.answer({}, () => services.webhooks.create(actor, input)),
+    resolve: (_root, { input }, context, info) =>
+      createResult.answer({}, () => {
+        const select = selectionOf(context, info, { of: { type: 'CreateWebhookSuccess', name: 'webhook' } })
+        return context.services.webhooks.create(context.actor, input, select)
+      }),
   }),
   updateWebhook: t.field({
     type: updateResult.union,
@@ -142,14 +144,15 @@ builder.mutationFields(t => ({
     requires: 'webhooks.update',
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateWebhookInput, required: true, description: 'The webhook and its changes.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       updateResult.answer({}, async () => {
         const { id, name, url, kinds } = input
         const webhookId = parseWebhookId(id)
         const issues = refuseNull({ url, kinds })
         if (issues.length > 0) throw invalidInput(issues)
         const change = { name, url: url ?? undefined, kinds: kinds ?? undefined }
-        return { webhook: await services.webhooks.update(actor, webhookId, change) }
+        const select = selectionOf(context, info, { of: { type: 'UpdateWebhookSuccess', name: 'webhook' } })
+        return { webhook: await context.services.webhooks.update(context.actor, webhookId, change, select) }
       }),
   }),
   testWebhook: t.field({
@@ -173,10 +176,12 @@ builder.mutationFields(t => ({
         description: 'The webhook that gets a new secret.',
       }),
     },
-    resolve: (_root, { input }, { services, actor }) =>
-      rotateResult.answer({}, () =>
-        services.webhooks.rotateSecret(actor, parseWebhookId(input.id), input.idempotencyKey),
-      ),
+    resolve: (_root, { input: { id, idempotencyKey } }, context, info) =>
+      rotateResult.answer({}, () => {
+        const request = { id: parseWebhookId(id), idempotencyKey }
+        const select = selectionOf(context, info, { of: { type: 'RotateWebhookSecretSuccess', name: 'webhook' } })
+        return context.services.webhooks.rotateSecret(context.actor, request, select)
+      }),
   }),
   deleteWebhook: t.field({
     type: deletionResult.union,

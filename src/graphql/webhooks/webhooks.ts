@@ -2,15 +2,15 @@ import { pageSizeOf } from '../../domain/pages.ts'
 import {
   checkRecentCount,
   deliveryStatusOf,
+  kindsOf,
   maxRecentDeliveries,
   type WebhookDelivery as WebhookDeliveryShape,
-  type Webhook as WebhookShape,
 } from '../../domain/webhooks/webhooks.ts'
 import { builder } from '../builder.ts'
 import { Event } from '../events/events.ts'
 import { EventKindEnum } from '../events/kinds.ts'
 import { printId, printName } from '../ids.ts'
-import { createLoader, createRequiredLoader } from '../loader.ts'
+import { createRequiredLoader, createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 const DeliveryStatus = builder.enumType('WebhookDeliveryStatus', {
@@ -60,7 +60,8 @@ export const WebhookDelivery = builder.objectRef<WebhookDeliveryShape>('WebhookD
   }),
 })
 
-export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
+export const Webhook = builder.prismaObject('Webhook', {
+  select: { id: true },
   description:
     'A URL that events of the account are sent to. Its secret is shown only in the answer that created or rotated it.',
   interfaces: [Node],
@@ -68,10 +69,16 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
     id: t.id({ description: 'ID of the webhook, such as `whk_42`.', resolve: ({ id }) => printId('Webhook', id) }),
     name: t.string({
       description: 'Name of the webhook, which tells webhooks with the same URL apart. Its ID if it was given none.',
+      select: { name: true },
       resolve: webhook => printName('Webhook', webhook),
     }),
     url: t.exposeString('url', { description: 'URL that events are posted to.' }),
-    kinds: t.expose('kinds', { type: [EventKindEnum], description: 'Kinds of the events that are sent.' }),
+    kinds: t.field({
+      type: [EventKindEnum],
+      description: 'Kinds of the events that are sent.',
+      select: { kinds: true },
+      resolve: kindsOf,
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the webhook was created.' }),
     oldSecretUntil: t.expose('oldSecretUntil', {
       type: 'DateTime',
@@ -101,8 +108,8 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
   }),
 })
 
-export const webhookById = createLoader(({ services, actor }, ids: readonly number[]) =>
-  services.webhooks.byIds(actor, ids),
+export const webhookById = createSelectedLoader(({ services, actor }, ids: readonly number[], select) =>
+  services.webhooks.byIds(actor, ids, select),
 )
 
 const deliveriesByWebhook = createRequiredLoader(({ services, actor }, ids: readonly number[]) =>

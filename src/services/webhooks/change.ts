@@ -3,18 +3,13 @@ import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
-import {
-  checkCanReadKinds,
-  parseWebhookChange,
-  type Webhook,
-  type WebhookChange,
-} from '../../domain/webhooks/webhooks.ts'
+import { checkCanReadKinds, parseWebhookChange, type WebhookChange } from '../../domain/webhooks/webhooks.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { checkHost, eventActorOf, giveUpDeliveries, ownWebhookSql, webhookFactsOf } from './changes.ts'
+import { checkHost, eventActorOf, giveUpDeliveries, lockWebhook, webhookFactsOf } from './changes.ts'
 import { isWantedSql, unwantedError } from './delivery.ts'
-import { toWebhook, webhookColumns } from './webhooks.ts'
+import { findWebhooks, type SelectedWebhook, type WebhookSelect } from './webhooks.ts'
 
 const { sql } = Prisma
 
@@ -28,11 +23,21 @@ export function webhookChangeServices({
      * every later attempt, also of an earlier event, goes to the new one. Pending deliveries of kinds that the webhook no
      * longer gets are given up, so the new URL gets only events that the caller may read.
      */
-    async update(actor: Actor, id: number, change: WebhookChange): Promise<Webhook> {
+    async update<Select extends WebhookSelect>(
+      actor: Actor,
+      id: number,
+      change: WebhookChange,
+      select: Select,
+    ): Promise<SelectedWebhook<Select>> {
       authorize(actor, 'webhooks.update', { id })
       const changed = parseWebhookChange(change, privateWebhooks)
       if (changed.url !== undefined) checkHost(changed.url, privateWebhooks)
-      return await transaction(database, tx => updateInTransaction(tx, actor, id, changed))
+      return await transaction(database, async tx => {
+        await updateInTransaction(tx, actor, id, changed)
+        const [webhook] = await tx.prisma(prisma => findWebhooks(prisma, { id }, select, tx.at))
+        if (!webhook) throw notFound('Webhook', id)
+        return webhook
+      })
     },
   }
 }
@@ -42,21 +47,16 @@ async function updateInTransaction(
   actor: Actor,
   id: number,
   changed: ReturnType<typeof parseWebhookChange>,
-): Promise<Webhook> {
-  const { at } = tx
-  const [row] = await tx.rows(sql`
-    SELECT ${webhookColumns} FROM webhooks w WHERE ${ownWebhookSql(actor, id)} FOR NO KEY UPDATE`)
-  if (!row) throw notFound('Webhook', id)
-  const before = toWebhook(row, at)
+): Promise<void> {
+  const before = await lockWebhook(tx, actor, id)
   const after = { ...before, ...changed }
   if (changed.url !== undefined || changed.kinds) checkCanReadKinds(actor, after.kinds)
-  if (isDeepStrictEqual(after, before)) return before
+  if (isDeepStrictEqual(after, before)) return
   const { url, kinds, name } = after
   // Kinds of a newer gateway's version are not in `kinds`, and stay unless the caller replaces all kinds.
-  const newKinds = changed.kinds ? sql`, kinds = ${kinds}` : Prisma.empty
-  await tx.rows(sql`UPDATE webhooks SET url = ${url}, name = ${name}${newKinds} WHERE id = ${id}`)
+  const data = { url, name, ...(changed.kinds && { kinds }) }
+  await tx.prisma(prisma => prisma.webhook.update({ where: { id }, data, select: { id: true } }))
   if (changed.kinds) await giveUpDeliveries(tx, id, unwantedError, sql`NOT ${isWantedSql(sql`${kinds}::text[]`)}`)
   const event = { ...eventActorOf(actor), kind: 'WEBHOOK_UPDATED' as const }
-  await recordEvents(tx, [{ ...event, before: webhookFactsOf(before), after: webhookFactsOf(after) }], at)
-  return after
+  await recordEvents(tx, [{ ...event, before: webhookFactsOf(id, before), after: webhookFactsOf(id, after) }], tx.at)
 }

@@ -1,11 +1,12 @@
 // What changes of webhooks share.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { nullable, text, textArray } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { invalidInput } from '../../domain/errors.ts'
+import { invalidInput, notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
-import type { Webhook } from '../../domain/webhooks/webhooks.ts'
+import { kindsOf, type WebhookSettings } from '../../domain/webhooks/webhooks.ts'
 import { isPublicAddress, literalAddress } from './address.ts'
 
 const { sql } = Prisma
@@ -17,8 +18,15 @@ export function checkHost(url: string, allowsPrivate: boolean): void {
   throw invalidInput([{ path: 'url', message: 'must point to a public address.' }])
 }
 
-export function ownWebhookSql({ accountId }: Actor, id: number): Prisma.Sql {
-  return sql`w.id = ${String(id)}::bigint AND w.account_id = ${accountId} AND w.deleted_at IS NULL`
+/** Locks a webhook of the account until the end of the transaction. Returns its settings. */
+export async function lockWebhook(tx: Transaction, { accountId }: Actor, id: number): Promise<WebhookSettings> {
+  const [row] = await tx.query(
+    sql`SELECT name, url, kinds FROM webhooks
+      WHERE id = ${String(id)}::bigint AND account_id = ${accountId} AND deleted_at IS NULL FOR NO KEY UPDATE`,
+    { name: nullable(text), url: text, kinds: textArray },
+  )
+  if (!row) throw notFound('Webhook', id)
+  return { ...row, kinds: kindsOf(row) }
 }
 
 export function eventActorOf({ accountId, apiKeyId }: Actor) {
@@ -26,7 +34,7 @@ export function eventActorOf({ accountId, apiKeyId }: Actor) {
 }
 
 /** What an event records about a webhook: only the host of its URL, since the rest may contain a secret. */
-export function webhookFactsOf({ id, name, url, kinds }: Webhook) {
+export function webhookFactsOf(id: number, { name, url, kinds }: WebhookSettings) {
   return { webhookId: id, name, host: new URL(url).host, kinds }
 }
 
@@ -40,7 +48,7 @@ export async function giveUpDeliveries(
   error: string,
   condition = sql`true`,
 ): Promise<void> {
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL, error = ${error} WHERE id IN (
       SELECT d.id FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
       WHERE d.webhook_id = ${webhookId} AND d.due_at IS NOT NULL AND ${condition} ORDER BY d.id FOR UPDATE OF d)`)

@@ -80,7 +80,7 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
       const { responseStatus, error } = { responseStatus: null, error: null, ...attempt }
       const { nowSql } = database
       const retryMs = retryDelayMs(deliveryId, attempts + 1, attempt)
-      await database.rows(sql`
+      await database.execute(sql`
         UPDATE webhook_deliveries SET leased_until = NULL, attempts = ${attempts + 1}, attempted_at = ${nowSql},
           delivered_at = CASE WHEN ${isDelivered(attempt)} THEN ${nowSql} END,
           due_at = ${nowSql} + ${retryMs}::int * interval '1 millisecond', response_status = ${responseStatus},
@@ -90,14 +90,14 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
 
     /** Gives up a delivery without an attempt. */
     async giveUp({ deliveryId, leasedUntil }: DeliveryLease, error: string): Promise<void> {
-      await database.rows(sql`
+      await database.execute(sql`
         UPDATE webhook_deliveries SET leased_until = NULL, due_at = NULL, error = ${error}
         WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
     },
 
     /** Ends the lease of a delivery that was not sent, so that another gateway can lease the delivery. */
     async release({ deliveryId, leasedUntil }: DeliveryLease): Promise<void> {
-      await database.rows(sql`
+      await database.execute(sql`
         UPDATE webhook_deliveries SET leased_until = NULL WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
     },
   }
@@ -119,7 +119,8 @@ export function signBody(secrets: readonly string[], at: Date, body: string): st
  * lookup per delivery of an endpoint that is far behind.
  */
 async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promise<number[]> {
-  const rows = await tx.rows(sql`
+  const rows = await tx.query(
+    sql`
     WITH RECURSIVE open(id) AS (
       (SELECT webhook_id FROM webhook_deliveries WHERE due_at IS NOT NULL ORDER BY webhook_id LIMIT 1)
       UNION ALL
@@ -138,8 +139,10 @@ async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promis
         + (SELECT coalesce(sum(b.sent), 0) FROM busy b WHERE b.account_id = waiting.account_id) AS turn FROM waiting
     )
     SELECT w.id FROM webhooks w JOIN turns t ON t.id = w.id WHERE t.turn <= ${maxInFlightPerAccount}
-    ORDER BY t.turn, t.due_at, t.id LIMIT ${limit} FOR NO KEY UPDATE OF w SKIP LOCKED`)
-  return rows.map(([id]) => id as number)
+    ORDER BY t.turn, t.due_at, t.id LIMIT ${limit} FOR NO KEY UPDATE OF w SKIP LOCKED`,
+    { id: int4 },
+  )
+  return rows.map(({ id }) => id)
 }
 
 /**

@@ -2,41 +2,56 @@ import { randomBytes } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { DomainError, notFound, secretEnded } from '../../domain/errors.ts'
+import { DomainError, secretEnded } from '../../domain/errors.ts'
 import {
   checkCanReadKinds,
+  kindsOf,
   maxWebhooks,
   oldSecretHours,
   parseWebhookInput,
-  type Webhook,
   type WebhookDelivery,
   type WebhookInput,
+  type WebhookSettings,
 } from '../../domain/webhooks/webhooks.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { type IdempotentRequest, runAndRead } from '../idempotency.ts'
-import { checkHost, eventActorOf, giveUpDeliveries, ownWebhookSql, webhookFactsOf } from './changes.ts'
+import { checkHost, eventActorOf, giveUpDeliveries, lockWebhook, webhookFactsOf } from './changes.ts'
 import { deletedError } from './delivery.ts'
-import { deliveryColumns, deliveryShape, toDelivery, toWebhook, webhookColumns } from './webhooks.ts'
+import {
+  deliveryColumns,
+  deliveryShape,
+  findWebhooks,
+  own,
+  type SelectedWebhook,
+  toDelivery,
+  type WebhookSelect,
+} from './webhooks.ts'
 
 const { sql } = Prisma
 
 type WithIdempotencyKey = { idempotencyKey?: string | null | undefined }
 
 /** A webhook with its secret, which no later read returns. */
-export type WebhookWithSecret = { webhook: Webhook; secret: string; replayed: boolean }
+export type WebhookWithSecret<Select extends WebhookSelect> = {
+  webhook: SelectedWebhook<Select>
+  secret: string
+  replayed: boolean
+}
 
 export function webhookUpdateServices(deps: Deps) {
   const { database, secrets, privateWebhooks = false } = deps
 
   return {
-    async create(
+    async create<Select extends WebhookSelect>(
       actor: Actor,
       { idempotencyKey, ...input }: WebhookInput & WithIdempotencyKey,
-    ): Promise<WebhookWithSecret> {
+      select: Select,
+    ): Promise<WebhookWithSecret<Select>> {
       authorize(actor, 'webhooks.create')
-      const { url, kinds, name } = parseWebhookInput(input, privateWebhooks)
+      const settings = parseWebhookInput(input, privateWebhooks)
+      const { url, kinds, name } = settings
       checkHost(url, privateWebhooks)
       checkCanReadKinds(actor, kinds)
       const request = {
@@ -45,28 +60,13 @@ export function webhookUpdateServices(deps: Deps) {
         idempotencyKey,
       }
       const work = async (tx: Transaction) => {
-        const { at } = tx
-        const { accountId } = actor
-        await tx.rows(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
         const secret = generateSecret()
-        const [row] = await tx.rows(sql`
-          INSERT INTO webhooks AS w (account_id, name, url, kinds, secret, created_at)
-          SELECT ${accountId}, ${name}, ${url}, ${kinds}, ${secrets.seal(secret)}, ${at}
-          WHERE (SELECT count(*) FROM webhooks WHERE account_id = ${accountId} AND deleted_at IS NULL) < ${maxWebhooks}
-          RETURNING ${webhookColumns}`)
-        if (!row)
-          throw new DomainError('CONFLICT', `An account has at most ${maxWebhooks} webhooks. Delete one first.`, {
-            subject: null,
-          })
-        const webhook = toWebhook(row, at)
-        await recordEvents(
-          tx,
-          [{ ...eventActorOf(actor), kind: 'WEBHOOK_CREATED', after: webhookFactsOf(webhook) }],
-          at,
-        )
-        return { id: webhook.id, secret }
+        const id = await insert(tx, actor, { ...settings, secret: secrets.seal(secret), createdAt: tx.at })
+        const event = { ...eventActorOf(actor), kind: 'WEBHOOK_CREATED' as const, after: webhookFactsOf(id, settings) }
+        await recordEvents(tx, [event], tx.at)
+        return { id, secret }
       }
-      return await runOnce(actor, request, work)
+      return await runOnce(actor, request, work, select)
     },
 
     /** Sends a test event to this webhook only. */
@@ -75,10 +75,7 @@ export function webhookUpdateServices(deps: Deps) {
       return await transaction(database, async tx => {
         const { at } = tx
         // Locked, so that a concurrent deletion gives up this delivery, too.
-        const [row] = await tx.rows(
-          sql`SELECT w.id FROM webhooks w WHERE ${ownWebhookSql(actor, id)} FOR NO KEY UPDATE`,
-        )
-        if (!row) throw notFound('Webhook', id)
+        await lockWebhook(tx, actor, id)
         await recordEvents(tx, [{ ...eventActorOf(actor), kind: 'WEBHOOK_TESTED', after: { webhookId: id } }], at)
         const [made] = await tx.query(
           sql`
@@ -92,25 +89,25 @@ export function webhookUpdateServices(deps: Deps) {
     },
 
     /** Gives a webhook a new secret. The old secret also signs for `oldSecretHours`, so that receivers can switch. */
-    async rotateSecret(actor: Actor, id: number, idempotencyKey?: string | null): Promise<WebhookWithSecret> {
+    async rotateSecret<Select extends WebhookSelect>(
+      actor: Actor,
+      { id, idempotencyKey }: { id: number } & WithIdempotencyKey,
+      select: Select,
+    ): Promise<WebhookWithSecret<Select>> {
       authorize(actor, 'webhooks.rotate', { id })
       const request = { operation: 'webhooks.rotate' as const, input: { id }, idempotencyKey }
       const work = async (tx: Transaction) => {
         const { at } = tx
+        const settings = await lockWebhook(tx, actor, id)
         const [secret, until] = [generateSecret(), new Date(at.getTime() + oldSecretHours * 3_600_000)]
-        const [row] = await tx.rows(sql`
-          UPDATE webhooks w SET old_secret = w.secret, old_secret_until = ${until}, secret = ${secrets.seal(secret)}
-          WHERE ${ownWebhookSql(actor, id)} RETURNING ${webhookColumns}`)
-        if (!row) throw notFound('Webhook', id)
-        const webhook = toWebhook(row, at)
-        await recordEvents(
-          tx,
-          [{ ...eventActorOf(actor), kind: 'WEBHOOK_SECRET_ROTATED', after: webhookFactsOf(webhook) }],
-          at,
-        )
-        return { id: webhook.id, secret }
+        await tx.execute(sql`
+          UPDATE webhooks SET old_secret = secret, old_secret_until = ${until}, secret = ${secrets.seal(secret)}
+          WHERE id = ${id}`)
+        const after = webhookFactsOf(id, settings)
+        await recordEvents(tx, [{ ...eventActorOf(actor), kind: 'WEBHOOK_SECRET_ROTATED', after }], at)
+        return { id, secret }
       }
-      return await runOnce(actor, request, work)
+      return await runOnce(actor, request, work, select)
     },
 
     /** Deletes a webhook and gives up its pending deliveries. */
@@ -118,16 +115,12 @@ export function webhookUpdateServices(deps: Deps) {
       authorize(actor, 'webhooks.delete', { id })
       await transaction(database, async tx => {
         const { at } = tx
-        const [row] = await tx.rows(sql`
-          UPDATE webhooks w SET deleted_at = ${at}, secret = '', old_secret = NULL, old_secret_until = NULL
-          WHERE ${ownWebhookSql(actor, id)} RETURNING ${webhookColumns}`)
-        if (!row) throw notFound('Webhook', id)
+        const settings = await lockWebhook(tx, actor, id)
+        const data = { deletedAt: at, secret: new Uint8Array(), oldSecret: null, oldSecretUntil: null }
+        await tx.prisma(prisma => prisma.webhook.update({ where: { id }, data, select: { id: true } }))
         await giveUpDeliveries(tx, id, deletedError)
-        await recordEvents(
-          tx,
-          [{ ...eventActorOf(actor), kind: 'WEBHOOK_DELETED', before: webhookFactsOf(toWebhook(row, at)) }],
-          at,
-        )
+        const before = webhookFactsOf(id, settings)
+        await recordEvents(tx, [{ ...eventActorOf(actor), kind: 'WEBHOOK_DELETED', before }], at)
       })
     },
   }
@@ -136,20 +129,23 @@ export function webhookUpdateServices(deps: Deps) {
    * Runs the work, and reads the webhook as it is now, if the stored secret is still its own. A caller who may not have the
    * secret gets an error in the same transaction, so the work is undone.
    */
-  async function runOnce(
+  async function runOnce<Select extends WebhookSelect>(
     actor: Actor,
     request: IdempotentRequest,
     work: (tx: Transaction) => Promise<StoredSecret>,
-  ): Promise<WebhookWithSecret> {
-    const read = async (tx: Transaction, { id, secret }: StoredSecret) => {
-      const [row] = await tx.rows(sql`
-        SELECT ${webhookColumns}, w.secret FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
-      if (!row || secrets.open(row.at(-1) as Buffer) !== secret) throw secretEnded('Webhook', id)
-      const webhook = toWebhook(row, tx.at)
-      // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook as it is now.
-      checkCanReadKinds(actor, webhook.kinds)
-      return { webhook, secret }
-    }
+    select: Select,
+  ): Promise<WebhookWithSecret<Select>> {
+    const read = async (tx: Transaction, { id, secret }: StoredSecret) =>
+      await tx.prisma(async prisma => {
+        const where = { ...own(actor), id }
+        const [kept] = await findWebhooks(prisma, where, { id: true, secret: true, kinds: true }, tx.at)
+        if (!kept || secrets.open(kept.secret) !== secret) throw secretEnded('Webhook', id)
+        // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook as it is now.
+        checkCanReadKinds(actor, kindsOf(kept))
+        const [webhook] = await findWebhooks(prisma, where, select, tx.at)
+        if (!webhook) throw secretEnded('Webhook', id)
+        return { webhook, secret }
+      })
     const { answer, replayed } = await runAndRead(deps, actor, request, { work, read })
     return { ...answer, replayed }
   }
@@ -157,6 +153,23 @@ export function webhookUpdateServices(deps: Deps) {
 
 /** What is stored under an idempotency key. */
 type StoredSecret = { id: number; secret: string }
+
+/** Inserts a webhook, if the account may have another. */
+async function insert(
+  tx: Transaction,
+  { accountId }: Actor,
+  webhook: WebhookSettings & { secret: Buffer; createdAt: Date },
+): Promise<number> {
+  await tx.execute(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
+  return await tx.prisma(async prisma => {
+    if ((await prisma.webhook.count({ where: { accountId, deletedAt: null } })) >= maxWebhooks) {
+      const message = `An account has at most ${maxWebhooks} webhooks. Delete one first.`
+      throw new DomainError('CONFLICT', message, { subject: null })
+    }
+    const data = { ...webhook, accountId, secret: Uint8Array.from(webhook.secret) }
+    return (await prisma.webhook.create({ data, select: { id: true } })).id
+  })
+}
 
 function generateSecret(): string {
   return `whsec_${randomBytes(32).toString('base64url')}`

@@ -1,34 +1,31 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, int8, nullable, type RowOf, text, timestamptz } from '../../database/row-types.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { canReadEvent, isEventKind } from '../../domain/events/events.ts'
-import { maxRecentDeliveries, type Webhook, type WebhookDelivery } from '../../domain/webhooks/webhooks.ts'
+import { canReadEvent } from '../../domain/events/events.ts'
+import { maxRecentDeliveries, type WebhookDelivery } from '../../domain/webhooks/webhooks.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { eventColumns, eventShape, toEvent } from '../events/sql.ts'
 
 const { sql } = Prisma
 
-export const webhookColumns = sql`w.id, w.url, w.kinds, w.created_at, w.old_secret_until, w.name`
+export type WebhookSelect = Prisma.WebhookSelect & { id: true }
+export type SelectedWebhook<Select extends WebhookSelect> = Prisma.WebhookGetPayload<{ select: Select }> & {
+  id: number
+}
 
 export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
-  const findWebhooks = async ({ accountId }: Actor, condition: Prisma.Sql): Promise<Webhook[]> => {
-    const rows = await database.rows(sql`
-      SELECT ${webhookColumns}, ${database.nowSql} FROM webhooks w
-      WHERE w.account_id = ${accountId} AND w.deleted_at IS NULL AND ${condition} ORDER BY w.id`)
-    return rows.map(row => toWebhook(row, row.at(-1) as Date))
-  }
-
   return {
     /** The account's webhooks, oldest first. Without pages, since an account has few webhooks. */
-    async list(actor: Actor): Promise<Webhook[]> {
+    async list<Select extends WebhookSelect>(actor: Actor, select: Select) {
       authorize(actor, 'webhooks.list')
-      return await findWebhooks(actor, sql`true`)
+      return await findWebhooks(database.prisma, own(actor), select, database.clock.now())
     },
 
-    async byIds(actor: Actor, ids: readonly number[]): Promise<Webhook[]> {
+    async byIds<Select extends WebhookSelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorize(actor, 'webhooks.list')
-      return await findWebhooks(actor, sql`w.id = ANY(${[...ids]}::int[])`)
+      const where = { ...own(actor), id: { in: [...ids] } }
+      return await findWebhooks(database.prisma, where, select, database.clock.now())
     },
 
     /** The newest deliveries of each webhook, without events that the key may not read. */
@@ -56,6 +53,31 @@ export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
   }
 }
 
+/** Webhooks that meet a condition as they are at this time, oldest first. Internal: does not authorize; callers must have. */
+export async function findWebhooks<Select extends WebhookSelect>(
+  prisma: Prisma.TransactionClient,
+  where: Prisma.WebhookWhereInput,
+  select: Select,
+  at: Date,
+): Promise<SelectedWebhook<Select>[]> {
+  const found: { oldSecretUntil?: Date | null }[] = await prisma.webhook.findMany({
+    where,
+    select,
+    orderBy: { id: 'asc' },
+  })
+  const current = found.map(webhook => {
+    const { oldSecretUntil } = webhook
+    return oldSecretUntil && oldSecretUntil <= at ? { ...webhook, oldSecretUntil: null } : webhook
+  })
+  // Safe: each has what is selected. Every selection of a webhook has its `id`.
+  return current as SelectedWebhook<Select>[]
+}
+
+/** The webhooks of an account. */
+export function own({ accountId }: Actor): Prisma.WebhookWhereInput {
+  return { accountId, deletedAt: null }
+}
+
 /** The columns of a delivery (d) and its event (e). */
 export const deliveryColumns = sql`d.id AS delivery_id, d.attempts, d.attempted_at, d.due_at, d.delivered_at, d.response_status, d.error, ${eventColumns}`
 
@@ -74,11 +96,4 @@ export function toDelivery(row: RowOf<typeof deliveryShape>): WebhookDelivery {
   const { deliveryId, attempts, attemptedAt, dueAt, deliveredAt, responseStatus, error, ...event } = row
   const attempted = { attempts, attemptedAt, nextAttemptAt: dueAt, deliveredAt, responseStatus, error }
   return { id: deliveryId, ...attempted, event: toEvent(event) }
-}
-
-export function toWebhook([id, url, written, createdAt, until, name]: unknown[], at: Date): Webhook {
-  const oldSecretUntil = until && (until as Date) > at ? until : null
-  // A gateway of a newer version may write kinds that this gateway does not know.
-  const kinds = (written as string[]).filter(isEventKind)
-  return { id, name, url, kinds, createdAt, oldSecretUntil } as Webhook
 }

@@ -264,6 +264,25 @@ describe('a page of webhooks', () => {
     expect(await count(many, 8)).toBe(await count(few, 1))
   })
 
+  it('is read with one statement, and of each webhook only what is asked for', async () => {
+    const key = await app.newKey()
+    const ids = [(await webhooks.create(key, url)).id, (await webhooks.create(key, url)).id]
+    const queries = [
+      '{ viewer { account { webhooks { id kinds } } } }',
+      `{ nodes(ids: ${JSON.stringify(ids)}) { ... on Webhook { id kinds } } }`,
+      `mutation { updateWebhook(input: { id: "${ids[0]}" }) { ... on UpdateWebhookSuccess { webhook { id kinds } } } }`,
+    ]
+    for (const query of queries) {
+      const sent = await captureQueries(async () => {
+        expect((await app.graphql(key, query)).errors).toBeUndefined()
+      })
+      const reads = sent.filter(text => text.includes('webhooks') && !text.includes('FOR NO KEY UPDATE'))
+      expect(reads, query).toHaveLength(1)
+      expect(reads[0]).toContain('kinds')
+      expect(reads[0]).not.toMatch(/"url"|"name"|secret|created_at/)
+    }
+  })
+
   it.each([0, 51, -1])('cannot have %d deliveries per webhook', async first => {
     const key = await app.newKey()
     await webhooks.create(key, url)
