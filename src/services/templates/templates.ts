@@ -11,6 +11,7 @@ import { isTemplateHash, oneByName } from '../../domain/templates/templates.ts'
 import { textProblem } from '../../domain/texts.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { smallIds } from '../small-ids.ts'
 import { textFilters } from '../text-conditions.ts'
 
 const { sql } = Prisma
@@ -61,7 +62,7 @@ export function templateReadServices({ database }: DataDeps) {
 
     async byIds<Select extends TemplateSelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorizeEach(actor, 'templates.get', ids.map(BigInt))
-      return await findTemplates(database.prisma, { ...visible(actor), id: { in: [...ids] } }, select)
+      return await findTemplates(database.prisma, { ...visible(actor), id: { in: smallIds(ids) } }, select)
     },
   }
 }

@@ -10,6 +10,7 @@ import { isUniqueViolation } from '../database-errors.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { type IdempotentRequest, runAndRead } from '../idempotency.ts'
+import { smallIds } from '../small-ids.ts'
 import {
   buildTemplateRow,
   findConflict,
@@ -83,7 +84,7 @@ export function templateUpdateServices(deps: Deps) {
         // A deleted template cannot be rented with, so its secrets are erased.
         const [deleted] = await tx.prisma(prisma =>
           prisma.template.updateManyAndReturn({
-            where: { ...own(actor), id },
+            where: { ...own(actor), id: { in: smallIds([id]) } },
             data: { deletedAt: at, registryLogin: null, secretEnv: null },
             select: { name: true, hashId: true },
           }),

@@ -147,6 +147,14 @@ describe('a template', () => {
   })
 })
 
+it.each(['2147483648', '999999999999'])('no template has the ID %s, which no column can hold', async digits => {
+  const id = `tpl_${digits}`
+  expect(await templates.find(owner, { id, hashId: '0'.repeat(32) })).toEqual([null, null, null, null])
+  for (const change of [templates.remove(owner, id), templates.update(owner, { id })]) {
+    expect(await change).toMatchObject({ code: 'NOT_FOUND', id })
+  }
+})
+
 describe('equal settings', () => {
   it('are a conflict in one account, which names the first template', async () => {
     const { id } = await templates.mustCreate(owner, { name: 'twice' })
