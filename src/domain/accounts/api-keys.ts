@@ -3,15 +3,12 @@
 
 import type { Permissions } from './permissions/permissions.ts'
 
-/** An API key as its account sees it. Null permissions mean full access. */
-export type ApiKey = {
-  id: number
-  name: string
-  publicId: string
-  permissions: Permissions | null
-  createdAt: Date
-  expiresAt: Date | null
-  lastUsedAt: Date | null
+/** What the owner of an API key sets. Null permissions mean full access. */
+export type ApiKeySettings = { name: string; permissions: Permissions | null; expiresAt: Date | null }
+
+/** The permissions of a stored key. Every stored key has passed `parsePermissions`. */
+export function permissionsOf({ permissions }: { permissions: unknown }): Permissions | null {
+  return permissions as Permissions | null
 }
 
 export const maxApiKeys = 200

@@ -6,7 +6,7 @@ import { maxWebhooks } from '../../domain/webhooks/webhooks.ts'
 import { loadSpendLimits, SpendLimit } from '../billing/limits.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
-import { createLoader, createRequiredLoader } from '../loader.ts'
+import { createRequiredLoader, createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { namedSelectionOf, selectionOf } from '../selection.ts'
 import { Webhook } from '../webhooks/webhooks.ts'
@@ -15,6 +15,7 @@ import { SecretVariable } from './secret-variables.ts'
 import { SshKey } from './ssh-keys.ts'
 
 export const Account = builder.prismaObject('Account', {
+  select: { id: true },
   description: 'An account: the customer that rents and pays.',
   interfaces: [Node],
   fields: t => ({
@@ -60,7 +61,8 @@ export const Account = builder.prismaObject('Account', {
       requires: 'apiKeys.list',
       nullable: true,
       complexity: { multiplier: maxApiKeys },
-      resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
+      resolve: (_account, _args, context, info) =>
+        context.services.apiKeys.list(context.actor, selectionOf(context, info)),
     }),
     spendLimits: t.field({
       type: [SpendLimit],
@@ -98,6 +100,6 @@ const creditStatusByAccount = createRequiredLoader(async ({ services, actor }, i
 })
 
 /** Finds only the caller's own account, so that a caller cannot learn which other accounts exist. */
-export const accountById = createLoader(async ({ services, actor }, ids: readonly number[]) =>
-  ids.includes(actor.accountId) ? [await services.accounts.viewer(actor, {})] : [],
+export const accountById = createSelectedLoader(async ({ services, actor }, ids: readonly number[], select) =>
+  ids.includes(actor.accountId) ? [await services.accounts.viewer(actor, select)] : [],
 )

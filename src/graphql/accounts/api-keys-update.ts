@@ -1,11 +1,11 @@
-import { type ApiKey as ApiKeyShape, maxApiKeyNameLength, maxApiKeys } from '../../domain/accounts/api-keys.ts'
+import { maxApiKeyNameLength, maxApiKeys } from '../../domain/accounts/api-keys.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
-import type { ApiKeyWithSecret } from '../../services/accounts/api-keys/api-keys.ts'
 import { builder } from '../builder.ts'
 import type { RefusalCode } from '../errors/codes.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { blankNameIssues, idempotencyKey, refuseBlankNames, refuseNull, replayed } from '../mutations.ts'
+import { selectionOf } from '../selection.ts'
 import { ApiKey } from './api-keys.ts'
 import { ApiPermissionInput } from './permissions.ts'
 import { parsePermissionRows } from './permissions-input.ts'
@@ -78,7 +78,7 @@ const DeleteApiKeyInput = builder.inputType('DeleteApiKeyInput', {
 })
 
 function secretResult(mutation: string, description: string, done: string, errors: readonly RefusalCode[]) {
-  return mutationResult<ApiKeyWithSecret>(mutation, {
+  return mutationResult<{ apiKey: { id: number }; secret: string; replayed: boolean }>(mutation, {
     description,
     success: {
       description: done,
@@ -104,7 +104,7 @@ const createResult = secretResult(
   'The API key was created.',
   ['INVALID_INPUT', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
-const updateResult = mutationResult<{ apiKey: ApiKeyShape }>('updateApiKey', {
+const updateResult = mutationResult<{ apiKey: { id: number } }>('updateApiKey', {
   description: 'The changed API key, or why it did not change.',
   success: {
     description: 'The API key has the given settings. Its secret is the same.',
@@ -129,11 +129,13 @@ builder.mutationFields(t => ({
     requires: 'apiKeys.create',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The API key to create.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       createResult.answer({}, async () => {
+        const { services, actor } = context
         refuseBlankNames({ name: input.name })
         const { permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
-        const creating = services.apiKeys.create(actor, { ...input, permissions })
+        const select = selectionOf(context, info, { of: { type: 'CreateApiKeySuccess', name: 'apiKey' } })
+        const creating = services.apiKeys.create(actor, { ...input, permissions }, select)
         return await creating.catch((error: unknown) => Promise.reject(withListPaths(error, paths)))
       }),
   }),
@@ -144,14 +146,17 @@ builder.mutationFields(t => ({
     requires: 'apiKeys.update',
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateApiKeyInput, required: true, description: 'The API key and its changes.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       updateResult.answer({}, async () => {
+        const { services, actor } = context
         const id = parseId('ApiKey', input.id)
         const issues = [...blankNameIssues({ name: input.name }), ...refuseNull({ permissions: input.permissions })]
         if (issues.length > 0) throw invalidInput(issues)
         const { permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
         const name = input.name === null ? '' : input.name
-        const updating = services.apiKeys.update(actor, id, { name, permissions, expiresAt: input.expiresAt })
+        const select = selectionOf(context, info, { of: { type: 'UpdateApiKeySuccess', name: 'apiKey' } })
+        const change = { name, permissions, expiresAt: input.expiresAt }
+        const updating = services.apiKeys.update(actor, id, change, select)
         return { apiKey: await updating.catch((error: unknown) => Promise.reject(withListPaths(error, paths))) }
       }),
   }),
@@ -168,10 +173,12 @@ builder.mutationFields(t => ({
         description: 'The API key that gets a new secret.',
       }),
     },
-    resolve: (_root, { input }, { services, actor }) =>
-      rotateResult.answer({}, () =>
-        services.apiKeys.rotateSecret(actor, parseId('ApiKey', input.id), input.idempotencyKey),
-      ),
+    resolve: (_root, { input: { id, idempotencyKey } }, context, info) =>
+      rotateResult.answer({}, () => {
+        const request = { id: parseId('ApiKey', id), idempotencyKey }
+        const select = selectionOf(context, info, { of: { type: 'RotateApiKeySecretSuccess', name: 'apiKey' } })
+        return context.services.apiKeys.rotateSecret(context.actor, request, select)
+      }),
   }),
   deleteApiKey: t.field({
     type: deletionResult.union,

@@ -1,12 +1,13 @@
-import { type ApiKey as ApiKeyShape, printApiKeyPrefix } from '../../domain/accounts/api-keys.ts'
+import { permissionsOf, printApiKeyPrefix } from '../../domain/accounts/api-keys.ts'
 import { loadSpendLimits, SpendLimit } from '../billing/limits.ts'
 import { builder } from '../builder.ts'
 import { printId, printName } from '../ids.ts'
-import { createLoader } from '../loader.ts'
+import { createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { ApiPermission, permissionRowsOf } from './permissions.ts'
 
-export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
+export const ApiKey = builder.prismaObject('ApiKey', {
+  select: { id: true },
   description:
     'An API key of the account. Its secret is shown only in the answer to the mutation that created the key or rotated its secret.',
   interfaces: [Node],
@@ -14,10 +15,12 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
     id: t.id({ description: 'ID of the API key, such as `key_42`.', resolve: ({ id }) => printId('ApiKey', id) }),
     name: t.string({
       description: 'Name of the API key. Its ID if it was given none.',
+      select: { name: true },
       resolve: key => printName('ApiKey', key),
     }),
     prefix: t.string({
       description: 'First characters of the secret, to recognize the API key by. They are not confidential.',
+      select: { publicId: true },
       resolve: ({ publicId }) => printApiKeyPrefix(publicId),
     }),
     permissions: t.field({
@@ -25,7 +28,11 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
       nullable: true,
       description: 'Permissions of the API key. Empty: it may do nothing. Null: it has full access.',
       complexity: { multiplier: 2 },
-      resolve: ({ permissions }) => permissions && permissionRowsOf(permissions),
+      select: { permissions: true },
+      resolve: key => {
+        const permissions = permissionsOf(key)
+        return permissions && permissionRowsOf(permissions)
+      },
     }),
     spendLimits: t.field({
       type: [SpendLimit],
@@ -54,6 +61,6 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
   }),
 })
 
-export const apiKeyById = createLoader(({ services, actor }, ids: readonly number[]) =>
-  services.apiKeys.byIds(actor, ids),
+export const apiKeyById = createSelectedLoader(({ services, actor }, ids: readonly number[], select) =>
+  services.apiKeys.byIds(actor, ids, select),
 )

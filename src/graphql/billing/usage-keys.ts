@@ -134,7 +134,8 @@ keyType('apiKey').implement({
       nullable: true,
       description: 'The API key. Null if it was deleted or has expired.',
       requires: 'apiKeys.list',
-      resolve: ({ value }, _args, context) => (value === null ? null : apiKeyById(context).load(value)),
+      resolve: ({ value }, _args, context, info) =>
+        value === null ? null : apiKeyById(context, selectionOf(context, info)).load(value),
     }),
   }),
 })

@@ -3,6 +3,7 @@ import { ApiKey, apiKeyById } from '../accounts/api-keys.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
+import { selectionOf } from '../selection.ts'
 
 const ActorKind = enumOf<Kind>('ActorKind', 'Kind of an actor: who made a change. New values may be added.', {
   api_key: 'An API key of the account.',
@@ -32,7 +33,7 @@ builder.objectRef<EventActor & { kind: 'api_key' }>('ApiKeyActor').implement({
       nullable: true,
       description: 'The API key that made the change. Null if it has expired or was deleted since.',
       requires: 'apiKeys.list',
-      resolve: ({ apiKeyId }, _args, context) => apiKeyById(context).load(apiKeyId),
+      resolve: ({ apiKeyId }, _args, context, info) => apiKeyById(context, selectionOf(context, info)).load(apiKeyId),
     }),
   }),
 })

@@ -26,8 +26,12 @@ import { Node } from './node.ts'
 type FindNode<Id> = (context: Context, id: Id, info: GraphQLResolveInfo) => Promise<object | null>
 
 const nodeFinders: Record<NodeType, FindNode<bigint>> = {
-  Account: withSmallIds((context, id) => accountById(context).load(id)),
-  ApiKey: withSmallIds((context, id) => apiKeyById(context).load(id)),
+  Account: withSmallIds((context, id, info) => {
+    return accountById(context, selectionOf(context, info, { typeName: 'Account' })).load(id)
+  }),
+  ApiKey: withSmallIds((context, id, info) => {
+    return apiKeyById(context, selectionOf(context, info, { typeName: 'ApiKey' })).load(id)
+  }),
   Event: (context, id) => eventById(context).load(id),
   GpuModel: withSmallIds((context, id, info) => {
     return gpuModelById(context, selectionOf(context, info, { typeName: 'GpuModel' })).load(id)

@@ -35,7 +35,7 @@ export const currentUserRoutes: Route[] = [
     operation: 'accounts.viewer',
     result: account,
     answer: async ({ services, actor }) => {
-      const { id, email, name } = await services.accounts.viewer(actor, {})
+      const { id, email, name } = await services.accounts.viewer(actor, { id: true, email: true, name: true })
       const { creditNanos } = await services.accounts.creditStatus(actor)
       const newest = await services.sshKeys.newest(actor, { id: true, publicKey: true })
       return {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import type { ApiKey } from '../../domain/accounts/api-keys.ts'
+import { permissionsOf } from '../../domain/accounts/api-keys.ts'
 import type { Actor } from '../../domain/actor.ts'
+import type { SelectedApiKey } from '../../services/accounts/api-keys/find.ts'
 import { alwaysNull, integer, number, text } from '../values.ts'
 
 export const permissionsSchema = z
@@ -36,15 +37,22 @@ export const apiKeyRowSchema = z
   })
   .meta({ id: 'ApiKey', description: 'An API key of the account.' })
 
-export function apiKeyRow({ accountId }: Actor, apiKey: ApiKey): z.output<typeof apiKeyRowSchema> {
-  const { id, name, permissions, createdAt, expiresAt, lastUsedAt } = apiKey
+const columns = { id: true, name: true, permissions: true, createdAt: true } as const
+/** What a row shows of a key. */
+export const apiKeySelect = { ...columns, expiresAt: true, lastUsedAt: true } as const
+
+export function apiKeyRow(
+  { accountId }: Actor,
+  apiKey: SelectedApiKey<typeof apiKeySelect>,
+): z.output<typeof apiKeyRowSchema> {
+  const { id, name, createdAt, expiresAt, lastUsedAt } = apiKey
   return {
     id,
     user_id: accountId,
     key: null,
     key_type: 'api',
     name,
-    permissions,
+    permissions: permissionsOf(apiKey),
     created_at: createdAt.getTime() / 1000,
     expires_at: expiresAt && expiresAt.getTime() / 1000,
     last_used: lastUsedAt && lastUsedAt.getTime() / 1000,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { permissionsOf } from '../../domain/accounts/api-keys.ts'
 import type { DomainError } from '../../domain/errors.ts'
 import { idempotencyFailures } from '../documented-failures.ts'
 import { documentedFailureOf } from '../error-codes.ts'
@@ -6,7 +7,7 @@ import { RestFailure } from '../errors.ts'
 import { rewordRefusals } from '../rewording.ts'
 import { type DocumentedFailure, type Route, route } from '../route.ts'
 import { integer, number, pathId, text } from '../values.ts'
-import { apiKeyRow, apiKeyRowSchema, permissionsSchema } from './api-keys-row.ts'
+import { apiKeyRow, apiKeyRowSchema, apiKeySelect, permissionsSchema } from './api-keys-row.ts'
 
 const path = '/api/v0/auth/apikeys/{id}/'
 const params = z.object({ id: pathId('ID of the API key.') })
@@ -30,7 +31,7 @@ export const apiKeyRoutes: Route[] = [
     operation: 'apiKeys.list',
     result: z.object({ apikeys: z.array(apiKeyRowSchema).describe('The API keys.') }),
     answer: async ({ services, actor }) => {
-      const keys = await services.apiKeys.list(actor)
+      const keys = await services.apiKeys.list(actor, apiKeySelect)
       return { apikeys: keys.map(key => apiKeyRow(actor, key)) }
     },
   }),
@@ -74,9 +75,11 @@ export const apiKeyRoutes: Route[] = [
     answer: async ({ services, actor, body: { name, permissions }, idempotencyKey }) => {
       // GraphQL requires `fullAccess`. REST clients ask for full access by omitting permissions.
       const fullAccess = permissions === undefined || permissions === null
-      const { apiKey, secret } = await services.apiKeys.create(actor, { name, permissions, fullAccess, idempotencyKey })
-      const { id, permissions: granted, createdAt } = apiKey
-      const facts = { id, name: apiKey.name, permissions: granted, created_at: createdAt.getTime() / 1000 }
+      const input = { name, permissions, fullAccess, idempotencyKey }
+      const { apiKey, secret } = await services.apiKeys.create(actor, input, apiKeySelect)
+      const { id, createdAt } = apiKey
+      const created_at = createdAt.getTime() / 1000
+      const facts = { id, name: apiKey.name, permissions: permissionsOf(apiKey), created_at }
       return { success: true as const, key: secret, ...facts }
     },
   }),
@@ -92,7 +95,7 @@ export const apiKeyRoutes: Route[] = [
     result: apiKeyRowSchema,
     failures: [noSuchKey],
     answer: async ({ services, actor, params: { id } }) => {
-      const [key] = await services.apiKeys.byIds(actor, [Number(id)])
+      const [key] = await services.apiKeys.byIds(actor, [Number(id)], apiKeySelect)
       if (!key) throw new RestFailure(404, 'not_found', noSuchKey.when)
       return apiKeyRow(actor, key)
     },
@@ -135,7 +138,7 @@ export const apiKeyRoutes: Route[] = [
     result: z.object({ success, id: integer('ID of the key.'), key: text(keyDescription) }),
     failures: [noSuchKey],
     answer: async ({ services, actor }) => {
-      const resetting = services.apiKeys.rotateSecret(actor, BigInt(actor.apiKeyId))
+      const resetting = services.apiKeys.rotateSecret(actor, { id: BigInt(actor.apiKeyId) }, { id: true })
       const { apiKey, secret } = await rewordRefusals(resetting, restFailureOf)
       return { success: true as const, id: apiKey.id, key: secret }
     },

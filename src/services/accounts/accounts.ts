@@ -1,4 +1,4 @@
-import { Prisma } from '../../database/generated/client.ts'
+import type { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { type CreditStatus, creditStatusOf } from '../../domain/billing/balance.ts'
@@ -8,12 +8,19 @@ import { authorize } from '../authorize.ts'
 import { readBalance } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 
+export type AccountSelect = Prisma.AccountSelect & { id: true }
+export type SelectedAccount<Select extends AccountSelect> = Prisma.AccountGetPayload<{ select: Select }> & {
+  id: number
+}
+
 export function accountServices({ database }: DataDeps) {
   return {
     /** The account that the key belongs to. */
-    async viewer<Query extends Omit<Prisma.AccountFindUniqueOrThrowArgs, 'where'>>(actor: Actor, query: Query) {
+    async viewer<Select extends AccountSelect>(actor: Actor, select: Select): Promise<SelectedAccount<Select>> {
       authorize(actor, 'accounts.viewer')
-      return await database.prisma.account.findUniqueOrThrow({ ...query, where: { id: actor.accountId } })
+      const found = await database.prisma.account.findUniqueOrThrow({ where: { id: actor.accountId }, select })
+      // Safe: every selection of an account has its `id`.
+      return found as SelectedAccount<Select>
     },
 
     /** The account's current credit status, and the time at which it was read. */
@@ -30,11 +37,11 @@ export function accountOperations({ database }: DataDeps) {
   return {
     /** Returns the account ids of these hosts, in the given order. Creates missing accounts, without an API key. */
     async saveHosts(emails: string[]): Promise<number[]> {
-      await database.prisma.account.createMany({ data: emails.map(email => ({ email })), skipDuplicates: true })
-      const rows = await database.rows(Prisma.sql`
-        SELECT id FROM unnest(${emails}::text[]) WITH ORDINALITY AS wanted(email, place)
-        JOIN accounts USING (email) ORDER BY place`)
-      return rows.map(([id]) => id as number)
+      const { account } = database.prisma
+      await account.createMany({ data: emails.map(email => ({ email })), skipDuplicates: true })
+      const found = await account.findMany({ where: { email: { in: emails } }, select: { id: true, email: true } })
+      const ids = new Map(found.map(({ id, email }) => [email, id]))
+      return emails.flatMap(email => ids.get(email) ?? [])
     },
   }
 }
@@ -46,14 +53,13 @@ export async function requireCredit(tx: Transaction, { accountId }: Actor, at: D
 }
 
 export async function findAccount(
-  tx: Pick<Transaction, 'rows'>,
+  prisma: Prisma.TransactionClient,
   email: string,
 ): Promise<{ id: number; email: string }> {
   const address = parseEmail(email)
-  const [row] = await tx.rows(Prisma.sql`SELECT id FROM accounts WHERE email = ${address}`)
-  if (!row)
-    throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`, { subject: null })
-  return { id: row[0] as number, email: address }
+  const account = await prisma.account.findUnique({ where: { email: address }, select: { id: true, email: true } })
+  if (account) return account
+  throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`, { subject: null })
 }
 
 export function parseEmail(email: string): string {

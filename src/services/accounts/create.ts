@@ -1,6 +1,5 @@
 // Operator commands that create accounts and keys. Their events name the operator.
 
-import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { DomainError, invalidInput, renameIssuePaths } from '../../domain/errors.ts'
 import { operatorActor } from '../../domain/events/actor.ts'
@@ -11,8 +10,6 @@ import { findAccount, parseEmail } from './accounts.ts'
 import { generateApiKey, type NewApiKey } from './api-keys/identity.ts'
 import { apiKeyFactsOf } from './api-keys/key-changes.ts'
 import { checkGrant, postCredit } from './credit.ts'
-
-const { sql } = Prisma
 
 type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
 
@@ -28,14 +25,18 @@ export function accountCreateOperations({ database }: DataDeps) {
       if (creditNanos !== 0n) checkGrant(grant)
       const creating = transaction(database, async tx => {
         const { at } = tx
-        const [row] = await tx.rows(sql`
-          INSERT INTO accounts (email, name, created_at) VALUES (${address}, ${name}, ${at})
-          ON CONFLICT (email) DO NOTHING RETURNING id`)
-        if (!row)
-          throw new DomainError('CONFLICT', `An account with the email address ${address} already exists.`, {
-            subject: null,
-          })
-        const id = row[0] as number
+        const [account] = await tx.prisma(prisma =>
+          prisma.account.createManyAndReturn({
+            data: [{ email: address, name, createdAt: at }],
+            skipDuplicates: true,
+            select: { id: true },
+          }),
+        )
+        if (!account) {
+          const message = `An account with the email address ${address} already exists.`
+          throw new DomainError('CONFLICT', message, { subject: null })
+        }
+        const { id } = account
         if (creditNanos !== 0n) await postCredit(tx, await lockAccount(tx, id, at), grant)
         const { key } = await insertApiKey(tx, id, { name: keyName, permissions: null }, at)
         return { account: { id, email: address, name, postedNanos: creditNanos, createdAt: at }, apiKey: key }
@@ -47,7 +48,7 @@ export function accountCreateOperations({ database }: DataDeps) {
       return await transaction(database, async tx => {
         const { expiresAt } = newKey
         if (expiresAt && expiresAt <= tx.at) throw invalidInput([{ path: 'expires', message: 'is in the past.' }])
-        const account = await findAccount(tx, email)
+        const account = await tx.prisma(prisma => findAccount(prisma, email))
         const { id, key } = await insertApiKey(tx, account.id, newKey, tx.at)
         return { id, account: account.email, apiKey: key }
       })
@@ -57,14 +58,11 @@ export function accountCreateOperations({ database }: DataDeps) {
 
 async function insertApiKey(tx: Transaction, accountId: number, newKey: NewApiKey, at: Date) {
   const { row, key } = generateApiKey(newKey)
-  const { name, publicId, secretHash, expiresAt } = row
+  const { name, expiresAt } = row
   const { permissions } = newKey
-  const [inserted] = await tx.rows(sql`
-    INSERT INTO api_keys (account_id, name, public_id, secret_hash, permissions, expires_at, created_at)
-    VALUES (${accountId}, ${name}, ${publicId}, ${secretHash}, ${permissions && JSON.stringify(permissions)}::jsonb,
-      ${expiresAt}, ${at}) RETURNING id`)
-  const id = inserted?.[0] as number
-  const after = apiKeyFactsOf({ id, name, permissions, expiresAt })
+  const data = { ...row, accountId, createdAt: at }
+  const { id } = await tx.prisma(prisma => prisma.apiKey.create({ data, select: { id: true } }))
+  const after = apiKeyFactsOf(id, { name, permissions, expiresAt })
   await recordEvents(tx, [{ kind: 'API_KEY_CREATED', accountId, actor: operatorActor, after }], at)
   return { id, key }
 }

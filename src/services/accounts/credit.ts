@@ -1,5 +1,4 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
@@ -12,7 +11,6 @@ import { recordEvents } from '../events/events.ts'
 import { findAccount } from './accounts.ts'
 
 const { sql } = Prisma
-const entryColumns = modelColumnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
 /** No balance is further than this from 0, so that every amount can be printed and parsed in dollars. */
 const maxCreditNanos = 999_999_999_000_000_000n
@@ -38,7 +36,7 @@ export function creditOperations({ database }: DataDeps) {
 
   async function postOnce(email: string, kind: CreditEntryKind, grant: CreditGrant): Promise<CreditGrantResult> {
     return await transaction(database, async tx => {
-      const account = await findAccount(tx, email)
+      const account = await tx.prisma(prisma => findAccount(prisma, email))
       // Serializes grants to the account, so that `findEarlierGrant` sees earlier grants.
       const balance = await lockAccount(tx, account.id, tx.at)
       const earlier = await findEarlierGrant(tx, account.id, kind, grant)
@@ -65,9 +63,13 @@ export async function postCredit(
     throw invalidInput([{ path: 'amount', message: 'would give the account more than $999999999.' }])
   if (sum < -maxCreditNanos)
     throw invalidInput([{ path: 'amount', message: 'would leave the account less than -$999999999.' }])
-  const entry = { accountId, kind, amountNanos, note: reason, idempotencyKey, postedAt }
-  const [row] = await tx.rows(sql`${insertSql('ledger_entries', entryColumns, [entry])} RETURNING balance_after_nanos`)
-  const afterNanos = row?.[0] as bigint
+  const data = {
+    ...{ accountId, kind, amountNanos, postedAt },
+    ...{ note: reason ?? null, idempotencyKey: idempotencyKey ?? null },
+  }
+  const { balanceAfterNanos: afterNanos } = await tx.prisma(prisma =>
+    prisma.ledgerEntry.create({ data, select: { balanceAfterNanos: true } }),
+  )
   await recordCreditEvent(tx, balance, grant)
   return { beforeNanos: afterNanos - amountNanos, afterNanos }
 }
@@ -102,12 +104,17 @@ async function findEarlierGrant(
   { idempotencyKey, amountNanos }: CreditGrant,
 ) {
   if (idempotencyKey === undefined) return undefined
-  const [row] = await tx.rows(sql`
-    SELECT amount_nanos, balance_after_nanos, kind FROM ledger_entries
-    WHERE account_id = ${accountId} AND idempotency_key = ${idempotencyKey}`)
-  if (!row) return undefined
-  const [amount, afterNanos, earlier] = row as [bigint, bigint, CreditEntryKind]
-  if (amount === amountNanos && earlier === kind) return { beforeNanos: afterNanos - amount, afterNanos }
+  const earlier = await tx.prisma(prisma =>
+    prisma.ledgerEntry.findUnique({
+      where: { accountId_idempotencyKey: { accountId, idempotencyKey } },
+      select: { amountNanos: true, balanceAfterNanos: true, kind: true },
+    }),
+  )
+  if (!earlier) return undefined
+  const afterNanos = earlier.balanceAfterNanos
+  if (earlier.amountNanos === amountNanos && earlier.kind === kind) {
+    return { beforeNanos: afterNanos - amountNanos, afterNanos }
+  }
   throw new DomainError(
     'IDEMPOTENCY_KEY_REUSED',
     'This idempotency key was used for a grant or adjustment of another amount or kind. Send a new key.',

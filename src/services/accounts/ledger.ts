@@ -1,9 +1,6 @@
 // The ledger of an account, for operators.
 
-import { Prisma } from '../../database/generated/client.ts'
 import type { DataDeps } from '../deps.ts'
-
-const { sql } = Prisma
 
 type LedgerLine = {
   id: number
@@ -27,19 +24,26 @@ export function accountLedgerOperations({ database }: DataDeps) {
   return {
     /** Up to `limit` entries after the entry with the id `after`, in posting order. */
     async ledgerPage(accountId: number, after: number, limit: number): Promise<LedgerLine[]> {
-      const rows = await database.rows(sql`
-        SELECT l.id, l.kind, l.amount_nanos, l.balance_after_nanos, m.instance_id, m.volume_id, l.period_start, l.period_end,
-          l.rate_nanos, l.carried, l.note, l.idempotency_key, l.posted_at
-        FROM ledger_entries l LEFT JOIN meters m ON m.id = l.meter_id
-        WHERE l.account_id = ${accountId} AND l.id > ${after} ORDER BY l.id LIMIT ${limit}`)
-      return rows.map(row => {
-        const [id, kind, amountNanos, balanceAfterNanos, instance, volume, periodStart, periodEnd, rateNanos, ...rest] =
-          row
-        const [instanceId, volumeId] = [instance, volume].map(value => (value === null ? null : Number(value)))
-        const [carried, reason, idempotencyKey, postedAt] = rest
+      const entries = await database.prisma.ledgerEntry.findMany({
+        where: { accountId, id: { gt: after } },
+        orderBy: { id: 'asc' },
+        take: limit,
+        select: {
+          ...{ id: true, kind: true, amountNanos: true, balanceAfterNanos: true, periodStart: true, periodEnd: true },
+          ...{ rateNanos: true, carried: true, note: true, idempotencyKey: true, postedAt: true },
+          meter: { select: { instanceId: true, volumeId: true } },
+        },
+      })
+      return entries.map(({ id, meter, note: reason, kind, amountNanos, balanceAfterNanos, ...rest }) => {
+        const [instanceId, volumeId] = [numberOrNull(meter?.instanceId), numberOrNull(meter?.volumeId)]
+        const { periodStart, periodEnd, rateNanos, carried, idempotencyKey, postedAt } = rest
         const about = { id: Number(id), kind, amountNanos, balanceAfterNanos, instanceId, volumeId }
-        return { ...about, periodStart, periodEnd, rateNanos, carried, reason, idempotencyKey, postedAt } as LedgerLine
+        return { ...about, periodStart, periodEnd, rateNanos, carried, reason, idempotencyKey, postedAt }
       })
     },
   }
+}
+
+function numberOrNull(id: bigint | null | undefined): number | null {
+  return id == null ? null : Number(id)
 }

@@ -1,12 +1,10 @@
-import { Prisma } from '../../database/generated/client.ts'
 import type { QuotaOverrides } from '../../domain/accounts/quotas.ts'
 import { type CreditStatus, creditStatusOf } from '../../domain/billing/balance.ts'
 import { readBalances } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { findAccount } from './accounts.ts'
-import { type QuotaOverrideRow, toQuotaOverrides } from './quotas.ts'
-
-const { sql } = Prisma
+import { activeKeys } from './api-keys/find.ts'
+import { quotaOverridesOf, quotaSelect } from './quotas.ts'
 
 /** An account as operators see it. */
 type AccountSummary = {
@@ -26,33 +24,37 @@ type AccountSummary = {
   quotas: QuotaOverrides
 }
 
-type AccountRow = [...[number, string, string, Date, number, number], ...QuotaOverrideRow]
-
 export function accountListOperations({ database }: DataDeps) {
   return {
     async find(email: string): Promise<{ id: number; email: string }> {
-      return await findAccount(database, email)
+      return await findAccount(database.prisma, email)
     },
 
     /** Up to `limit` accounts after the account with the id `after`, in id order. */
     async page(after: number, limit: number): Promise<AccountSummary[]> {
-      const rows = await database.rows(sql`
-        SELECT a.id, a.email, a.name, a.created_at,
-          (SELECT count(*)::int FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL
-            AND (k.expires_at IS NULL OR k.expires_at > ${database.nowSql})),
-          (SELECT count(*)::int FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL),
-          a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes
-        FROM accounts a WHERE a.id > ${after} ORDER BY a.id LIMIT ${limit}`)
+      const accounts = await database.prisma.account.findMany({
+        where: { id: { gt: after } },
+        orderBy: { id: 'asc' },
+        take: limit,
+        select: {
+          ...{ id: true, email: true, name: true, createdAt: true, ...quotaSelect },
+          _count: {
+            select: {
+              apiKeys: { where: activeKeys(database.clock.latest()) },
+              instances: { where: { destroyedAt: null } },
+            },
+          },
+        },
+      })
       const balances = await readBalances(
         database,
-        rows.map(([id]) => id as number),
+        accounts.map(({ id }) => id),
       )
       const creditStatuses = new Map(balances.map(balance => [balance.accountId, creditStatusOf(balance)]))
-      return rows.map(row => {
-        const [id, email, name, createdAt, keys, held, ...own] = row as AccountRow
-        const quotas = toQuotaOverrides(own)
+      return accounts.map(({ id, email, name, createdAt, _count: { apiKeys: keys, instances }, ...overrides }) => {
         const { creditNanos, costPerHourNanos } = creditStatuses.get(id) as CreditStatus
-        return { id, email, name, creditNanos, costPerHourNanos, createdAt, keys, instances: held, quotas }
+        const quotas = quotaOverridesOf(overrides)
+        return { id, email, name, creditNanos, costPerHourNanos, createdAt, keys, instances, quotas }
       })
     },
   }

@@ -1,4 +1,4 @@
-import { Prisma } from '../../database/generated/client.ts'
+import type { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { type Quota, type QuotaOverrides, quotaNames } from '../../domain/accounts/quotas.ts'
 import { operatorActor } from '../../domain/events/actor.ts'
@@ -7,12 +7,12 @@ import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { findAccount } from './accounts.ts'
 
-const { sql } = Prisma
+/** The columns with the quotas of an account. */
+export const quotaSelect = { maxInstances: true, maxLoading: true, maxDiskGb: true, maxVolumes: true } as const
+type QuotaColumns = Prisma.AccountGetPayload<{ select: typeof quotaSelect }>
 
-/** In the order of `quotaNames`. */
-export type QuotaOverrideRow = [number | null, number | null, number | null, number | null]
-
-export function toQuotaOverrides([instances, loading, diskGb, volumes]: QuotaOverrideRow): QuotaOverrides {
+export function quotaOverridesOf(columns: QuotaColumns): QuotaOverrides {
+  const { maxInstances: instances, maxLoading: loading, maxDiskGb: diskGb, maxVolumes: volumes } = columns
   return { instances, loading, diskGb, volumes }
 }
 
@@ -24,16 +24,16 @@ export function quotaOperations({ database }: DataDeps) {
       changes: Partial<QuotaOverrides>,
     ): Promise<{ email: string; quotas: QuotaOverrides }> {
       return await transaction(database, async tx => {
-        const account = await findAccount(tx, email)
+        const account = await tx.prisma(prisma => findAccount(prisma, email))
         // Rentals check quotas under the same lock, so no rental is halfway through a check.
         const balance = await lockAccount(tx, account.id, tx.at)
         const before = await loadQuotaOverrides(tx, account.id)
         const quotas = { ...before, ...changes }
         const changed = quotaNames.filter(name => quotas[name] !== before[name])
         if (changed.length === 0) return { email: account.email, quotas }
-        await tx.rows(sql`
-          UPDATE accounts SET max_instances = ${quotas.instances}::int, max_loading = ${quotas.loading}::int,
-            max_disk_gb = ${quotas.diskGb}::int, max_volumes = ${quotas.volumes}::int WHERE id = ${account.id}`)
+        const { instances: maxInstances, loading: maxLoading, diskGb: maxDiskGb, volumes: maxVolumes } = quotas
+        const data = { maxInstances, maxLoading, maxDiskGb, maxVolumes }
+        await tx.prisma(prisma => prisma.account.update({ where: { id: account.id }, data, select: { id: true } }))
         const values = { before: pickQuotas(before, changed), after: pickQuotas(quotas, changed) }
         await recordEvents(
           tx,
@@ -47,9 +47,8 @@ export function quotaOperations({ database }: DataDeps) {
 }
 
 async function loadQuotaOverrides(tx: Transaction, accountId: number): Promise<QuotaOverrides> {
-  const [row] = await tx.rows(sql`
-    SELECT max_instances, max_loading, max_disk_gb, max_volumes FROM accounts WHERE id = ${accountId}`)
-  return toQuotaOverrides(row as QuotaOverrideRow)
+  const where = { id: accountId }
+  return quotaOverridesOf(await tx.prisma(prisma => prisma.account.findUniqueOrThrow({ where, select: quotaSelect })))
 }
 
 function pickQuotas(quotas: QuotaOverrides, names: readonly Quota[]): Partial<QuotaOverrides> {

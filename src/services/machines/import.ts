@@ -31,7 +31,7 @@ export function importOperations({ database }: DataDeps) {
     async import({ hostEmail, rows, catalog = [], dryRun = false }: ImportOptions): Promise<ImportSummary> {
       return await transaction(database, async tx => {
         const { at } = tx
-        const host = await findAccount(tx, hostEmail)
+        const host = await tx.prisma(prisma => findAccount(prisma, hostEmail))
         await lockAddresses(tx)
         const file = parseMachines(rows, await loadModels(tx), at, indexByName(catalog))
         const issues = [...file.issues, ...(await findIssuesWithMarket(tx, file))]

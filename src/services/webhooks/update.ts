@@ -158,7 +158,7 @@ type StoredSecret = { id: number; secret: string }
 async function insert(
   tx: Transaction,
   { accountId }: Actor,
-  webhook: WebhookSettings & { secret: Buffer; createdAt: Date },
+  webhook: WebhookSettings & { secret: Buffer<ArrayBuffer>; createdAt: Date },
 ): Promise<number> {
   await tx.execute(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
   return await tx.prisma(async prisma => {
@@ -166,8 +166,7 @@ async function insert(
       const message = `An account has at most ${maxWebhooks} webhooks. Delete one first.`
       throw new DomainError('CONFLICT', message, { subject: null })
     }
-    const data = { ...webhook, accountId, secret: Uint8Array.from(webhook.secret) }
-    return (await prisma.webhook.create({ data, select: { id: true } })).id
+    return (await prisma.webhook.create({ data: { ...webhook, accountId }, select: { id: true } })).id
   })
 }
 

@@ -5,6 +5,7 @@ import type { Actor } from '../../../src/domain/actor.ts'
 import { instanceApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { waitForLockWaiters, withSession } from '../../support/database/sessions.ts'
 import { openGateway } from '../../support/gateways.ts'
 import { muchCredit, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
@@ -142,7 +143,7 @@ describe('viewer.apiKey', () => {
     const { apiKeys } = gateway.services
     const actor = (await apiKeys.identify(owner)) as Actor
     await mutate(owner, 'rotateApiKeySecret', { id: await idOf(owner) })
-    await expect(apiKeys.current(actor)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await expect(apiKeys.current(actor, { id: true })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await gateway.close()
   })
 })
@@ -574,6 +575,60 @@ it('every change of a key is recorded as an event with its author and the permis
     { kind: 'API_KEY_SECRET_ROTATED', before: null, after: facts, by },
     { kind: 'API_KEY_DELETED', before: facts, after: null, by },
   ])
+})
+
+describe('reading API keys', () => {
+  it('takes one statement, and of each key only what is asked for', async () => {
+    const owner = await app.newKey()
+    const [own, other] = [await idOf(owner), (await createKey(owner)).id]
+    const readsOf = async (query: string) => {
+      const sent = await captureQueries(async () => {
+        expect((await app.graphql(owner, query)).errors).toBeUndefined()
+      })
+      return sent.filter(text => /FROM "public"."api_keys"/.test(text))
+    }
+    const queries = [
+      '{ viewer { apiKey { id prefix } } }',
+      '{ viewer { account { apiKeys { id prefix } } } }',
+      `{ nodes(ids: ["${own}", "${other}"]) { ... on ApiKey { id prefix } } }`,
+      '{ events(filter: { kinds: [API_KEY_CREATED] }) { nodes { actor { ... on ApiKeyActor { apiKey { id prefix } } } } } }',
+    ]
+    for (const query of queries) {
+      const reads = await readsOf(query)
+      expect(reads, query).toHaveLength(1)
+      expect(reads[0]).toContain('"public_id"')
+      expect(reads[0]).not.toMatch(/SELECT.*("name"|"permissions"|"secret_hash"|"last_used_at").* FROM/)
+    }
+  })
+
+  it('runs as many statements for 50 API keys with their spend limits as for one', async () => {
+    const [few, many] = [await app.newKey(), await app.newKey()]
+    for (let count = 1; count < 50; count += 1) await createKey(many)
+    const query = '{ viewer { apiKey { name } account { email apiKeys { id name prefix spendLimits { id } } } } }'
+    const statements = async (key: string, expected: number) => {
+      await app.graphql(key, '{ viewer { apiKey { id } } }')
+      const sent = await captureQueries(async () => {
+        const { data, errors } = await app.graphql(key, query)
+        expect([errors, data.viewer.account.apiKeys.length]).toEqual([undefined, expected])
+      })
+      // A new connection checks the server, which takes two statements.
+      return sent.filter(text => !/pg_is_in_recovery|cluster FROM outbox/.test(text)).length
+    }
+    expect(await statements(many, 50)).toBe(await statements(few, 1))
+  })
+})
+
+it('an account is read with one statement, and only what is asked for', async () => {
+  const owner = await app.newKey()
+  const { data } = await app.graphql(owner, '{ viewer { account { id } } }')
+  const { id } = data.viewer.account
+  for (const query of ['{ viewer { account { id name } } }', `{ node(id: "${id}") { ... on Account { id name } } }`]) {
+    const sent = await captureQueries(() => app.graphql(owner, query))
+    const reads = sent.filter(text => text.includes('"accounts"'))
+    expect(reads, query).toHaveLength(1)
+    expect(reads[0]).toContain('"name"')
+    expect(reads[0]).not.toMatch(/email|posted_nanos/)
+  }
 })
 
 it('an instance keeps running after the key that rented it is revoked', async () => {

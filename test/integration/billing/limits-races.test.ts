@@ -36,7 +36,7 @@ const limit = (actor: Actor, amountNanos: bigint, apiKeyId: bigint | null = null
 /** An account with a second API key. */
 async function createRenter(): Promise<{ owner: Actor; worker: Actor }> {
   const owner = await first.newActor()
-  const { apiKey } = await first.services.apiKeys.create(owner, { fullAccess: true })
+  const { apiKey } = await first.services.apiKeys.create(owner, { fullAccess: true }, { id: true, publicId: true })
   return { owner, worker: { ...owner, apiKeyId: apiKey.id, publicId: apiKey.publicId } }
 }
 
@@ -155,7 +155,7 @@ describe('a limit that is set during another request', () => {
       await session.query('BEGIN')
       await session.query('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [owner.accountId])
       const setting = limit(worker, 9_000_000_000n)
-      const making = gateways[1].services.apiKeys.create(worker, { fullAccess: true })
+      const making = gateways[1].services.apiKeys.create(worker, { fullAccess: true }, { id: true })
       await waitUntilBlocksOthers(session)
       await session.query(
         `INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at, updated_at)

@@ -52,7 +52,7 @@ describe.each(['cut', 'freeze'] as const)('when the connection to the database f
     const opened = openDatabase({ url: proxy.url, poolSize: 2, onIdleError: () => {} })
     const accounts = accountServices({ database: opened })
     const viaPrisma = accounts
-      .viewer({ accountId: 1, apiKeyId: 1, publicId: '', permissions: null }, {})
+      .viewer({ accountId: 1, apiKeyId: 1, publicId: '', permissions: null }, { id: true })
       .catch(translateDatabaseError)
     expect(await viaPrisma).toMatchObject({ code: 'UNAVAILABLE' })
 

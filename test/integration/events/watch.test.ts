@@ -82,7 +82,7 @@ describe('a stream of events', () => {
         instance_read: { 'instances.get': { constraints: { id: { eq: Number(mine) } } } },
       },
     }
-    const { apiKey } = await gateway.services.apiKeys.create(renter, { permissions })
+    const { apiKey } = await gateway.services.apiKeys.create(renter, { permissions }, { id: true, publicId: true })
     const scoped = { ...renter, apiKeyId: apiKey.id, publicId: apiKey.publicId, permissions }
     const label = async (name: string) => {
       for (const instanceId of [other, mine])

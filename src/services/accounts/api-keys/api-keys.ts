@@ -1,7 +1,6 @@
-import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { type ApiKeyInput, parseApiKeyInput } from '../../../domain/accounts/api-key-input.ts'
-import { type ApiKey, maxApiKeys, parseApiKey } from '../../../domain/accounts/api-keys.ts'
+import { type ApiKeySettings, maxApiKeys, parseApiKey } from '../../../domain/accounts/api-keys.ts'
 import { type Actor, isInstanceKey } from '../../../domain/actor.ts'
 import { DomainError, invalidInput, notFound, secretEnded } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
@@ -10,70 +9,66 @@ import { checkKeyHasNoLimit } from '../../billing/limits/limits.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { runAndRead } from '../../idempotency.ts'
+import { smallIds } from '../../small-ids.ts'
+import { type ApiKeySelect, findKeys, ownActiveKeys, type SelectedApiKey, settingsOf, settingsSelect } from './find.ts'
 import { generateApiKey } from './identity.ts'
-import {
-  activeKeySql,
-  apiKeyColumns,
-  apiKeyFactsOf,
-  checkNotWider,
-  findActiveKeys,
-  keyEnded,
-  lockKeys,
-  toApiKey,
-} from './key-changes.ts'
-
-const { sql } = Prisma
+import { apiKeyFactsOf, checkNotWider, findActiveKey, keyEnded, lockKeys } from './key-changes.ts'
 
 type WithIdempotencyKey = { idempotencyKey?: string | null | undefined }
 
 /** A key with its secret, which no later read returns. */
-export type ApiKeyWithSecret = { apiKey: ApiKey; secret: string; replayed: boolean }
+export type ApiKeyWithSecret<Select extends ApiKeySelect> = {
+  apiKey: SelectedApiKey<Select>
+  secret: string
+  replayed: boolean
+}
 
 export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememberedKeys'>) {
   const { database } = deps
+  const active = (actor: Actor) => ownActiveKeys(actor, database.clock.latest())
 
   return {
     /** The account's active keys, newest first. */
-    async list(actor: Actor): Promise<ApiKey[]> {
+    async list<Select extends ApiKeySelect>(actor: Actor, select: Select) {
       authorize(actor, 'apiKeys.list')
-      return await findActiveKeys(database, actor, sql`true`)
+      return await findKeys(database.prisma, active(actor), select)
     },
 
     /** The account's active keys with these ids. Keys of other accounts are not found. */
-    async byIds(actor: Actor, ids: readonly number[]): Promise<ApiKey[]> {
+    async byIds<Select extends ApiKeySelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorize(actor, 'apiKeys.list')
-      return await findActiveKeys(database, actor, sql`id = ANY(${[...ids]}::int[])`)
+      return await findKeys(database.prisma, { ...active(actor), id: { in: [...ids] } }, select)
     },
 
     /** The key of the caller, which needs no permission to read itself. Null for an instance's own key. */
-    async current(actor: Actor): Promise<ApiKey | null> {
+    async current<Select extends ApiKeySelect>(actor: Actor, select: Select) {
       if (isInstanceKey(actor)) return null
-      const [key] = await findActiveKeys(database, actor, sql`id = ${actor.apiKeyId} AND public_id = ${actor.publicId}`)
+      const { apiKeyId: id, publicId } = actor
+      const [key] = await findKeys(database.prisma, { ...active(actor), id, publicId }, select)
       if (!key) throw keyEnded()
       return key
     },
 
-    async create(
+    async create<Select extends ApiKeySelect>(
       actor: Actor,
       { idempotencyKey, ...input }: ApiKeyInput & WithIdempotencyKey,
-    ): Promise<ApiKeyWithSecret> {
+      select: Select,
+    ): Promise<ApiKeyWithSecret<Select>> {
       authorize(actor, 'apiKeys.create')
-      const { name, permissions, expiresAt } = parseApiKeyInput(input)
+      const settings = parseApiKeyInput(input)
+      const { name, permissions, expiresAt } = settings
       const request = { operation: 'apiKeys.create' as const, input: { name, permissions, expiresAt }, idempotencyKey }
       const work = async (tx: Transaction) => {
         const { at } = tx
         if (expiresAt && expiresAt <= at) throw invalidInput([{ path: 'expiresAt', message: 'is in the past.' }])
-        const { row, key } = generateApiKey({ name, permissions, expiresAt })
-        const [made] = await tx.rows(sql`
-          INSERT INTO api_keys (account_id, name, public_id, secret_hash, permissions, expires_at, created_at)
-          SELECT ${actor.accountId}, ${name}, ${row.publicId}, ${row.secretHash},
-            ${permissions && JSON.stringify(permissions)}::jsonb, ${expiresAt}, ${at}
-          WHERE (SELECT count(*) FROM api_keys WHERE ${activeKeySql(actor, sql`${at}::timestamptz`)}) < ${maxApiKeys} RETURNING ${apiKeyColumns}`)
-        if (!made)
-          throw new DomainError('CONFLICT', `An account has at most ${maxApiKeys} API keys. Delete one first.`, {
-            subject: null,
-          })
-        return await recordKeyChange(tx, actor, 'API_KEY_CREATED', toApiKey(made), key, at)
+        const { row, key } = generateApiKey(settings)
+        const { id } = await tx.prisma(async prisma => {
+          if ((await prisma.apiKey.count({ where: ownActiveKeys(actor, at) })) >= maxApiKeys) throw tooManyKeys()
+          const data = { ...row, accountId: actor.accountId, createdAt: at }
+          return await prisma.apiKey.create({ data, select: { id: true } })
+        })
+        await recordKeyChange(tx, actor, 'API_KEY_CREATED', id, settings)
+        return { id, secret: key }
       }
       const checkPermission = async (tx: Transaction) => {
         const caller = await lockKeys(tx, actor)
@@ -82,38 +77,48 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememb
         await checkKeyHasNoLimit(tx, actor)
       }
       const read = async (tx: Transaction, stored: StoredSecret) => {
-        const made = await readWithSecret(tx, actor, stored)
         // Another request may have given the key more permissions since.
-        checkNotWider(await lockKeys(tx, actor), made.apiKey)
-        return made
+        checkNotWider(
+          await lockKeys(tx, actor),
+          await readWithSecret(tx, actor, stored, settingsSelect).then(settingsOf),
+        )
+        return { apiKey: await readWithSecret(tx, actor, stored, select), secret: stored.secret }
       }
       const { answer, replayed } = await runAndRead(deps, actor, request, { checkPermission, work, read })
       return { ...answer, replayed }
     },
 
     /** Gives a key a new secret. The old secret fails at once, even when a key resets itself. */
-    async rotateSecret(actor: Actor, id: bigint, idempotencyKey?: string | null): Promise<ApiKeyWithSecret> {
+    async rotateSecret<Select extends ApiKeySelect>(
+      actor: Actor,
+      { id, idempotencyKey }: { id: bigint } & WithIdempotencyKey,
+      select: Select,
+    ): Promise<ApiKeyWithSecret<Select>> {
       authorize(actor, 'apiKeys.reset', { id: Number(id) })
       const request = { operation: 'apiKeys.reset' as const, input: { id: Number(id) }, idempotencyKey }
       const work = async (tx: Transaction) => {
         const { at } = tx
         const { row, key } = generateApiKey({ permissions: null })
-        const [made] = await tx.rows(sql`
-          UPDATE api_keys SET public_id = ${row.publicId}, secret_hash = ${row.secretHash}, last_used_at = NULL
-          WHERE id = ${String(id)}::bigint AND ${activeKeySql(actor, sql`${at}::timestamptz`)} RETURNING ${apiKeyColumns}`)
-        if (!made) throw notFound('ApiKey', id)
-        return await recordKeyChange(tx, actor, 'API_KEY_SECRET_ROTATED', toApiKey(made), key, at)
+        const where = { ...ownActiveKeys(actor, at), id: { in: smallIds([id]) } }
+        const data = { publicId: row.publicId, secretHash: row.secretHash, lastUsedAt: null }
+        const [changed] = await tx.prisma(prisma =>
+          prisma.apiKey.updateManyAndReturn({ where, data, select: settingsSelect }),
+        )
+        if (!changed) throw notFound('ApiKey', id)
+        await recordKeyChange(tx, actor, 'API_KEY_SECRET_ROTATED', changed.id, settingsOf(changed))
+        return { id: changed.id, secret: key }
       }
       const checkPermission = async (tx: Transaction) => {
         const caller = await lockKeys(tx, actor)
         authorize(caller, 'apiKeys.reset', { id: Number(id) })
-        const [existing] = await findActiveKeys(tx, actor, sql`id = ${String(id)}::bigint`)
-        if (!existing) throw notFound('ApiKey', id)
+        const existing = await findActiveKey(tx, actor, id)
         // The answer contains the new secret, so the caller could do everything that the key may do.
-        checkNotWider(caller, existing)
+        checkNotWider(caller, settingsOf(existing))
         if (existing.id !== actor.apiKeyId) await checkKeyHasNoLimit(tx, actor)
       }
-      const read = (tx: Transaction, stored: StoredSecret) => readWithSecret(tx, actor, stored)
+      const read = async (tx: Transaction, stored: StoredSecret) => {
+        return { apiKey: await readWithSecret(tx, actor, stored, select), secret: stored.secret }
+      }
       const running = runAndRead(deps, actor, request, { checkPermission, work, read })
       const { answer, replayed } = await running.finally(deps.rememberedKeys.forget)
       return { ...answer, replayed }
@@ -129,12 +134,14 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememb
       await transaction(database, async tx => {
         const { at } = tx
         authorize(await lockKeys(tx, actor), 'apiKeys.revoke', { id: Number(id) })
-        const [row] = await tx.rows(sql`
-          UPDATE api_keys SET revoked_at = ${at}, keep_instance_keys = ${keepInstanceKeys}
-          WHERE id = ${String(id)}::bigint AND ${activeKeySql(actor, sql`${at}::timestamptz`)} RETURNING ${apiKeyColumns}`)
-        if (!row) throw notFound('ApiKey', id)
+        const where = { ...ownActiveKeys(actor, at), id: { in: smallIds([id]) } }
+        const data = { revokedAt: at, keepInstanceKeys }
+        const [revoked] = await tx.prisma(prisma =>
+          prisma.apiKey.updateManyAndReturn({ where, data, select: settingsSelect }),
+        )
+        if (!revoked) throw notFound('ApiKey', id)
         const event = { kind: 'API_KEY_DELETED' as const, accountId: actor.accountId, actor: apiKeyActor(actor) }
-        await recordEvents(tx, [{ ...event, before: apiKeyFactsOf(toApiKey(row)) }], at)
+        await recordEvents(tx, [{ ...event, before: apiKeyFactsOf(revoked.id, settingsOf(revoked)) }], at)
       }).finally(deps.rememberedKeys.forget)
     },
   }
@@ -143,26 +150,32 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememb
 /** What is stored under an idempotency key. */
 type StoredSecret = { id: number; secret: string }
 
+function tooManyKeys(): DomainError {
+  const message = `An account has at most ${maxApiKeys} API keys. Delete one first.`
+  return new DomainError('CONFLICT', message, { subject: null })
+}
+
 async function recordKeyChange(
   tx: Transaction,
   { accountId, apiKeyId }: Actor,
   kind: 'API_KEY_CREATED' | 'API_KEY_SECRET_ROTATED',
-  apiKey: ApiKey,
-  secret: string,
-  at: Date,
-): Promise<StoredSecret> {
-  await recordEvents(tx, [{ kind, accountId, actor: apiKeyActor({ apiKeyId }), after: apiKeyFactsOf(apiKey) }], at)
-  return { id: apiKey.id, secret }
+  id: number,
+  settings: ApiKeySettings,
+): Promise<void> {
+  const after = apiKeyFactsOf(id, settings)
+  await recordEvents(tx, [{ kind, accountId, actor: apiKeyActor({ apiKeyId }), after }], tx.at)
 }
 
 /** The key as it is now, if the secret is still its own. */
-async function readWithSecret(
+async function readWithSecret<Select extends ApiKeySelect>(
   tx: Transaction,
   actor: Actor,
   { id, secret }: StoredSecret,
-): Promise<{ apiKey: ApiKey; secret: string }> {
-  const publicId = parseApiKey(secret)?.publicId
-  const [apiKey] = await findActiveKeys(tx, actor, sql`id = ${id} AND public_id = ${publicId}`)
+  select: Select,
+): Promise<SelectedApiKey<Select>> {
+  const publicId = parseApiKey(secret)?.publicId ?? ''
+  const where = { ...ownActiveKeys(actor, tx.at), id, publicId }
+  const [apiKey] = await tx.prisma(prisma => findKeys(prisma, where, select))
   if (!apiKey) throw secretEnded('ApiKey', id)
-  return { apiKey, secret }
+  return apiKey
 }

@@ -2,51 +2,39 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
-import { type ApiKey, maxApiKeys } from '../../../domain/accounts/api-keys.ts'
+import type { ApiKeySettings } from '../../../domain/accounts/api-keys.ts'
 import { forbidden } from '../../../domain/accounts/permissions/forbidden.ts'
 import { missingPermissions } from '../../../domain/accounts/permissions/missing.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { DomainError } from '../../../domain/errors.ts'
+import { DomainError, notFound } from '../../../domain/errors.ts'
+import { smallIds } from '../../small-ids.ts'
+import { findKeys, ownActiveKeys, settingsOf, settingsSelect } from './find.ts'
 
 const { sql } = Prisma
 
-export const apiKeyColumns = sql`id, name, public_id, permissions, created_at, expires_at, last_used_at`
-
-export function toApiKey(row: unknown[]): ApiKey {
-  const [id, name, publicId, permissions, createdAt, expiresAt, lastUsedAt] = row
-  return { id, name, publicId, permissions, createdAt, expiresAt, lastUsedAt } as ApiKey
-}
-
-export function activeKeySql({ accountId }: Actor, nowSql: Prisma.Sql): Prisma.Sql {
-  return sql`account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${nowSql})`
-}
-
-/** The account's active keys that meet a condition, newest first. */
-export async function findActiveKeys(
-  from: Pick<Transaction, 'rows' | 'nowSql'>,
-  actor: Actor,
-  condition: Prisma.Sql,
-): Promise<ApiKey[]> {
-  const rows = await from.rows(sql`
-    SELECT ${apiKeyColumns} FROM api_keys WHERE ${activeKeySql(actor, from.nowSql)} AND ${condition} ORDER BY id DESC LIMIT ${maxApiKeys}`)
-  return rows.map(toApiKey)
-}
-
 /** The caller with the permissions and the expiry that its key has now. */
-export type LockedCaller = Actor & Pick<ApiKey, 'expiresAt'>
+export type LockedCaller = Actor & Pick<ApiKeySettings, 'expiresAt'>
 
 /**
  * Serializes key changes of an account. Refuses a caller whose own key ended or was reset since the request began. A
  * change may also have narrowed the caller's key since, so checks must use the permissions that this returns.
  */
 export async function lockKeys(tx: Transaction, actor: Actor): Promise<LockedCaller> {
-  await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
-  const [own] = await tx.rows(sql`
-    SELECT ${apiKeyColumns} FROM api_keys
-    WHERE id = ${actor.apiKeyId} AND public_id = ${actor.publicId} AND ${activeKeySql(actor, sql`${tx.at}::timestamptz`)}`)
+  await tx.execute(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
+  const { apiKeyId: id, publicId } = actor
+  const where = { ...ownActiveKeys(actor, tx.at), id, publicId }
+  const [own] = await tx.prisma(prisma => findKeys(prisma, where, settingsSelect))
   if (!own) throw keyEnded()
-  const { permissions, expiresAt } = toApiKey(own)
+  const { permissions, expiresAt } = settingsOf(own)
   return { ...actor, permissions, expiresAt }
+}
+
+/** The account's active key with this id. */
+export async function findActiveKey(tx: Transaction, actor: Actor, id: bigint) {
+  const where = { ...ownActiveKeys(actor, tx.at), id: { in: smallIds([id]) } }
+  const [key] = await tx.prisma(prisma => findKeys(prisma, where, settingsSelect))
+  if (!key) throw notFound('ApiKey', id)
+  return key
 }
 
 /** The error for a caller whose own key ended or was reset since the request began. */
@@ -57,7 +45,7 @@ export function keyEnded(): DomainError {
 /** A key cannot give another key more permissions or a later expiry than its own. */
 export function checkNotWider(
   caller: LockedCaller,
-  { permissions, expiresAt }: Pick<ApiKey, 'permissions' | 'expiresAt'>,
+  { permissions, expiresAt }: Pick<ApiKeySettings, 'permissions' | 'expiresAt'>,
   verb: 'issue' | 'change' = 'issue',
 ): void {
   const missing = missingPermissions(caller.permissions, permissions)
@@ -69,11 +57,6 @@ export function checkNotWider(
 }
 
 /** What an event records about a key; never the key's secret. */
-export function apiKeyFactsOf({
-  id,
-  name,
-  permissions,
-  expiresAt,
-}: Pick<ApiKey, 'id' | 'name' | 'permissions' | 'expiresAt'>) {
+export function apiKeyFactsOf(id: number, { name, permissions, expiresAt }: ApiKeySettings) {
   return { apiKeyId: id, name, permissions, expiresAt }
 }

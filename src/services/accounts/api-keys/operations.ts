@@ -1,12 +1,10 @@
-import { Prisma } from '../../../database/generated/client.ts'
 import { transaction } from '../../../database/transaction.ts'
+import { permissionsOf } from '../../../domain/accounts/api-keys.ts'
 import type { Permissions } from '../../../domain/accounts/permissions/permissions.ts'
 import { operatorActor } from '../../../domain/events/actor.ts'
 import type { DataDeps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { findAccount } from '../accounts.ts'
-
-const { sql, empty } = Prisma
 
 /** A key as operators see it: everything but its secret. */
 type ApiKeySummary = {
@@ -24,15 +22,17 @@ export function apiKeyOperations({ database }: DataDeps) {
   return {
     /** All keys of the account, including revoked and expired ones, oldest first. */
     async list(email: string): Promise<ApiKeySummary[]> {
-      const { id: accountId } = await findAccount(database, email)
-      const rows = await database.rows(sql`
-        SELECT id, name, public_id, permissions, created_at, expires_at, revoked_at, last_used_at
-        FROM api_keys WHERE account_id = ${accountId} ORDER BY id`)
-      return rows.map(row => {
-        const [id, name, publicId, permissions, createdAt, expiresAt, revokedAt, lastUsedAt] = row
-        const dates = { createdAt, expiresAt, revokedAt, lastUsedAt }
-        return { id, name, publicId, permissions, ...dates } as ApiKeySummary
+      const { prisma } = database
+      const { id: accountId } = await findAccount(prisma, email)
+      const keys = await prisma.apiKey.findMany({
+        where: { accountId },
+        select: {
+          ...{ id: true, name: true, publicId: true, permissions: true },
+          ...{ createdAt: true, expiresAt: true, revokedAt: true, lastUsedAt: true },
+        },
+        orderBy: { id: 'asc' },
       })
+      return keys.map(key => ({ ...key, permissions: permissionsOf(key) }))
     },
 
     /**
@@ -47,19 +47,19 @@ export function apiKeyOperations({ database }: DataDeps) {
       const address = email.trim().toLowerCase()
       return await transaction(database, async tx => {
         const { at } = tx
-        const rows = await tx.rows(sql`
-          UPDATE api_keys k SET keep_instance_keys = ${keepInstanceKeys}, revoked_at = ${at} FROM accounts a
-          WHERE a.id = k.account_id AND a.email = ${address} AND k.revoked_at IS NULL
-          ${'id' in which ? sql`AND k.id = ${which.id}` : empty}
-          ${'name' in which ? sql`AND k.name = ${which.name}` : empty} RETURNING k.id, k.name, k.account_id`)
-        const events = rows.map(([id, name, accountId]) => ({
-          kind: 'API_KEY_DELETED' as const,
-          accountId: accountId as number,
-          actor: operatorActor,
-          before: { apiKeyId: id, name },
-        }))
+        const revoked = await tx.prisma(prisma =>
+          prisma.apiKey.updateManyAndReturn({
+            where: { account: { email: address }, revokedAt: null, ...which },
+            data: { keepInstanceKeys, revokedAt: at },
+            select: { id: true, name: true, accountId: true },
+          }),
+        )
+        const event = { kind: 'API_KEY_DELETED' as const, actor: operatorActor }
+        const events = revoked.map(({ id, name, accountId }) => {
+          return { ...event, accountId, before: { apiKeyId: id, name } }
+        })
         await recordEvents(tx, events, at)
-        return rows.map(([id]) => id as number).toSorted((a, b) => a - b)
+        return revoked.map(({ id }) => id).toSorted((a, b) => a - b)
       })
     },
   }
