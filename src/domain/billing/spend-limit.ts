@@ -24,4 +24,6 @@ export type SpendLimit = {
   reachedAt: Date | null
 }
 
-export type SpendLimitWithUsage = SpendLimit & { usedNanos: bigint }
+/** `reachedAt` also tells of a limit that is reached now, and not recorded yet. */
+export type SpendUsage = { usedNanos: bigint; reachedAt: Date | null }
+export type SpendLimitWithUsage = SpendLimit & SpendUsage

@@ -70,7 +70,7 @@ export const Account = builder.prismaObject('Account', {
       complexity: { multiplier: 3 },
       description: 'Spend limits of the account as a whole, at most one per window.',
       requires: 'billing.spendLimits',
-      resolve: (_account, _args, context) => loadSpendLimits(context, null),
+      resolve: (_account, _args, context, info) => loadSpendLimits(context, selectionOf(context, info), null),
     }),
     secretVariables: t.field({
       type: [SecretVariable],

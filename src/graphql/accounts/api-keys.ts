@@ -4,6 +4,7 @@ import { builder } from '../builder.ts'
 import { printId, printName } from '../ids.ts'
 import { createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
+import { selectionOf } from '../selection.ts'
 import { ApiPermission, permissionRowsOf } from './permissions.ts'
 
 export const ApiKey = builder.prismaObject('ApiKey', {
@@ -40,7 +41,7 @@ export const ApiKey = builder.prismaObject('ApiKey', {
       complexity: { multiplier: 3 },
       description: 'Spend limits for the instances and volumes that this API key created, at most one per window.',
       requires: 'billing.spendLimits',
-      resolve: ({ id }, _args, context) => loadSpendLimits(context, id),
+      resolve: ({ id }, _args, context, info) => loadSpendLimits(context, selectionOf(context, info), id),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the API key was created.' }),
     expiresAt: t.expose('expiresAt', {

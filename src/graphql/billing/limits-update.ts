@@ -1,11 +1,11 @@
 import { maxLimitNanos } from '../../domain/billing/limits.ts'
-import type { SpendLimitWithUsage } from '../../domain/billing/spend-limit.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, refuseNull, replayed } from '../mutations.ts'
+import { selectionOf } from '../selection.ts'
 import { SpendLimit, SpendLimitAction, SpendLimitWindow } from './limits.ts'
 
 // One of the two is required: with a default, a script that forgets a variable would limit the account instead of a key.
@@ -65,7 +65,7 @@ const DeleteSpendLimitInput = builder.inputType('DeleteSpendLimitInput', {
   fields: t => ({ id: t.id({ required: true, description: 'ID of the spend limit, such as `lim_42` or `42`.' }) }),
 })
 
-type CreatedLimit = { spendLimit: SpendLimitWithUsage; replayed: boolean }
+type CreatedLimit = { spendLimit: { id: number }; replayed: boolean }
 
 const createResult = mutationResult<CreatedLimit>('createSpendLimit', {
   description: 'The new spend limit, or why none was created.',
@@ -82,7 +82,7 @@ const createResult = mutationResult<CreatedLimit>('createSpendLimit', {
   errors: ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 })
 
-const updateResult = mutationResult<{ spendLimit: SpendLimitWithUsage }>('updateSpendLimit', {
+const updateResult = mutationResult<{ spendLimit: { id: number } }>('updateSpendLimit', {
   description: 'The changed spend limit, or why it did not change.',
   success: {
     description: 'The spend limit has the given amount and action.',
@@ -105,14 +105,13 @@ builder.mutationFields(t => ({
     requires: 'billing.setSpendLimit',
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateSpendLimitInput, required: true, description: 'The spend limit to create.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       createResult.answer({}, () => {
+        const { services, actor } = context
         const { subject, amount, ...limit } = input
-        return services.billing.createSpendLimit(actor, {
-          ...limit,
-          apiKeyId: parseSubject(subject),
-          amountNanos: amount,
-        })
+        const newLimit = { ...limit, apiKeyId: parseSubject(subject), amountNanos: amount }
+        const select = selectionOf(context, info, { of: { type: 'CreateSpendLimitSuccess', name: 'spendLimit' } })
+        return services.billing.createSpendLimit(actor, newLimit, select)
       }),
   }),
   updateSpendLimit: t.field({
@@ -123,14 +122,16 @@ builder.mutationFields(t => ({
     args: {
       input: t.arg({ type: UpdateSpendLimitInput, required: true, description: 'The spend limit and its changes.' }),
     },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       updateResult.answer({}, async () => {
+        const { services, actor } = context
         const { id, amount, action } = input
         const limitId = parseId('SpendLimit', id)
         const issues = refuseNull({ amount, action })
         if (issues.length > 0) throw invalidInput(issues)
         const change = { amountNanos: amount ?? undefined, action: action ?? undefined }
-        return { spendLimit: await services.billing.updateSpendLimit(actor, limitId, change) }
+        const select = selectionOf(context, info, { of: { type: 'UpdateSpendLimitSuccess', name: 'spendLimit' } })
+        return { spendLimit: await services.billing.updateSpendLimit(actor, limitId, change, select) }
       }),
   }),
   deleteSpendLimit: t.field({

@@ -1,8 +1,16 @@
-import type { SpendAction, SpendLimitWithUsage, SpendWindow } from '../../domain/billing/spend-limit.ts'
+import type {
+  SpendAction,
+  SpendLimit as SpendLimitShape,
+  SpendLimitWithUsage,
+  SpendUsage,
+  SpendWindow,
+} from '../../domain/billing/spend-limit.ts'
+import { usageSelect } from '../../services/billing/limits/limits.ts'
 import { builder } from '../builder.ts'
+import type { Context } from '../context.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { createLoader, createRequiredLoader } from '../loader.ts'
+import { createRequiredLoader, createRequiredSelectedLoader, createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 export const SpendLimitWindow = enumOf<SpendWindow>(
@@ -27,7 +35,8 @@ export const SpendLimitAction = enumOf<SpendAction>(
   },
 )
 
-export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').implement({
+export const SpendLimit = builder.prismaObject('SpendLimit', {
+  select: { id: true },
   description:
     'A limit on the spending of the account, or on the spending for what one API key rented or created. With the default action, `BLOCK_NEW`, running instances may exceed it.',
   interfaces: [Node],
@@ -41,20 +50,24 @@ export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').i
       type: 'Usd',
       description: 'The limit, in US dollars: per hour, per day or per month, as `window` says.',
     }),
-    used: t.expose('usedNanos', {
+    used: t.field({
       type: 'Usd',
       description:
         'Amount used, in US dollars: the current cost per hour, or the spending so far in this day or month.',
+      select: usageSelect,
+      resolve: async (limit, _args, context) => (await usageOf(limit, context)).usedNanos,
     }),
     action: t.expose('action', {
       type: SpendLimitAction,
       description: 'Action of the gateway when the limit is reached.',
     }),
-    reachedAt: t.expose('reachedAt', {
+    reachedAt: t.field({
       type: 'DateTime',
       nullable: true,
       description:
         'When the limit was last reached since it was last changed. Null if never. For `HOUR`, also null once the cost is below the limit again.',
+      select: usageSelect,
+      resolve: async (limit, _args, context) => (await usageOf(limit, context)).reachedAt,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the spend limit was created.' }),
     updatedAt: t.expose('updatedAt', {
@@ -64,21 +77,32 @@ export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').i
   }),
 })
 
+/** The loader's key is the limit itself: its usage is that of the row that the answer shows. */
+const usageByLimit = createRequiredLoader(async ({ services, actor }, limits: readonly SpendLimitShape[]) =>
+  [...(await services.billing.limitUsage(actor, limits))].map(([id, usage]) => ({ id, usage })),
+)
+
+/** The limit in an error has the usage that it had then. */
+async function usageOf(limit: SpendLimitShape | SpendLimitWithUsage, context: Context): Promise<SpendUsage> {
+  return 'usedNanos' in limit ? limit : (await usageByLimit(context).load(limit)).usage
+}
+
 /** All limits of the account and its keys. They are few, so one query loads them for all keys. */
-const spendLimitsLoader = createRequiredLoader(async ({ services, actor }, ids: readonly number[]) => {
-  const limits = await services.billing.spendLimits(actor)
+const spendLimitsLoader = createRequiredSelectedLoader(async ({ services, actor }, ids: readonly number[], select) => {
+  const limits = await services.billing.spendLimits(actor, { ...select, apiKeyId: true })
   return ids.map(id => ({ id, limits }))
 })
 
 /** The limits of a key, or of the account if `apiKeyId` is null. */
 export async function loadSpendLimits(
-  context: Parameters<typeof spendLimitsLoader>[0],
+  context: Context,
+  select: Parameters<typeof spendLimitsLoader>[1],
   apiKeyId: number | null,
-): Promise<SpendLimitWithUsage[]> {
-  const { limits } = await spendLimitsLoader(context).load(context.actor.accountId)
+) {
+  const { limits } = await spendLimitsLoader(context, select).load(context.actor.accountId)
   return limits.filter(limit => limit.apiKeyId === apiKeyId)
 }
 
-export const spendLimitById = createLoader(async ({ services, actor }, ids: readonly number[]) =>
-  (await services.billing.spendLimits(actor)).filter(({ id }) => ids.includes(id)),
+export const spendLimitById = createSelectedLoader(({ services, actor }, ids: readonly number[], select) =>
+  services.billing.spendLimitsByIds(actor, ids, select),
 )

@@ -1,7 +1,6 @@
 // What entries of the ledger and spend limits are about. In a file of its own, since `loadNode` knows both types.
 
 import { ledgerActorOf, ledgerSubjectOf } from '../../domain/billing/ledger.ts'
-import type { SpendLimit as SpendLimitShape } from '../../domain/billing/spend-limit.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { Actor } from '../events/actor.ts'
@@ -34,9 +33,10 @@ builder.objectFields(LedgerEntry, t => ({
   }),
 }))
 
-builder.objectFields(SpendLimit, t => ({
+builder.prismaObjectFields(SpendLimit, t => ({
   subjectId: t.id({
     description: 'ID of the account or the API key whose spending the limit applies to, such as `acc_42` or `key_42`.',
+    select: { apiKeyId: true },
     resolve: (limit, _args, context) => printSubject(subjectOfLimit(limit, context)),
   }),
   subject: t.field({
@@ -44,11 +44,12 @@ builder.objectFields(SpendLimit, t => ({
     nullable: true,
     description:
       'The account or the API key whose spending the limit applies to. Null if the key has expired or was deleted, or if this API key may not read it. Needs the permission to read the item.',
+    select: { apiKeyId: true },
     resolve: (limit, _args, context, info) => loadNode(subjectOfLimit(limit, context), context, info),
   }),
 }))
 
-function subjectOfLimit({ apiKeyId }: SpendLimitShape, { actor }: Pick<Context, 'actor'>) {
+function subjectOfLimit({ apiKeyId }: { apiKeyId: number | null }, { actor }: Pick<Context, 'actor'>) {
   if (apiKeyId === null) return { type: 'Account', id: BigInt(actor.accountId) } as const
   return { type: 'ApiKey', id: BigInt(apiKeyId) } as const
 }

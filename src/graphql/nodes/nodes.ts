@@ -45,7 +45,9 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   Offer: (context, id, info) => offerById(context, selectionOf(context, info, { typeName: 'Offer' })).load(id),
   Volume: (context, id) => volumeById(context).load(id),
   VolumeOffer: withSmallIds((context, id) => volumeOfferById(context).load(id)),
-  SpendLimit: withSmallIds((context, id) => spendLimitById(context).load(id)),
+  SpendLimit: withSmallIds((context, id, info) => {
+    return spendLimitById(context, selectionOf(context, info, { typeName: 'SpendLimit' })).load(id)
+  }),
   SshKey: withSmallIds((context, id, info) => {
     return sshKeyById(context, selectionOf(context, info, { typeName: 'SshKey' })).load(id)
   }),

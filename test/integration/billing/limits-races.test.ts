@@ -6,6 +6,7 @@ import type { Actor } from '../../../src/domain/actor.ts'
 import type { SpendWindow } from '../../../src/domain/billing/spend-limit.ts'
 import { DomainError } from '../../../src/domain/errors.ts'
 import { lockAccount } from '../../../src/services/billing/balance.ts'
+import { usageSelect } from '../../../src/services/billing/limits/limits.ts'
 import { performDueBilling } from '../../support/billing/due.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -31,7 +32,7 @@ afterAll(async () => {
 })
 
 const limit = (actor: Actor, amountNanos: bigint, apiKeyId: bigint | null = null, window: SpendWindow = 'hour') =>
-  first.services.billing.createSpendLimit(actor, { apiKeyId, window, amountNanos, action: 'block_new' })
+  first.services.billing.createSpendLimit(actor, { apiKeyId, window, amountNanos, action: 'block_new' }, usageSelect)
 
 /** An account with a second API key. */
 async function createRenter(): Promise<{ owner: Actor; worker: Actor }> {
@@ -57,7 +58,11 @@ async function atOnce(asks: ((gateway: Gateway) => Promise<unknown>)[]) {
   return { done: outcomes.filter(outcome => outcome === 'done').length, refused }
 }
 
-const used = async (actor: Actor) => (await first.services.billing.spendLimits(actor))[0]?.usedNanos
+const used = async (actor: Actor) => {
+  const { billing } = first.services
+  const [usage] = (await billing.limitUsage(actor, await billing.spendLimits(actor, usageSelect))).values()
+  return usage?.usedNanos
+}
 
 // An instance costs $0.404 an hour.
 describe('twelve simultaneous requests against a limit that allows five', () => {
@@ -143,8 +148,13 @@ describe('a limit that is set during another request', () => {
       await session.query('COMMIT')
       await expect(renting).rejects.toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
     })
-    const [set] = await first.services.billing.spendLimits(owner)
-    await first.services.billing.updateSpendLimit(owner, BigInt(set?.id ?? 0), { amountNanos: 404_000_000n })
+    const [set] = await first.services.billing.spendLimits(owner, { id: true })
+    await first.services.billing.updateSpendLimit(
+      owner,
+      BigInt(set?.id ?? 0),
+      { amountNanos: 404_000_000n },
+      { id: true },
+    )
     await first.rent(worker, one)
     await expect(gateways[1].rent(worker, other)).rejects.toBeInstanceOf(DomainError)
   })
@@ -177,9 +187,8 @@ describe('a limit that stops instances', () => {
       await first.idle()
       clock.advance(31_000)
     }
-    await first.services.billing.createSpendLimit(owner, {
-      ...{ apiKeyId: null, window: 'day', amountNanos: 2_000_000_000n, action: 'stop_running' },
-    })
+    const daily = { apiKeyId: null, window: 'day', amountNanos: 2_000_000_000n, action: 'stop_running' } as const
+    await first.services.billing.createSpendLimit(owner, daily, { id: true })
     clock.advance(3 * 3_600_000)
     const enforce = (gateway: Gateway) => performDueBilling({ database: gateway.database }, owner.accountId)
     const ids = rented.map(({ id }) => id)
@@ -217,9 +226,8 @@ describe('a limit that stops instances', () => {
     const { owner, worker } = await createRenter()
     const [offer] = await newOffers(1)
     const { id } = await first.rent(worker, offer as bigint)
-    await first.services.billing.createSpendLimit(owner, {
-      ...{ apiKeyId: null, window: 'hour', amountNanos: 1n, action: 'stop_running' },
-    })
+    const hourly = { apiKeyId: null, window: 'hour', amountNanos: 1n, action: 'stop_running' } as const
+    await first.services.billing.createSpendLimit(owner, hourly, { id: true })
     // The gateway dies here: the limit is recorded as reached, and nothing is stopped.
     await transaction(first.database, tx => lockAccount(tx, owner.accountId, clock.now()))
     const target = async () => (await first.sql('SELECT target_state FROM instances WHERE id = $1', [id]))[0]

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { limitsOf } from '../../support/billing/limits.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { facesOf } from '../../support/faces/faces.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { volumesOf } from '../../support/volumes/volumes.ts'
@@ -351,6 +352,43 @@ describe('an API key with a limit', () => {
     // A higher bid is refused for a stopped instance, too: its next start would pay it.
     await app.rest(worker, 'PUT', `/instances/${foreign.body.new_contract}/`, { state: 'stopped' })
     expect(await bid(worker, foreign, '0.4')).toEqual(forbidden)
+  })
+})
+
+describe('reading limits', () => {
+  const limitReads = async (key: string, query: string, variables = {}) => {
+    const sent = await captureQueries(async () => {
+      expect((await app.graphql(key, query, variables)).errors).toBeUndefined()
+    })
+    return sent.filter(text => text.includes('FROM "public"."spend_limits"'))
+  }
+
+  it('takes one statement, and of each limit only what is asked for', async () => {
+    await limits.set(owner, hourly)
+    await limits.set(owner, { ...hourly, apiKeyId: workerId })
+    const { data } = await app.graphql(owner, '{ viewer { account { spendLimits { id } } } }')
+    const { id } = data.viewer.account.spendLimits[0]
+    const queries = [
+      '{ viewer { account { spendLimits { id amount } } } }',
+      '{ viewer { account { apiKeys { spendLimits { id amount } } } } }',
+      `{ nodes(ids: ["${id}"]) { ... on SpendLimit { id amount } } }`,
+    ]
+    for (const query of queries) {
+      const reads = await limitReads(owner, query)
+      expect(reads, query).toHaveLength(1)
+      expect(reads[0]).toContain('"amount_nanos"')
+      expect(reads[0]).not.toMatch(/SELECT.*("action"|_at").* FROM/)
+    }
+    for (const fields of ['used', 'used reachedAt'])
+      expect(await limitReads(owner, `{ viewer { account { spendLimits { ${fields} } } } }`)).toHaveLength(1)
+  })
+
+  it('takes none for the limit that an error shows', async () => {
+    await limits.set(owner, { ...hourly, amount: '0.1' })
+    const query = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
+      ... on SpendLimitExceededError { limit { window amount used action reachedAt createdAt subjectId } } } }`
+    const input = { offerId: String(await rentals.newOffer()), spec: { source: { image: 'ubuntu' } } }
+    expect(await limitReads(worker, query, { input })).toEqual([])
   })
 })
 

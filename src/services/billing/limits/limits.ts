@@ -1,18 +1,34 @@
-import { Prisma } from '../../../database/generated/client.ts'
+import type { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { checkLimitAmount, limitExists } from '../../../domain/billing/limits.ts'
-import type { SpendAction, SpendLimit, SpendLimitWithUsage, SpendWindow } from '../../../domain/billing/spend-limit.ts'
+import type { SpendAction, SpendLimit, SpendWindow } from '../../../domain/billing/spend-limit.ts'
 import { DomainError, itemGone, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
-import { authorize } from '../../authorize.ts'
+import { authorize, authorizeAny } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { runAndRead } from '../../idempotency.ts'
+import { smallIds } from '../../small-ids.ts'
 import { lockAccount, readBalance } from '../balance.ts'
-import { findLimits, readLimitsWithUsage } from './usage.ts'
+import { findLimits, readUsageOf } from './usage.ts'
 
-const { sql } = Prisma
+export type SpendLimitSelect = Prisma.SpendLimitSelect & { id: true }
+export type SelectedSpendLimit<Select extends SpendLimitSelect> = Prisma.SpendLimitGetPayload<{ select: Select }> & {
+  id: number
+}
+
+/** The columns that the usage of a limit depends on. */
+export const usageSelect = {
+  id: true,
+  apiKeyId: true,
+  window: true,
+  amountNanos: true,
+  action: true,
+  createdAt: true,
+  updatedAt: true,
+  reachedAt: true,
+} as const satisfies Record<keyof SpendLimit, true>
 
 type SpendLimitInput = {
   /** The key whose spending is limited; null for the whole account. */
@@ -30,19 +46,31 @@ export function limitServices(deps: Pick<Deps, 'database' | 'secrets'>) {
 
   return {
     /** The current limits of the account and of its keys, oldest first. */
-    async spendLimits(actor: Actor): Promise<SpendLimitWithUsage[]> {
+    async spendLimits<Select extends SpendLimitSelect>(actor: Actor, select: Select) {
       authorize(actor, 'billing.spendLimits')
-      return await readLimitsWithUsage(database, await readBalance(database, actor.accountId))
+      return await findSpendLimits(database.prisma, actor, {}, select)
+    },
+
+    async spendLimitsByIds<Select extends SpendLimitSelect>(actor: Actor, ids: readonly number[], select: Select) {
+      authorize(actor, 'billing.spendLimits')
+      return await findSpendLimits(database.prisma, actor, { id: { in: [...ids] } }, select)
+    },
+
+    /** The usage of limits that the actor has read or written. */
+    async limitUsage<Limit extends SpendLimit>(actor: Actor, limits: readonly Limit[]) {
+      authorizeAny(actor, ['billing.spendLimits', 'billing.setSpendLimit'])
+      return await readUsageOf(database, await readBalance(database, actor.accountId), limits)
     },
 
     /**
      * Creates a limit. The account and each of its keys have at most one limit per window. A revoked key can have
      * limits, too: its instances may still run. Earlier spending in the window counts against the new limit.
      */
-    async createSpendLimit(
+    async createSpendLimit<Select extends SpendLimitSelect>(
       actor: Actor,
       { idempotencyKey, ...input }: SpendLimitInput & WithIdempotencyKey,
-    ): Promise<{ spendLimit: SpendLimitWithUsage; replayed: boolean }> {
+      select: Select,
+    ): Promise<{ spendLimit: SelectedSpendLimit<Select>; replayed: boolean }> {
       authorize(actor, 'billing.setSpendLimit')
       checkLimitAmount(input.amountNanos)
       const request = { operation: 'billing.setSpendLimit' as const, input, idempotencyKey }
@@ -51,16 +79,23 @@ export function limitServices(deps: Pick<Deps, 'database' | 'secrets'>) {
           await lockForChange(tx, actor)
         },
         work: async tx => ({ id: await createInTransaction(tx, actor, input) }),
-        read: (tx, { id }) => readLimit(tx, actor, id),
+        read: (tx, { id }) => readLimit(tx, actor, id, select),
       })
       return { spendLimit: answer, replayed }
     },
 
     /** Changes the amount or the action of a limit. Earlier spending in the window counts against the new amount. */
-    async updateSpendLimit(actor: Actor, id: bigint, change: SpendLimitChange): Promise<SpendLimitWithUsage> {
+    async updateSpendLimit<Select extends SpendLimitSelect>(
+      actor: Actor,
+      id: bigint,
+      change: SpendLimitChange,
+      select: Select,
+    ): Promise<SelectedSpendLimit<Select>> {
       authorize(actor, 'billing.setSpendLimit')
       if (change.amountNanos !== undefined) checkLimitAmount(change.amountNanos)
-      return await transaction(database, tx => updateInTransaction(tx, actor, id, change))
+      return await transaction(database, async tx => {
+        return await readLimit(tx, actor, await updateInTransaction(tx, actor, id, change), select)
+      })
     },
 
     async deleteSpendLimit(actor: Actor, id: bigint): Promise<void> {
@@ -89,11 +124,8 @@ async function createInTransaction(tx: Transaction, actor: Actor, input: SpendLi
   const existing = limits.find(limit => limit.window === window && limit.apiKeyId === apiKeyId)
   if (existing) throw limitExists(existing)
   const { at } = await readBalance(tx, accountId, tx.at)
-  const [row] = await tx.rows(sql`
-    INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at, updated_at)
-    VALUES (${accountId}, ${apiKeyId}, ${window}::spend_window, ${amountNanos}, ${action}::spend_action, ${at}, ${at})
-    RETURNING id`)
-  const id = row?.[0] as number
+  const data = { accountId, apiKeyId, window, amountNanos, action, createdAt: at, updatedAt: at }
+  const { id } = await tx.prisma(prisma => prisma.spendLimit.create({ data, select: { id: true } }))
   const event = { ...limitEvent(actor), kind: 'SPEND_LIMIT_CREATED' as const }
   await recordEvents(tx, [{ ...event, after: limitEventFacts({ id, apiKeyId, window, amountNanos, action }) }], at)
   return id
@@ -104,24 +136,23 @@ async function updateInTransaction(
   actor: Actor,
   id: bigint,
   change: SpendLimitChange,
-): Promise<SpendLimitWithUsage> {
+): Promise<number> {
   const at = await lockForChange(tx, actor)
   const before = await findLimit(tx, actor, id)
   const { amountNanos = before.amountNanos, action = before.action } = change
-  if (amountNanos === before.amountNanos && action === before.action) return await readLimit(tx, actor, before.id)
-  await tx.rows(sql`
-    UPDATE spend_limits SET amount_nanos = ${amountNanos}, action = ${action}::spend_action, updated_at = ${at},
-      reached_at = NULL WHERE id = ${before.id}`)
-  const after = await readLimit(tx, actor, before.id)
+  if (amountNanos === before.amountNanos && action === before.action) return before.id
+  const data = { amountNanos, action, updatedAt: at, reachedAt: null }
+  await tx.prisma(prisma => prisma.spendLimit.update({ where: { id: before.id }, data, select: { id: true } }))
+  const after = { ...before, amountNanos, action }
   const event = { ...limitEvent(actor), kind: 'SPEND_LIMIT_UPDATED' as const }
   await recordEvents(tx, [{ ...event, before: limitEventFacts(before), after: limitEventFacts(after) }], at)
-  return after
+  return before.id
 }
 
 async function deleteInTransaction(tx: Transaction, actor: Actor, id: bigint): Promise<void> {
   const at = await lockForChange(tx, actor)
   const limit = await findLimit(tx, actor, id)
-  await tx.rows(sql`DELETE FROM spend_limits WHERE id = ${limit.id}`)
+  await tx.prisma(prisma => prisma.spendLimit.delete({ where: { id: limit.id }, select: { id: true } }))
   const event = { ...limitEvent(actor), kind: 'SPEND_LIMIT_DELETED' as const }
   await recordEvents(tx, [{ ...event, before: limitEventFacts(limit) }], at)
 }
@@ -132,10 +163,21 @@ async function findLimit(tx: Transaction, { accountId }: Actor, id: bigint): Pro
   return limit
 }
 
-/** A limit with its usage in this transaction. Only a repeated request can ask for a limit that is gone. */
-async function readLimit(tx: Transaction, { accountId }: Actor, id: number): Promise<SpendLimitWithUsage> {
-  const limits = await readLimitsWithUsage(tx, await readBalance(tx, accountId, tx.at))
-  const limit = limits.find(one => one.id === id)
+/** The account's limits that meet a condition, oldest first. Internal: does not authorize; callers must have. */
+async function findSpendLimits<Select extends SpendLimitSelect>(
+  prisma: Prisma.TransactionClient,
+  { accountId }: Actor,
+  where: Prisma.SpendLimitWhereInput,
+  select: Select,
+): Promise<SelectedSpendLimit<Select>[]> {
+  const found = await prisma.spendLimit.findMany({ where: { ...where, accountId }, select, orderBy: { id: 'asc' } })
+  // Safe: every selection of a limit has its `id`.
+  return found as SelectedSpendLimit<Select>[]
+}
+
+/** Only a repeated request can ask for a limit that is gone. */
+async function readLimit<Select extends SpendLimitSelect>(tx: Transaction, actor: Actor, id: number, select: Select) {
+  const [limit] = await tx.prisma(prisma => findSpendLimits(prisma, actor, { id }, select))
   if (!limit) throw itemGone('SpendLimit', id)
   return limit
 }
@@ -145,11 +187,10 @@ function limitEvent({ accountId, apiKeyId }: Actor) {
 }
 
 async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promise<number> {
-  const [row] = await tx.rows(
-    sql`SELECT id FROM api_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}`,
-  )
-  if (!row) throw notFound('ApiKey', id)
-  return row[0] as number
+  const where = { accountId, id: { in: smallIds([id]) } }
+  const key = await tx.prisma(prisma => prisma.apiKey.findFirst({ where, select: { id: true } }))
+  if (!key) throw notFound('ApiKey', id)
+  return key.id
 }
 
 /**
@@ -161,9 +202,8 @@ export async function checkKeyHasNoLimit(
   { accountId, apiKeyId }: Actor,
   refused = 'change limits, create keys or give other keys new secrets',
 ): Promise<void> {
-  const [own] = await tx.rows(sql`
-    SELECT id FROM spend_limits WHERE account_id = ${accountId} AND api_key_id = ${apiKeyId} LIMIT 1`)
-  if (!own) return
+  const own = { accountId, apiKeyId }
+  if ((await tx.prisma(prisma => prisma.spendLimit.findFirst({ where: own, select: { id: true } }))) === null) return
   const message = `This API key has a spend limit, so it cannot ${refused}. Use a key without a limit.`
   throw new DomainError('FORBIDDEN', message, { missing: [] })
 }

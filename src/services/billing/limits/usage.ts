@@ -7,7 +7,13 @@ import type { Statements } from '../../../database/statements.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { type Balance, creditStatusOf } from '../../../domain/billing/balance.ts'
 import { predictReachedAt, sumCountedRates, windowsToCheck } from '../../../domain/billing/limits.ts'
-import type { SpendAction, SpendLimit, SpendLimitWithUsage, SpendWindow } from '../../../domain/billing/spend-limit.ts'
+import type {
+  SpendAction,
+  SpendLimit,
+  SpendLimitWithUsage,
+  SpendUsage,
+  SpendWindow,
+} from '../../../domain/billing/spend-limit.ts'
 import { systemActor } from '../../../domain/events/actor.ts'
 import { recordEvents } from '../../events/events.ts'
 import { endSpenderGpus } from '../gpu-ends.ts'
@@ -27,7 +33,7 @@ type Account = Balance & { accountId: number }
  * `reachedAt`: when the limit is reached next if nothing changes; null if the limit will not be reached, or if the
  * reached limit is already recorded. `checkAt`: when the limit must be checked again.
  */
-type LimitUsage = { limit: SpendLimit; usedNanos: bigint; reachedAt: Date | null; checkAt: Date | null }
+type LimitUsage<Limit = SpendLimit> = { limit: Limit; usedNanos: bigint; reachedAt: Date | null; checkAt: Date | null }
 
 export async function findLimits(database: Database, accountId: number): Promise<SpendLimit[]> {
   const statement = sql`
@@ -35,8 +41,11 @@ export async function findLimits(database: Database, accountId: number): Promise
   return await database.query(statement, limitRow)
 }
 
-async function readLimitUsage(database: Database, account: Account): Promise<LimitUsage[]> {
-  const limits = await findLimits(database, account.accountId)
+async function readLimitUsage<Limit extends SpendLimit>(
+  database: Database,
+  account: Account,
+  limits: readonly Limit[],
+): Promise<LimitUsage<Limit>[]> {
   if (limits.length === 0) return []
   const windows = limits.flatMap(limit =>
     windowsToCheck(limit, account).map(window => ({ limitId: limit.id, apiKeyId: limit.apiKeyId, ...window })),
@@ -52,16 +61,16 @@ async function readLimitUsage(database: Database, account: Account): Promise<Lim
   })
 }
 
-function rateUsage(limit: SpendLimit, usedNanos: bigint, at: Date): LimitUsage {
+function rateUsage<Limit extends SpendLimit>(limit: Limit, usedNanos: bigint, at: Date): LimitUsage<Limit> {
   const isOver = usedNanos > limit.amountNanos
   return { limit, usedNanos, reachedAt: isOver && limit.reachedAt === null ? at : null, checkAt: null }
 }
 
-function spendingUsage(
-  limit: SpendLimit,
+function spendingUsage<Limit extends SpendLimit>(
+  limit: Limit,
   windows: (Parameters<typeof predictReachedAt>[1] & { until: Date })[],
   account: Account,
-): LimitUsage {
+): LimitUsage<Limit> {
   // The cast is safe: a limit per day or month has at least the current window.
   const { spentNanos: usedNanos, rateNanos, until } = windows.at(-1) as (typeof windows)[number]
   const reaches = windows.flatMap(window => {
@@ -72,21 +81,35 @@ function spendingUsage(
   return { limit, usedNanos, reachedAt: reaches[0] ?? null, checkAt: reaches[0] ?? (rateNanos > 0n ? until : null) }
 }
 
-/**
- * The limits of an account at the instant of its balance. A reached limit has `reachedAt` even before a transaction
- * records it.
- */
+/** The limits of an account at the instant of its balance, with their usage. */
 export async function readLimitsWithUsage(database: Database, account: Account): Promise<SpendLimitWithUsage[]> {
-  return (await readLimitUsage(database, account)).map(({ limit, usedNanos, reachedAt }) => {
-    const isKept = limit.window === 'hour' && usedNanos <= limit.amountNanos
-    const isNew = reachedAt !== null && reachedAt <= account.at
-    return { ...limit, usedNanos, reachedAt: isNew ? reachedAt : isKept ? null : limit.reachedAt }
-  })
+  const usages = await readUsageOf(database, account, await findLimits(database, account.accountId))
+  return [...usages].map(([limit, usage]) => ({ ...limit, ...usage }))
+}
+
+/**
+ * The usage of limits of an account at the instant of its balance. A reached limit has `reachedAt` even before a
+ * transaction records it.
+ */
+export async function readUsageOf<Limit extends SpendLimit>(
+  database: Database,
+  account: Account,
+  limits: readonly Limit[],
+): Promise<Map<Limit, SpendUsage>> {
+  const usages = await readLimitUsage(database, account, limits)
+  return new Map(
+    usages.map(({ limit, usedNanos, reachedAt }) => {
+      const isKept = limit.window === 'hour' && usedNanos <= limit.amountNanos
+      const isNew = reachedAt !== null && reachedAt <= account.at
+      return [limit, { usedNanos, reachedAt: isNew ? reachedAt : isKept ? null : limit.reachedAt }]
+    }),
+  )
 }
 
 /** When the next limit is reached or its window starts again; null if neither can happen without a change. */
 export async function findNextLimitCheck(database: Database, account: Account): Promise<Date | null> {
-  const instants = (await readLimitUsage(database, account)).flatMap(({ checkAt }) =>
+  const limits = await findLimits(database, account.accountId)
+  const instants = (await readLimitUsage(database, account, limits)).flatMap(({ checkAt }) =>
     checkAt ? [checkAt.getTime()] : [],
   )
   return instants.length === 0 ? null : new Date(Math.min(...instants))
@@ -99,7 +122,7 @@ export async function findNextLimitCheck(database: Database, account: Account): 
  */
 export async function recordReachedLimit(tx: Transaction, account: Account): Promise<boolean> {
   const { accountId, at } = account
-  const usages = await readLimitUsage(tx, account)
+  const usages = await readLimitUsage(tx, account, await findLimits(tx, accountId))
   const kept = usages.filter(({ limit, usedNanos }) => limit.window === 'hour' && usedNanos <= limit.amountNanos)
   const past = kept.filter(({ limit }) => limit.reachedAt !== null).map(({ limit }) => limit.id)
   if (past.length > 0) await tx.execute(sql`UPDATE spend_limits SET reached_at = NULL WHERE id = ANY(${past}::int[])`)
