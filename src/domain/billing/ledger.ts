@@ -14,8 +14,8 @@ export type LedgerEntry = {
   amountNanos: bigint
   balanceAfterNanos: bigint
   /** The charged or refunded period, without its end. */
-  startsAt: Date | null
-  endsAt: Date | null
+  periodStart: Date | null
+  periodEnd: Date | null
   /** Per hour. */
   rateNanos: bigint | null
   /** Parts of a nano-dollar that the previous charge left over; 3,600,000 parts make one nano-dollar. */
@@ -23,11 +23,12 @@ export type LedgerEntry = {
   /** The operator's words on the entry. */
   note: string | null
   postedAt: Date
-  instanceId: bigint | null
-  volumeId: bigint | null
-  /** The key that rented the instance or created the volume. */
-  apiKeyId: number | null
+  meter: (ChargedItem & ChargedKey) | null
 }
+
+type ChargedItem = { instanceId: bigint | null; volumeId: bigint | null }
+/** The key that rented the instance or created the volume. */
+type ChargedKey = { apiKeyId: number | null }
 
 export type LedgerFilter = {
   kinds?: readonly LedgerKind[] | undefined
@@ -39,10 +40,8 @@ export type LedgerFilter = {
 export type LedgerSubject = { type: 'Instance' | 'Volume' | 'Account'; id: bigint }
 
 /** The subject of an entry of this account. */
-export function ledgerSubjectOf(
-  { instanceId, volumeId }: Pick<LedgerEntry, 'instanceId' | 'volumeId'>,
-  accountId: number,
-): LedgerSubject {
+export function ledgerSubjectOf({ meter }: { meter: ChargedItem | null }, accountId: number): LedgerSubject {
+  const { instanceId = null, volumeId = null } = meter ?? {}
   if (instanceId !== null) return { type: 'Instance', id: instanceId }
   if (volumeId !== null) return { type: 'Volume', id: volumeId }
   return { type: 'Account', id: BigInt(accountId) }
@@ -52,8 +51,9 @@ export function ledgerSubjectOf(
  * Who caused an entry. A charge or a refund counts for the key that rented the instance or created the volume, whoever
  * started it later. Only the operator adds or corrects credit.
  */
-export function ledgerActorOf({ kind, apiKeyId }: Pick<LedgerEntry, 'kind' | 'apiKeyId'>): EventActor {
+export function ledgerActorOf({ kind, meter }: { kind: LedgerKind; meter: ChargedKey | null }): EventActor {
   if (kind === 'top_up' || kind === 'adjustment') return operatorActor
+  const apiKeyId = meter?.apiKeyId ?? null
   return apiKeyId === null ? systemActor : apiKeyActor({ apiKeyId })
 }
 

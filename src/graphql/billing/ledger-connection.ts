@@ -1,5 +1,6 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
+import { pageSelectionOf } from '../selection.ts'
 import { LedgerEntry, LedgerFilter, parseLedgerFilter } from './ledger.ts'
 
 // `_account` is always the caller's own: no caller can load another.
@@ -13,9 +14,11 @@ builder.prismaObjectField('Account', 'ledger', t =>
       requires: 'billing.ledger',
       complexity: pageComplexity,
       args: { filter: t.arg({ type: LedgerFilter, description: 'Which entries to return. All entries if absent.' }) },
-      resolve: async (_account, { filter: given, ...page }, { services, actor }) => {
+      resolve: async (_account, { filter: given, ...page }, context, info) => {
+        const { services, actor } = context
         const filter = parseLedgerFilter(given)
-        return { filter, ...connectionOf(await services.billing.ledger(actor, filter, page)) }
+        const result = await services.billing.ledger(actor, filter, page, pageSelectionOf(context, info))
+        return { filter, ...connectionOf(result) }
       },
     },
     {

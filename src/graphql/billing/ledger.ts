@@ -1,5 +1,4 @@
 import {
-  type LedgerEntry as EntryShape,
   type LedgerFilter as Filter,
   type LedgerKind as Kind,
   type LedgerSubject,
@@ -12,7 +11,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { DateTimeFilter, parseDateTimeFilter } from '../filters.ts'
 import { parseId, printId } from '../ids.ts'
-import { createLoader } from '../loader.ts'
+import { createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 const LedgerKind = enumOf<Kind>(
@@ -27,7 +26,8 @@ const LedgerKind = enumOf<Kind>(
   },
 )
 
-export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implement({
+export const LedgerEntry = builder.prismaObject('LedgerEntry', {
+  select: { id: true },
   description:
     'An entry of the ledger. Entries never change: a correction is a new entry. A charge is the rate times the period; a fraction of a nano-dollar is carried over to the next charge for the same item.',
   interfaces: [Node],
@@ -46,12 +46,12 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
       description:
         'Sum of the ledger up to and including this entry, in US dollars. Costs not yet charged at that time are not included.',
     }),
-    startsAt: t.expose('startsAt', {
+    startsAt: t.expose('periodStart', {
       type: 'DateTime',
       nullable: true,
       description: 'Start of the charged or refunded period (inclusive). Null if the entry is not for a period.',
     }),
-    endsAt: t.expose('endsAt', {
+    endsAt: t.expose('periodEnd', {
       type: 'DateTime',
       nullable: true,
       description: 'End of the charged or refunded period (exclusive). Null if the entry is not for a period.',
@@ -105,6 +105,6 @@ function parseSubjectId(id: string, path: string): LedgerSubject {
   throw invalidInput([{ path, message }])
 }
 
-export const ledgerEntryById = createLoader(({ services, actor }, ids: readonly bigint[]) =>
-  services.billing.entriesByIds(actor, ids),
+export const ledgerEntryById = createSelectedLoader(({ services, actor }, ids: readonly bigint[], select) =>
+  services.billing.entriesByIds(actor, ids, select),
 )

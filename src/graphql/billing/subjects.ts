@@ -12,16 +12,20 @@ import { SpendLimit } from './limits.ts'
 
 // Callers read only entries and limits of their own account, so `accountId` of the actor is that of the parent.
 
-builder.objectFields(LedgerEntry, t => ({
+const subjectColumns = { meter: { select: { instanceId: true, volumeId: true } } } as const
+
+builder.prismaObjectFields(LedgerEntry, t => ({
   actor: t.field({
     type: Actor,
     description:
       'Who caused the entry. For charges and refunds, the API key that rented the instance or created the volume; the entry counts toward the spend limits of that key. For credit and corrections, the operator.',
+    select: { kind: true, meter: { select: { apiKeyId: true } } },
     resolve: ledgerActorOf,
   }),
   subjectId: t.id({
     description:
       'ID of the instance or volume that the entry is for, such as `ins_42` or `vol_42`. ID of the account if the entry adds or corrects credit.',
+    select: subjectColumns,
     resolve: (entry, _args, { actor }) => printSubject(ledgerSubjectOf(entry, actor.accountId)),
   }),
   subject: t.field({
@@ -29,6 +33,7 @@ builder.objectFields(LedgerEntry, t => ({
     nullable: true,
     description:
       'What the entry is for, in its current state: an instance, a volume or the account. Null if it is gone, or if this API key may not read it. Needs the permission to read the item.',
+    select: subjectColumns,
     resolve: (entry, _args, context, info) => loadNode(ledgerSubjectOf(entry, context.actor.accountId), context, info),
   }),
 }))

@@ -38,7 +38,9 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   }),
   Host: withSmallIds((context, id) => hostById(context).load(id)),
   Instance: (context, id, info) => instanceById(context, selectionOf(context, info, { typeName: 'Instance' })).load(id),
-  LedgerEntry: (context, id) => ledgerEntryById(context).load(id),
+  LedgerEntry: (context, id, info) => {
+    return ledgerEntryById(context, selectionOf(context, info, { typeName: 'LedgerEntry' })).load(id)
+  },
   Machine: withSmallIds((context, id, info) => {
     return machineById(context, selectionOf(context, info, { typeName: 'Machine' })).load(id)
   }),

@@ -1,8 +1,8 @@
 // The rows of invoices, in both versions of the REST interface.
 
 import { z } from 'zod'
-import type { LedgerEntry } from '../../domain/billing/ledger.ts'
 import { usdToNumber } from '../../domain/money.ts'
+import type { SelectedEntry } from '../../services/billing/ledger.ts'
 import { alwaysNull, integer, number, text } from '../values.ts'
 
 const resourceIdColumns = {
@@ -61,7 +61,22 @@ export const invoiceSchema = z
   })
   .meta({ id: 'Invoice', description: 'A change of the credit that is not a charge.' })
 
-export function statementLineRow(entry: LedgerEntry): StatementLine {
+/** What rows show of an entry. */
+export const entrySelect = {
+  id: true,
+  kind: true,
+  amountNanos: true,
+  balanceAfterNanos: true,
+  periodStart: true,
+  periodEnd: true,
+  rateNanos: true,
+  note: true,
+  postedAt: true,
+  meter: { select: { instanceId: true, volumeId: true } },
+} as const
+type ShownEntry = SelectedEntry<typeof entrySelect>
+
+export function statementLineRow(entry: ShownEntry): StatementLine {
   const { id, amountNanos, balanceAfterNanos, rateNanos } = entry
   const posted = entry.postedAt.getTime() / 1000
   const isCharge = entry.kind === 'gpu' || entry.kind === 'disk'
@@ -79,32 +94,36 @@ export function statementLineRow(entry: LedgerEntry): StatementLine {
   }
 }
 
-export function invoiceRow(entry: LedgerEntry): z.input<typeof invoiceSchema> {
-  const { id, kind, instanceId, volumeId, postedAt } = entry
+export function invoiceRow(entry: ShownEntry): z.input<typeof invoiceSchema> {
+  const { id, kind, postedAt } = entry
+  const resource = resourceIdsOf(entry)
   const posted = postedAt.getTime() / 1000
   return {
     ...{ start: posted, end: posted },
     type: kind === 'refund' || kind === 'adjustment' ? kind : 'credit',
-    source: instanceId === null && volumeId === null ? 'operator' : resourceNameOf(entry).replace(' ', '-'),
+    source:
+      (resource.instance_id ?? resource.volume_id) === null ? 'operator' : resourceNameOf(entry).replace(' ', '-'),
     description: descriptionOf(entry),
     amount: usdToNumber(-entry.amountNanos),
-    metadata: { invoice_id: Number(id), balance_after: usdToNumber(entry.balanceAfterNanos), ...resourceIdsOf(entry) },
+    metadata: { invoice_id: Number(id), balance_after: usdToNumber(entry.balanceAfterNanos), ...resource },
     items: [],
   }
 }
 
-function resourceIdsOf({ instanceId, volumeId }: LedgerEntry) {
+function resourceIdsOf({ meter }: ShownEntry) {
+  const { instanceId = null, volumeId = null } = meter ?? {}
   return {
     instance_id: instanceId === null ? null : Number(instanceId),
     volume_id: volumeId === null ? null : Number(volumeId),
   }
 }
 
-function resourceNameOf({ instanceId, volumeId }: LedgerEntry): string {
+function resourceNameOf(entry: ShownEntry): string {
+  const { instance_id: instanceId, volume_id: volumeId } = resourceIdsOf(entry)
   return instanceId === null ? `volume ${volumeId}` : `instance ${instanceId}`
 }
 
-function descriptionOf(entry: LedgerEntry): string {
+function descriptionOf(entry: ShownEntry): string {
   const { kind, note } = entry
   if (kind === 'gpu') return `GPUs of ${resourceNameOf(entry)}`
   if (kind === 'disk') return `Disk of ${resourceNameOf(entry)}`
@@ -112,6 +131,6 @@ function descriptionOf(entry: LedgerEntry): string {
   return note ? `${name}: ${note}` : name
 }
 
-function hoursOf({ startsAt, endsAt }: LedgerEntry): number {
+function hoursOf({ periodStart: startsAt, periodEnd: endsAt }: ShownEntry): number {
   return ((endsAt?.getTime() ?? 0) - (startsAt?.getTime() ?? 0)) / 3_600_000
 }

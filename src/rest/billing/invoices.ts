@@ -12,6 +12,7 @@ import {
   statementQuerySchema,
 } from './invoices-input.ts'
 import {
+  entrySelect,
   invoiceRow,
   invoiceSchema,
   type StatementColumns,
@@ -42,9 +43,10 @@ export const invoiceRoutes: Route[] = [
     }),
     answer: async ({ services, actor, query }) => {
       const { filter, page, isLatestFirst } = parsePageQuery(query)
-      const { edges, total, hasNextPage, hasPreviousPage } = await services.billing.countedLedger(actor, filter, page)
+      const { billing } = services
+      const { edges, total, ...more } = await billing.countedLedger(actor, filter, page, entrySelect)
       const ordered = isLatestFirst ? edges : edges.toReversed()
-      const hasMore = isLatestFirst ? hasNextPage : hasPreviousPage
+      const hasMore = isLatestFirst ? more.hasNextPage : more.hasPreviousPage
       return {
         success: true as const,
         count: edges.length,
@@ -66,7 +68,7 @@ export const invoiceRoutes: Route[] = [
     result: z.array(z.union([statementLineSchema, statementColumnsSchema])),
     answer: async ({ services, actor, query }) => {
       const { filter, columns } = parseListQuery(query)
-      const { entries } = await services.billing.statement(actor, filter)
+      const { entries } = await services.billing.statement(actor, filter, entrySelect)
       return entries.map(entry => selectColumns<StatementLine, StatementColumns>(statementLineRow(entry), columns))
     },
   }),
@@ -92,7 +94,7 @@ export const invoiceRoutes: Route[] = [
     }),
     answer: async ({ services, actor, query }) => {
       const { filter } = parseListQuery(query)
-      const { entries, creditNanos, accruedNanos } = await services.billing.statement(actor, filter)
+      const { entries, creditNanos, accruedNanos } = await services.billing.statement(actor, filter, entrySelect)
       const charges = usdToNumber(accruedNanos)
       const current = { charges, service_fee: 0, total: charges, credit: usdToNumber(creditNanos) }
       return { invoices: entries.map(statementLineRow), current }

@@ -1,6 +1,8 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { enumeration, int4, int8, nullable, text, timestamptz } from '../../database/row-types.ts'
-import { columnsSql, withoutStatementName } from '../../database/rows.ts'
+import { int4 } from '../../database/row-types.ts'
+import { withoutStatementName } from '../../database/rows.ts'
+import { readingOf, type Source } from '../../database/selection/reading.ts'
+import type { Selected, SelectOf } from '../../database/selection/selected.ts'
 import type { Statements } from '../../database/statements.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
@@ -8,7 +10,6 @@ import {
   checkLedgerFilter,
   type LedgerEntry,
   type LedgerFilter,
-  type LedgerKind,
   type LedgerSubject,
   parseLedgerCursor,
   printLedgerCursor,
@@ -19,13 +20,18 @@ import type { DataDeps } from '../deps.ts'
 import { instantFilterSql } from '../instant-filter.ts'
 
 const { sql, join } = Prisma
-const entryRow = {
-  ...{ id: int8, kind: enumeration<LedgerKind>(), amountNanos: int8, balanceAfterNanos: int8 },
-  ...{ periodStart: nullable(timestamptz), periodEnd: nullable(timestamptz), rateNanos: nullable(int8) },
-  ...{ carried: nullable(int4), note: nullable(text), postedAt: timestamptz },
+
+const meterJoin = sql`LEFT JOIN meters m ON m.id = e.meter_id`
+/** Where statements of entries `e` have the rows of a selection. */
+const source: Source<LedgerEntry> = {
+  model: 'LedgerEntry',
+  alias: 'e',
+  relations: { meter: { model: 'Meter', alias: 'm', join: meterJoin, optional: true } },
 }
-const meterRow = { instanceId: nullable(int8), volumeId: nullable(int8), apiKeyId: nullable(int4) }
-const ledgerSourceSql = sql`ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id`
+
+export type LedgerEntrySelect = SelectOf<LedgerEntry> & { readonly id: true }
+export type SelectedEntry<Select> = Selected<LedgerEntry, Select> & { id: bigint }
+type EntryPage<Select> = PageResult<SelectedEntry<Select>>
 
 function subjectConditions(subjects: readonly LedgerSubject[]): Prisma.Sql[] {
   const idsOf = (type: LedgerSubject['type']) => subjects.filter(one => one.type === type).map(({ id }) => String(id))
@@ -36,15 +42,18 @@ function subjectConditions(subjects: readonly LedgerSubject[]): Prisma.Sql[] {
   ]
 }
 
-type CountedLedger = PageResult<LedgerEntry> & { total: number }
-
 export function ledgerServices({ database }: DataDeps) {
   return {
     /** The account's ledger, newest entry first. */
-    async ledger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<PageResult<LedgerEntry>> {
+    async ledger<const Select extends LedgerEntrySelect>(
+      actor: Actor,
+      filter: LedgerFilter,
+      page: PageArguments,
+      select: Select,
+    ): Promise<EntryPage<Select>> {
       authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
-      return await readLedger(database, actor, filter, page)
+      return await readLedger(database, actor, { filter, page }, select)
     },
 
     async countLedger(actor: Actor, filter: LedgerFilter): Promise<number> {
@@ -54,60 +63,68 @@ export function ledgerServices({ database }: DataDeps) {
     },
 
     /** The same page as `ledger` and the number of entries on all pages, from one snapshot. */
-    async countedLedger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<CountedLedger> {
+    async countedLedger<const Select extends LedgerEntrySelect>(
+      actor: Actor,
+      filter: LedgerFilter,
+      page: PageArguments,
+      select: Select,
+    ): Promise<EntryPage<Select> & { total: number }> {
       authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
       return await snapshot(database, async tx => {
         const total = await countEntries(tx, actor, filter)
-        return { ...(await readLedger(tx, actor, filter, page)), total }
+        return { ...(await readLedger(tx, actor, { filter, page }, select)), total }
       })
     },
 
     /** Entries of the account by id. Entries of other accounts are left out. */
-    async entriesByIds(actor: Actor, ids: readonly bigint[]): Promise<LedgerEntry[]> {
+    async entriesByIds<const Select extends LedgerEntrySelect>(actor: Actor, ids: readonly bigint[], select: Select) {
       authorize(actor, 'billing.ledger')
       const conditions = [...ledgerFilterSql(actor, {}), sql`e.id = ANY(${ids.map(String)}::bigint[])`]
-      return await findEntries(database, conditions, sql`e.id`, ids.length)
+      return await findEntries(database, { conditions, order: sql`e.id`, limit: ids.length }, select)
     },
   }
 }
 
-async function readLedger(
-  database: Pick<Statements, 'query'>,
+async function readLedger<const Select extends LedgerEntrySelect>(
+  database: Pick<Statements, 'read'>,
   actor: Actor,
-  filter: LedgerFilter,
-  page: PageArguments,
-): Promise<PageResult<LedgerEntry>> {
+  { filter, page }: { filter: LedgerFilter; page: PageArguments },
+  select: Select,
+): Promise<EntryPage<Select>> {
   const { limit, backward, cursor } = parsePage(page)
   const conditions = ledgerFilterSql(actor, filter)
   if (cursor !== undefined) {
     const id = String(parseLedgerCursor(cursor))
     conditions.push(backward ? sql`e.id > ${id}::bigint` : sql`e.id < ${id}::bigint`)
   }
-  const found = await findEntries(database, conditions, backward ? sql`e.id ASC` : sql`e.id DESC`, limit + 1)
+  const order = backward ? sql`e.id ASC` : sql`e.id DESC`
+  const found = await findEntries(database, { conditions, order, limit: limit + 1 }, select)
   return pageOf(found, { limit, backward, cursor }, ({ id }) => printLedgerCursor(id))
 }
 
 async function countEntries(database: Pick<Statements, 'query'>, actor: Actor, filter: LedgerFilter): Promise<number> {
   const conditions = join(ledgerFilterSql(actor, filter), ' AND ')
   const [row] = await database.query(
-    withoutStatementName(sql`SELECT count(*)::int AS total FROM ${ledgerSourceSql} WHERE ${conditions}`),
+    withoutStatementName(sql`SELECT count(*)::int AS total FROM ledger_entries e ${meterJoin} WHERE ${conditions}`),
     { total: int4 },
   )
   return row?.total ?? 0
 }
 
-export async function findEntries(
-  database: Pick<Statements, 'query'>,
-  conditions: Prisma.Sql[],
-  order: Prisma.Sql,
-  limit: number,
-): Promise<LedgerEntry[]> {
-  const columns = join([columnsSql('e', entryRow), columnsSql('m', meterRow)])
+/** Reads what is selected of entries `e`. Internal: does not authorize; callers must have. */
+export async function findEntries<const Select extends LedgerEntrySelect>(
+  database: Pick<Statements, 'read'>,
+  { conditions, order, limit }: { conditions: Prisma.Sql[]; order: Prisma.Sql; limit: number },
+  select: Select,
+): Promise<SelectedEntry<Select>[]> {
+  const reading = readingOf(source, select, [meterJoin])
   const statement = sql`
-    SELECT ${columns} FROM ${ledgerSourceSql} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
-  const rows = await database.query(withoutStatementName(statement), { ...entryRow, ...meterRow })
-  return rows.map(({ periodStart, periodEnd, ...entry }) => ({ ...entry, startsAt: periodStart, endsAt: periodEnd }))
+    SELECT ${reading.columns} FROM ledger_entries e ${reading.joins}
+    WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
+  const found = await database.read(withoutStatementName(statement), reading)
+  // Safe: every selection of an entry has its `id`.
+  return found as SelectedEntry<Select>[]
 }
 
 /** Conditions on entries `e` and their meters `m`: the account's entries that match the filter. */

@@ -7,19 +7,24 @@ import { maxStatementEntries, type Statement, statementTooLong } from '../../dom
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { readBalance } from './balance.ts'
-import { findEntries, ledgerFilterSql } from './ledger.ts'
+import { findEntries, type LedgerEntrySelect, ledgerFilterSql, type SelectedEntry } from './ledger.ts'
 
 export function statementServices({ database }: DataDeps) {
   return {
     /** All entries of a period at once, for clients that do not read pages. Refuses a period with too many entries. */
-    async statement(actor: Actor, filter: LedgerFilter): Promise<Statement> {
+    async statement<const Select extends LedgerEntrySelect>(
+      actor: Actor,
+      filter: LedgerFilter,
+      select: Select,
+    ): Promise<Statement<SelectedEntry<Select>>> {
       authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
       return await snapshot(database, async tx => {
         const balance = await readBalance(tx, actor.accountId, tx.at)
         const { creditNanos } = creditStatusOf(balance)
         const conditions = ledgerFilterSql(actor, filter)
-        const entries = await findEntries(tx, conditions, Prisma.sql`e.id`, maxStatementEntries + 1)
+        const rows = { conditions, order: Prisma.sql`e.id`, limit: maxStatementEntries + 1 }
+        const entries = await findEntries(tx, rows, select)
         if (entries.length > maxStatementEntries) throw statementTooLong()
         return { entries, creditNanos, accruedNanos: balance.postedNanos - creditNanos }
       })

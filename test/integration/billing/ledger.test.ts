@@ -179,6 +179,28 @@ describe('the ledger', () => {
     expect(await ask(stranger, 'led_987654321', 987_654_321)).toEqual([null, 0])
   })
 
+  it('is read with one statement, and of each entry only what is asked for', async () => {
+    await charged(1)
+    const [{ id }] = (await ledger(key)).nodes
+    const readsOf = async (query: string) => {
+      const sent = await captureQueries(async () => {
+        expect((await app.graphql(key, query)).errors).toBeUndefined()
+      })
+      return sent.filter(text => text.includes('ledger_entries'))
+    }
+    const queries = [
+      '{ viewer { account { ledger { nodes { id amount subjectId } } } } }',
+      '{ viewer { account { ledger { edges { node { id amount } } nodes { subjectId } } } } }',
+      `{ nodes(ids: ["${id}"]) { ... on LedgerEntry { id amount subjectId } } }`,
+    ]
+    for (const query of queries) {
+      const reads = await readsOf(query)
+      expect(reads, query).toHaveLength(1)
+      const columns = /SELECT (.*?)\s+FROM/s.exec(reads[0] ?? '')?.[1]?.split(/,\s*/)
+      expect(columns?.toSorted()).toEqual(['e.amount_nanos', 'e.id', 'm.id', 'm.instance_id', 'm.volume_id'])
+    }
+  })
+
   it('takes as many statements for 100 entries of instances and volumes as for 20', async () => {
     const ids: number[] = []
     const kept: number[] = []
