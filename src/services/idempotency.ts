@@ -1,5 +1,6 @@
 import { errorCodesOf } from '../database/failure-codes.ts'
 import { Prisma } from '../database/generated/client.ts'
+import { bool, bytea, int4, nullable } from '../database/row-types.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Operation } from '../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../domain/actor.ts'
@@ -80,7 +81,8 @@ export async function runAndRead<Result extends JsonResult, Answer>(
     }
     const result = await work(tx)
     const sealed = sealJson(secrets, result)
-    await tx.rows(sql`UPDATE idempotency_keys SET result = ${sealed} WHERE account_id = ${accountId} AND key = ${key}`)
+    await tx.execute(sql`
+      UPDATE idempotency_keys SET result = ${sealed} WHERE account_id = ${accountId} AND key = ${key}`)
     return { answer: await read(tx, result), replayed: false }
   })
 }
@@ -111,7 +113,7 @@ export async function reserveBatchKey(
   const hash = hashRequest(deps, batch)
   if (await reserveKey(tx, actor, key, hash)) {
     const emptyResult = sealJson(deps.secrets, {})
-    await tx.rows(
+    await tx.execute(
       sql`UPDATE idempotency_keys SET result = ${emptyResult} WHERE account_id = ${actor.accountId} AND key = ${key}`,
     )
   } else await findResult(deps, tx, actor, key, hash)
@@ -146,18 +148,18 @@ function hashRequest({ secrets }: IdempotencyDeps, { operation, input }: Idempot
  */
 async function reserveKey(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
   const { accountId, apiKeyId } = actor
-  await tx.rows(sql`SELECT set_config('lock_timeout', ${String(firstRequestWaitMs)}, true)`)
-  const reserving = tx.rows(sql`
+  await tx.execute(sql`SELECT set_config('lock_timeout', ${String(firstRequestWaitMs)}, true)`)
+  const reserving = tx.execute(sql`
     INSERT INTO idempotency_keys AS k (account_id, key, api_key_id, input_hash, result, created_at)
     VALUES (${accountId}, ${key}, ${apiKeyId}, ${hash}, '', ${tx.at})
     ON CONFLICT (account_id, key) DO UPDATE
     SET api_key_id = excluded.api_key_id, input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
-    WHERE k.created_at <= ${keyExpirySql(sql`${tx.at}::timestamptz`)} RETURNING key`)
+    WHERE k.created_at <= ${keyExpirySql(sql`${tx.at}::timestamptz`)}`)
   const reserved = await reserving.catch((error: unknown) => {
     throw errorCodesOf(error).includes('55P03') ? idempotencyInProgress(tx.at) : error
   })
-  await tx.rows(sql`SET LOCAL lock_timeout TO DEFAULT`)
-  return reserved.length === 1
+  await tx.execute(sql`SET LOCAL lock_timeout TO DEFAULT`)
+  return reserved === 1
 }
 
 /**
@@ -166,20 +168,23 @@ async function reserveKey(tx: Transaction, actor: Actor, key: string, hash: Buff
  */
 async function findResult<Result extends JsonResult>(
   { secrets }: IdempotencyDeps,
-  from: Pick<Transaction, 'rows' | 'nowSql'>,
+  from: Pick<Transaction, 'query' | 'nowSql'>,
   { accountId, apiKeyId, publicId }: Actor,
   key: string,
   hash: Buffer,
 ): Promise<Result | undefined> {
-  const [row] = await from.rows(sql`
+  const [row] = await from.query(
+    sql`
     SELECT i.api_key_id, i.input_hash, i.result, EXISTS (SELECT FROM api_keys k WHERE k.id = ${apiKeyId}
-      AND k.public_id = ${publicId} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${from.nowSql}))
+      AND k.public_id = ${publicId} AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ${from.nowSql})) AS is_api_key_valid
     FROM idempotency_keys i
-    WHERE i.account_id = ${accountId} AND i.key = ${key} AND i.created_at > ${keyExpirySql(from.nowSql)}`)
+    WHERE i.account_id = ${accountId} AND i.key = ${key} AND i.created_at > ${keyExpirySql(from.nowSql)}`,
+    { apiKeyId: nullable(int4), inputHash: bytea, result: bytea, isApiKeyValid: bool },
+  )
   if (!row) return undefined
-  const [firstApiKeyId, firstHash, result, isApiKeyValid] = row as [number | null, Buffer, Buffer, boolean]
-  if (!isApiKeyValid) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
-  if (firstApiKeyId === apiKeyId && firstHash.equals(hash)) return openJson<Result>(secrets, result)
+  if (!row.isApiKeyValid) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+  if (row.apiKeyId === apiKeyId && row.inputHash.equals(hash)) return openJson<Result>(secrets, row.result)
   const message =
     'This idempotency key was used in the last 24 hours for another request. Send a new request with a key of its own.'
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
