@@ -8,9 +8,9 @@ import type { OfferFacts } from '../domain/offers/offers.ts'
 import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
 import type { Context } from './context.ts'
 import { fieldCostPlugin } from './limits/field-cost.ts'
-import { nullableRoots } from './nullable-roots.ts'
 import { requiresPlugin } from './permission.ts'
-import { rowsAsRead } from './rows-as-read.ts'
+import { nullableRoots } from './pothos/nullable-roots.ts'
+import { rowsAsRead } from './pothos/rows-as-read.ts'
 
 /** Values that a selection can ask for although no column has them: see the sources of the services. */
 type ComputedValues = {

@@ -35,9 +35,3 @@ export function namedSelectionOf(
 export function pageSelectionOf(context: Context, info: GraphQLResolveInfo): { id: true } {
   return queryFromInfo({ context, info, select: { id: true }, paths: [['nodes'], ['edges', 'node']] }).select
 }
-
-/** Tells plugin-prisma that all of the rows was read, so that it does not read them again. */
-export function asWhole<Rows extends object>(context: Context, info: GraphQLResolveInfo, rows: Rows): Rows {
-  queryFromInfo({ context, info })
-  return rows
-}

@@ -3,7 +3,6 @@
 import type { Quota } from '../../domain/accounts/quotas.ts'
 import { SpendLimit } from '../billing/limits.ts'
 import { enumOf } from '../enum.ts'
-import { asWhole } from '../selection.ts'
 import { Refusal, refusalType } from './refusal.ts'
 
 export const InsufficientCreditError = refusalType('INSUFFICIENT_CREDIT').implement({
@@ -34,7 +33,7 @@ export const SpendLimitExceededError = refusalType('SPEND_LIMIT_EXCEEDED').imple
     limit: t.field({
       type: SpendLimit,
       description: 'The spend limit, with its usage before this request.',
-      resolve: ({ details }, _args, context, info) => asWhole(context, info, details.limit),
+      resolve: ({ details }) => details.limit,
     }),
     addedPerHour: t.field({
       type: 'Usd',

@@ -7,7 +7,7 @@ import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
 import { Offer } from '../offers/offers.ts'
-import { asWhole, selectionOf } from '../selection.ts'
+import { selectionOf } from '../selection.ts'
 import { Volume, volumeById } from '../volumes/volumes.ts'
 import {
   InsufficientCreditError,
@@ -65,7 +65,7 @@ const OfferUnavailableError = refusalType('OFFER_UNAVAILABLE').implement({
       type: [Offer],
       description:
         'The cheapest offers with the same number of GPUs of the same model. Empty for an API key that may not search.',
-      resolve: ({ details }, _args, context, info) => asWhole(context, info, details.alternatives),
+      resolve: ({ details }) => details.alternatives,
     }),
     yourInstance: t.field({
       type: Instance,

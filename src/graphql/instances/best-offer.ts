@@ -8,7 +8,6 @@ import { idempotencyKey, replayed } from '../mutations.ts'
 import { OfferFilter } from '../offers/filter.ts'
 import { parseOfferFilter } from '../offers/parse-filter.ts'
 import { defaultOrder, OfferOrder } from '../offers/search.ts'
-import { asWhole } from '../selection.ts'
 import { Instance } from './instances.ts'
 import { InterruptibleTermsInput } from './rent.ts'
 import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
@@ -66,10 +65,9 @@ const { union, answer } = mutationResult<BestOfferRental>('rentBestOffer', {
   success: {
     description: 'An offer was rented, and its instance exists.',
     fields: t => ({
-      instance: t.field({
+      instance: t.expose('instance', {
         type: Instance,
         description: 'The new instance. A replayed answer shows it as it is now.',
-        resolve: ({ instance }, _args, context, info) => asWhole(context, info, instance),
       }),
       attempts: t.expose('attempts', {
         type: [RentAttempt],

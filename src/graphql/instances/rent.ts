@@ -6,7 +6,6 @@ import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
-import { asWhole } from '../selection.ts'
 import { Instance } from './instances.ts'
 import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
 
@@ -67,10 +66,9 @@ const { union, answer } = mutationResult<Rental>('rentInstance', {
   success: {
     description: 'The offer was rented, and its instance exists.',
     fields: t => ({
-      instance: t.field({
+      instance: t.expose('instance', {
         type: Instance,
         description: 'The new instance. A replayed answer shows it as it is now.',
-        resolve: ({ instance }, _args, context, info) => asWhole(context, info, instance),
       }),
       instanceApiKey: t.exposeString('apiKey', {
         description:

@@ -4,7 +4,6 @@ import type { RefusalCode } from '../errors/codes.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
-import { asWhole } from '../selection.ts'
 import { Instance } from './instances.ts'
 
 const inputFields = {
@@ -28,10 +27,9 @@ function restartResult(mutation: string, description: string, done: string, erro
     success: {
       description: done,
       fields: t => ({
-        instance: t.field({
+        instance: t.expose('instance', {
           type: Instance,
           description: 'Current state of the instance.',
-          resolve: ({ instance }, _args, context, info) => asWhole(context, info, instance),
         }),
         replayed: t.exposeBoolean('replayed', replayed),
       }),

@@ -1,7 +1,6 @@
 import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import type { RefusalCode } from '../errors/codes.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
-import { asWhole } from '../selection.ts'
 import { Instance } from './instances.ts'
 
 /** The result of a mutation that changes one instance and returns it. */
@@ -11,10 +10,9 @@ export function instanceResult(mutation: string, description: string, done: stri
     success: {
       description: done,
       fields: t => ({
-        instance: t.field({
+        instance: t.expose('instance', {
           type: Instance,
           description: 'Current state of the instance.',
-          resolve: ({ instance }, _args, context, info) => asWhole(context, info, instance),
         }),
       }),
     },

@@ -8,7 +8,6 @@ import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { asWhole } from '../selection.ts'
 import { InstanceFilter, parseInstanceFilter } from './filter.ts'
 import { Instance } from './instances.ts'
 
@@ -50,10 +49,9 @@ builder.objectRef<WatchedChange>('InstanceChange').implement({
       description: 'ID of the instance, such as `ins_42`.',
       resolve: ({ instanceId }) => printId('Instance', instanceId),
     }),
-    instance: t.field({
+    instance: t.expose('instance', {
       type: Instance,
       description: 'Current state of the instance. Present when it was removed, too: it says why.',
-      resolve: ({ instance }, _args, context, info) => asWhole(context, info, instance),
     }),
   }),
 })

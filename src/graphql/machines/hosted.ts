@@ -3,7 +3,6 @@ import { Account } from '../accounts/accounts.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { createRequiredLoader } from '../loader.ts'
-import { asWhole } from '../selection.ts'
 import { Machine } from './machines.ts'
 
 export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachine').implement({
@@ -12,7 +11,7 @@ export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachin
     machine: t.field({
       type: Machine,
       description: 'The machine as renters see it.',
-      resolve: (machine, _args, context, info) => asWhole(context, info, machine),
+      resolve: machine => machine,
     }),
     freeGpus: t.int({
       description: 'Number of GPUs that no instance holds.',

@@ -4,7 +4,6 @@ import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { asWhole } from '../selection.ts'
 import { OfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
 import { parseOfferFilter } from './parse-filter.ts'
@@ -25,11 +24,10 @@ const OfferChange = builder.objectRef<OfferChangeShape>('OfferChange').implement
   fields: t => ({
     kind: t.expose('kind', { type: OfferChangeKind, description: 'Whether the offer was added, updated or removed.' }),
     offerId: t.id({ description: 'ID of the offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
-    offer: t.field({
+    offer: t.expose('offer', {
       type: Offer,
       nullable: true,
       description: 'Current state of the offer. Null when it was removed.',
-      resolve: ({ offer }, _args, context, info) => offer && asWhole(context, info, offer),
     }),
   }),
 })

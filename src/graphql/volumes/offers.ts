@@ -18,7 +18,6 @@ import { createLoader } from '../loader.ts'
 import { Machine, Region } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { parseConditions } from '../offers/parse-filter.ts'
-import { asWhole } from '../selection.ts'
 
 const VolumeOfferPrice = builder.objectRef<VolumeOfferPriceShape>('VolumeOfferPrice').implement({
   description: 'What a volume of one size costs on a machine.',
@@ -45,7 +44,7 @@ export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').im
     machine: t.field({
       type: Machine,
       description: 'The machine that offers the disk space.',
-      resolve: ({ machine }, _args, context, info) => asWhole(context, info, machine),
+      resolve: ({ machine }) => machine,
     }),
     price: t.field({
       type: VolumeOfferPrice,

@@ -4,7 +4,6 @@ import { parseId, printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
-import { asWhole } from '../selection.ts'
 
 export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
   description: "A part of a machine's disk that outlives the instances it is attached to.",
@@ -21,7 +20,7 @@ export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
       nullable: true,
       description:
         'Machine that holds the volume. It never changes; only instances on that machine can mount the volume. Null for a volume that belongs to no machine.',
-      resolve: ({ machine }, _args, context, info) => machine && asWhole(context, info, machine),
+      resolve: ({ machine }) => machine,
     }),
     pricePerHour: t.expose('diskNanos', {
       type: 'Usd',
