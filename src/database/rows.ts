@@ -50,10 +50,6 @@ export function modelColumnsOf(fields: Record<string, string>): ModelColumns {
   return { names, columns: names.map(columnNameOf) }
 }
 
-export function selectListSql(alias: string, { columns }: ModelColumns): Prisma.Sql {
-  return Prisma.raw(columns.map(column => `${alias}.${column}`).join(', '))
-}
-
 /** The columns of a shape, in its order. */
 export function columnsSql(alias: string, shape: RowShape): Prisma.Sql {
   return Prisma.raw(
@@ -61,16 +57,6 @@ export function columnsSql(alias: string, shape: RowShape): Prisma.Sql {
       .map(name => `${alias}.${columnNameOf(name)}`)
       .join(', '),
   )
-}
-
-/** Splits a row into one record per list of columns, in the order of the SELECT. */
-export function recordsOf(row: unknown[], ...lists: ModelColumns[]): Record<string, unknown>[] {
-  let start = 0
-  return lists.map(({ names }) => {
-    const values = row.slice(start, start + names.length)
-    start += names.length
-    return Object.fromEntries(names.map((name, index) => [name, values[index]]))
-  })
 }
 
 /** Inserts many records in one statement. A field that no record has gets its column's default. */

@@ -12,8 +12,6 @@ export type Statements = {
   read<Row>(statement: Prisma.Sql, reading: Pick<Reading<Row>, 'toRow'>): Promise<Row[]>
   /** For a statement whose rows do not matter. Returns how many rows it changed. */
   execute(statement: Prisma.Sql): Promise<number>
-  /** Each row as an array of values: see row-types.ts for their types. */
-  rows(statement: Prisma.Sql): Promise<unknown[][]>
 }
 
 export function statementsOn(
@@ -29,6 +27,5 @@ export function statementsOn(
     query: async (statement, shape) => readRows(await run(statement), shape),
     read: async (statement, { toRow }) => (await run(statement)).rows.map(toRow),
     execute: async statement => (await run(statement)).rowCount ?? 0,
-    rows: async statement => (await run(statement)).rows,
   }
 }

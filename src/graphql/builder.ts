@@ -6,6 +6,7 @@ import { getDatamodel } from '../database/generated/pothos.ts'
 import type { Instance } from '../domain/instances/instances.ts'
 import type { OfferFacts } from '../domain/offers/offers.ts'
 import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
+import type { Volume } from '../domain/volumes/volumes.ts'
 import type { Context } from './context.ts'
 import { fieldCostPlugin } from './limits/field-cost.ts'
 import { requiresPlugin } from './permission.ts'
@@ -15,6 +16,7 @@ import { rowsAsRead } from './pothos/rows-as-read.ts'
 /** Values that a selection can ask for although no column has them: see the sources of the services. */
 type ComputedValues = {
   Offer: Pick<OfferFacts, 'asOf'>
+  Volume: Pick<Volume, 'attachment'>
   /** `launch` is a column, whose JSON has this type. */
   Instance: Pick<Instance, 'launch' | 'volumes' | 'sshProxy' | 'minimumBidNanos' | 'asOf'>
 }

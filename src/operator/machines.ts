@@ -95,7 +95,7 @@ function presentMachine(machine: MachineSummary) {
     id: machine.id,
     host: machine.host,
     state: unlistedAt ? 'unlisted' : drainedAt ? 'draining' : unconfirmedAt ? 'suspended' : 'listed',
-    gpuModel: machine.gpuModel,
+    gpuModel: machine.gpuName,
     numGpus: machine.numGpus,
     freeGpus: machine.freeGpus,
     diskGb: machine.diskMb / 1_000,

@@ -13,7 +13,10 @@ export function checkBid(bidNanos: bigint): Issue | undefined {
 }
 
 /** The facts of an instance that decide a bid change. The instance must not be destroyed. */
-export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible' | 'gpuPriceNanos' | 'numGpus'>
+export type Bidder = Pick<
+  Instance,
+  'id' | 'targetState' | 'status' | 'interruptible' | 'gpuPriceNanos' | 'firstGpu' | 'numGpus'
+>
 
 /** Compares a new bid with the current one. Throws when the bid is refused. */
 export function decideBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {

@@ -114,7 +114,8 @@ keyType('volume').implement({
       nullable: true,
       description: 'The volume. Null if it was deleted, and in the group of all instances.',
       requires: 'volumes.get',
-      resolve: ({ value }, _args, context) => (value === null ? null : volumeById(context).load(value)),
+      resolve: ({ value }, _args, context, info) =>
+        value === null ? null : volumeById(context, selectionOf(context, info)).load(value),
     }),
   }),
 })

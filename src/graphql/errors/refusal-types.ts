@@ -160,7 +160,8 @@ const VolumeUnavailableError = refusalType('VOLUME_UNAVAILABLE').implement({
       nullable: true,
       description: 'The volume. Null for an API key that may not read the volume.',
       requires: 'volumes.get',
-      resolve: ({ details: { volumeId } }, _args, context) => volumeById(context).load(volumeId),
+      resolve: ({ details: { volumeId } }, _args, context, info) =>
+        volumeById(context, selectionOf(context, info)).load(volumeId),
     }),
     attachedTo: t.field({
       type: Instance,

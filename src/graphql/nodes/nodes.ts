@@ -45,7 +45,7 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
     return machineById(context, selectionOf(context, info, { typeName: 'Machine' })).load(id)
   }),
   Offer: (context, id, info) => offerById(context, selectionOf(context, info, { typeName: 'Offer' })).load(id),
-  Volume: (context, id) => volumeById(context).load(id),
+  Volume: (context, id, info) => volumeById(context, selectionOf(context, info, { typeName: 'Volume' })).load(id),
   VolumeOffer: withSmallIds((context, id) => volumeOfferById(context).load(id)),
   SpendLimit: withSmallIds((context, id, info) => {
     return spendLimitById(context, selectionOf(context, info, { typeName: 'SpendLimit' })).load(id)

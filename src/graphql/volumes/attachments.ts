@@ -13,7 +13,7 @@ const VolumeAttachment = builder.objectRef<Attachment>('VolumeAttachment').imple
       nullable: true,
       description: 'The mounted volume.',
       requires: 'volumes.get',
-      resolve: ({ volumeId }, _args, context) => volumeById(context).load(volumeId),
+      resolve: ({ volumeId }, _args, context, info) => volumeById(context, selectionOf(context, info)).load(volumeId),
     }),
     instance: t.field({
       type: Instance,
@@ -27,12 +27,13 @@ const VolumeAttachment = builder.objectRef<Attachment>('VolumeAttachment').imple
   }),
 })
 
-builder.objectField(Volume, 'attachment', t =>
+builder.prismaObjectField(Volume, 'attachment', t =>
   t.field({
     type: VolumeAttachment,
     nullable: true,
     description:
       'Instance and path that the volume is attached to. A destroyed instance keeps the volume until its removal has finished. Null when the volume is free.',
+    select: { attachment: true },
     resolve: ({ id: volumeId, attachment }) => attachment && { volumeId, ...attachment },
   }),
 )

@@ -1,5 +1,6 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
+import { pageSelectionOf } from '../selection.ts'
 import { Volume } from './volumes.ts'
 
 builder.queryField('volumes', t =>
@@ -9,7 +10,8 @@ builder.queryField('volumes', t =>
       description: 'Lists the volumes of your account, newest first.',
       requires: 'volumes.list',
       complexity: pageComplexity,
-      resolve: async (_root, page, { services, actor }) => connectionOf(await services.volumes.page(actor, page)),
+      resolve: async (_root, page, context, info) =>
+        connectionOf(await context.services.volumes.page(context.actor, page, pageSelectionOf(context, info))),
     },
     {
       name: 'VolumeConnection',

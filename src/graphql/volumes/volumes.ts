@@ -1,11 +1,12 @@
-import type { Volume as VolumeShape } from '../../domain/volumes/volumes.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
-import { createLoader } from '../loader.ts'
-import { Machine } from '../machines/machines.ts'
+import { createSelectedLoader } from '../loader.ts'
+import '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
+import { selectionOf } from '../selection.ts'
 
-export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
+export const Volume = builder.prismaObject('Volume', {
+  select: { id: true },
   description: "A part of a machine's disk that outlives the instances it is attached to.",
   interfaces: [Node],
   fields: t => ({
@@ -14,13 +15,15 @@ export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
       resolve: ({ id }) => printId('Volume', id),
     }),
     name: t.exposeString('name', { description: 'Name that the owner gave the volume.' }),
-    sizeGb: t.float({ description: 'Size of the volume in GB.', resolve: ({ sizeMb }) => sizeMb / 1000 }),
-    machine: t.field({
-      type: Machine,
+    sizeGb: t.float({
+      description: 'Size of the volume in GB.',
+      select: { sizeMb: true },
+      resolve: ({ sizeMb }) => sizeMb / 1000,
+    }),
+    machine: t.relation('machine', {
       nullable: true,
       description:
         'Machine that holds the volume. It never changes; only instances on that machine can mount the volume. Null for a volume that belongs to no machine.',
-      resolve: ({ machine }) => machine,
     }),
     pricePerHour: t.expose('diskNanos', {
       type: 'Usd',
@@ -30,8 +33,8 @@ export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
   }),
 })
 
-export const volumeById = createLoader((context, ids: readonly bigint[]) =>
-  context.services.volumes.byIds(context.actor, ids),
+export const volumeById = createSelectedLoader((context, ids: readonly bigint[], select) =>
+  context.services.volumes.byIds(context.actor, ids, select),
 )
 
 builder.queryField('volume', t =>
@@ -41,6 +44,7 @@ builder.queryField('volume', t =>
     description: 'A volume of your account by ID. Null when it is deleted or your account has no such volume.',
     requires: 'volumes.get',
     args: { id: t.arg.id({ required: true, description: 'ID of the volume, such as `vol_42` or `42`.' }) },
-    resolve: (_root, { id }, context) => volumeById(context).load(parseId('Volume', id)),
+    resolve: (_root, { id }, context, info) =>
+      volumeById(context, selectionOf(context, info)).load(parseId('Volume', id)),
   }),
 )

@@ -1,6 +1,7 @@
 // Checks admission when instances of an account start or their containers are made anew.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { int8 } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { type AdmissionRules, findRefusedStarts } from '../../domain/billing/admission.ts'
@@ -26,9 +27,11 @@ export async function unaffordableStarts(
   if (started.length === 0) return new Map()
   const ids = [...new Set(started.map(({ id }) => id))]
   const account = await (dryRun ? readBalance : lockAccount)(tx, accountId, at)
-  const rows = await tx.rows(sql`
-    SELECT id, gpu_price_nanos FROM instances WHERE id = ANY(${ids.map(String)}::bigint[])`)
-  const rates = new Map(rows.map(([id, gpuPriceNanos]) => [id as bigint, gpuPriceNanos as bigint]))
+  const rows = await tx.query(
+    sql`SELECT id, gpu_price_nanos FROM instances WHERE id = ANY(${ids.map(String)}::bigint[])`,
+    { id: int8, gpuPriceNanos: int8 },
+  )
+  const rates = new Map(rows.map(({ id, gpuPriceNanos }) => [id, gpuPriceNanos]))
   const starts = ids.flatMap(id => {
     const gpuPriceNanos = rates.get(id)
     return gpuPriceNanos === undefined ? [] : [{ id, gpuPriceNanos }]

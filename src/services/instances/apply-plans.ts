@@ -38,7 +38,7 @@ export async function applyPlans(
   })
   const of = <Value>(value: (change: (typeof changes)[number]) => Value) => changes.map(value)
   const destroyed = destroyReason(cause)
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE instances SET label = new.label, target_state = new.target_state,
       destroyed_at = CASE WHEN new.destroy THEN ${at}::timestamptz END,
       reason_code = CASE WHEN new.destroy THEN ${destroyed.code} ELSE reason_code END,
@@ -87,7 +87,7 @@ async function stopCharging(tx: Transaction, cause: Cause, changes: AppliedPlan[
     // The machine ended the rental, not the renter.
     if (cause.reason !== 'RENTAL_ENDED' && (await hasGpuHolder(tx, ids(givenUp)))) await countFailedStart(tx, account)
     // Meters that were marked to stop, because credit ended or a limit was reached, have stopped now.
-    await tx.rows(sql`
+    await tx.execute(sql`
       UPDATE meters m SET stop_reason = NULL WHERE m.account_id = ${accountId} AND m.stop_reason IS NOT NULL AND ${which}`)
   }
 }

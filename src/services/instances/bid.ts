@@ -1,10 +1,12 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { bool, enumeration, int4, int8 } from '../../database/row-types.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput, notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
 import { type Bidder, checkBid, decideBid, winningBid } from '../../domain/instances/bid.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
+import type { InstanceStatus, TargetState } from '../../domain/instances/states.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import { type Claim, calculateMinimumBid } from '../../domain/machines/market.ts'
 import { requireCredit } from '../accounts/accounts.ts'
@@ -56,8 +58,11 @@ export function bidServices(deps: Deps) {
     requestedBidNanos: bigint | undefined,
   ): Promise<boolean> {
     const { accountId } = actor
-    const [seen] = await tx.rows(sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`)
-    const machine = seen && (await lockMachine(tx, seen[0] as number))
+    const [seen] = await tx.query(
+      sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`,
+      { machineId: int4 },
+    )
+    const machine = seen && (await lockMachine(tx, seen.machineId))
     if (!machine) throw notFound('Instance', id)
     const { at } = tx
     await lockLivingInstances(tx, machine.id)
@@ -70,11 +75,11 @@ export function bidServices(deps: Deps) {
 
     // The claim counts from now, so older claims with an equal bid come first. A stopped instance has no claim: its
     // `claimed_at` keeps the time of the stop.
-    const written = await tx.rows(sql`
+    const written = await tx.execute(sql`
       UPDATE instances SET gpu_price_nanos = ${bidNanos},
         claimed_at = CASE target_state WHEN 'running' THEN ${at} ELSE claimed_at END
-      WHERE id = ${id} AND account_id = ${accountId} AND interruptible AND destroyed_at IS NULL RETURNING id`)
-    if (written.length !== 1) throw new Error(`Instance ${id} was changed without its lock.`)
+      WHERE id = ${id} AND account_id = ${accountId} AND interruptible AND destroyed_at IS NULL`)
+    if (written !== 1) throw new Error(`Instance ${id} was changed without its lock.`)
     const [before, after] = [{ gpuPriceNanos: String(bidder.gpuPriceNanos) }, { gpuPriceNanos: String(bidNanos) }]
     const event = { kind: 'INSTANCE_BID_CHANGED' as const, accountId, actor: apiKeyActor(actor), instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
@@ -91,9 +96,9 @@ export function bidServices(deps: Deps) {
   async function refuseStarted(tx: Transaction, account: AccountBalance, granted: Claim[]): Promise<void> {
     const ids = granted.filter(({ holdsGpus }) => !holdsGpus).map(({ instanceId }) => String(instanceId))
     if (ids.length === 0) return
-    const own = await tx.rows(sql`
-      SELECT id FROM instances WHERE id = ANY(${ids}::bigint[]) AND account_id = ${account.accountId} AND status <> 'running'`)
-    if (own.length > 0) await checkAdmission(tx, deps.admission, account, { loading: own.length })
+    const loading = await tx.execute(sql`
+      SELECT FROM instances WHERE id = ANY(${ids}::bigint[]) AND account_id = ${account.accountId} AND status <> 'running'`)
+    if (loading > 0) await checkAdmission(tx, deps.admission, account, { loading })
   }
 
   async function refuseRaise(
@@ -117,8 +122,8 @@ export function bidServices(deps: Deps) {
   /** The lowest bid that wins now. For an on-demand instance the value is unused: `decideBid` refuses it. */
   async function lowestWinningBid(tx: Transaction, bidder: Bidder, machine: Machine): Promise<bigint> {
     if (!bidder.interruptible) return bidder.gpuPriceNanos
-    const [row] = await tx.rows(sql`SELECT first_gpu FROM instances WHERE id = ${bidder.id}`)
-    const block = { instanceId: bidder.id, firstGpu: row?.[0] as number, numGpus: bidder.numGpus }
+    const { firstGpu, numGpus } = bidder
+    const block = { instanceId: bidder.id, firstGpu, numGpus }
     return winningBid(bidder.id, calculateMinimumBid(block, machine, await loadClaims(tx, [machine.id])))
   }
 
@@ -127,33 +132,39 @@ export function bidServices(deps: Deps) {
    * that it displaces later would break that order. The lock on the machine keeps new rentals out.
    */
   async function lockLivingInstances(tx: Transaction, machineId: number): Promise<void> {
-    await tx.rows(sql`
-      SELECT id FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR NO KEY UPDATE`)
+    await tx.execute(sql`
+      SELECT FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR NO KEY UPDATE`)
   }
 
   async function loadBidder(tx: Transaction, id: bigint): Promise<Bidder | undefined> {
-    const [row] = await tx.rows(sql`
-      SELECT target_state, status, interruptible, gpu_price_nanos, num_gpus FROM instances
-      WHERE id = ${id} AND destroyed_at IS NULL`)
-    if (!row) return undefined
-    const [targetState, status, interruptible, gpuPriceNanos, numGpus] = row
-    return { id, targetState, status, interruptible, gpuPriceNanos, numGpus } as Bidder
+    const [row] = await tx.query(
+      sql`
+        SELECT target_state, status, interruptible, gpu_price_nanos, first_gpu, num_gpus FROM instances
+        WHERE id = ${id} AND destroyed_at IS NULL`,
+      {
+        ...{ targetState: enumeration<TargetState>(), status: enumeration<InstanceStatus>() },
+        ...{ interruptible: bool, gpuPriceNanos: int8, firstGpu: int4, numGpus: int4 },
+      },
+    )
+    return row && { id, ...row }
   }
 }
 
 /** Internal: does not authorize; callers must have. */
 export async function loadMinimumBids(
-  database: Pick<Transaction, 'query' | 'rows'>,
+  database: Pick<Transaction, 'query'>,
   { accountId }: Pick<Actor, 'accountId'>,
   ids: readonly bigint[],
 ): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
-  const rows = await database.rows(sql`
-    SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, m.min_bid_gpu_nanos
-    FROM instances i JOIN machines m ON m.id = i.machine_id
-    WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${accountId}`)
-  const claims = await loadClaims(database, [...new Set(rows.map(([, machineId]) => machineId as number))])
-  return rows.flatMap(row => {
-    const [id, machineId, firstGpu, numGpus, minBidGpuNanos] = row as [bigint, number, number, number, bigint]
+  const rows = await database.query(
+    sql`
+      SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, m.min_bid_gpu_nanos
+      FROM instances i JOIN machines m ON m.id = i.machine_id
+      WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${accountId}`,
+    { id: int8, machineId: int4, firstGpu: int4, numGpus: int4, minBidGpuNanos: int8 },
+  )
+  const claims = await loadClaims(database, [...new Set(rows.map(({ machineId }) => machineId))])
+  return rows.flatMap(({ id, machineId, firstGpu, numGpus, minBidGpuNanos }) => {
     const others = claims.filter(claim => claim.machineId === machineId)
     const minimumBidNanos = calculateMinimumBid({ instanceId: id, firstGpu, numGpus }, { minBidGpuNanos }, others)
     return minimumBidNanos === undefined ? [] : [{ id, minimumBidNanos }]

@@ -1,4 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { bool, bytea, enumeration, int4, jsonb, nullable, text } from '../../database/row-types.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, notFound } from '../../domain/errors.ts'
@@ -50,7 +51,7 @@ export function changeLaunchServices(deps: Deps) {
           const account = await lockAccount(tx, actor.accountId, at)
           await admitRestart(tx, admission, account, { id, status: current.status, targetState })
         }
-        await tx.rows(sql`
+        await tx.execute(sql`
           UPDATE instances SET launch = ${JSON.stringify({ ...launch, env })}::jsonb,
             registry_login = ${sealJson(secrets, registry)}::bytea, secret_env = ${sealJson(secrets, values)}::bytea,
             template_id = coalesce(${template?.id ?? null}::int, template_id),
@@ -92,19 +93,22 @@ export function changeLaunchServices(deps: Deps) {
       targetState: TargetState
     }
   > {
-    const [row] = await tx.rows(sql`
-      SELECT status, launch, registry_login, secret_env, disk_mb, template_id, template_hash, restart, started_at IS NOT NULL,
-        target_state FROM instances
-      WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
+    const [row] = await tx.query(
+      sql`
+        SELECT status, launch, registry_login, secret_env, disk_mb, template_id, template_hash, restart,
+          started_at IS NOT NULL AS has_run, target_state FROM instances
+        WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`,
+      {
+        ...{ status: enumeration<InstanceStatus>(), targetState: enumeration<TargetState>(), hasRun: bool },
+        ...{ launch: jsonb<LaunchConfig>(), registryLogin: nullable(bytea), secretEnv: nullable(bytea), diskMb: int4 },
+        ...{ templateId: nullable(int4), templateHash: nullable(text), restart: nullable(enumeration<Restart>()) },
+      },
+    )
     if (!row) throw notFound('Instance', id)
-    const [status, config, login, secretEnv, diskMb, ...state] = row as [
-      ...[InstanceStatus, LaunchConfig, Buffer | null, Buffer | null, number],
-      ...[number | null, string | null, Restart | null, boolean, TargetState],
-    ]
-    const [templateId, templateHash, restart, hasRun, targetState] = state
+    const { launch: config, registryLogin, secretEnv, ...state } = row
     const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
     const launch = { ...config, env: restoreSecrets(config.env, values) }
-    const registry = openJson<Registry>(secrets, login) ?? undefined
-    return { id, status, launch, registry, diskMb, templateId, templateHash, restart, hasRun, targetState }
+    const registry = openJson<Registry>(secrets, registryLogin) ?? undefined
+    return { id, launch, registry, ...state }
   }
 }

@@ -1,11 +1,13 @@
 // Locks the instances that a command changes.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { withoutStatementName } from '../../database/rows.ts'
+import { enumeration, int4, int8, nullable, type RowOf, text, timestamptz } from '../../database/row-types.ts'
+import { columnsSql, withoutStatementName } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { type CommandSubject, type InstanceTarget, tooManyMatches } from '../../domain/instances/command.ts'
 import type { InstanceFilter } from '../../domain/instances/filter.ts'
+import type { InstanceStatus, TargetState } from '../../domain/instances/states.ts'
 import { matchingInstancesSql } from './filter.ts'
 import { instancesFromSql } from './sql.ts'
 
@@ -22,10 +24,13 @@ export async function lockInstances(
   ids: readonly bigint[],
   owner?: number,
 ): Promise<LockedInstance[]> {
-  const rows = await tx.rows(sql`
-    SELECT ${subjectColumnsSql} FROM instances i
-    WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND (${owner ?? null}::int IS NULL OR i.account_id = ${owner ?? null})
-    ORDER BY i.id FOR NO KEY UPDATE`)
+  const rows = await tx.query(
+    sql`
+      SELECT ${subjectColumnsSql} FROM instances i
+      WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND (${owner ?? null}::int IS NULL OR i.account_id = ${owner ?? null})
+      ORDER BY i.id FOR NO KEY UPDATE`,
+    lockedRow,
+  )
   return rows.map(toLockedInstance)
 }
 
@@ -37,23 +42,28 @@ export async function lockMatchingInstances(
   limit: number,
 ): Promise<LockedInstance[]> {
   // A row that another transaction changes meanwhile is compared again once this transaction has its lock.
-  const rows = await tx.rows(
+  const rows = await tx.query(
     withoutStatementName(sql`
       SELECT ${subjectColumnsSql} FROM ${instancesFromSql} WHERE ${join(matchingInstancesSql(actor, filter), ' AND ')}
       ORDER BY i.id LIMIT ${limit} FOR NO KEY UPDATE OF i`),
+    lockedRow,
   )
   return rows.map(toLockedInstance)
 }
 
-const subjectColumnsSql = sql`i.id, i.label, i.target_state, i.status, i.destroyed_at, i.stop_at, i.account_id, i.machine_id`
+const lockedRow = {
+  ...{
+    id: int8,
+    label: nullable(text),
+    targetState: enumeration<TargetState>(),
+    status: enumeration<InstanceStatus>(),
+  },
+  ...{ destroyedAt: nullable(timestamptz), stopAt: nullable(timestamptz), accountId: int4, machineId: int4 },
+}
+const subjectColumnsSql = columnsSql('i', lockedRow)
 
-function toLockedInstance(row: unknown[]): LockedInstance {
-  const [id, label, targetState, status, destroyedAt, stopAt, accountId, machineId] = row
-  return {
-    subject: { id, label, targetState, status, destroyedAt, stopAt } as CommandSubject,
-    accountId: accountId as number,
-    machineId: machineId as number,
-  }
+function toLockedInstance({ accountId, machineId, ...subject }: RowOf<typeof lockedRow>): LockedInstance {
+  return { subject, accountId, machineId }
 }
 
 /** Locks the instances of a target. Of a filter's matches, exactly the locked ones are changed. */
@@ -67,6 +77,7 @@ export async function lockTarget(
   const locked = await lockMatchingInstances(tx, actor, target.filter, limit + 1)
   if (locked.length <= limit) return locked
   const matches = join(matchingInstancesSql(actor, target.filter), ' AND ')
-  const [row] = await tx.rows(withoutStatementName(sql`SELECT count(*)::int FROM ${instancesFromSql} WHERE ${matches}`))
-  throw tooManyMatches(row?.[0] as number, limit)
+  const statement = sql`SELECT count(*)::int AS count FROM ${instancesFromSql} WHERE ${matches}`
+  const [row] = await tx.query(withoutStatementName(statement), { count: int4 })
+  throw tooManyMatches(row?.count ?? limit, limit)
 }

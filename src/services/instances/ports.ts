@@ -1,4 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, json, textOf } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { PortBinding } from '../../domain/instances/instances.ts'
@@ -14,10 +15,11 @@ const bindingColumns = modelColumnsOf(Prisma.PortBindingScalarFieldEnum)
 
 /** Binds public ports of a machine to an instance. The machine must be locked and have enough free ports. */
 export async function bindPorts(tx: Transaction, machine: Machine, instanceId: bigint, ports: Port[]): Promise<void> {
-  const bound = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
-  const bindings = choosePorts(machine, new Set(bound.map(([port]) => port as number)), ports)
+  const statement = sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`
+  const bound = await tx.query(statement, { hostPort: int4 })
+  const bindings = choosePorts(machine, new Set(bound.map(({ hostPort }) => hostPort)), ports)
   const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
-  await tx.rows(insertSql('port_bindings', bindingColumns, rows))
+  await tx.execute(insertSql('port_bindings', bindingColumns, rows))
 }
 
 /**
@@ -38,15 +40,18 @@ export async function lockMissingPorts(
   instanceId: bigint,
 ): Promise<MissingPorts | undefined> {
   const missing = async () => {
-    const [row] = await tx.rows(sql`
-      SELECT machine_id, launch->>'mode', (
-        SELECT coalesce(
-          json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol)), '[]')
-        FROM port_bindings b WHERE b.instance_id = i.id
-      ) FROM instances i WHERE id = ${instanceId} AND account_id = ${accountId} AND destroyed_at IS NULL`)
+    const [row] = await tx.query(
+      sql`
+        SELECT machine_id, launch->>'mode' AS mode, (
+          SELECT coalesce(
+            json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol)), '[]')
+          FROM port_bindings b WHERE b.instance_id = i.id
+        ) AS ports FROM instances i WHERE id = ${instanceId} AND account_id = ${accountId} AND destroyed_at IS NULL`,
+      { machineId: int4, mode: textOf<LaunchMode>(), ports: json<PortBinding[]>() },
+    )
     if (!row) return undefined
-    const [machineId, mode, ports] = row as [number, LaunchMode, PortBinding[]]
-    const lacking = missingPorts({ mode, ports }, sshProxy !== null)
+    const { machineId, ...bound } = row
+    const lacking = missingPorts(bound, sshProxy !== null)
     return lacking.length > 0 ? { machineId, ports: lacking } : undefined
   }
   const seen = await missing()

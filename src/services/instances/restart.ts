@@ -1,11 +1,12 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { bool, enumeration, nullable } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
-import { decideRestart, type Restartable } from '../../domain/instances/restart.ts'
-import type { RestartKind } from '../../domain/instances/states.ts'
+import { decideRestart } from '../../domain/instances/restart.ts'
+import type { InstanceStatus, Restart, RestartKind, TargetState } from '../../domain/instances/states.ts'
 import { authorize } from '../authorize.ts'
 import { lockAccount } from '../billing/balance.ts'
 import type { Deps } from '../deps.ts'
@@ -57,19 +58,24 @@ async function requestRestart(
 ): Promise<void> {
   const missing = kind === 'recycle' ? await lockMissingPorts(tx, deps, accountId, id) : undefined
   const { at } = tx
-  const [row] = await tx.rows(sql`
-    SELECT target_state, status, interruptible, restart, started_at IS NOT NULL FROM instances
-    WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
+  const [row] = await tx.query(
+    sql`
+      SELECT target_state, status, interruptible, restart, started_at IS NOT NULL AS has_run FROM instances
+      WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`,
+    {
+      ...{ targetState: enumeration<TargetState>(), status: enumeration<InstanceStatus>(), interruptible: bool },
+      ...{ restart: nullable(enumeration<Restart>()), hasRun: bool },
+    },
+  )
   if (!row) throw notFound('Instance', id)
-  const [targetState, status, interruptible, restart, hasRun] = row
-  const decided = decideRestart({ id, targetState, status, interruptible, restart, hasRun } as Restartable, kind)
+  const decided = decideRestart({ id, ...row }, kind)
   if (!decided) return
   if (missing) await bindMissingPorts(tx, missing, id)
   if (decided === 'recycle') {
     const account = await lockAccount(tx, accountId, at)
-    await admitRestart(tx, deps.admission, account, { id, targetState, status } as Restartable)
+    await admitRestart(tx, deps.admission, account, { id, ...row })
   }
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE instances SET restart = ${decided}::restart, generation = generation + 1, due_at = ${at} WHERE id = ${id}`)
   await recordEvents(
     tx,

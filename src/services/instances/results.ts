@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
+import { bytea } from '../../database/row-types.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError } from '../../domain/errors.ts'
 import {
@@ -40,10 +41,11 @@ export function resultServices(deps: Deps) {
 
     /** Reads a result. The unguessable token is the only authorization. */
     async read(token: string): Promise<string> {
-      const [row] = await database.rows(
+      const [row] = await database.query(
         sql`SELECT text FROM results WHERE token_hash = ${hashOf(token)} AND expires_at > ${database.nowSql}`,
+        { text: bytea },
       )
-      if (row) return secrets.open(row[0] as Buffer)
+      if (row) return secrets.open(row.text)
       throw new DomainError(
         'NOT_FOUND',
         'This link has no result, or its result has expired. Request the result again.',
@@ -58,7 +60,7 @@ export function resultServices(deps: Deps) {
   async function saveResult({ accountId }: Actor, text: string): Promise<string> {
     const token = randomBytes(32).toString('base64url')
     const sealed = secrets.seal(text)
-    await database.rows(sql`
+    await database.execute(sql`
       WITH crowding AS (
         DELETE FROM results WHERE token_hash IN (
           SELECT token_hash FROM (

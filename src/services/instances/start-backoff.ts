@@ -1,6 +1,7 @@
 // Counts the failed starts of an account. The caller must have locked the account.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, nullable, timestamptz } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { addFailure, hasNotRun } from '../../domain/instances/start-backoff.ts'
 import type { AccountBalance } from '../billing/balance.ts'
@@ -11,16 +12,19 @@ import { holdsGpusSql, lostGpusToOwnAccountSql } from './sql.ts'
 const { sql } = Prisma
 
 export async function countFailedStart(tx: Transaction, { accountId, at }: AccountBalance): Promise<void> {
-  const [row] = await tx.rows(sql`SELECT start_failures, start_failed_at FROM accounts WHERE id = ${accountId}`)
-  const [count, lastAt] = row as [number, Date | null]
-  const after = addFailure({ count, lastAt }, at)
-  await tx.rows(sql`
+  const [before] = await tx.query(
+    sql`SELECT start_failures AS count, start_failed_at AS last_at FROM accounts WHERE id = ${accountId}`,
+    { count: int4, lastAt: nullable(timestamptz) },
+  )
+  if (!before) throw new Error(`The account ${accountId} is missing.`)
+  const after = addFailure(before, at)
+  await tx.execute(sql`
     UPDATE accounts SET start_failures = ${after.count}, start_failed_at = ${after.lastAt} WHERE id = ${accountId}`)
 }
 
 /** Ends the account's streak of failed starts, because an instance runs. */
 export async function clearFailedStarts(tx: Transaction, { accountId }: AccountBalance): Promise<void> {
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE accounts SET start_failures = 0, start_failed_at = NULL WHERE id = ${accountId} AND start_failures > 0`)
 }
 
@@ -30,10 +34,10 @@ export async function clearFailedStarts(tx: Transaction, { accountId }: AccountB
  */
 export async function hasGpuHolder(tx: Transaction, ids: readonly bigint[]): Promise<boolean> {
   if (ids.length === 0) return false
-  const rows = await tx.rows(sql`
-    SELECT i.id FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[])
+  const found = await tx.execute(sql`
+    SELECT FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[])
     AND (${holdsGpusSql} OR (i.status = 'loading' AND ${lostGpusToOwnAccountSql})) LIMIT 1`)
-  return rows.length > 0
+  return found > 0
 }
 
 /**
@@ -44,7 +48,7 @@ export async function hasFailedToStart(tx: Transaction, lease: InstanceLease, fi
   if (lease.destroyed || lease.charged || finding.ran || !hasNotRun(lease)) return false
   if (finding.status === 'exited') return true
   if (lease.status !== 'loading' || lease.holdsGpus || finding.status === 'loading') return false
-  const rows = await tx.rows(sql`
-    SELECT i.id FROM instances i WHERE i.id = ${lease.instanceId} AND ${lostGpusToOwnAccountSql}`)
-  return rows.length > 0
+  const found = await tx.execute(sql`
+    SELECT FROM instances i WHERE i.id = ${lease.instanceId} AND ${lostGpusToOwnAccountSql}`)
+  return found > 0
 }

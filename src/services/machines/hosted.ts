@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
+import { readingOf } from '../../database/selection/reading.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
@@ -7,14 +7,21 @@ import { parseHostedMachineCursor, printHostedMachineCursor } from '../../domain
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { machineSource, wholeMachine } from './source.ts'
 
 const { sql } = Prisma
-const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
-const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
+const hostFacts = {
+  gpus: sql`u.gpus`,
+  resident: sql`i.resident`,
+  running: sql`i.running`,
+  volumes: sql`(SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL)`,
+}
+const facts = { gpus: true, resident: true, running: true, volumes: true, asOf: true } as const
+const hostedMachine = { ...wholeMachine, ...facts }
 
 /** A machine as its host sees it. */
-export type HostedMachine = Machine & {
-  gpuModel: GpuModel
+export type HostedMachine = Machine & { gpuModel: GpuModel } & HostFacts
+type HostFacts = {
   /** How each GPU is rented, in the order of GPUs. */
   gpus: ('free' | 'onDemand' | 'interruptible')[]
   /** Number of instances on the machine, and how many of them are running. */
@@ -27,25 +34,22 @@ export type HostedMachine = Machine & {
 
 export function hostedMachineServices({ database }: DataDeps) {
   async function find(condition: Prisma.Sql, limit: number, order = sql`m.id`): Promise<HostedMachine[]> {
-    const rows = await database.rows(sql`
-      SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, u.gpus, i.resident, i.running,
-        (SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL), ${database.nowSql}
-      FROM (SELECT m.* FROM machines m WHERE ${condition} ORDER BY ${order} LIMIT ${limit}) m
-      JOIN gpu_models g ON g.id = m.gpu_model_id
-      CROSS JOIN LATERAL (
-        SELECT array_agg(CASE WHEN h.id IS NULL THEN 'free' WHEN h.interruptible THEN 'interruptible' ELSE 'onDemand' END
-          ORDER BY gpu.index) AS gpus
-        FROM gpus gpu LEFT JOIN instances h ON h.id = gpu.holder_id WHERE gpu.machine_id = m.id) u
-      CROSS JOIN LATERAL (
-        SELECT count(*)::int AS resident, count(*) FILTER (WHERE status = 'running')::int AS running
-        FROM instances WHERE machine_id = m.id AND destroyed_at IS NULL) i
-      ORDER BY ${order}`)
-    return rows.map(row => {
-      const [machine, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
-      const [gpus, resident, running, volumes, asOf] = row.slice(-5)
-      // `recordsOf` keys the values of a row by the columns of their models.
-      return { ...machine, gpuModel, gpus, resident, running, volumes, asOf } as unknown as HostedMachine
-    })
+    const reading = readingOf(machineSource<HostFacts>({ ...hostFacts, asOf: database.nowSql }), hostedMachine)
+    return await database.read(
+      sql`
+        SELECT ${reading.columns}
+        FROM (SELECT m.* FROM machines m WHERE ${condition} ORDER BY ${order} LIMIT ${limit}) m
+        JOIN gpu_models g ON g.id = m.gpu_model_id
+        CROSS JOIN LATERAL (
+          SELECT array_agg(CASE WHEN h.id IS NULL THEN 'free' WHEN h.interruptible THEN 'interruptible' ELSE 'onDemand' END
+            ORDER BY gpu.index) AS gpus
+          FROM gpus gpu LEFT JOIN instances h ON h.id = gpu.holder_id WHERE gpu.machine_id = m.id) u
+        CROSS JOIN LATERAL (
+          SELECT count(*)::int AS resident, count(*) FILTER (WHERE status = 'running')::int AS running
+          FROM instances WHERE machine_id = m.id AND destroyed_at IS NULL) i
+        ORDER BY ${order}`,
+      reading,
+    )
   }
 
   return {

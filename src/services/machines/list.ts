@@ -1,15 +1,17 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
+import { readingOf } from '../../database/selection/reading.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { DataDeps } from '../deps.ts'
+import { columnsOf, machineSource } from './source.ts'
 
 const { sql, empty } = Prisma
 
 /** A machine as operators see it. */
-export type MachineSummary = Machine & {
+export type MachineSummary = Machine & Summed
+type Summed = {
   host: string
-  gpuModel: string
+  gpuName: string
   /** Number of GPUs without a holder. */
   freeGpus: number
   /** Number of instances that are not destroyed. */
@@ -18,7 +20,8 @@ export type MachineSummary = Machine & {
   volumes: number
 }
 
-const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
+const sums = { host: true, gpuName: true, freeGpus: true, instances: true, volumes: true } as const
+const summary = { ...columnsOf(Prisma.MachineScalarFieldEnum), ...sums }
 
 export function machineListOperations({ database }: DataDeps) {
   return {
@@ -36,16 +39,20 @@ export function machineListOperations({ database }: DataDeps) {
   }
 
   async function read(which: Prisma.Sql): Promise<MachineSummary[]> {
-    const rows = await database.rows(sql`
-      SELECT ${selectListSql('m', machineColumns)}, a.email, g.name,
-        (SELECT count(*)::int FROM gpus u WHERE u.machine_id = m.id AND u.holder_id IS NULL),
-        (SELECT count(*)::int FROM instances i WHERE i.machine_id = m.id AND i.destroyed_at IS NULL),
-        (SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL)
-      FROM machines m JOIN accounts a ON a.id = m.host_id JOIN gpu_models g ON g.id = m.gpu_model_id WHERE ${which}`)
-    return rows.map(row => {
-      const [machine] = recordsOf(row, machineColumns)
-      const [host, gpuModel, freeGpus, instances, volumes] = row.slice(machineColumns.names.length)
-      return { ...machine, host, gpuModel, freeGpus, instances, volumes } as MachineSummary
-    })
+    const reading = readingOf(machineSource<Summed>(summed), summary)
+    return await database.read(
+      sql`
+        SELECT ${reading.columns} FROM machines m JOIN accounts a ON a.id = m.host_id
+        JOIN gpu_models g ON g.id = m.gpu_model_id WHERE ${which}`,
+      reading,
+    )
   }
+}
+
+const summed = {
+  host: sql`a.email`,
+  gpuName: sql`g.name`,
+  freeGpus: sql`(SELECT count(*)::int FROM gpus u WHERE u.machine_id = m.id AND u.holder_id IS NULL)`,
+  instances: sql`(SELECT count(*)::int FROM instances i WHERE i.machine_id = m.id AND i.destroyed_at IS NULL)`,
+  volumes: sql`(SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL)`,
 }

@@ -1,4 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, text } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Cause } from '../../domain/instances/destroy-reason.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
@@ -17,9 +18,12 @@ export async function deleteVolume(
   id: bigint,
   at: Date,
 ): Promise<void> {
-  const [deleted] = await tx.rows(sql`
-    UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`)
-  const [sizeMb, name] = deleted as [number, string]
+  const [deleted] = await tx.query(
+    sql`UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`,
+    { sizeMb: int4, name: text },
+  )
+  if (!deleted) throw new Error(`Volume ${id} was deleted without a lock on its machine.`)
+  const { sizeMb, name } = deleted
   await updateOffers(tx, await changeFreeCapacity(tx, machine, { diskMb: sizeMb }), at)
   const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
   const event = { kind: 'VOLUME_DELETED' as const, accountId, actor, before, reason }

@@ -1,7 +1,8 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { modelColumnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
+import { int4 } from '../../database/row-types.ts'
+import { withoutStatementName } from '../../database/rows.ts'
+import { readingOf } from '../../database/selection/reading.ts'
 import type { Actor } from '../../domain/actor.ts'
-import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import { defaultPricing } from '../../domain/offers/offers.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import {
@@ -16,14 +17,13 @@ import {
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { machineSource, wholeMachine } from '../machines/source.ts'
 import { conditionSql } from '../offers/sql/filter.ts'
 
 /** All conditions must hold, and a volume of `sizeGb` must fit. */
 export type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
 
 const { sql, join, raw } = Prisma
-const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
-const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
 
 // `o` has the machine columns that GPU offers repeat, so that `conditionSql` works for both kinds of offers.
 const fromSql = sql`machines m JOIN gpu_models g ON g.id = m.gpu_model_id
@@ -39,15 +39,11 @@ const orderColumns = {
 
 export function volumeOfferServices({ database }: DataDeps) {
   async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) {
+    const reading = readingOf(machineSource<{ asOf: Date }>({ asOf: database.nowSql }), { ...wholeMachine, asOf: true })
     const statement = sql`
-      SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, ${database.nowSql} FROM ${fromSql}
-      WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
-    const rows = await database.rows(withoutStatementName(statement))
-    return rows.map((row): VolumeOffer => {
-      const [facts, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
-      const machine = { ...(facts as Machine), gpuModel: gpuModel as GpuModel }
-      return { id: machine.id, machine, asOf: row.at(-1) as Date }
-    })
+      SELECT ${reading.columns} FROM ${fromSql} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
+    const machines = await database.read(withoutStatementName(statement), reading)
+    return machines.map(({ asOf, ...machine }): VolumeOffer => ({ id: machine.id, machine, asOf }))
   }
 
   async function page(actor: Actor, search: VolumeOfferSearch, page: PageArguments): Promise<PageResult<VolumeOffer>> {
@@ -83,9 +79,9 @@ export function volumeOfferServices({ database }: DataDeps) {
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
       authorize(actor, 'volumes.search')
       const conditions = filterSql(search, database.nowSql)
-      const statement = sql`SELECT count(*)::int FROM ${fromSql} WHERE ${join(conditions, ' AND ')}`
-      const [row] = await database.rows(withoutStatementName(statement))
-      return row?.[0] as number
+      const statement = sql`SELECT count(*)::int AS count FROM ${fromSql} WHERE ${join(conditions, ' AND ')}`
+      const [row] = await database.query(withoutStatementName(statement), { count: int4 })
+      return row?.count ?? 0
     },
 
     /** Volume offers by id. Offers that are off the market are not found. */

@@ -2,6 +2,7 @@
 // so volumes of a locked machine do not change.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { bool, int4, int8, nullable } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
@@ -29,13 +30,15 @@ export async function loadVolumeFacts(
   { lock }: { lock: boolean } = { lock: true },
 ): Promise<VolumeFacts[]> {
   if (ids.length === 0) return []
-  const rows = await tx.rows(sql`
-    SELECT v.id, v.machine_id, a.instance_id, i.destroyed_at IS NOT NULL FROM volumes v
-    LEFT JOIN volume_attachments a ON a.volume_id = v.id AND a.released_at IS NULL
-    LEFT JOIN instances i ON i.id = a.instance_id
-    WHERE v.id = ANY(${ids.map(String)}::bigint[]) AND v.account_id = ${accountId} AND v.deleted_at IS NULL
-    ORDER BY v.id ${lock ? sql`FOR NO KEY UPDATE OF v` : empty}`)
-  return rows.map(([id, machineId, instanceId, removing]) => ({ id, machineId, instanceId, removing }) as VolumeFacts)
+  return await tx.query(
+    sql`
+      SELECT v.id, v.machine_id, a.instance_id, i.destroyed_at IS NOT NULL AS removing FROM volumes v
+      LEFT JOIN volume_attachments a ON a.volume_id = v.id AND a.released_at IS NULL
+      LEFT JOIN instances i ON i.id = a.instance_id
+      WHERE v.id = ANY(${ids.map(String)}::bigint[]) AND v.account_id = ${accountId} AND v.deleted_at IS NULL
+      ORDER BY v.id ${lock ? sql`FOR NO KEY UPDATE OF v` : empty}`,
+    { id: int8, machineId: int4, instanceId: nullable(int8), removing: bool },
+  )
 }
 
 /**
@@ -62,12 +65,12 @@ export async function attachVolumes(
   if (mounts.length === 0) return
   const { id: instanceId, machineId, accountId } = instance
   const rows = mounts.map(mount => ({ ...mount, instanceId, machineId, accountId }))
-  await tx.rows(insertSql('volume_attachments', attachmentColumns, rows))
+  await tx.execute(insertSql('volume_attachments', attachmentColumns, rows))
 }
 
 /** Releases the volumes of an instance whose container is gone. The machine must be locked. */
 export async function releaseVolumes(tx: Transaction, instanceId: bigint, at: Date): Promise<void> {
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE volume_attachments SET released_at = ${at} WHERE instance_id = ${instanceId} AND released_at IS NULL`)
 }
 
@@ -86,8 +89,8 @@ export async function insertVolumes(
     const price = { diskPricePerGbMonthNanos, diskNanos: diskPricePerHour(diskPricePerGbMonthNanos, sizeMb) }
     return { accountId, machineId, name: name || defaultVolumeName, sizeMb, ...price, createdAt: at }
   })
-  const inserted = await tx.rows(sql`${insertSql('volumes', volumeColumns, rows)} RETURNING id`)
-  const ids = inserted.map(([id]) => id as bigint)
+  const inserted = await tx.query(sql`${insertSql('volumes', volumeColumns, rows)} RETURNING id`, { id: int8 })
+  const ids = inserted.map(({ id }) => id)
   const events = rows.map(({ name, sizeMb, diskNanos }, index) => {
     const after = { volumeId: String(ids[index]), name, sizeMb, machineId, diskNanos: String(diskNanos) }
     return {

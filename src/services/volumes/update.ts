@@ -1,4 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, text } from '../../database/row-types.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput, itemGone, notFound } from '../../domain/errors.ts'
@@ -73,7 +74,7 @@ export function volumeUpdateServices(deps: Deps) {
       }
       const read = async (tx: Transaction, { id }: { id: string }) => {
         const own = [...ownVolumesSql(actor), sql`v.id = ${id}::bigint`]
-        const [volume] = await findVolumes({ database: tx }, own, sql`v.id`, 1)
+        const [volume] = await findVolumes(tx, own, sql`v.id`, 1)
         if (!volume) throw itemGone('Volume', BigInt(id))
         return volume
       }
@@ -88,18 +89,19 @@ export function volumeUpdateServices(deps: Deps) {
       if (issues.length > 0) throw invalidInput(issues)
       const own = [...ownVolumesSql(actor), sql`v.id = ${id}`]
       return await transaction(database, async tx => {
-        const [row] = await tx.rows(sql`
-          SELECT v.name FROM volumes v WHERE ${join(own, ' AND ')} FOR NO KEY UPDATE`)
-        if (!row) throw notFound('Volume', id)
-        if (name !== undefined && name !== row[0]) {
-          await tx.rows(sql`UPDATE volumes SET name = ${name} WHERE id = ${id}`)
+        const locked = sql`SELECT v.name FROM volumes v WHERE ${join(own, ' AND ')} FOR NO KEY UPDATE`
+        const [before] = await tx.query(locked, { name: text })
+        if (!before) throw notFound('Volume', id)
+        if (name !== undefined && name !== before.name) {
+          await tx.execute(sql`UPDATE volumes SET name = ${name} WHERE id = ${id}`)
           const facts = { volumeId: String(id) }
-          const change = { before: { ...facts, name: row[0] }, after: { ...facts, name } }
+          const change = { before: { ...facts, ...before }, after: { ...facts, name } }
           const event = { kind: 'VOLUME_UPDATED' as const, accountId: actor.accountId, actor: apiKeyActor(actor) }
           await recordEvents(tx, [{ ...event, ...change, reason: 'USER_REQUEST' }], tx.at)
         }
-        const [volume] = await findVolumes({ database: tx }, own, sql`v.id`, 1)
-        return volume as Volume
+        const [volume] = await findVolumes(tx, own, sql`v.id`, 1)
+        if (!volume) throw notFound('Volume', id)
+        return volume
       })
     },
 
@@ -107,9 +109,11 @@ export function volumeUpdateServices(deps: Deps) {
     async delete(actor: Actor, id: bigint): Promise<void> {
       authorize(actor, 'volumes.delete', { id: Number(id) })
       await transaction(database, async tx => {
-        const [found] = await tx.rows(sql`
-          SELECT machine_id FROM volumes WHERE id = ${id} AND account_id = ${actor.accountId} AND deleted_at IS NULL`)
-        const machine = found && (await lockMachine(tx, found[0] as number))
+        const [found] = await tx.query(
+          sql`SELECT machine_id FROM volumes WHERE id = ${id} AND account_id = ${actor.accountId} AND deleted_at IS NULL`,
+          { machineId: int4 },
+        )
+        const machine = found && (await lockMachine(tx, found.machineId))
         if (!machine) throw notFound('Volume', id)
         const [volume] = await loadVolumeFacts(tx, actor, [id])
         if (!volume) throw notFound('Volume', id)

@@ -1,34 +1,29 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { modelColumnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
-import type { Transaction } from '../../database/transaction.ts'
+import { withoutStatementName } from '../../database/rows.ts'
+import { type Reading, readingOf, type Source, withValues } from '../../database/selection/reading.ts'
+import type { Selected, SelectOf } from '../../database/selection/selected.ts'
+import type { Statements } from '../../database/statements.ts'
 import type { Actor } from '../../domain/actor.ts'
-import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { parseVolumeCursor, printVolumeCursor } from '../../domain/volumes/page.ts'
 import type { Volume } from '../../domain/volumes/volumes.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { columnsOf, wholeMachine } from '../machines/source.ts'
 
 const { sql, join } = Prisma
-const { deletedAt: _, ...readable } = Prisma.VolumeScalarFieldEnum
-const volumeColumns = modelColumnsOf(readable)
-const machineColumns = modelColumnsOf(Prisma.MachineScalarFieldEnum)
-const gpuModelColumns = modelColumnsOf(Prisma.GpuModelScalarFieldEnum)
-const allColumns = join([
-  selectListSql('v', volumeColumns),
-  selectListSql('m', machineColumns),
-  selectListSql('g', gpuModelColumns),
-  sql`a.instance_id, a.mount_path`,
-])
 
-export function volumeReadServices(deps: DataDeps) {
-  const { database } = deps
-  const find = (conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) =>
-    findVolumes(deps, conditions, order, limit)
+/** What a read asks of volumes. */
+export type VolumeSelect = SelectOf<Volume>
 
+export function volumeReadServices({ database }: DataDeps) {
   return {
     /** The volumes of the account, newest first. */
-    async page(actor: Actor, page: PageArguments): Promise<PageResult<Volume>> {
+    async page<const Select extends VolumeSelect & { id: true }>(
+      actor: Actor,
+      page: PageArguments,
+      select: Select,
+    ): Promise<PageResult<Selected<Volume, Select>>> {
       authorize(actor, 'volumes.list')
       const { limit, backward, cursor } = parsePage(page)
       const conditions = ownVolumesSql(actor)
@@ -36,52 +31,89 @@ export function volumeReadServices(deps: DataDeps) {
         const id = String(parseVolumeCursor(cursor))
         conditions.push(backward ? sql`v.id > ${id}::bigint` : sql`v.id < ${id}::bigint`)
       }
-      const found = await find(conditions, backward ? sql`v.id ASC` : sql`v.id DESC`, limit + 1)
-      return pageOf(found, { limit, backward, cursor }, ({ id }) => printVolumeCursor(id))
+      const reading = withValues(readingOf(volumeSource, select), [sql`v.id`])
+      const statement = volumesSql(reading, conditions, backward ? sql`v.id ASC` : sql`v.id DESC`, limit + 1)
+      const rows = await database.read(withoutStatementName(statement), reading)
+      const found = pageOf(rows, { limit, backward, cursor }, ({ values: [id] }) =>
+        printVolumeCursor(BigInt(String(id))),
+      )
+      return { ...found, edges: found.edges.map(({ node, ...edge }) => ({ ...edge, node: node.row })) }
     },
 
     /** The newest `limit` volumes of the account. */
     async list(actor: Actor, limit: number): Promise<Volume[]> {
       authorize(actor, 'volumes.list')
-      return await find(ownVolumesSql(actor), sql`v.id DESC`, limit)
+      return await findVolumes(database, ownVolumesSql(actor), sql`v.id DESC`, limit)
     },
 
     async count(actor: Actor): Promise<number> {
       authorize(actor, 'volumes.list')
-      const [row] = await database.rows(
-        sql`SELECT count(*)::int FROM volumes v WHERE ${join(ownVolumesSql(actor), ' AND ')}`,
-      )
-      return row?.[0] as number
+      return await database.prisma.volume.count({ where: { accountId: actor.accountId, deletedAt: null } })
     },
 
     /** Volumes of the account by id. Does not find deleted volumes or volumes of other accounts. */
-    async byIds(actor: Actor, ids: readonly bigint[]): Promise<Volume[]> {
+    async byIds<const Select extends VolumeSelect>(
+      actor: Actor,
+      ids: readonly bigint[],
+      select: Select,
+    ): Promise<Selected<Volume, Select>[]> {
       authorizeEach(actor, 'volumes.get', ids)
       const wanted = [...ownVolumesSql(actor), sql`v.id = ANY(${ids.map(String)}::bigint[])`]
-      return await find(wanted, sql`v.id`, ids.length)
+      const reading = readingOf(volumeSource, select)
+      return await database.read(withoutStatementName(volumesSql(reading, wanted, sql`v.id`, ids.length)), reading)
     },
   }
 }
 
-/** Internal: does not authorize; callers must have. */
+/** Whole volumes. Internal: does not authorize; callers must have. */
 export async function findVolumes(
-  { database }: { database: Pick<Transaction, 'rows'> },
+  database: Pick<Statements, 'read'>,
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,
 ): Promise<Volume[]> {
-  const rows = await database.rows(sql`
-    SELECT ${allColumns} FROM volumes v JOIN machines m ON m.id = v.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id
-    LEFT JOIN volume_attachments a ON a.volume_id = v.id AND a.released_at IS NULL
-    WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
-  return rows.map(row => {
-    const [volume, machine, gpuModel] = recordsOf(row, volumeColumns, machineColumns, gpuModelColumns)
-    const [instanceId, mountPath] = row.slice(-2) as [bigint | null, string]
-    const attachment = instanceId === null ? null : { instanceId, mountPath }
-    const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-    return { ...(volume as Volume), machine: facts, attachment }
-  })
+  const reading = readingOf(volumeSource, wholeVolume)
+  return await database.read(volumesSql(reading, conditions, order, limit), reading)
 }
+
+function volumesSql(
+  { columns, joins }: Pick<Reading<unknown>, 'columns' | 'joins'>,
+  conditions: Prisma.Sql[],
+  order: Prisma.Sql,
+  limit: number,
+): Prisma.Sql {
+  return sql`
+    SELECT ${columns} FROM volumes v ${joins} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
+}
+
+type Attachment = { instanceId: string; mountPath: string }
+
+const volumeSource: Source<Volume> = {
+  model: 'Volume',
+  alias: 'v',
+  computed: {
+    // At most one is not released: an index holds that.
+    attachment: {
+      sql: sql`(SELECT json_build_object('instanceId', a.instance_id::text, 'mountPath', a.mount_path)
+        FROM volume_attachments a WHERE a.volume_id = v.id AND a.released_at IS NULL)`,
+      decode: value => {
+        // The statement builds this object.
+        const attachment = value as Attachment | null
+        return attachment && { ...attachment, instanceId: BigInt(attachment.instanceId) }
+      },
+    },
+  },
+  relations: {
+    machine: {
+      ...{ model: 'Machine', alias: 'm', join: sql`JOIN machines m ON m.id = v.machine_id` },
+      relations: { gpuModel: { model: 'GpuModel', alias: 'g', join: sql`JOIN gpu_models g ON g.id = m.gpu_model_id` } },
+    },
+  },
+}
+
+const { deletedAt: _, ...readable } = Prisma.VolumeScalarFieldEnum
+/** Selects all of a volume. */
+export const wholeVolume = { ...columnsOf(readable), attachment: true as const, machine: { select: wholeMachine } }
 
 /** Conditions for the account's volumes that are not deleted. */
 export function ownVolumesSql({ accountId }: Actor): Prisma.Sql[] {

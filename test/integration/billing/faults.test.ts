@@ -71,8 +71,8 @@ const actions: Record<string, Action> = {
     }),
   'a gateway charges ended GPUs': async (by, { actor, id }) => {
     await transaction(by.database, async tx => {
-      const rows = await tx.rows(Prisma.sql`SELECT FROM meter_ends WHERE account_id = ${actor.accountId}`)
-      if (rows.length === 0) await endGpuMeter(tx, [id], later(-5_000))
+      const ends = await tx.execute(Prisma.sql`SELECT FROM meter_ends WHERE account_id = ${actor.accountId}`)
+      if (ends === 0) await endGpuMeter(tx, [id], later(-5_000))
       await chargeMeters(tx, await lockAccount(tx, actor.accountId, clock.now()), allMetersSql)
     })
   },
@@ -92,9 +92,9 @@ const actions: Record<string, Action> = {
     transaction(by.database, async tx => {
       const account = await lockAccount(tx, actor.accountId, clock.now())
       await chargeMeters(tx, account, allMetersSql)
-      const given = await tx.rows(Prisma.sql`
+      const given = await tx.execute(Prisma.sql`
         SELECT FROM ledger_entries WHERE account_id = ${actor.accountId} AND kind = 'refund'`)
-      if (given.length === 0) await refundAfter(tx, account, instanceMetersSql([id]), later(-7_000), 'a test')
+      if (given === 0) await refundAfter(tx, account, instanceMetersSql([id]), later(-7_000), 'a test')
     }),
 }
 

@@ -435,7 +435,7 @@ describe('the lock order', () => {
         transaction(gateway.database, async tx => {
           const locked = await lockInstances(tx, [id])
           await applyPlans(tx, { actor: systemActor, reason: 'USER_REQUEST' }, [...steps], locked, clock.now())
-          await tx.rows(Prisma.sql`UPDATE instances SET policy_due_at = NULL WHERE id = ${id}`)
+          await tx.execute(Prisma.sql`UPDATE instances SET policy_due_at = NULL WHERE id = ${id}`)
         }),
     )
     expect(await meterOf(id)).toMatchObject({ rate: 0n })

@@ -194,8 +194,8 @@ describe('a gateway whose machine was suspended', () => {
 describe('a transaction', () => {
   it('reads the clock of the database without another round trip', async () => {
     // A new connection sends further statements.
-    await transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`))
-    const statements = await captureQueries(() => transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`)))
+    await transaction(database, tx => tx.execute(Prisma.sql`SELECT 1`))
+    const statements = await captureQueries(() => transaction(database, tx => tx.execute(Prisma.sql`SELECT 1`)))
     expect(statements).toEqual(['BEGIN; SELECT clock_timestamp()', 'SELECT 1', 'COMMIT'])
   })
 
@@ -203,7 +203,7 @@ describe('a transaction', () => {
     const instants: number[] = []
     await transaction(database, async tx => {
       instants.push(tx.at.getTime())
-      await tx.rows(Prisma.sql`SELECT pg_sleep(0.01)`)
+      await tx.execute(Prisma.sql`SELECT pg_sleep(0.01)`)
       if (instants.length < 3) throw Object.assign(new Error('conflict'), { code: '40001' })
     })
     expect(instants).toHaveLength(3)
@@ -280,9 +280,10 @@ describe('a transaction', () => {
 
   it('finds due work by an index, since its clock is constant within a statement', async () => {
     const plan = await transaction(database, async tx => {
-      await tx.rows(Prisma.sql`SET LOCAL enable_seqscan = off`)
-      return await tx.rows(Prisma.sql`EXPLAIN SELECT id FROM instances WHERE due_at <= ${tx.nowSql}`)
+      await tx.execute(Prisma.sql`SET LOCAL enable_seqscan = off`)
+      const explain = Prisma.sql`EXPLAIN SELECT id FROM instances WHERE due_at <= ${tx.nowSql}`
+      return await tx.read(explain, { toRow: ([line]) => line })
     })
-    expect(plan.flat().join(' ')).toMatch(/Index Cond: \(due_at <= date_trunc/)
+    expect(plan.join(' ')).toMatch(/Index Cond: \(due_at <= date_trunc/)
   })
 })

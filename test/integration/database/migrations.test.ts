@@ -294,13 +294,13 @@ describe('the database', () => {
     const email = (name: string) => Prisma.sql`INSERT INTO accounts (email) VALUES (${name})`
     await transaction(database, async tx => {
       attempts += 1
-      await tx.rows(email('again@example.com'))
+      await tx.execute(email('again@example.com'))
       if (attempts < 3) throw conflict
     })
     expect(attempts).toBe(3)
 
     const failed = transaction(database, async tx => {
-      await tx.rows(email('never@example.com'))
+      await tx.execute(email('never@example.com'))
       throw new Error('no')
     })
     await expect(failed).rejects.toThrow('no')
@@ -317,7 +317,7 @@ describe('the database', () => {
     await transaction({ ...database, notify }, async tx => {
       attempts += 1
       tx.notifyAfterCommit()
-      await tx.rows(Prisma.sql`INSERT INTO accounts (email) VALUES ('notified@example.com')`)
+      await tx.execute(Prisma.sql`INSERT INTO accounts (email) VALUES ('notified@example.com')`)
       tx.notifyAfterCommit()
       if (attempts < 3) throw Object.assign(new Error('conflict'), { code: '40001' })
     })
@@ -332,12 +332,12 @@ describe('the database', () => {
     })
     await expect(failed).rejects.toThrow('no')
     const refused = transaction({ ...database, notify }, async tx => {
-      await tx.rows(Prisma.sql`CREATE TABLE twice (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
-      await tx.rows(Prisma.sql`INSERT INTO twice VALUES (1), (1)`)
+      await tx.execute(Prisma.sql`CREATE TABLE twice (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
+      await tx.execute(Prisma.sql`INSERT INTO twice VALUES (1), (1)`)
       tx.notifyAfterCommit()
     })
     await expect(refused).rejects.toMatchObject({ code: '23505' })
-    await transaction({ ...database, notify }, tx => tx.rows(Prisma.sql`SELECT 1`))
+    await transaction({ ...database, notify }, tx => tx.execute(Prisma.sql`SELECT 1`))
     expect(notify).not.toHaveBeenCalled()
   })
 
@@ -353,7 +353,7 @@ describe('the database', () => {
     let attempts = 0
     const work = transaction({ ...database, notify }, async tx => {
       attempts += 1
-      await tx.rows(Prisma.sql`INSERT INTO accounts (email) VALUES ('told@example.com')`)
+      await tx.execute(Prisma.sql`INSERT INTO accounts (email) VALUES ('told@example.com')`)
       tx.notifyAfterCommit()
       return 'done'
     })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/database/client.ts'
 import { Prisma } from '../../../src/database/generated/client.ts'
+import { int4 } from '../../../src/database/row-types.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import { accountServices } from '../../../src/services/accounts/accounts.ts'
 import { translateDatabaseError } from '../../../src/services/database-errors.ts'
@@ -66,10 +67,10 @@ describe.each(['cut', 'freeze'] as const)('when the connection to the database f
 describe('a connection', () => {
   it('has timeouts for statements, locks and idle transactions', async () => {
     const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
-    const [limits] = await opened.rows(Prisma.sql`
-      SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),
-        current_setting('idle_in_transaction_session_timeout'), current_setting('jit')`)
-    expect(limits).toEqual(['5s', '2s', '10s', 'off'])
+    const { rows } = await opened.pool.query(`
+      SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
+        current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('jit') AS jit`)
+    expect(rows).toEqual([{ statement: '5s', lock: '2s', idle: '10s', jit: 'off' }])
     await opened.close()
   })
 
@@ -79,24 +80,24 @@ describe('a connection', () => {
     const isConnected = async (pid: unknown) =>
       (await pool.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rows.length > 0
     const lost = transaction(opened, async tx => {
-      const [row] = await tx.rows(Prisma.sql`SELECT pg_backend_pid()`)
-      await pool.query('SELECT pg_terminate_backend($1)', [row?.[0]])
-      await expect.poll(() => isConnected(row?.[0]), { timeout: 5_000 }).toBe(false)
-      return await tx.rows(Prisma.sql`SELECT 1`)
+      const [connection] = await tx.query(Prisma.sql`SELECT pg_backend_pid() AS pid`, { pid: int4 })
+      await pool.query('SELECT pg_terminate_backend($1)', [connection?.pid])
+      await expect.poll(() => isConnected(connection?.pid), { timeout: 5_000 }).toBe(false)
+      return await tx.execute(Prisma.sql`SELECT 1`)
     })
     expect(translateDatabaseError(await lost.catch((error: unknown) => error))).toMatchObject({ code: 'UNAVAILABLE' })
-    expect(await transaction(opened, tx => tx.rows(Prisma.sql`SELECT 1`))).toEqual([[1]])
+    expect(await transaction(opened, tx => tx.execute(Prisma.sql`SELECT 1`))).toBe(1)
     await close()
   })
 
   it('is awaited only for a limited time while all connections are busy', async () => {
     const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
     const busy = [opened.pool.query('SELECT pg_sleep(3)'), opened.pool.query('SELECT pg_sleep(3)')]
-    const { answer, ms } = await timed(() => opened.rows(Prisma.sql`SELECT 1`).catch(translateDatabaseError))
+    const { answer, ms } = await timed(() => opened.execute(Prisma.sql`SELECT 1`).catch(translateDatabaseError))
     expect(answer).toMatchObject({ code: 'UNAVAILABLE' })
     expect(ms).toBeLessThan(2_500)
     await Promise.all(busy)
-    expect(await opened.rows(Prisma.sql`SELECT 1`)).toEqual([[1]])
+    expect(await opened.execute(Prisma.sql`SELECT 1`)).toBe(1)
     await opened.close()
   })
 })

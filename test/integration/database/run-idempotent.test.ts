@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
+import { text } from '../../../src/database/row-types.ts'
 import type { Transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { findReplay, type IdempotentRequest, runIdempotent } from '../../../src/services/idempotency.ts'
@@ -112,7 +113,8 @@ describe('a used idempotency key', () => {
 it('gives work with an idempotency key the same lock timeout as work without one', async () => {
   const lockTimeouts: unknown[] = []
   const readLockTimeout = async (tx: Transaction) => {
-    lockTimeouts.push((await tx.rows(sql`SHOW lock_timeout`))[0]?.[0])
+    const [shown] = await tx.query(sql`SHOW lock_timeout`, { lockTimeout: text })
+    lockTimeouts.push(shown?.lockTimeout)
     return { done: true }
   }
   await runRequest({ idempotencyKey: null }, readLockTimeout)

@@ -116,7 +116,7 @@ describe('a stream of events', () => {
       SELECT 'CREDIT_GRANTED', ${renter.accountId}, 'system', 'Account', ${renter.accountId}, now() FROM generate_series(1, 1000)`,
     )
     await rent(renter)
-    const rows = vi.spyOn(gateway.database, 'rows')
+    const rows = vi.spyOn(gateway.database, 'query')
     const stream = await gateway.services.events.watch(renter, { kinds: ['INSTANCE_CREATED'] }, endCursor)
     expect((await takeEvents(stream, 1)).map(({ node }) => node.kind)).toEqual(['INSTANCE_CREATED'])
     const read = (await Promise.all(rows.mock.results.map(({ value }) => value as Promise<unknown[]>))).flat()

@@ -223,7 +223,7 @@ it('lists machines with their free capacity, instances and volumes', async () =>
   expect(row).toMatchObject({
     id,
     host: 'host@example.com',
-    gpuModel: 'RTX 4090',
+    gpuName: 'RTX 4090',
     numGpus: 4,
     freeGpus: 2,
     instances: 1,

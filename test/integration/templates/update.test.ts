@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
+import { jsonb, text } from '../../../src/database/row-types.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -216,11 +217,18 @@ describe('two gateways that change one template at once', () => {
         ),
       )
       const { database: db } = gateways[0] as Gateway
-      const settings = Prisma.sql`SELECT settings ->> 'onStart', settings -> 'diskGb' FROM templates WHERE id = ${id}`
-      expect(await db.rows(settings)).toEqual([['go', 30]])
-      const [first, second, ...others] = await db.rows(Prisma.sql`
-        SELECT before, after FROM events WHERE kind = 'TEMPLATE_UPDATED' AND (after ->> 'templateId')::int = ${id} ORDER BY id`)
-      expect([second?.[0], others]).toEqual([first?.[1], []])
+      const settings = Prisma.sql`
+        SELECT settings ->> 'onStart' AS on_start, settings -> 'diskGb' AS disk_gb FROM templates WHERE id = ${id}`
+      expect(await db.query(settings, { onStart: text, diskGb: jsonb<number>() })).toEqual([
+        { onStart: 'go', diskGb: 30 },
+      ])
+      const [first, second, ...others] = await db.query(
+        Prisma.sql`
+          SELECT before, after FROM events WHERE kind = 'TEMPLATE_UPDATED' AND (after ->> 'templateId')::int = ${id}
+          ORDER BY id`,
+        { before: jsonb<object>(), after: jsonb<object>() },
+      )
+      expect([second?.before, others]).toEqual([first?.after, []])
     }
   })
 

@@ -9,6 +9,7 @@ import type { Machine } from '../../../src/domain/machines/machines.ts'
 import { lockMachine } from '../../../src/services/machines/market.ts'
 import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
 import { attachVolumes, createMountedVolumes, loadVolumeFacts } from '../../../src/services/volumes/rent.ts'
+import { wholeVolume } from '../../../src/services/volumes/volumes.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { waitForLockWaiters, withSession } from '../../support/database/sessions.ts'
@@ -92,7 +93,9 @@ describe('new volumes of a rental', () => {
       return await createMountedVolumes(tx, actor, machine, newVolumes, clock.now())
     })
     expect(mounts.map(({ mountPath }) => mountPath)).toEqual(['/b', '/a'])
-    const made = await Promise.all(mounts.map(({ volumeId }) => gateway.services.volumes.byIds(actor, [volumeId])))
+    const made = await Promise.all(
+      mounts.map(({ volumeId }) => gateway.services.volumes.byIds(actor, [volumeId], wholeVolume)),
+    )
     const facts = {
       accountId: actor.accountId,
       machineId,
@@ -189,7 +192,7 @@ describe('an instance', () => {
     await runUntilIdle()
     const second = await rent(machineId)
     await attach(second, dataMount(id))
-    const [volume] = await gateway.services.volumes.byIds(actor, [id])
+    const [volume] = await gateway.services.volumes.byIds(actor, [id], { attachment: true })
     expect(volume?.attachment).toEqual({ instanceId: second.id, mountPath: '/data' })
   })
 

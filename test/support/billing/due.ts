@@ -8,7 +8,7 @@ import type { DataDeps } from '../../../src/services/deps.ts'
 /** Makes the account due and performs all due billing work. Returns the time of the account's next limit check. */
 export async function performDueBilling({ database }: DataDeps, accountId: number): Promise<Date | null> {
   const work = dueBillingServices({ database, log: pino({ enabled: false }) }, { debtGraceMs: 48 * 3_600_000 })
-  await database.rows(Prisma.sql`UPDATE accounts SET billing_due_at = ${database.nowSql} WHERE id = ${accountId}`)
+  await database.execute(Prisma.sql`UPDATE accounts SET billing_due_at = ${database.nowSql} WHERE id = ${accountId}`)
   for (;;) {
     const leases = await work.leaseDue(100)
     if (leases.length === 0) break

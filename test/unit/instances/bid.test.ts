@@ -11,6 +11,7 @@ const aBidder = (facts: Partial<Bidder> = {}): Bidder => ({
     status: 'running',
     interruptible: true,
     gpuPriceNanos: 500_000_000n,
+    firstGpu: 0,
     numGpus: 2,
   },
   ...facts,

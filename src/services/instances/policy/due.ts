@@ -1,6 +1,7 @@
 // Leases instances with a due policy action, and performs the action.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import { bool, int8, timestamptz } from '../../../database/row-types.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { nextPolicyAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
 import { lockAccount } from '../../billing/balance.ts'
@@ -21,13 +22,15 @@ export function duePolicyServices(deps: MarketDeps) {
     /** Leases instances with a due action, the longest due first. No other gateway gets them while the lease lasts. */
     async leaseDue(limit: number): Promise<PolicyLease[]> {
       const { nowSql } = database
-      const rows = await database.rows(sql`
-        UPDATE instances SET policy_leased_until = ${leaseEndSql(nowSql)} WHERE id = ANY(ARRAY(
-          SELECT id FROM instances
-          WHERE policy_due_at <= ${nowSql} AND (policy_leased_until IS NULL OR policy_leased_until <= ${nowSql})
-          ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
-        )) RETURNING id, policy_leased_until`)
-      return rows.map(([instanceId, leasedUntil]) => ({ instanceId, leasedUntil }) as PolicyLease)
+      return await database.query(
+        sql`
+          UPDATE instances SET policy_leased_until = ${leaseEndSql(nowSql)} WHERE id = ANY(ARRAY(
+            SELECT id FROM instances
+            WHERE policy_due_at <= ${nowSql} AND (policy_leased_until IS NULL OR policy_leased_until <= ${nowSql})
+            ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+          )) RETURNING id AS instance_id, policy_leased_until AS leased_until`,
+        { instanceId: int8, leasedUntil: timestamptz },
+      )
     },
 
     /**
@@ -49,11 +52,14 @@ async function performInTransaction(
 ): Promise<number[]> {
   const [locked] = await lockInstances(tx, [instanceId])
   // Another gateway may have leased the instance after this lease ran out.
-  const [held] = await tx.rows(sql`
-    UPDATE instances SET policy_leased_until = NULL WHERE id = ${instanceId} AND policy_leased_until = ${leasedUntil}
-    RETURNING ${hasPolicySql}`)
+  const [held] = await tx.query(
+    sql`
+      UPDATE instances SET policy_leased_until = NULL WHERE id = ${instanceId} AND policy_leased_until = ${leasedUntil}
+      RETURNING (${hasPolicySql}) AS has_policy`,
+    { hasPolicy: bool },
+  )
   if (!locked || !held) return []
-  const account = held[0] === true ? await lockAccount(tx, locked.accountId, at) : undefined
+  const account = held.hasPolicy ? await lockAccount(tx, locked.accountId, at) : undefined
   // Runs before the action charges anything: the action may be late, and the meters must end when it was due.
   if (account) await scheduleNextAction(tx, account, instanceId, at)
   const facts = async () => (await loadPolicyFacts(tx, [instanceId])).get(instanceId) as PolicyFacts
@@ -61,7 +67,7 @@ async function performInTransaction(
   if (account) await scheduleNextAction(tx, account, instanceId, at)
   else {
     const next = nextPolicyAction(await facts(), at)?.at ?? null
-    await tx.rows(sql`UPDATE instances SET policy_due_at = ${next}::timestamptz WHERE id = ${instanceId}`)
+    await tx.execute(sql`UPDATE instances SET policy_due_at = ${next}::timestamptz WHERE id = ${instanceId}`)
   }
   return moved
 }

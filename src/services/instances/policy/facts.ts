@@ -1,6 +1,8 @@
 // Loads the facts that decide the next policy action of an instance, and schedules that action.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import { enumeration, int8, json, nullable, timestamptz } from '../../../database/row-types.ts'
+import { columnsSql } from '../../../database/rows.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { CostMeter } from '../../../domain/billing/costs.ts'
 import type { StartRefusals } from '../../../domain/instances/command.ts'
@@ -10,11 +12,19 @@ import {
   policyMeterEnds,
   startRefusal,
 } from '../../../domain/instances/policy/policy.ts'
+import type { InstanceStatus, TargetState } from '../../../domain/instances/states.ts'
 import type { AccountBalance } from '../../billing/balance.ts'
 
 const { sql } = Prisma
 
-type MeterRow = [kind: CostMeter['kind'], rate: string, since: string, carried: number, charged: string, end: string]
+type MeterRow = [
+  kind: CostMeter['kind'],
+  rate: string,
+  since: string,
+  carried: number,
+  charged: string,
+  end: string | null,
+]
 
 const metersSql = sql`(
   SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, m.charged_nanos::text,
@@ -25,26 +35,36 @@ const metersSql = sql`(
  * instance or its account.
  */
 export async function loadPolicyFacts(tx: Transaction, ids: readonly bigint[]): Promise<Map<bigint, PolicyFacts>> {
-  const rows = await tx.rows(sql`
-    SELECT i.id, i.created_at, i.ends_at, i.destroyed_at, i.announced_at, i.target_state, i.status, i.status_changed_at,
-      i.claimed_at, i.gpu_price_nanos, i.stop_at, i.stop_at_cost_nanos, i.destroy_at, i.destroy_stopped_ms, ${metersSql}
-    FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[])`)
-  return new Map(rows.map(row => [row[0] as bigint, toFacts(row)]))
+  const rows = await tx.query(
+    sql`
+      SELECT ${columnsSql('i', factColumns)}, ${metersSql} AS meters
+      FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[])`,
+    { ...factColumns, meters: nullable(json<MeterRow[]>()) },
+  )
+  return new Map(
+    rows.map(({ id, meters, ...facts }) => [id, { ...facts, meters: (meters ?? []).map(toMeter) }] as const),
+  )
 }
 
-function toFacts(row: unknown[]): PolicyFacts {
-  const [, createdAt, endsAt, destroyedAt, announcedAt, targetState, status, statusChangedAt, claimedAt, ...rest] = row
-  const [gpuPriceNanos, stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs, meters] = rest
-  const state = { createdAt, endsAt, destroyedAt, announcedAt, targetState, status, statusChangedAt, claimedAt }
-  const policy = { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs }
-  const read = ((meters ?? []) as MeterRow[]).map(([kind, rate, since, carried, charged, end]) => ({
+const factColumns = {
+  ...{ id: int8, createdAt: timestamptz, endsAt: timestamptz, destroyedAt: nullable(timestamptz) },
+  ...{
+    announcedAt: nullable(timestamptz),
+    targetState: enumeration<TargetState>(),
+    status: enumeration<InstanceStatus>(),
+  },
+  ...{ statusChangedAt: timestamptz, claimedAt: timestamptz, gpuPriceNanos: int8, stopAt: nullable(timestamptz) },
+  ...{ stopAtCostNanos: nullable(int8), destroyAt: nullable(timestamptz), destroyStoppedMs: nullable(int8) },
+}
+
+function toMeter([kind, rate, since, carried, charged, end]: MeterRow): PolicyFacts['meters'][number] {
+  return {
     ...{ kind, carried },
     rateNanos: BigInt(rate),
     since: new Date(since),
     chargedNanos: BigInt(charged),
     end: end === null ? null : new Date(end),
-  }))
-  return { ...state, gpuPriceNanos, ...policy, meters: read } as PolicyFacts
+  }
 }
 
 /**
@@ -60,9 +80,9 @@ export async function scheduleNextAction(
   const facts = (await loadPolicyFacts(tx, [instanceId])).get(instanceId)
   if (!facts) return
   const { gpu, disk } = policyMeterEnds(facts)
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE instances SET policy_due_at = ${nextPolicyAction(facts, at)?.at ?? null}::timestamptz WHERE id = ${instanceId}`)
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE meters SET ends_at = until FROM (VALUES ('gpu'::charge_kind, ${gpu}::timestamptz), ('disk', ${disk}))
       AS of(charged, until) WHERE kind = charged AND instance_id = ${instanceId} AND account_id = ${accountId}
     AND ends_at IS DISTINCT FROM until`)

@@ -21,7 +21,7 @@ export async function performDueAction(
   const { id } = subject
   switch (action.kind) {
     case 'announce': {
-      await tx.rows(sql`UPDATE instances SET announced_at = ${at} WHERE id = ${id}`)
+      await tx.execute(sql`UPDATE instances SET announced_at = ${at} WHERE id = ${id}`)
       const after = { endsAt: facts.endsAt.toISOString() }
       await recordEvents(tx, [{ kind: 'INSTANCE_ENDING', accountId, actor: systemActor, instanceId: id, after }], at)
       return []
@@ -60,6 +60,6 @@ async function clearStopAt(
   { subject: { id, stopAt }, accountId }: LockedInstance,
   at: Date,
 ): Promise<void> {
-  await tx.rows(sql`UPDATE instances SET stop_at = NULL WHERE id = ${id}`)
+  await tx.execute(sql`UPDATE instances SET stop_at = NULL WHERE id = ${id}`)
   await recordEvents(tx, [stopAtClearedEvent({ accountId, instanceId: id, stopAt })], at)
 }

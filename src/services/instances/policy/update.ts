@@ -79,7 +79,7 @@ async function updatePolicyInTransaction(
   const after = decidePolicy(before, input, account.at)
   if (!after) return
   const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs } = after
-  await tx.rows(sql`
+  await tx.execute(sql`
     UPDATE instances SET stop_at = ${stopAt}, stop_at_cost_nanos = ${stopAtCostNanos}, destroy_at = ${destroyAt},
       destroy_stopped_ms = ${destroyStoppedMs} WHERE id = ${id}`)
   const parts = changedPolicyFields(after, before)

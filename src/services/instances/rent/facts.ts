@@ -1,11 +1,12 @@
 // Loads the facts that decide a rental, in the order in which locks are taken.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import { bool, int4, int8 } from '../../../database/row-types.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { creditStatusOf } from '../../../domain/billing/balance.ts'
 import type { DomainError } from '../../../domain/errors.ts'
-import type { RentFacts, RentInput, TargetOffer } from '../../../domain/instances/rent/decide.ts'
+import type { RentFacts, RentInput } from '../../../domain/instances/rent/decide.ts'
 import { loadSecretVariables } from '../../accounts/secret-variables.ts'
 import { permissionErrors } from '../../authorize.ts'
 import { type AccountBalance, readBalance } from '../../billing/balance.ts'
@@ -49,25 +50,28 @@ export async function loadRentFacts(
 
 async function loadRenter(tx: Transaction, { accountId }: Actor) {
   const balance = await readBalance(tx, accountId, tx.at)
-  const [row] = await tx.rows(sql`
-    SELECT count(*)::int FROM ssh_keys k WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL`)
-  return { balance, creditNanos: creditStatusOf(balance).creditNanos, sshKeyCount: row?.[0] as number }
+  const [row] = await tx.query(
+    sql`SELECT count(*)::int AS count FROM ssh_keys k WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL`,
+    { count: int4 },
+  )
+  return { balance, creditNanos: creditStatusOf(balance).creditNanos, sshKeyCount: row?.count ?? 0 }
 }
 
 async function loadTarget(tx: Transaction, offerId: bigint, lock: boolean): Promise<RentFacts['target']> {
   // Read without a lock first: when many callers want one offer, those after the first need not queue for the machine.
-  const [seen] = await tx.rows(
+  const [seen] = await tx.query(
     sql`SELECT machine_id, rentable FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`,
+    { machineId: int4, rentable: bool },
   )
   if (!seen) return undefined
-  const [machineId, wasRentable] = seen as [number, boolean]
-  const machine = await (lock && wasRentable ? lockMachine : readMachine)(tx, machineId)
-  const [row] = await tx.rows(sql`
-    SELECT id, gpu_price_nanos, rentable, first_gpu, num_gpus FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`)
-  if (!machine || !row) return undefined
-  const [id, gpuPriceNanos, isStillRentable, firstGpu, numGpus] = row
+  const machine = await (lock && seen.rentable ? lockMachine : readMachine)(tx, seen.machineId)
+  const [offer] = await tx.query(
+    sql`
+      SELECT id, gpu_price_nanos, rentable, first_gpu, num_gpus FROM offers
+      WHERE id = ${offerId} AND withdrawn_at IS NULL`,
+    { id: int8, gpuPriceNanos: int8, rentable: bool, firstGpu: int4, numGpus: int4 },
+  )
+  if (!machine || !offer) return undefined
   // An offer that was not rentable before the lock is not rented in this transaction.
-  const rentable = wasRentable && isStillRentable
-  const offer = { id, gpuPriceNanos, rentable, firstGpu, numGpus } as TargetOffer
-  return { offer, machine }
+  return { offer: { ...offer, rentable: seen.rentable && offer.rentable }, machine }
 }

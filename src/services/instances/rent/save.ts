@@ -1,6 +1,7 @@
 // Writes a rental, in one transaction with the machine locked.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import { int8 } from '../../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../../database/rows.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
@@ -61,9 +62,9 @@ export async function saveRental(
 
 /** Under the machine's lock the offer cannot have changed. The condition catches a caller without the lock. */
 async function withdrawOffer(tx: Transaction, offerId: bigint, at: Date): Promise<void> {
-  const withdrawn = await tx.rows(sql`
-    UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable RETURNING id`)
-  if (withdrawn.length !== 1) throw new Error(`Offer ${offerId} was changed without a lock on its machine.`)
+  const withdrawn = await tx.execute(sql`
+    UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable`)
+  if (withdrawn !== 1) throw new Error(`Offer ${offerId} was changed without a lock on its machine.`)
 }
 
 async function insertInstance(
@@ -105,8 +106,9 @@ async function insertInstance(
     diskNanos: diskPricePerHour(machine.diskPricePerGbMonthNanos, diskMb),
     dueAt: at,
   }
-  const [inserted] = await tx.rows(sql`${insertSql('instances', instanceColumns, [row])} RETURNING id`)
-  return inserted?.[0] as bigint
+  const [inserted] = await tx.query(sql`${insertSql('instances', instanceColumns, [row])} RETURNING id`, { id: int8 })
+  if (!inserted) throw new Error('The instance was not inserted.')
+  return inserted.id
 }
 
 /** Reserves disk and public ports until the container is gone, and room for volumes until the volumes are deleted. */

@@ -1,6 +1,7 @@
 // Instance search for clients that filter and sort by columns.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import { int4, int8, nullable, text, textArray, textOf } from '../../../database/row-types.ts'
 import { withoutStatementName } from '../../../database/rows.ts'
 import { type Snapshot, snapshot } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
@@ -46,16 +47,17 @@ export function instanceSearchServices(deps: Deps) {
       const conditions = [...livingInstancesSql(actor), ...requested.map(conditionSql)]
       const afterCursor = position ? [afterPositionSql(position, order)] : []
       const page = sql`
-        SELECT i.id, ${positionSql(order)} FROM ${instancesFromSql}
+        SELECT i.id, ARRAY[${positionSql(order)}]::text[] AS position FROM ${instancesFromSql}
         WHERE ${join([...conditions, ...afterCursor], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`
       return await snapshot(database, async tx => {
-        const rows = await tx.rows(withoutStatementName(page))
+        const rows = await tx.query(withoutStatementName(page), { id: int8, position: textArray })
         const found = rows.slice(0, limit)
-        const ids = found.map(([id]) => String(id))
-        const [, ...last] = (found.at(-1) ?? []) as [bigint, ...string[]]
         return {
-          instances: await loadInOrder(tx, ids),
-          next: rows.length > limit ? printSearchCursor(last, order) : null,
+          instances: await loadInOrder(
+            tx,
+            found.map(({ id }) => String(id)),
+          ),
+          next: rows.length > limit ? printSearchCursor(found.at(-1)?.position ?? [], order) : null,
           ...(await countMatches(tx, conditions)),
         }
       })
@@ -64,10 +66,12 @@ export function instanceSearchServices(deps: Deps) {
     /** Each distinct combination of facet values among the account's living instances. */
     async facets(actor: Actor): Promise<Facet[]> {
       authorize(actor, 'instances.list')
-      const rows = await database.rows(sql`
-        SELECT DISTINCT ${shownStatusSql}, m.verification::text, g.name FROM ${instancesFromSql}
-        WHERE ${join(livingInstancesSql(actor), ' AND ')} ORDER BY 1, 2, 3`)
-      return rows.map(([status, verification, gpuName]) => ({ status, verification, gpuName }) as Facet)
+      return await database.query(
+        sql`
+          SELECT DISTINCT ${shownStatusSql} AS status, m.verification::text AS verification, g.name AS gpu_name
+          FROM ${instancesFromSql} WHERE ${join(livingInstancesSql(actor), ' AND ')} ORDER BY 1, 2, 3`,
+        { status: textOf<ShownStatus>(), verification: text, gpuName: text },
+      )
     },
   }
 
@@ -81,12 +85,11 @@ export function instanceSearchServices(deps: Deps) {
 
   async function countMatches(tx: Snapshot, conditions: Prisma.Sql[]): Promise<Pick<SearchPage, 'total' | 'labels'>> {
     const statement = sql`
-      SELECT i.label, count(*)::int, (sum(count(*)) OVER ())::int FROM ${instancesFromSql}
+      SELECT i.label, count(*)::int AS count, (sum(count(*)) OVER ())::int AS total FROM ${instancesFromSql}
       WHERE ${join(conditions, ' AND ')} GROUP BY i.label ORDER BY 2 DESC, 1 LIMIT ${maxLabels}`
-    const rows = await tx.rows(withoutStatementName(statement))
-    const labels = rows.flatMap(([label, count]) =>
-      label === null ? [] : [{ label: label as string, count: count as number }],
-    )
-    return { total: (rows[0]?.[2] as number | undefined) ?? 0, labels }
+    const shape = { label: nullable(text), count: int4, total: int4 }
+    const rows = await tx.query(withoutStatementName(statement), shape)
+    const labels = rows.flatMap(({ label, count }) => (label === null ? [] : [{ label, count }]))
+    return { total: rows[0]?.total ?? 0, labels }
   }
 }

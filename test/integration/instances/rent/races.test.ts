@@ -77,7 +77,6 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
       query: <Shape extends RowShape>(query: Prisma.Sql, shape: Shape) =>
         besideWork(query, () => tx.query(query, shape)),
       execute: (query: Prisma.Sql) => besideWork(query, () => tx.execute(query)),
-      rows: (query: Prisma.Sql) => besideWork(query, () => tx.rows(query)),
     })
     return rentInTransaction(between, deps, actor, { input: inputFor(offer), idempotencyKey: null })
   })
