@@ -5,6 +5,7 @@ import { checkEpoch } from './epoch.ts'
 import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { ConnectionPool } from './pool.ts'
+import { connectionLifetimeMs, nameOfRepeated } from './statement-names.ts'
 import { type Statements, statementsOn } from './statements.ts'
 
 /** One connection pool for Prisma and for handwritten SQL. */
@@ -57,6 +58,7 @@ export function openDatabase({
     connectionString: url,
     max: poolSize,
     idleTimeoutMillis: 0,
+    maxLifetimeSeconds: connectionLifetimeMs / 1_000,
     keepAlive: true,
     application_name: 'berth',
     // JIT compilation of a search takes longer than the search.
@@ -71,8 +73,8 @@ export function openDatabase({
   // A connection lost between two statements of a transaction fails the next statement. Without this listener, the
   // error event would end the process.
   pool.on('connect', client => client.on('error', () => {}))
-  // No statement names: the texts of Prisma's statements vary with the selected GraphQL fields and the number of ids.
-  const adapter = new PrismaPg(pool)
+  // The texts of Prisma's statements vary with what is selected and the number of ids.
+  const adapter = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOfRepeated(sql) })
   const prisma = new PrismaClient({ adapter, transactionOptions: { maxWait: 1_000, timeout: 6_000 } })
   const reportRefusal = (error: unknown) => {
     if (failureKindOf(error) === 'refused') onRefusal(error)

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Prisma } from './generated/client.ts'
 import { columnNameOf, type RowShape } from './row-types.ts'
+import { statementNameOf } from './statement-names.ts'
 
 /**
  * Sends a statement. Each row of the answer is an array of values, in the order of the selected columns: that is the
@@ -9,36 +9,19 @@ import { columnNameOf, type RowShape } from './row-types.ts'
  */
 export async function runStatement(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql) {
   const { text, values } = statement
-  const name = unnamedStatements.has(statement) ? '' : statementNameOf(text)
-  return await client.query<unknown[]>({ name, text, values, rowMode: 'array', types: typeParsers })
+  return await client.query<unknown[]>({
+    name: statementNameOf(statement),
+    text,
+    values,
+    rowMode: 'array',
+    types: typeParsers,
+  })
 }
 
 /** Reads an int8 as a BigInt: a Number would round it. */
 const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(oid, format),
-}
-
-const statementNames = new Map<string, string>()
-const unnamedStatements = new WeakSet<Prisma.Sql>()
-
-/**
- * A connection plans a named statement once and keeps the plan until it closes. The name depends on the text alone: a
- * pooler may hand out another gateway's connection, where the same name must stand for the same statement.
- */
-function statementNameOf(text: string): string {
-  const name = statementNames.get(text) ?? createHash('sha256').update(text).digest('base64url')
-  statementNames.set(text, name)
-  return name
-}
-
-/**
- * For a statement whose text depends on a caller's filter or order. There is no limit to such texts, and the server
- * would keep each of them on every connection. So they get no name, and the server plans each for its values.
- */
-export function withoutStatementName(statement: Prisma.Sql): Prisma.Sql {
-  unnamedStatements.add(statement)
-  return statement
 }
 
 /** The columns of a model, for handwritten SQL that reads or writes whole rows. */

@@ -1,5 +1,5 @@
 import type { RowOf } from '../../database/row-types.ts'
-import { withoutStatementName } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/statement-names.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'

@@ -3,7 +3,7 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import { int8, nullable, text } from '../../database/row-types.ts'
-import { withoutStatementName } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/statement-names.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
   checkCursorNotExpired,

@@ -1,7 +1,7 @@
 // Streams of events as they happen, now or after a cursor.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { withoutStatementName } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/statement-names.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
   checkCursorNotExpired,

@@ -2,7 +2,8 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import { enumeration, int4, int8, nullable, type RowOf, text, timestamptz } from '../../database/row-types.ts'
-import { columnsSql, withoutStatementName } from '../../database/rows.ts'
+import { columnsSql } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/statement-names.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { type CommandSubject, type InstanceTarget, tooManyMatches } from '../../domain/instances/command.ts'

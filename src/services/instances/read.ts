@@ -1,8 +1,8 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4 } from '../../database/row-types.ts'
-import { withoutStatementName } from '../../database/rows.ts'
 import { readingOf, withValues } from '../../database/selection/reading.ts'
 import type { Selected, SelectOf } from '../../database/selection/selected.ts'
+import { nameIfRepeated } from '../../database/statement-names.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { type InstanceAccessOperation, isAllowed } from '../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../domain/actor.ts'
@@ -58,7 +58,7 @@ export function instanceReadServices(deps: Deps) {
       const statement = sql`
         SELECT ${reading.columns} FROM instances i ${reading.joins} WHERE ${join(conditions, ' AND ')}
         ORDER BY ${orderColumn(order)} ${direction}, i.id ${direction} LIMIT ${limit + 1}`
-      const rows = await database.read(withoutStatementName(statement), reading)
+      const rows = await database.read(nameIfRepeated(statement), reading)
       const found = pageOf(rows, { limit, backward, cursor }, ({ values: [value, id] }) =>
         printInstanceCursor({ value: String(value), id: BigInt(String(id)) }, order),
       )
@@ -70,7 +70,7 @@ export function instanceReadServices(deps: Deps) {
       checkInstanceFilter(filter)
       const conditions = join(matchingInstancesSql(actor, filter), ' AND ')
       const statement = sql`SELECT count(*)::int AS count FROM ${instancesFromSql} WHERE ${conditions}`
-      const [row] = await database.query(withoutStatementName(statement), { count: int4 })
+      const [row] = await database.query(nameIfRepeated(statement), { count: int4 })
       return row?.count ?? 0
     },
 
@@ -131,9 +131,8 @@ async function selectInstances<const Select extends InstanceSelect>(
   const statement = sql`
     SELECT ${reading.columns} FROM instances i ${reading.joins}
     WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
-  // Requests select what they like, so there is no limit to the texts of their statements.
-  const isOurs: boolean = select === (wholeInstance as InstanceSelect)
-  return await database.read(isOurs ? statement : withoutStatementName(statement), reading)
+  const isConstant: boolean = select === (wholeInstance as InstanceSelect)
+  return await database.read(isConstant ? statement : nameIfRepeated(statement), reading)
 }
 
 function orderColumn({ field }: InstanceOrder): Prisma.Sql {

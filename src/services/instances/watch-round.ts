@@ -2,7 +2,7 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import { bool, int4, int8, outer, text } from '../../database/row-types.ts'
-import { withoutStatementName } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/statement-names.ts'
 import type { Statements } from '../../database/statements.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { KeptRange } from '../../domain/events/cursor.ts'

@@ -1,8 +1,8 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, type RowOf } from '../../database/row-types.ts'
-import { withoutStatementName } from '../../database/rows.ts'
 import { readingOf, withValues } from '../../database/selection/reading.ts'
 import type { Selected, SelectOf } from '../../database/selection/selected.ts'
+import { nameIfRepeated, withoutStatementName } from '../../database/statement-names.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
   type Facet,
@@ -58,7 +58,7 @@ export function offerReadServices(deps: DataDeps) {
       const slice = { keys: backward ? reverseOrder(keys) : keys, after, limit: limit + 1 }
       const timed = { ...search, nowSql: database.nowSql }
       const reading = withValues(readingOf(offerSource(database.nowSql), select), positionOfRowSql(slice, timed))
-      const rows = await database.read(withoutStatementName(searchStatement(timed, slice, reading)), reading)
+      const rows = await database.read(searchStatement(timed, slice, reading), reading)
       const found = pageOf(rows, { limit, backward, cursor }, ({ values }) =>
         printOfferCursor(positionFrom(values, keys), keys, search.pricing),
       )
@@ -112,7 +112,7 @@ export function offerReadServices(deps: DataDeps) {
         SELECT ${reading.columns} FROM offers o ${reading.joins}
         WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR EXISTS (
           SELECT FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}))`
-      return await database.read(withoutStatementName(statement), reading)
+      return await database.read(nameIfRepeated(statement), reading)
     },
   }
 }
@@ -126,8 +126,7 @@ export async function findOffers<const Select extends OfferSelect>(
 ): Promise<Selected<OfferFacts, Select>[]> {
   const slice = { keys: completeOrder(search.order), after: undefined, limit }
   const reading = readingOf(offerSource(database.nowSql), select)
-  const statement = searchStatement({ ...search, nowSql: database.nowSql }, slice, reading)
-  return await database.read(withoutStatementName(statement), reading)
+  return await database.read(searchStatement({ ...search, nowSql: database.nowSql }, slice, reading), reading)
 }
 
 function toFacetValue({ value, count, price }: RowOf<typeof facetRow>): FacetValue {

@@ -1,6 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, text } from '../../database/row-types.ts'
-import { withoutStatementName } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/statement-names.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'

@@ -1,7 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4 } from '../../database/row-types.ts'
-import { withoutStatementName } from '../../database/rows.ts'
 import { readingOf } from '../../database/selection/reading.ts'
+import { withoutStatementName } from '../../database/statement-names.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { defaultPricing } from '../../domain/offers/offers.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'

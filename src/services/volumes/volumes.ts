@@ -1,7 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { withoutStatementName } from '../../database/rows.ts'
 import { type Reading, readingOf, type Source, withValues } from '../../database/selection/reading.ts'
 import type { Selected, SelectOf } from '../../database/selection/selected.ts'
+import { nameIfRepeated } from '../../database/statement-names.ts'
 import type { Statements } from '../../database/statements.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
@@ -33,7 +33,7 @@ export function volumeReadServices({ database }: DataDeps) {
       }
       const reading = withValues(readingOf(volumeSource, select), [sql`v.id`])
       const statement = volumesSql(reading, conditions, backward ? sql`v.id ASC` : sql`v.id DESC`, limit + 1)
-      const rows = await database.read(withoutStatementName(statement), reading)
+      const rows = await database.read(nameIfRepeated(statement), reading)
       const found = pageOf(rows, { limit, backward, cursor }, ({ values: [id] }) =>
         printVolumeCursor(BigInt(String(id))),
       )
@@ -60,7 +60,7 @@ export function volumeReadServices({ database }: DataDeps) {
       authorizeEach(actor, 'volumes.get', ids)
       const wanted = [...ownVolumesSql(actor), sql`v.id = ANY(${ids.map(String)}::bigint[])`]
       const reading = readingOf(volumeSource, select)
-      return await database.read(withoutStatementName(volumesSql(reading, wanted, sql`v.id`, ids.length)), reading)
+      return await database.read(nameIfRepeated(volumesSql(reading, wanted, sql`v.id`, ids.length)), reading)
     },
   }
 }

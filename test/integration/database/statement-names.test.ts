@@ -74,7 +74,7 @@ const queries = [
   },
 ]
 
-it('names no statement of a search and, after 500 forms of filters, every statement of a rental', async () => {
+it('names few statements of 500 forms of filters, and then every statement of a rental', async () => {
   const searched = await captureStatements(async () => {
     for (let number = 0; number < 500; number += 1) {
       const body = { ...pickFilterParts(number, offerFilter), limit: 1 }
@@ -90,8 +90,8 @@ it('names no statement of a search and, after 500 forms of filters, every statem
       expect((await app.graphql(key, `{ gpuModels { ${fields} } }`)).errors).toBeUndefined()
   })
   expect(new Set(searched.map(({ text }) => text)).size).toBeGreaterThan(500)
-  // The lookup of the API key, of a page's instances by their ids, and the start of a search.
-  expect([...namesOf(searched)].length).toBeLessThan(10)
+  // Texts that repeat get a name, at most 100 of them: see statement-names.ts.
+  expect([...namesOf(searched)].length).toBeLessThan(110)
 
   const offer = await rentals.newOffer()
   const rented = await captureStatements(async () => {
@@ -103,7 +103,7 @@ it('names no statement of a search and, after 500 forms of filters, every statem
   expect(dataStatements.filter(({ name }) => name === undefined).map(({ text }) => text)).toEqual([])
 }, 120_000)
 
-it('names no statement that finds the offers of a stream', async () => {
+it('names no statement that finds the offers of a stream before it repeats', async () => {
   const filters = ['', ', verified: true', ', gpuRamMb: {gte: 1}']
   const captured = await captureStatements(async () => {
     for (const more of filters) {

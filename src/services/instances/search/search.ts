@@ -2,7 +2,7 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { int4, int8, nullable, text, textArray, textOf } from '../../../database/row-types.ts'
-import { withoutStatementName } from '../../../database/rows.ts'
+import { withoutStatementName } from '../../../database/statement-names.ts'
 import { type Snapshot, snapshot } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import type { Instance } from '../../../domain/instances/instances.ts'

@@ -6,6 +6,7 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Reading } from '../../../database/selection/reading.ts'
+import { nameIfRepeated, withoutStatementName } from '../../../database/statement-names.ts'
 import { mbHoursPerGbMonth } from '../../../domain/money.ts'
 import type { FieldValue, OfferField } from '../../../domain/offers/fields.ts'
 import { meetsCondition, type OfferFilter } from '../../../domain/offers/filter.ts'
@@ -34,11 +35,23 @@ export function searchStatement(
   { columns, joins }: Pick<Reading<unknown>, 'columns' | 'joins'>,
 ): Prisma.Sql {
   const order = positionOrderSql(slice)
-  return sql`
+  const statement = sql`
     WITH page AS (
       ${isPinned(selection) ? pinnedOffersSql(selection, slice) : frontsSql(selection, slice)} ORDER BY ${order} LIMIT ${slice.limit}
     )
     SELECT ${columns} FROM page JOIN offers o ON o.id = offer_id ${joins} ORDER BY ${order}`
+  return readsIndexRanges(selection, slice) ? nameIfRepeated(statement) : withoutStatementName(statement)
+}
+
+/** Whether the fronts of index ranges are the best plan, whatever the values. */
+function readsIndexRanges(selection: TimedSelection, { keys }: Slice): boolean {
+  return (
+    !isPinned(selection) &&
+    !usesMachine(
+      selection,
+      keys.map(({ field }) => field),
+    )
+  )
 }
 
 /** The position of an offer in the order of the slice: a column for each key. */
@@ -133,8 +146,8 @@ function indexRangesSql({ filter }: TimedSelection): Prisma.Sql {
   // are not rentable.
   const rentable = possibleValues('rentable').includes(false) ? [true, false] : possibleValues('rentable')
   return sql`offer_kinds k JOIN gpu_models g ON g.id = k.gpu_model_id
-    CROSS JOIN unnest(${rentable}::boolean[]) AS r(rentable)
-    CROSS JOIN unnest(${possibleValues('verified')}::boolean[]) AS v(verified)`
+    CROSS JOIN unnest(${raw(`'{${rentable}}'`)}::boolean[]) AS r(rentable)
+    CROSS JOIN unnest(${raw(`'{${possibleValues('verified')}}'`)}::boolean[]) AS v(verified)`
 }
 
 function isKindField(field: OfferField, selection: TimedSelection): boolean {

@@ -1,0 +1,84 @@
+// Names of statements. A connection parses a named statement once, plans it a few times at most, and keeps it until the
+// connection closes. So the number of names must have a bound.
+
+import { createHash } from 'node:crypto'
+import type { Prisma } from './generated/client.ts'
+
+/** Connections of the pool are replaced after this time, and forget their statements. */
+export const connectionLifetimeMs = 3_600_000
+/** Repeated texts that get a name in that time. */
+const maxRepeatedTexts = 100
+const usesBeforeName = 3
+/** Texts whose uses are counted. */
+const maxCountedTexts = 1_000
+
+type NameOf = (text: string) => string
+
+const namings = new WeakMap<Prisma.Sql, NameOf>()
+const names = new Map<string, string>()
+
+/** The name of a statement; '' without one. */
+export function statementNameOf(statement: Prisma.Sql): string {
+  return (namings.get(statement) ?? nameOfConstant)(statement.text)
+}
+
+/**
+ * For a statement whose best plan depends on the values of a caller's filter: the server plans it for its values each time.
+ */
+export function withoutStatementName(statement: Prisma.Sql): Prisma.Sql {
+  namings.set(statement, () => '')
+  return statement
+}
+
+/**
+ * For a statement whose text depends on what a caller selects or filters, but has one good plan. There is no limit to such
+ * texts, so those get a name that repeat.
+ */
+export function nameIfRepeated(statement: Prisma.Sql): Prisma.Sql {
+  namings.set(statement, nameOfRepeated)
+  return statement
+}
+
+/** Names texts that repeat, a limited number of them in the lifetime of a connection. */
+export function createRepeatedNames(now: () => number = Date.now): NameOf {
+  const uses = new Map<string, number>()
+  const named = new Map<string, string>()
+  let start = now()
+  return text => {
+    if (now() - start > connectionLifetimeMs) {
+      start = now()
+      uses.clear()
+      named.clear()
+    }
+    const known = named.get(text)
+    if (known !== undefined) return known
+    if (named.size === maxRepeatedTexts) return ''
+    const count = (uses.get(text) ?? 0) + 1
+    if (count < usesBeforeName) {
+      if (uses.size === maxCountedTexts) uses.clear()
+      uses.set(text, count)
+      return ''
+    }
+    const name = hashOf(text)
+    uses.delete(text)
+    named.set(text, name)
+    return name
+  }
+}
+
+export const nameOfRepeated = createRepeatedNames()
+
+/** The program has a fixed number of constant texts. */
+function nameOfConstant(text: string): string {
+  const name = names.get(text) ?? hashOf(text)
+  names.set(text, name)
+  return name
+}
+
+/**
+ * The name depends on the text alone: a pooler may hand out another gateway's connection, where the same name must stand
+ * for the same statement.
+ */
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
