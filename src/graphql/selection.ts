@@ -13,13 +13,18 @@ type Place = {
   typeName?: string
 }
 
+/** The selections of fields, by their places in the operation: the rows of a list have them in common. */
+const selections = new WeakMap<GraphQLResolveInfo['fieldNodes'], { id: true }>()
+
 /** What the client asks of the items that a field answers. It always has the `id`. */
-export function selectionOf(
-  context: Context,
-  info: GraphQLResolveInfo,
-  { of = [], typeName }: Place = {},
-): { id: true } {
-  return queryFromInfo({ context, info, select: { id: true }, path: [of].flat(), ...(typeName && { typeName }) }).select
+export function selectionOf(context: Context, info: GraphQLResolveInfo, place?: Place): { id: true } {
+  const { of = [], typeName } = place ?? {}
+  const known = place ? undefined : selections.get(info.fieldNodes)
+  if (known) return known
+  const path = [of].flat()
+  const { select } = queryFromInfo({ context, info, select: { id: true }, path, ...(typeName && { typeName }) })
+  if (!place) selections.set(info.fieldNodes, select)
+  return select
 }
 
 /** The same for items without an id, which their name identifies. It always has the `name`. */
