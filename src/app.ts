@@ -21,7 +21,8 @@ import { createMetrics } from './http/metrics.ts'
 import { createProcessMetrics } from './http/metrics-process.ts'
 import { createRequestMetrics } from './http/metrics-requests.ts'
 import { createWorkMetrics } from './http/metrics-work.ts'
-import { logRequests } from './http/request-log.ts'
+import type { PlainFetch } from './http/plain.ts'
+import { createRequestLog, logPlainRequests, logRequests } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
@@ -85,6 +86,7 @@ const maxConcurrentDeliveries = 32
 
 export type App = {
   fetch: Fetch
+  plain: PlainFetch
   /** Handles a WebSocket upgrade. */
   upgrade: Sockets['upgrade']
   operations: Operations
@@ -190,6 +192,7 @@ export function createApp(options: AppOptions): App {
   // A client can forge the Host header. GraphiQL gets the demo key only when no other machine can connect.
   const demoKeyForGraphiql = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
+  const beginRequest = createRequestLog(log, requests.observe)
   const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
   const graphql = createGraphqlFace(services)
   const sockets = createSockets(graphql.sockets, log)
@@ -203,7 +206,8 @@ export function createApp(options: AppOptions): App {
   }
 
   return {
-    fetch: logRequests(log, createRouter(faces, findReadinessProblem), requests.observe),
+    fetch: logRequests(beginRequest, createRouter(faces, findReadinessProblem)),
+    plain: logPlainRequests(beginRequest, graphql.plain),
     upgrade: sockets.upgrade,
     operations,
     async start() {

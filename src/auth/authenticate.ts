@@ -2,9 +2,16 @@ import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { Services } from '../services/services.ts'
 
-/** Identifies the caller. `queryKey` is a key in the URL, which only the REST face accepts, for old clients. */
-export async function authenticate(request: Request, services: Services, queryKey?: string | null): Promise<Actor> {
-  const key = parseBearerKey(request.headers.get('authorization')) ?? queryKey
+/**
+ * Identifies the caller by the Authorization header. `queryKey` is a key in the URL, which only the REST face accepts, for
+ * old clients.
+ */
+export async function authenticate(
+  authorization: string | null | undefined,
+  services: Services,
+  queryKey?: string | null,
+): Promise<Actor> {
+  const key = parseBearerKey(authorization) ?? queryKey
   if (!key)
     throw new DomainError('UNAUTHENTICATED', 'An API key is required: send the header "Authorization: Bearer KEY".')
   const actor = await services.apiKeys.identify(key)

@@ -3,6 +3,7 @@ import { authenticate } from '../auth/authenticate.ts'
 import { DomainError } from '../domain/errors.ts'
 import { BodyError, checkEncoding, maxBodyBytes } from '../http/body.ts'
 import { jsonResponse } from '../http/json.ts'
+import type { PlainHandler } from '../http/plain.ts'
 import type { Handler, RequestContext } from '../http/router.ts'
 import type { SocketFace } from '../http/sockets.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
@@ -11,6 +12,7 @@ import type { Context } from './context.ts'
 import { describeRefusal, httpOf } from './errors/errors.ts'
 import { extensionsOf } from './errors/face-errors.ts'
 import { costPlugin } from './limits/cost-plugin.ts'
+import { createPlainFace } from './plain-face.ts'
 import {
   completeErrorsPlugin,
   executionErrorsPlugin,
@@ -22,7 +24,7 @@ import { schema } from './schema.ts'
 import { createSocketFace } from './socket-face.ts'
 
 /** Serves /graphql over HTTP and WebSockets. Without a valid key there is no introspection and no hint in an error. */
-export function createGraphqlFace(services: Services): { answer: Handler; sockets: SocketFace } {
+export function createGraphqlFace(services: Services): { answer: Handler; plain: PlainHandler; sockets: SocketFace } {
   const yoga = createYoga<Context>({
     schema,
     graphiql: false,
@@ -46,7 +48,7 @@ export function createGraphqlFace(services: Services): { answer: Handler; socket
   })
   const handleHttp = async (request: Request, context: RequestContext) => {
     try {
-      const actor = await authenticate(request, services)
+      const actor = await authenticate(request.headers.get('authorization'), services)
       checkEncoding(request)
       // Yoga compares content types case-sensitively, in lower case.
       const type = request.headers.get('content-type')
@@ -60,7 +62,11 @@ export function createGraphqlFace(services: Services): { answer: Handler; socket
       return refusalResponse(error, context)
     }
   }
-  return { answer: handleHttp, sockets: createSocketFace({ envelop: yoga.getEnveloped, services }) }
+  return {
+    answer: handleHttp,
+    plain: createPlainFace(yoga, services),
+    sockets: createSocketFace({ envelop: yoga.getEnveloped, services }),
+  }
 }
 
 /** Messages for the statuses that Yoga answers with an empty body. */

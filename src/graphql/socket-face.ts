@@ -1,9 +1,8 @@
 // GraphQL over a WebSocket, in the protocol `graphql-transport-ws`. Each operation passes the same plugins and limits as a
 // request over HTTP, and authenticates its key again.
 
-import { type ExecutionArgs, type FormattedExecutionResult, GraphQLError, getOperationAST } from 'graphql'
+import type { FormattedExecutionResult, GraphQLError } from 'graphql'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePayload } from 'graphql-ws'
-import type { YogaServerInstance } from 'graphql-yoga'
 import { identifyBearer } from '../auth/authenticate.ts'
 import { type Actor, isInstanceKey } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -11,10 +10,9 @@ import { printTypedIds } from '../domain/messages.ts'
 import type { Channel, SocketContext, SocketFace } from '../http/sockets.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'
-import type { Context } from './context.ts'
-import { refusalError, toClientError, withoutStatus } from './errors/errors.ts'
-import { completeError, faceError } from './errors/face-errors.ts'
-import { checkVariables } from './plugins.ts'
+import { refusalError, withoutStatus } from './errors/errors.ts'
+import { completeError } from './errors/face-errors.ts'
+import { type Envelop, type PreparedOperation, prepareOperation } from './operation.ts'
 
 export const connectionLimits = { initMs: 3_000, operations: 64, connectionsPerKey: 32, connectionsPerAccount: 128 }
 
@@ -29,11 +27,6 @@ type Connection = SocketContext & {
   owner?: Actor
 }
 
-type Envelop = YogaServerInstance<Context, object>['getEnveloped']
-type Enveloped = ReturnType<Envelop>
-/** The arguments of an execution, with the functions that execute it. */
-type PreparedOperation = ExecutionArgs & Pick<Enveloped, 'execute' | 'subscribe'>
-
 type SocketFaceDeps = { envelop: Envelop; services: Services }
 
 export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketFace {
@@ -41,8 +34,8 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
   const server = makeServer<Record<string, unknown>, Connection>({
     connectionInitWaitTimeout: connectionLimits.initMs,
     onConnect: ({ connectionParams, extra: connection }) => acceptConnection(connection, connectionParams),
-    onSubscribe: ({ extra: connection }, _id, payload) => prepareOperation(connection, payload),
-    // `args` is the value that `prepareOperation` returned.
+    onSubscribe: ({ extra: connection }, _id, payload) => authenticateOperation(connection, payload),
+    // `args` is the value that `authenticateOperation` returned.
     execute: async args => await (args as PreparedOperation).execute(args),
     subscribe: async args => await (args as PreparedOperation).subscribe(args),
     onNext: (_context, _id, _payload, _args, { errors, ...result }) =>
@@ -80,13 +73,11 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
     }
   }
 
-  async function prepareOperation(
+  async function authenticateOperation(
     connection: Connection,
-    { query, variables, operationName }: SubscribePayload,
+    params: SubscribePayload,
   ): Promise<PreparedOperation | readonly GraphQLError[]> {
     if (connection.openMessages > connectionLimits.operations) return [tooManyOperations()]
-    const refusal = checkVariables(variables)
-    if (refusal) return [refusal]
     const actor = await authenticateConnection(connection)
     if (!actor) {
       connection.channel.close(CloseCode.Forbidden, 'Forbidden')
@@ -94,18 +85,7 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
     }
     const { requestId, log, disconnected } = connection
     const context = { requestId, log, path: '/graphql', actor, services, disconnected: disconnected.signal }
-    try {
-      const { schema, parse, validate, contextFactory, execute, subscribe } = envelop(context)
-      const document = parse(query)
-      const errors = validate(schema, document)
-      if (errors.length > 0) return errors
-      if (!getOperationAST(document, operationName)) return [unknownOperation()]
-      const contextValue = await contextFactory()
-      return { schema, document, contextValue, variableValues: variables, operationName, execute, subscribe }
-    } catch (error) {
-      if (error instanceof GraphQLError) return [error]
-      return [toClientError(new GraphQLError('', { originalError: toError(error) }), context)]
-    }
+    return await prepareOperation(envelop, context, params)
   }
 
   return {
@@ -146,12 +126,6 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
   }
 }
 
-/** The error that Yoga gives over HTTP. */
-function unknownOperation(): GraphQLError {
-  const message = 'Could not determine what operation to execute.'
-  return faceError('OPERATION_RESOLUTION_FAILURE', message)
-}
-
 function tooManyOperations(): GraphQLError {
   const message = `This WebSocket has ${connectionLimits.operations} operations running, the maximum. Complete one before you start another.`
   return refusalError(new DomainError('TOO_MANY_STREAMS', message))
@@ -160,8 +134,4 @@ function tooManyOperations(): GraphQLError {
 /** A WebSocket message has no HTTP status. */
 function formatErrors(errors: readonly GraphQLError[]) {
   return errors.map(error => completeError(withoutStatus(error)).toJSON())
-}
-
-function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream'
 import { createServerAdapter } from '@whatwg-node/server'
 import { jsonResponse } from './json.ts'
+import { answerPlainly, isPlain, type PlainFetch } from './plain.ts'
 import { findRequestProblem, printRefusal } from './refusal.ts'
 import type { Sockets } from './sockets.ts'
 
@@ -10,12 +11,14 @@ export type Fetch = (request: Request) => Promise<Response>
 export type ServerOptions = {
   /** Handles WebSockets. Without it the server refuses them. */
   upgrade?: Sockets['upgrade']
+  /** Answers plain requests. Without it they are requests like all others. */
+  plain?: PlainFetch
   /** A connection that reads none of its pending data for this long is cut off. */
   stalledMs?: number
 }
 
 /** The HTTP server around an app. Cuts off clients that send slowly or endlessly, or do not read. */
-export function createHttpServer(fetch: Fetch, { upgrade, stalledMs = 30_000 }: ServerOptions = {}): Server {
+export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_000 }: ServerOptions = {}): Server {
   // Otherwise the adapter answers with the stack of a thrown error.
   const adapter = createServerAdapter((request: Request) => fetch(request).catch(internalError))
   const settings = {
@@ -29,15 +32,18 @@ export function createHttpServer(fetch: Fetch, { upgrade, stalledMs = 30_000 }: 
     // Java's client offers another HTTP version with every request. The server ignores the offer.
     shouldUpgradeCallback: (request: IncomingMessage) => upgrade !== undefined && isSocketUpgrade(request),
   }
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    if (plain && isPlain(request) && (await answerPlainly(request, response, plain))) return
+    await adapter(request, response)
+    // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
+    request.socket.setTimeout(stalledMs)
+  }
   const answering = new WeakMap<Duplex, ServerResponse>()
   const server = createServer(settings, (request, response) => {
     const problem = findRequestProblem(request)
     answering.set(request.socket, response)
     if (problem) sendRefusal(response, 400, 'bad_request', problem)
-    else
-      void adapter(request, response)
-        // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
-        .then(() => request.socket.setTimeout(stalledMs))
+    else void answer(request, response)
   })
   server.on('checkExpectation', (_request, response) =>
     sendRefusal(response, 417, 'expectation_failed', 'The Expect header is not supported, except for 100-continue.'),

@@ -83,7 +83,9 @@ async function actorOf(
   if (open) return undefined
   const hasKey = request.headers.has('authorization') || queryKey
   const actor =
-    publicSearch && options.publicSearch && !hasKey ? anonymousActor : await authenticate(request, services, queryKey)
+    publicSearch && options.publicSearch && !hasKey
+      ? anonymousActor
+      : await authenticate(request.headers.get('authorization'), services, queryKey)
   if (operation) authorizeOperation(actor, operation)
   return actor
 }

@@ -41,7 +41,7 @@ export type TestApp = App & {
 /** With `sharedApp`, the app uses the database and the clock of that app. */
 export type TestAppOptions = Partial<AppOptions> & { sharedApp?: TestApp }
 
-/** Starts the real app on a database of its own. Tests call it through `fetch`. */
+/** Starts the real app on a database of its own. Tests call it through `fetch` and `plain`. */
 export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): Promise<TestApp> {
   const database = sharedApp?.database ?? (await createDatabase())
   const clock = sharedApp?.clock ?? manualClock()
@@ -89,13 +89,14 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
     },
     newScopedKey: (key, permissions) => createScopedKey(emails.get(key) as string, permissions),
     async graphql(key, query, variables) {
-      const response = await fetch(
-        new Request('http://berth.test/graphql', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...authorization(key) },
-          body: JSON.stringify({ query, variables }),
-        }),
-      )
+      const headers = { 'content-type': 'application/json', ...authorization(key) }
+      const body = JSON.stringify({ query, variables })
+      const disconnected = new AbortController().signal
+      // As the HTTP server does.
+      const plain = await app.plain('/graphql', { headers, body, disconnected })
+      const response = plain
+        ? new Response(plain.body, plain)
+        : await fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }))
       const { data, errors } = await response.json()
       return { status: response.status, data, errors }
     },

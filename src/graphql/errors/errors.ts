@@ -66,9 +66,13 @@ export function httpOf(status: number): { status: number; headers: Record<string
   return { status, headers: status === 503 ? { 'retry-after': '1' } : {} }
 }
 
-/** GraphQL's parse or validation error with its code, and without the values that the client sent. */
+/**
+ * GraphQL's parse or validation error with its code and status, and without the values that the client sent. Yoga keeps it
+ * for the next request with the same text.
+ */
 export function redactError(error: GraphQLError, code: FaceErrorCode): GraphQLError {
-  return replaceError(error, redactMessage(error), { ...error.extensions, ...extensionsOf(code) })
+  const http = { status: 400, spec: true }
+  return replaceError(error, redactMessage(error), { ...error.extensions, ...extensionsOf(code), http })
 }
 
 /** An answer with data has status 200, even if some of its fields failed. */

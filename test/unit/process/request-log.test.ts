@@ -1,14 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/http/log.ts'
-import { logRequests } from '../../../src/http/request-log.ts'
+import type { PlainHandler } from '../../../src/http/plain.ts'
+import { createRequestLog, logPlainRequests, logRequests } from '../../../src/http/request-log.ts'
 import type { Handler } from '../../../src/http/router.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-async function ask(request: Request, handler: Handler = async () => new Response('{}')) {
+function captureLog() {
   const lines: Record<string, unknown>[] = []
-  const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
-  return { response: await logRequests(log, handler)(request), lines }
+  return { lines, begin: createRequestLog(createLog('info', { write: line => void lines.push(JSON.parse(line)) })) }
+}
+
+async function ask(request: Request, handler: Handler = async () => new Response('{}')) {
+  const { lines, begin } = captureLog()
+  return { response: await logRequests(begin, handler)(request), lines }
+}
+
+async function askPlainly(handler: PlainHandler) {
+  const { lines, begin } = captureLog()
+  const disconnected = new AbortController().signal
+  return { answer: await logPlainRequests(begin, handler)('/graphql', { headers: {}, body: '', disconnected }), lines }
 }
 
 /** A request whose URL cannot be parsed, as a server may build it from a client's input. */
@@ -54,5 +65,27 @@ describe('a request that fails', () => {
     expect(response.status).toBe(500)
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
     expect(lines).toMatchObject([{ msg: 'A request failed.' }, { status: 500 }])
+  })
+})
+
+describe('a plain request', () => {
+  it('gets an answer with the request id and no other detail if it fails', async () => {
+    const { answer, lines } = await askPlainly(() => Promise.reject(new Error('a secret')))
+    const requestId = answer?.headers['x-request-id']
+    expect(requestId).toMatch(uuid)
+    expect(answer?.status).toBe(500)
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({
+      error: 'internal_error',
+      msg: expect.stringContaining(`${requestId}`),
+    })
+    expect(answer?.body).not.toContain('a secret')
+    expect(lines).toMatchObject([
+      { level: 50, requestId, err: { message: 'a secret' } },
+      { level: 30, requestId, method: 'POST', path: '/graphql', status: 500 },
+    ])
+  })
+
+  it('leaves no line in the log if another handler answers it', async () => {
+    expect(await askPlainly(() => Promise.resolve(undefined))).toEqual({ answer: undefined, lines: [] })
   })
 })

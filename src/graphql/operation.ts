@@ -1,0 +1,48 @@
+// An operation on its way to its execution, for requests that Yoga does not answer itself: those over a WebSocket, and plain
+// requests over HTTP. It passes the plugins and limits of all others.
+
+import { type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql'
+import type { YogaServerInstance } from 'graphql-yoga'
+import type { Context } from './context.ts'
+import { toClientError } from './errors/errors.ts'
+import { faceError } from './errors/face-errors.ts'
+import { checkVariables } from './plugins.ts'
+
+export type Envelop = YogaServerInstance<Context, object>['getEnveloped']
+export type OperationParams = { query: string; variables?: unknown; operationName?: string | null | undefined }
+/** The arguments of an execution, with the functions that execute it. */
+export type PreparedOperation = ExecutionArgs & Pick<ReturnType<Envelop>, 'execute' | 'subscribe'>
+
+/** Parses and validates the operation, or says why it cannot run. */
+export async function prepareOperation(
+  envelop: Envelop,
+  context: Context,
+  { query, variables, operationName }: OperationParams,
+): Promise<PreparedOperation | readonly GraphQLError[]> {
+  const refusal = checkVariables(variables)
+  if (refusal) return [refusal]
+  try {
+    const { schema, parse, validate, contextFactory, execute, subscribe } = envelop(context)
+    const document = parse(query)
+    const errors = validate(schema, document)
+    if (errors.length > 0) return errors
+    if (!getOperationAST(document, operationName)) return [unknownOperation()]
+    const contextValue = await contextFactory()
+    // Execution refuses variables that are no object.
+    const variableValues = variables as Record<string, unknown>
+    return { schema, document, contextValue, variableValues, operationName, execute, subscribe }
+  } catch (error) {
+    if (error instanceof GraphQLError) return [error]
+    return [toClientError(new GraphQLError('', { originalError: toError(error) }), context)]
+  }
+}
+
+/** The error that Yoga gives over HTTP. */
+function unknownOperation(): GraphQLError {
+  const message = 'Could not determine what operation to execute.'
+  return faceError('OPERATION_RESOLUTION_FAILURE', message)
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
