@@ -117,8 +117,6 @@ export function createApp(options: AppOptions): App {
     secret,
     simulatedDelay,
     eventRetentionDays,
-    startTimeoutMs,
-    offlineGraceMs,
     debtGraceMs,
     minimumRunwayMs,
     quotas,
@@ -145,10 +143,9 @@ export function createApp(options: AppOptions): App {
   const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, sshProxy, privateWebhooks, admission }
   const services = createServices(deps)
   const { reconciliation, policies, billing, deliveries, chores, measures } = createBackground(deps, eventRetentionDays)
-  const limits = { startTimeoutMs, offlineGraceMs }
   const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })
   const work = createLoops([
-    createInstanceLoop({ reconciliation, provider, clock: database.clock, log, limits }),
+    createInstanceLoop({ reconciliation, provider, clock: database.clock, log, limits: options }),
     createPolicyLoop({ policies, log }),
     createBillingLoop({ billing, log }),
     createLoop({ ...delivery, name: 'webhooks', concurrency: maxConcurrentDeliveries, log }),
@@ -192,7 +189,7 @@ export function createApp(options: AppOptions): App {
   // A client can forge the Host header. GraphiQL gets the demo key only when no other machine can connect.
   const demoKeyForGraphiql = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
-  const beginRequest = createRequestLog(log, requests.observe)
+  const requestLog = createRequestLog(log, requests.observe)
   const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
   const graphql = createGraphqlFace(services)
   const sockets = createSockets(graphql.sockets, log)
@@ -206,8 +203,8 @@ export function createApp(options: AppOptions): App {
   }
 
   return {
-    fetch: logRequests(beginRequest, createRouter(faces, findReadinessProblem)),
-    plain: logPlainRequests(beginRequest, graphql.plain),
+    fetch: logRequests(requestLog, createRouter(faces, findReadinessProblem)),
+    plain: logPlainRequests(requestLog, graphql.plain),
     upgrade: sockets.upgrade,
     operations,
     async start() {

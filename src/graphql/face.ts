@@ -12,7 +12,6 @@ import type { Context } from './context.ts'
 import { describeRefusal, httpOf } from './errors/errors.ts'
 import { extensionsOf } from './errors/face-errors.ts'
 import { costPlugin } from './limits/cost-plugin.ts'
-import { createPlainFace } from './plain-face.ts'
 import {
   completeErrorsPlugin,
   executionErrorsPlugin,
@@ -21,7 +20,8 @@ import {
   subscriptionsPlugin,
 } from './plugins.ts'
 import { schema } from './schema.ts'
-import { createSocketFace } from './socket-face.ts'
+import { createPlainFace } from './transport/plain.ts'
+import { createSocketFace } from './transport/sockets.ts'
 
 /** Serves /graphql over HTTP and WebSockets. Without a valid key there is no introspection and no hint in an error. */
 export function createGraphqlFace(services: Services): { answer: Handler; plain: PlainHandler; sockets: SocketFace } {

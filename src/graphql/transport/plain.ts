@@ -3,11 +3,11 @@
 
 import { type ExecutionResult, getOperationAST } from 'graphql'
 import { processRegularResult, type YogaServerInstance } from 'graphql-yoga'
-import { authenticate } from '../auth/authenticate.ts'
-import type { PlainAnswer, PlainHandler } from '../http/plain.ts'
-import type { Services } from '../services/services.ts'
-import type { Context } from './context.ts'
-import { completeError } from './errors/face-errors.ts'
+import { authenticate } from '../../auth/authenticate.ts'
+import type { PlainAnswer, PlainHandler } from '../../http/plain.ts'
+import type { Services } from '../../services/services.ts'
+import type { Context } from '../context.ts'
+import { completeError } from '../errors/face-errors.ts'
 import { type OperationParams, type PreparedOperation, prepareOperation } from './operation.ts'
 
 type Yoga = Pick<YogaServerInstance<Context, object>, 'getEnveloped' | 'fetchAPI'>

@@ -3,10 +3,10 @@
 
 import { type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql'
 import type { YogaServerInstance } from 'graphql-yoga'
-import type { Context } from './context.ts'
-import { toClientError } from './errors/errors.ts'
-import { faceError } from './errors/face-errors.ts'
-import { checkVariables } from './plugins.ts'
+import type { Context } from '../context.ts'
+import { toClientError } from '../errors/errors.ts'
+import { faceError } from '../errors/face-errors.ts'
+import { checkVariables } from '../plugins.ts'
 
 export type Envelop = YogaServerInstance<Context, object>['getEnveloped']
 export type OperationParams = { query: string; variables?: unknown; operationName?: string | null | undefined }
