@@ -3,6 +3,7 @@ import PrismaPlugin from '@pothos/plugin-prisma'
 import RelayPlugin from '@pothos/plugin-relay'
 import type PrismaTypes from '../database/generated/pothos.ts'
 import { getDatamodel } from '../database/generated/pothos.ts'
+import type { Event } from '../domain/events/events.ts'
 import type { Instance } from '../domain/instances/instances.ts'
 import type { OfferFacts } from '../domain/offers/offers.ts'
 import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
@@ -13,10 +14,12 @@ import { requiresPlugin } from './permission.ts'
 import { nullableRoots } from './pothos/nullable-roots.ts'
 import { rowsAsRead } from './pothos/rows-as-read.ts'
 
-/** Values that a selection can ask for although no column has them: see the sources of the services. */
+/** Values that a selection can ask for although no column has them, or not with this type: see the sources of the services. */
 type ComputedValues = {
   Offer: Pick<OfferFacts, 'asOf'>
   Volume: Pick<Volume, 'attachment'>
+  /** All of these are columns, of texts and JSON that have these types. */
+  Event: Pick<Event, 'kind' | 'actorKind' | 'subjectType' | 'before' | 'after'>
   /** `launch` is a column, whose JSON has this type. */
   Instance: Pick<Instance, 'launch' | 'volumes' | 'sshProxy' | 'minimumBidNanos' | 'asOf'>
 }

@@ -84,7 +84,7 @@ function readObject(place: Place, select: Select, path: Prisma.Sql[], parts: Par
 function readField(place: Place, name: string, nested: unknown, path: Prisma.Sql[], parts: Parts): ReadValue {
   if (place.known && name in place.known) return () => place.known?.[name]
   const computed = place.computed?.[name]
-  if (!computed && fieldOf(place.model, name).kind === 'object') {
+  if (!computed && isRelation(place, name)) {
     const relation = relationOf(place, name, nested)
     const steps = relation.fromRoot ? [relation.join] : [...path, relation.join]
     const read = readObject(relation, relation.select, steps, parts)
@@ -100,6 +100,11 @@ function readField(place: Place, name: string, nested: unknown, path: Prisma.Sql
 
 function columnSql({ alias }: Place, name: string): Prisma.Sql {
   return raw(`${alias}.${columnNameOf(name)}`)
+}
+
+/** A statement can also join rows that the model has no relation to. */
+function isRelation({ model, relations }: Place, name: string): boolean {
+  return relations?.[name] !== undefined || fieldOf(model, name).kind === 'object'
 }
 
 /** The relation with what is selected of it. No relation takes arguments. */

@@ -3,8 +3,8 @@
 import { isAllowed, type Operation } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
 import { invalidInput } from '../errors.ts'
-import type { EventActor } from './actor.ts'
-import type { EventSubject, SubjectType } from './subject.ts'
+import type { StoredActor } from './actor.ts'
+import type { EventSubject, StoredSubject, SubjectType } from './subject.ts'
 
 /** Every event kind, and the operation that a key needs to read it. */
 export const eventReadOperations = {
@@ -55,21 +55,21 @@ export const eventReadOperations = {
 } as const satisfies Record<string, Operation>
 export type EventKind = keyof typeof eventReadOperations
 
-/** One change: who made it, and what it is about. */
-export type Event = Position & {
-  kind: EventKind
-  accountId: number
-  instanceId: bigint | null
-  actor: EventActor
-  subject: EventSubject
-  before: Record<string, unknown> | null
-  after: Record<string, unknown> | null
-  /** A code of `domain/reasons.ts`, unless a gateway of a newer version wrote it. */
-  reason: string | null
-  /** Free text of the operator. */
-  note: string | null
-  createdAt: Date
-}
+/** One change as it is stored: who made it (`actorOf`), and what it is about (`subjectOf`). */
+export type Event = Position &
+  StoredActor &
+  StoredSubject & {
+    kind: EventKind
+    accountId: number
+    instanceId: bigint | null
+    before: Record<string, unknown> | null
+    after: Record<string, unknown> | null
+    /** A code of `domain/reasons.ts`, unless a gateway of a newer version wrote it. */
+    reason: string | null
+    /** Free text of the operator. */
+    note: string | null
+    createdAt: Date
+  }
 
 /**
  * A place in the order of events: by transaction, then by id. Ids alone do not suffice: PostgreSQL assigns them before
@@ -93,10 +93,9 @@ export function checkEventFilter({ subjects = [] }: EventFilter): void {
   throw invalidInput([{ path: 'filter.subjectIds', message }])
 }
 
-export function matchesEventFilter(event: Event, { kinds, subjects }: EventFilter): boolean {
-  if (kinds && !kinds.includes(event.kind)) return false
-  const { type, id } = event.subject
-  return !subjects || subjects.some(subject => subject.type === type && subject.id === id)
+export function matchesEventFilter({ kind, subjectType, subjectId }: Event, { kinds, subjects }: EventFilter): boolean {
+  if (kinds && !kinds.includes(kind)) return false
+  return !subjects || subjects.some(({ type, id }) => type === subjectType && id === subjectId)
 }
 
 /** Whether the actor may read an event: the account must own it, and the key must be allowed to read its subject. */
@@ -107,7 +106,7 @@ export function canReadEvent(
   const { kind } = event
   // A gateway of a newer version may write kinds that this one does not know.
   if (event.accountId !== accountId || !isEventKind(kind)) return false
-  return isAllowed(permissions, eventReadOperations[kind], boundableId(event.subject))
+  return isAllowed(permissions, eventReadOperations[kind], boundableId(event))
 }
 
 export function isEventKind(kind: string): kind is EventKind {
@@ -118,6 +117,6 @@ export function isEventKind(kind: string): kind is EventKind {
 export const boundableTypes: readonly SubjectType[] = ['Instance', 'Template', 'Volume']
 
 /** The id of the event's subject, for the constraints of a key. */
-function boundableId({ type, id }: EventSubject): { id: number | undefined } {
-  return { id: boundableTypes.includes(type) ? Number(id) : undefined }
+function boundableId({ subjectType, subjectId }: StoredSubject): { id: number | undefined } {
+  return { id: boundableTypes.includes(subjectType) ? Number(subjectId) : undefined }
 }

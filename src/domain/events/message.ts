@@ -1,7 +1,10 @@
 import type { Event, EventKind } from './events.ts'
 
+/** What the sentence depends on. */
+type EventText = Pick<Event, 'kind' | 'before' | 'after' | 'reason'>
+
 /** Describes an event in a sentence or two, for people. */
-export function messageOf({ kind, before, after, reason }: Event): string {
+export function messageOf({ kind, before, after, reason }: EventText): string {
   const sentence = sentences[kind]
   return `${typeof sentence === 'string' ? sentence : sentence({ ...before, ...after }, before ?? {})}${reasonSentence(reason)}`
 }

@@ -2,9 +2,10 @@
 // add names, but never change one.
 
 import { printId } from '../ids.ts'
-import type { ActorKind } from './actor.ts'
+import { type ActorKind, actorOf } from './actor.ts'
 import type { Event, EventKind } from './events.ts'
 import { printFacts } from './facts.ts'
+import { subjectOf } from './subject.ts'
 
 /** Parts that the event lacks are omitted. */
 type EventPayload = {
@@ -22,18 +23,9 @@ type EventPayload = {
   after?: Record<string, unknown>
 }
 
-export function payloadOf({
-  id,
-  kind,
-  createdAt,
-  accountId,
-  actor,
-  subject,
-  reason,
-  note,
-  before,
-  after,
-}: Event): EventPayload {
+export function payloadOf(event: Event): EventPayload {
+  const { id, kind, createdAt, accountId, reason, note, before, after } = event
+  const [actor, subject] = [actorOf(event), subjectOf(event)]
   return {
     id: printId('Event', id),
     kind,

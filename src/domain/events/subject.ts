@@ -14,6 +14,12 @@ export const subjectTypes = [
 ] as const satisfies IdType[]
 export type SubjectType = (typeof subjectTypes)[number]
 export type EventSubject = { type: SubjectType; id: bigint }
+/** The columns that an event stores of its subject. */
+export type StoredSubject = { subjectType: SubjectType; subjectId: bigint }
+
+export function subjectOf({ subjectType, subjectId }: StoredSubject): EventSubject {
+  return { type: subjectType, id: subjectId }
+}
 
 type SubjectFacts = {
   kind: string
@@ -35,7 +41,7 @@ const subjectRules: [string, SubjectType, string][] = [
 ]
 
 /** The subject of a new event. Without a more precise one, it is the account, as with credit and secret variables. */
-export function subjectOf({ kind, accountId, instanceId, before, after }: SubjectFacts): EventSubject {
+export function newSubjectOf({ kind, accountId, instanceId, before, after }: SubjectFacts): EventSubject {
   if (instanceId !== undefined) return { type: 'Instance', id: instanceId }
   const [, type, fact] = subjectRules.find(([start]) => kind.startsWith(start)) ?? []
   const id = fact && { ...before, ...after }[fact]

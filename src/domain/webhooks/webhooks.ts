@@ -19,10 +19,12 @@ export function kindsOf({ kinds }: { kinds: readonly string[] }): EventKind[] {
 /** The delivery of one event to one webhook. */
 export type WebhookDelivery = {
   id: bigint
+  webhookId: number
   event: Event
   attempts: number
+  /** When the next attempt is due; null if the event was delivered or given up. */
+  dueAt: Date | null
   attemptedAt: Date | null
-  nextAttemptAt: Date | null
   deliveredAt: Date | null
   responseStatus: number | null
   error: string | null
@@ -42,9 +44,13 @@ export function checkRecentCount(first: number): void {
 
 type DeliveryStatus = 'pending' | 'retrying' | 'delivered' | 'givenUp'
 
-export function deliveryStatusOf({ attempts, deliveredAt, nextAttemptAt }: WebhookDelivery): DeliveryStatus {
+export function deliveryStatusOf({
+  attempts,
+  deliveredAt,
+  dueAt,
+}: Pick<WebhookDelivery, 'attempts' | 'deliveredAt' | 'dueAt'>): DeliveryStatus {
   if (deliveredAt) return 'delivered'
-  if (!nextAttemptAt) return 'givenUp'
+  if (!dueAt) return 'givenUp'
   return attempts === 0 ? 'pending' : 'retrying'
 }
 

@@ -25,7 +25,7 @@ export const EventChange = builder.objectRef<Change>('EventChange').implement({
 /** Facts that are not changes. `Event.reason` shows them. */
 const hiddenFields = ['message', 'exitCode']
 
-export function changesOf({ kind, before, after }: Event): Change[] {
+export function changesOf({ kind, before, after }: Pick<Event, 'kind' | 'before' | 'after'>): Change[] {
   const [was, is] = [before, after].map(facts => printFacts(kind, facts ?? {})) as [Facts, Facts]
   return [...new Set([...Object.keys(was), ...Object.keys(is)])]
     .filter(field => !hiddenFields.includes(field))

@@ -1,3 +1,4 @@
+import { actorOf } from '../../domain/events/actor.ts'
 import {
   type Event as EventShape,
   type EventFilter as Filter,
@@ -9,45 +10,55 @@ import { reasonOf } from '../../domain/reasons.ts'
 import { builder } from '../builder.ts'
 import { parseTypedId, printId } from '../ids.ts'
 import { InstanceStatus, type StatusWithDestroyed, seenStatuses } from '../instances/status.ts'
-import { createLoader } from '../loader.ts'
+import { createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { Actor } from './actor.ts'
 import { changesOf, EventChange } from './changes.ts'
 import { EventKindEnum } from './kinds.ts'
 import { Reason } from './reason.ts'
 
-export const Event = builder.objectRef<EventShape>('Event').implement({
+export const Event = builder.prismaObject('Event', {
+  select: { id: true },
   description: 'Something that happened in the account. It is recorded in the same transaction as the change.',
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'ID of the event, such as `evt_42`.', resolve: ({ id }) => printId('Event', id) }),
     kind: t.expose('kind', { type: EventKindEnum, description: 'What happened, such as `INSTANCE_CREATED`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the event happened.' }),
-    message: t.string({ description: 'The event in one sentence, for people.', resolve: messageOf }),
+    message: t.string({
+      description: 'The event in one sentence, for people.',
+      select: { kind: true, before: true, after: true, reason: true },
+      resolve: messageOf,
+    }),
     reason: t.field({
       type: Reason,
       nullable: true,
       description: 'Why the event happened. Null if the kind says enough.',
+      select: { reason: true, after: true },
       resolve: ({ reason, after }) => reasonOf(reason, after?.['message'], after?.['exitCode']),
     }),
     note: t.exposeString('note', {
       nullable: true,
       description: 'Free text that the operator wrote about the event, such as "Voucher". Null without one.',
     }),
-    actor: t.expose('actor', {
+    actor: t.field({
       type: Actor,
       description: 'Who made the change: an API key, the operator, or Berth itself.',
+      select: { actorKind: true, apiKeyId: true },
+      resolve: actorOf,
     }),
     previousStatus: t.field({
       type: InstanceStatus,
       nullable: true,
       description: 'Status of the instance before the event. Null if the status did not change.',
+      select: { before: true },
       resolve: ({ before }) => statusIn(before),
     }),
     status: t.field({
       type: InstanceStatus,
       nullable: true,
       description: 'Status of the instance after the event. Null if the status did not change.',
+      select: { after: true },
       resolve: ({ after }) => statusIn(after),
     }),
     changes: t.field({
@@ -55,6 +66,7 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
       description: 'The fields that changed, or all fields of an item that is new or gone.',
       // INSTANCE_CREATED has the most changes.
       complexity: { multiplier: 10 },
+      select: { kind: true, before: true, after: true },
       resolve: changesOf,
     }),
   }),
@@ -92,8 +104,8 @@ export function parseEventFilter(filter: typeof EventFilter.$inferInput | null |
   }
 }
 
-export const eventById = createLoader((context, ids: readonly bigint[]) =>
-  context.services.events.byIds(context.actor, ids),
+export const eventById = createSelectedLoader(({ services, actor }, ids: readonly bigint[], select) =>
+  services.events.byIds(actor, ids, select),
 )
 
 /** The status in the facts of an event. They come from JSON, so their type is unknown. */

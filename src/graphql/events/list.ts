@@ -3,7 +3,8 @@ import type { InstanceEventsQuery } from '../../services/events/history.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { Instance } from '../instances/instances.ts'
-import { createRequiredLoader } from '../loader.ts'
+import { createRequiredSelectedLoader } from '../loader.ts'
+import { pageSelectionOf } from '../selection.ts'
 import { Event, EventConnection, EventEdge, EventFilter, parseEventFilter } from './events.ts'
 
 const orderDescription = `oldest first. Without arguments, this is the newest ${defaultPageSize} events. The subscription \`events\` can continue after any cursor of this list`
@@ -16,8 +17,11 @@ builder.queryField('events', t =>
       requires: 'events.list',
       complexity: pageComplexity,
       args: { filter: t.arg({ type: EventFilter, description: 'Which events to return. All events if absent.' }) },
-      resolve: async (_root, { filter, ...page }, { services, actor }) =>
-        connectionOf(await services.events.page(actor, parseEventFilter(filter), page)),
+      resolve: async (_root, { filter, ...page }, context, info) => {
+        const { services, actor } = context
+        const select = pageSelectionOf(context, info)
+        return connectionOf(await services.events.page(actor, parseEventFilter(filter), page, select))
+      },
     },
     EventConnection,
     EventEdge,
@@ -25,8 +29,9 @@ builder.queryField('events', t =>
 )
 
 /** Batches the pages of several instances. The loader's key is the query object itself, so each query gets its own page. */
-const pageByInstanceQuery = createRequiredLoader(async ({ services, actor }, queries: readonly InstanceEventsQuery[]) =>
-  [...(await services.events.instancePages(actor, queries))].map(([id, page]) => ({ id, page })),
+const pageByInstanceQuery = createRequiredSelectedLoader(
+  async ({ services, actor }, queries: readonly InstanceEventsQuery[], select) =>
+    [...(await services.events.instancePages(actor, queries, select))].map(([id, page]) => ({ id, page })),
 )
 
 builder.objectField(Instance, 'events', t =>
@@ -37,8 +42,8 @@ builder.objectField(Instance, 'events', t =>
       description: `Events of the instance, ${orderDescription}.`,
       requires: 'instances.events',
       complexity: pageComplexity,
-      resolve: async ({ id }, page, context) => {
-        const found = await pageByInstanceQuery(context).load({ instanceId: id, page })
+      resolve: async ({ id }, page, context, info) => {
+        const found = await pageByInstanceQuery(context, pageSelectionOf(context, info)).load({ instanceId: id, page })
         return connectionOf(found.page)
       },
     },

@@ -32,7 +32,7 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   ApiKey: withSmallIds((context, id, info) => {
     return apiKeyById(context, selectionOf(context, info, { typeName: 'ApiKey' })).load(id)
   }),
-  Event: (context, id) => eventById(context).load(id),
+  Event: (context, id, info) => eventById(context, selectionOf(context, info, { typeName: 'Event' })).load(id),
   GpuModel: withSmallIds((context, id, info) => {
     return gpuModelById(context, selectionOf(context, info, { typeName: 'GpuModel' })).load(id)
   }),

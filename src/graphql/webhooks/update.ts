@@ -1,11 +1,5 @@
 import { invalidInput } from '../../domain/errors.ts'
-import {
-  maxAttempts,
-  maxWebhookNameLength,
-  maxWebhooks,
-  oldSecretHours,
-  type WebhookDelivery as WebhookDeliveryShape,
-} from '../../domain/webhooks/webhooks.ts'
+import { maxAttempts, maxWebhookNameLength, maxWebhooks, oldSecretHours } from '../../domain/webhooks/webhooks.ts'
 import { builder } from '../builder.ts'
 import type { RefusalCode } from '../errors/codes.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
@@ -106,7 +100,7 @@ const rotateResult = secretResult(
   'The webhook has a new secret.',
   ['INVALID_INPUT', 'NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
-const testResult = mutationResult<{ delivery: WebhookDeliveryShape }>('testWebhook', {
+const testResult = mutationResult<{ delivery: { id: bigint } }>('testWebhook', {
   description: 'The delivery of the test event, or why none was queued.',
   success: {
     description: 'A test event was queued for the webhook.',
@@ -161,8 +155,11 @@ builder.mutationFields(t => ({
     requires: 'webhooks.test',
     complexity: { field: 20 },
     args: { input: t.arg({ type: TestWebhookInput, required: true, description: 'The webhook to test.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
-      testResult.answer({}, async () => ({ delivery: await services.webhooks.test(actor, parseWebhookId(input.id)) })),
+    resolve: (_root, { input }, context, info) =>
+      testResult.answer({}, async () => {
+        const select = selectionOf(context, info, { of: { type: 'TestWebhookSuccess', name: 'delivery' } })
+        return { delivery: await context.services.webhooks.test(context.actor, parseWebhookId(input.id), select) }
+      }),
   }),
   rotateWebhookSecret: t.field({
     type: rotateResult.union,

@@ -1,17 +1,12 @@
 import { pageSizeOf } from '../../domain/pages.ts'
-import {
-  checkRecentCount,
-  deliveryStatusOf,
-  kindsOf,
-  maxRecentDeliveries,
-  type WebhookDelivery as WebhookDeliveryShape,
-} from '../../domain/webhooks/webhooks.ts'
+import { checkRecentCount, deliveryStatusOf, kindsOf, maxRecentDeliveries } from '../../domain/webhooks/webhooks.ts'
 import { builder } from '../builder.ts'
-import { Event } from '../events/events.ts'
+import '../events/events.ts'
 import { EventKindEnum } from '../events/kinds.ts'
 import { printId, printName } from '../ids.ts'
-import { createRequiredLoader, createSelectedLoader } from '../loader.ts'
+import { createRequiredSelectedLoader, createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
+import { selectionOf } from '../selection.ts'
 
 const DeliveryStatus = builder.enumType('WebhookDeliveryStatus', {
   description: 'State of a delivery to a webhook.',
@@ -23,22 +18,28 @@ const DeliveryStatus = builder.enumType('WebhookDeliveryStatus', {
   } as const,
 })
 
-export const WebhookDelivery = builder.objectRef<WebhookDeliveryShape>('WebhookDelivery').implement({
+export const WebhookDelivery = builder.prismaObject('WebhookDelivery', {
+  select: { id: true },
   description: 'The delivery of one event to one webhook.',
   fields: t => ({
     id: t.id({
       description: 'ID of the delivery, such as `whd_42`. Each attempt sends it as the header `Berth-Delivery`.',
       resolve: ({ id }) => printId('WebhookDelivery', id),
     }),
-    event: t.expose('event', { type: Event, description: 'The event to deliver.' }),
-    status: t.field({ type: DeliveryStatus, description: 'State of the delivery.', resolve: deliveryStatusOf }),
+    event: t.relation('event', { description: 'The event to deliver.' }),
+    status: t.field({
+      type: DeliveryStatus,
+      description: 'State of the delivery.',
+      select: { attempts: true, deliveredAt: true, dueAt: true },
+      resolve: deliveryStatusOf,
+    }),
     attempts: t.exposeInt('attempts', { description: 'Number of attempts so far.' }),
     attemptedAt: t.expose('attemptedAt', {
       type: 'DateTime',
       nullable: true,
       description: 'When the last attempt was made. Null before the first attempt.',
     }),
-    nextAttemptAt: t.expose('nextAttemptAt', {
+    nextAttemptAt: t.expose('dueAt', {
       type: 'DateTime',
       nullable: true,
       description: 'Earliest time of the next attempt. Null if the event was delivered or given up.',
@@ -100,9 +101,9 @@ export const Webhook = builder.prismaObject('Webhook', {
         }),
       },
       complexity: ({ first }) => ({ field: 1, multiplier: pageSizeOf({ first }) }),
-      resolve: async ({ id }, { first }, context) => {
+      resolve: async ({ id }, { first }, context, info) => {
         checkRecentCount(first)
-        return (await deliveriesByWebhook(context).load(id)).deliveries.slice(0, first)
+        return (await deliveriesByWebhook(context, selectionOf(context, info)).load(id)).deliveries.slice(0, first)
       },
     }),
   }),
@@ -112,6 +113,6 @@ export const webhookById = createSelectedLoader(({ services, actor }, ids: reado
   services.webhooks.byIds(actor, ids, select),
 )
 
-const deliveriesByWebhook = createRequiredLoader(({ services, actor }, ids: readonly number[]) =>
-  services.webhooks.recentDeliveries(actor, ids),
+const deliveriesByWebhook = createRequiredSelectedLoader(({ services, actor }, ids: readonly number[], select) =>
+  services.webhooks.recentDeliveries(actor, ids, select),
 )

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Event } from '../../domain/events/events.ts'
 import { messageOf } from '../../domain/events/message.ts'
 import { maxPageSize } from '../../domain/pages.ts'
+import type { Selected } from '../../services/selected.ts'
 import { type Route, route } from '../route.ts'
 import { alwaysNull, number, text } from '../values.ts'
 
@@ -40,18 +41,30 @@ export const eventRoutes: Route[] = [
     operation: 'events.list',
     result: z.array(auditRow),
     answer: async ({ services, actor }) => {
-      const { edges } = await services.events.page(actor, {}, { last: maxPageSize })
+      const { edges } = await services.events.page(actor, {}, { last: maxPageSize }, auditColumns)
       return edges.map(({ node }) => auditRowOf(node)).toReversed()
     },
   }),
 ]
 
-function auditRowOf(event: Event): AuditRow {
-  const { actor, createdAt, kind, instanceId, reason, note } = event
+const auditColumns = {
+  id: true,
+  kind: true,
+  instanceId: true,
+  apiKeyId: true,
+  before: true,
+  after: true,
+  reason: true,
+  note: true,
+  createdAt: true,
+} as const
+
+function auditRowOf(event: Selected<Event, typeof auditColumns>): AuditRow {
+  const { apiKeyId, createdAt, kind, instanceId, reason, note } = event
   const about = instanceId === null ? null : Number(instanceId)
   return {
     ip_address: null,
-    api_key_id: actor.kind === 'api_key' ? actor.apiKeyId : null,
+    api_key_id: apiKeyId,
     created_at: createdAt.getTime() / 1000,
     api_route: null,
     args: { event: kind, instance_id: about, message: messageOf(event), reason: reason ?? note },

@@ -3,7 +3,7 @@ import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { EventActor } from '../../domain/events/actor.ts'
 import type { EventKind } from '../../domain/events/events.ts'
-import { subjectOf } from '../../domain/events/subject.ts'
+import { newSubjectOf } from '../../domain/events/subject.ts'
 import type { ReasonCode } from '../../domain/reasons.ts'
 
 /** Ids are named by their type, never `id`: apiKeyId, sshKeyId, templateId, volumeId. */
@@ -35,7 +35,7 @@ const eventColumns = modelColumnsOf(Prisma.EventScalarFieldEnum)
 export async function recordEvents(tx: Transaction, events: NewEvent[], createdAt: Date): Promise<void> {
   if (events.length === 0) return
   const rows = events.map(({ actor, ...event }) => {
-    const { type: subjectType, id: subjectId } = subjectOf(event)
+    const { type: subjectType, id: subjectId } = newSubjectOf(event)
     const apiKeyId = actor.kind === 'api_key' ? actor.apiKeyId : null
     return { ...event, actorKind: actor.kind, apiKeyId, subjectType, subjectId, createdAt }
   })

@@ -2,13 +2,14 @@
 // still write events, so a read stops before the oldest open transaction.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { int4, int8, jsonb, nullable, type RowOf, text } from '../../database/row-types.ts'
+import { int4, int8, jsonb, nullable, text } from '../../database/row-types.ts'
+import { readingOf } from '../../database/selection/reading.ts'
 import type { Permissions } from '../../domain/accounts/permissions/permissions.ts'
 import type { EventCursor } from '../../domain/events/cursor.ts'
 import type { Event, Position } from '../../domain/events/events.ts'
 import type { DataDeps } from '../deps.ts'
 import { changesClaimSql, rivalsOfEventSql } from '../instances/sql.ts'
-import { eventColumns, keptRangeSql, outerEventShape, positionSql, toEvents } from './sql.ts'
+import { eventsIn, keptEventSource, keptRangeSql, positionSql, wholeEvent } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -19,26 +20,27 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
   return {
     /** The position before which no event can appear anymore. */
     async readHorizon(): Promise<EventCursor> {
-      const [row] = await database.query(sql`SELECT k.horizon::text, k.epoch FROM (${keptRangeSql}) k`, horizonShape)
+      const { columns } = horizonReading
+      const [row] = await database.read(sql`SELECT ${columns} FROM (${keptRangeSql}) k`, horizonReading)
       return cursorAt(row)
     },
 
     /** These accounts' events after a position, and the position up to which they are complete. */
     async readAfter(after: Position, accountIds: number[]): Promise<{ events: Event[]; reached: EventCursor }> {
-      const rows = await database.query(
+      const rows = await database.read(
         sql`
         WITH kept AS MATERIALIZED (${keptRangeSql})
-        SELECT k.horizon::text, k.epoch, e.* FROM kept k LEFT JOIN LATERAL (
-          SELECT ${eventColumns} FROM events e
+        SELECT ${eventReading.columns} FROM kept k LEFT JOIN LATERAL (
+          SELECT e.* FROM events e
           WHERE (e.xid, e.id) > ${positionSql(after)} AND e.xid < k.horizon
           AND e.account_id = ANY(${accountIds}::int[]) ORDER BY e.xid, e.id LIMIT ${batchSize}
         ) e ON true`,
-        { ...horizonShape, ...outerEventShape },
+        eventReading,
       )
-      const events = toEvents(rows)
-      const horizon = cursorAt(rows[0])
+      const events = eventsIn(rows)
+      const end = cursorAt(rows[0])
       const last = events.length === batchSize ? events.at(-1) : undefined
-      return { events, reached: last ? { xid: last.xid, id: last.id, epoch: horizon.epoch } : horizon }
+      return { events, reached: last ? { xid: last.xid, id: last.id, epoch: end.epoch } : end }
     },
 
     /** Expires all cursors, once per epoch, however many gateways call this. */
@@ -82,10 +84,12 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
   }
 }
 
-const horizonShape = { horizon: text, epoch: int4 }
+const horizon = { horizon: true, epoch: true } as const
+const horizonReading = readingOf(keptEventSource, horizon)
+const eventReading = readingOf(keptEventSource, { ...horizon, event: { select: wholeEvent } })
 
 /** The place before which no event can appear anymore. */
-function cursorAt(row: RowOf<typeof horizonShape> | undefined): EventCursor {
+function cursorAt(row: { horizon: string; epoch: number } | undefined): EventCursor {
   if (!row) throw new Error('The table outbox has no row.')
   return { xid: BigInt(row.horizon), id: 0n, epoch: row.epoch }
 }

@@ -1,12 +1,13 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { int4, int8, jsonb, nullable, outer, type RowOf, text, textOf, timestamptz } from '../../database/row-types.ts'
+import { int4, int8, type RowOf, text } from '../../database/row-types.ts'
+import type { Source } from '../../database/selection/reading.ts'
+import type { Selected, SelectOf } from '../../database/selection/selected.ts'
 import {
   type Constraint,
   constraintsOf,
   type Operation,
   type Permissions,
 } from '../../domain/accounts/permissions/permissions.ts'
-import type { ActorKind, EventActor } from '../../domain/events/actor.ts'
 import type { KeptRange } from '../../domain/events/cursor.ts'
 import {
   boundableTypes,
@@ -16,47 +17,24 @@ import {
   eventReadOperations,
   type Position,
 } from '../../domain/events/events.ts'
-import type { EventSubject } from '../../domain/events/subject.ts'
+import { columnsOf } from '../machines/source.ts'
 
-const { sql, join } = Prisma
+const { sql, join, empty } = Prisma
 
-/** The columns of an event `e`, as `eventShape` names them. */
-export const eventColumns = sql`e.xid::text, e.id AS event_id, e.kind, e.account_id, e.instance_id, e.actor_kind, e.api_key_id, e.subject_type, e.subject_id, e.before, e.after, e.reason, e.note, e.created_at`
+/** What a read asks of events. */
+export type EventSelect = SelectOf<Event> & { readonly id: true }
+/** An event with its place in the order of events. */
+export type SelectedEvent<Select> = Selected<Event, Select> & Position
 
-export const eventShape = {
-  xid: text,
-  eventId: int8,
-  kind: textOf<EventKind>(),
-  accountId: int4,
-  instanceId: nullable(int8),
-  actorKind: textOf<ActorKind>(),
-  apiKeyId: nullable(int4),
-  subjectType: textOf<EventSubject['type']>(),
-  subjectId: int8,
-  before: nullable(jsonb<Record<string, unknown>>()),
-  after: nullable(jsonb<Record<string, unknown>>()),
-  reason: nullable(text),
-  note: nullable(text),
-  createdAt: timestamptz,
-}
-type EventRow = RowOf<typeof eventShape>
-
-export function toEvent({ eventId, xid, actorKind, apiKeyId, subjectType, subjectId, ...facts }: EventRow): Event {
-  const { kind, accountId, instanceId, before, after, reason, note, createdAt } = facts
-  // Safe: a constraint holds that exactly the events of API keys have a key.
-  const actor = (actorKind === 'api_key' ? { kind: actorKind, apiKeyId } : { kind: actorKind }) as EventActor
-  const subject = { type: subjectType, id: subjectId }
-  const about = { kind, accountId, instanceId, actor, subject }
-  return { xid: BigInt(xid), id: eventId, ...about, before, after, reason, note, createdAt }
+/** Where statements of events `e` have the rows of a selection. */
+export const eventSource: Source<Event> = {
+  model: 'Event',
+  alias: 'e',
+  computed: { xid: { sql: sql`e.xid::text`, decode: xid => BigInt(String(xid)) } },
 }
 
-/** The columns of an event that an outer join may not have found. */
-export const outerEventShape = outer(eventShape)
-
-export function toEvents(rows: readonly RowOf<typeof outerEventShape>[]): Event[] {
-  // Safe: where `xid` is not null, the join has found an event.
-  return rows.filter(({ xid }) => xid !== null).map(row => toEvent(row as EventRow))
-}
+/** Selects all of an event. */
+export const wholeEvent = { ...columnsOf(Prisma.EventScalarFieldEnum), xid: true as const }
 
 /**
  * The range of events that are kept, and the horizon: no event can appear before it anymore. The table `outbox` has one row
@@ -68,9 +46,33 @@ export const keptShape = { epoch: int4, purgedXid: text, purgedId: int8 }
 /** The columns of `keptShape`, of a row `k` of `keptRangeSql`. */
 export const keptColumns = sql`k.epoch, k.purged_xid, k.purged_id`
 
-export function toKeptRange(row: RowOf<typeof keptShape> | undefined): KeptRange {
+type KeptRow = RowOf<typeof keptShape>
+
+export function toKeptRange(row: KeptRow | undefined): KeptRange {
   if (!row) throw new Error('The table outbox has no row.')
   return { epoch: row.epoch, purged: { xid: BigInt(row.purgedXid), id: row.purgedId } }
+}
+
+/** A row of a statement that joins events `e` to the row `k` of `keptRangeSql`. Without any events, one row has none. */
+type KeptEventRow = KeptRow & {
+  horizon: string
+  /** Only of statements that read events for groups `g`. */
+  groupId: bigint | null
+  event: Event | null
+}
+
+export const keptEventSource: Source<KeptEventRow> = {
+  model: 'Outbox',
+  alias: 'k',
+  computed: { purgedXid: sql`k.purged_xid`, horizon: sql`k.horizon::text`, groupId: sql`g.id` },
+  relations: { event: { ...eventSource, join: empty, optional: true } },
+}
+
+/** Selects the columns of `keptShape`. */
+export const wholeKeptRange = { epoch: true, purgedXid: true, purgedId: true } as const
+
+export function eventsIn<Row>(rows: readonly { event: Row | null }[]): Row[] {
+  return rows.flatMap(({ event }) => (event === null ? [] : [event]))
 }
 
 export function positionSql({ xid, id }: Position): Prisma.Sql {

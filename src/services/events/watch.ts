@@ -2,6 +2,7 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import { withoutStatementName } from '../../database/statement-names.ts'
+import { readingOf } from '../../database/selection/reading.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
   checkCursorNotExpired,
@@ -21,23 +22,27 @@ import {
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
-import type { EventEdge } from './history.ts'
 import {
-  eventColumns,
+  eventsIn,
   filterSql,
   keptColumns,
+  keptEventSource,
   keptRangeSql,
   keptShape,
-  outerEventShape,
   positionSql,
   readableSql,
-  toEvents,
   toKeptRange,
+  wholeEvent,
+  wholeKeptRange,
 } from './sql.ts'
 
 const { sql, join } = Prisma
 
 const batchSize = 200
+const reading = readingOf(keptEventSource, { ...wholeKeptRange, event: { select: wholeEvent } })
+
+/** All streams share the events that one read found, so a stream has whole events, whatever its reader selects. */
+export type EventEdge = { node: Event; cursor: string }
 
 export function eventWatchServices({ database, feed }: Deps) {
   return {
@@ -78,15 +83,15 @@ export function eventWatchServices({ database, feed }: Deps) {
     const wanted = join([sql`e.account_id = ${accountId}`, readableSql(permissions), ...filterSql(filter)], ' AND ')
     for (let position = after; ; ) {
       const statement = sql`
-        SELECT ${keptColumns}, e.* FROM (${keptRangeSql}) k LEFT JOIN LATERAL (
-          SELECT ${eventColumns} FROM events e WHERE ${wanted}
+        SELECT ${reading.columns} FROM (${keptRangeSql}) k LEFT JOIN LATERAL (
+          SELECT e.* FROM events e WHERE ${wanted}
           AND (e.xid, e.id) > ${positionSql(position)} AND (e.xid, e.id) <= ${positionSql(upTo)}
           ORDER BY e.xid, e.id LIMIT ${batchSize}
         ) e ON true`
-      const rows = await database.query(withoutStatementName(statement), { ...keptShape, ...outerEventShape })
+      const rows = await database.read(withoutStatementName(statement), reading)
       // Retention may delete events between two reads.
       checkCursorNotExpired(position, toKeptRange(rows[0]))
-      const events = toEvents(rows)
+      const events = eventsIn(rows)
       yield* events
       const last = events.at(-1)
       if (!last || events.length < batchSize) return

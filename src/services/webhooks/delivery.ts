@@ -2,15 +2,23 @@
 
 import { createHmac } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
-import { bytea, int4, int8, nullable, text } from '../../database/row-types.ts'
+import { int4 } from '../../database/row-types.ts'
+import { readingOf, type Source } from '../../database/selection/reading.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Event } from '../../domain/events/events.ts'
 import { payloadOf } from '../../domain/events/payload.ts'
 import { printId } from '../../domain/ids.ts'
-import { type AttemptResult, isDelivered, retryDelayMs, testKind } from '../../domain/webhooks/webhooks.ts'
+import {
+  type AttemptResult,
+  isDelivered,
+  retryDelayMs,
+  testKind,
+  type WebhookDelivery,
+} from '../../domain/webhooks/webhooks.ts'
 import type { Deps } from '../deps.ts'
-import { eventColumns, eventShape, toEvent } from '../events/sql.ts'
+import { wholeEvent } from '../events/sql.ts'
 import { leaseMs } from '../reconciliation/leases.ts'
+import { deliverySource } from './webhooks.ts'
 
 const { sql } = Prisma
 
@@ -27,15 +35,6 @@ export type DeliveryLease = {
   /** The encrypted secrets that sign. The second, if any, is the old secret. */
   secrets: Uint8Array[]
   event: Event
-}
-
-const leaseShape = {
-  deliveryId: int8,
-  attempts: int4,
-  url: text,
-  obsolete: nullable(text),
-  secret: bytea,
-  oldSecret: nullable(bytea),
 }
 
 export type WebhookRequest = { url: string; headers: Record<string, string>; body: string }
@@ -151,7 +150,8 @@ async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promis
  */
 async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Promise<DeliveryLease[]> {
   const leasedUntil = new Date(at.getTime() + leaseMs)
-  const rows = await tx.query(
+  const reading = readingOf(leaseSource(at), leased)
+  const rows = await tx.read(
     sql`
     UPDATE webhook_deliveries d SET leased_until = ${leasedUntil} FROM (
       SELECT first.id FROM unnest(${webhooks}::int[]) AS taken(id) CROSS JOIN LATERAL (
@@ -161,16 +161,32 @@ async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Pr
       ) first
     ) first, webhooks w, events e
     WHERE d.id = first.id AND w.id = d.webhook_id AND e.id = d.event_id
-    RETURNING d.id AS delivery_id, d.attempts, w.url,
-      CASE WHEN w.deleted_at IS NOT NULL THEN ${deletedError} WHEN NOT ${isWantedSql(sql`w.kinds`)} THEN ${unwantedError} END AS obsolete,
-      w.secret, CASE WHEN w.old_secret_until > ${at} THEN w.old_secret END AS old_secret, ${eventColumns}`,
-    { ...leaseShape, ...eventShape },
+    RETURNING ${reading.columns}`,
+    reading,
   )
-  return rows.map(({ deliveryId, attempts, url, obsolete, secret, oldSecret, ...event }) => {
+  return rows.map(({ id: deliveryId, secret, oldSecret, ...lease }) => {
     const secrets = oldSecret ? [secret, oldSecret] : [secret]
-    return { deliveryId, leasedUntil, attempts, url, obsolete, secrets, event: toEvent(event) }
+    return { deliveryId, leasedUntil, secrets, ...lease }
   })
 }
+
+type OfWebhook = { url: string; obsolete: string | null; secret: Uint8Array; oldSecret: Uint8Array | null }
+
+/** Where a statement of deliveries `d`, their events `e` and their webhooks `w` has the rows of a selection. */
+function leaseSource(at: Date): Source<WebhookDelivery & OfWebhook> {
+  const computed = {
+    url: sql`w.url`,
+    obsolete: sql`CASE WHEN w.deleted_at IS NOT NULL THEN ${deletedError}
+      WHEN NOT ${isWantedSql(sql`w.kinds`)} THEN ${unwantedError} END`,
+    secret: sql`w.secret`,
+    oldSecret: sql`CASE WHEN w.old_secret_until > ${at} THEN w.old_secret END`,
+  }
+  const { model, alias, relations = {} } = deliverySource
+  return { model, alias, relations, computed }
+}
+
+const ofWebhook = { url: true, obsolete: true, secret: true, oldSecret: true } as const
+const leased = { id: true, attempts: true, ...ofWebhook, event: { select: wholeEvent } } as const
 
 /** Whether a webhook with these kinds gets an event `e`. */
 export function isWantedSql(kinds: Prisma.Sql): Prisma.Sql {

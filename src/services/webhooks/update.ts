@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
+import { withoutStatementName } from '../../database/rows.ts'
+import { readingOf } from '../../database/selection/reading.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, secretEnded } from '../../domain/errors.ts'
@@ -9,7 +11,6 @@ import {
   maxWebhooks,
   oldSecretHours,
   parseWebhookInput,
-  type WebhookDelivery,
   type WebhookInput,
   type WebhookSettings,
 } from '../../domain/webhooks/webhooks.ts'
@@ -20,12 +21,11 @@ import { type IdempotentRequest, runAndRead } from '../idempotency.ts'
 import { checkHost, eventActorOf, giveUpDeliveries, lockWebhook, webhookFactsOf } from './changes.ts'
 import { deletedError } from './delivery.ts'
 import {
-  deliveryColumns,
-  deliveryShape,
+  type DeliverySelect,
+  deliverySource,
   findWebhooks,
   own,
   type SelectedWebhook,
-  toDelivery,
   type WebhookSelect,
 } from './webhooks.ts'
 
@@ -70,21 +70,20 @@ export function webhookUpdateServices(deps: Deps) {
     },
 
     /** Sends a test event to this webhook only. */
-    async test(actor: Actor, id: number): Promise<WebhookDelivery> {
+    async test<const Select extends DeliverySelect>(actor: Actor, id: number, select: Select) {
       authorize(actor, 'webhooks.test', { id })
       return await transaction(database, async tx => {
         const { at } = tx
         // Locked, so that a concurrent deletion gives up this delivery, too.
         await lockWebhook(tx, actor, id)
         await recordEvents(tx, [{ ...eventActorOf(actor), kind: 'WEBHOOK_TESTED', after: { webhookId: id } }], at)
-        const [made] = await tx.query(
-          sql`
-          SELECT ${deliveryColumns} FROM events e JOIN webhook_deliveries d ON d.event_id = e.id
-          WHERE e.xid = pg_current_xact_id() AND e.kind = 'WEBHOOK_TESTED'`,
-          deliveryShape,
-        )
+        const reading = readingOf(deliverySource, select)
+        const statement = sql`
+          SELECT ${reading.columns} FROM events e JOIN webhook_deliveries d ON d.event_id = e.id
+          WHERE e.xid = pg_current_xact_id() AND e.kind = 'WEBHOOK_TESTED'`
+        const [made] = await tx.read(withoutStatementName(statement), reading)
         if (!made) throw new Error(`The test of webhook ${id} has no delivery.`)
-        return toDelivery(made)
+        return made
       })
     },
 

@@ -1,17 +1,30 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { int4, int8, nullable, type RowOf, text, timestamptz } from '../../database/row-types.ts'
+import { withoutStatementName } from '../../database/rows.ts'
+import { readingOf, type Source } from '../../database/selection/reading.ts'
+import type { Selected, SelectOf } from '../../database/selection/selected.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { canReadEvent } from '../../domain/events/events.ts'
 import { maxRecentDeliveries, type WebhookDelivery } from '../../domain/webhooks/webhooks.ts'
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
-import { eventColumns, eventShape, toEvent } from '../events/sql.ts'
+import { eventSource, readableSql } from '../events/sql.ts'
 
-const { sql } = Prisma
+const { sql, empty } = Prisma
 
 export type WebhookSelect = Prisma.WebhookSelect & { id: true }
 export type SelectedWebhook<Select extends WebhookSelect> = Prisma.WebhookGetPayload<{ select: Select }> & {
   id: number
+}
+
+/** What a read asks of deliveries. */
+export type DeliverySelect = SelectOf<WebhookDelivery> & { readonly id: true }
+type SelectedDelivery<Select> = Selected<WebhookDelivery, Select> & { webhookId: number }
+type DeliveriesOfWebhook<Select> = { id: number; deliveries: SelectedDelivery<Select>[] }
+
+/** Where statements of deliveries `d` and their events `e` have the rows of a selection. */
+export const deliverySource: Source<WebhookDelivery> = {
+  model: 'WebhookDelivery',
+  alias: 'd',
+  relations: { event: { ...eventSource, join: empty } },
 }
 
 export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
@@ -29,26 +42,25 @@ export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
     },
 
     /** The newest deliveries of each webhook, without events that the key may not read. */
-    async recentDeliveries(
+    async recentDeliveries<const Select extends DeliverySelect>(
       actor: Actor,
       ids: readonly number[],
-    ): Promise<{ id: number; deliveries: WebhookDelivery[] }[]> {
+      select: Select,
+    ): Promise<DeliveriesOfWebhook<Select>[]> {
       authorize(actor, 'webhooks.list')
-      const rows = await database.query(
-        sql`
-        SELECT w.id AS webhook_id, ${deliveryColumns} FROM webhooks w
+      const reading = readingOf(deliverySource, { ...select, webhookId: true as const })
+      const statement = sql`
+        SELECT ${reading.columns} FROM webhooks w
         CROSS JOIN LATERAL (
           SELECT * FROM webhook_deliveries d WHERE d.webhook_id = w.id ORDER BY d.event_id DESC LIMIT ${maxRecentDeliveries}
         ) d JOIN events e ON e.id = d.event_id
-        WHERE w.id = ANY(${[...ids]}::int[]) AND w.account_id = ${actor.accountId} ORDER BY d.event_id DESC`,
-        { webhookId: int4, ...deliveryShape },
-      )
-      const deliveries = rows.map(({ webhookId, ...row }) => ({ webhookId, delivery: toDelivery(row) }))
-      const readable = deliveries.filter(({ delivery }) => canReadEvent(actor, delivery.event))
-      return ids.map(id => ({
-        id,
-        deliveries: readable.flatMap(({ webhookId, delivery }) => (webhookId === id ? [delivery] : [])),
-      }))
+        WHERE w.id = ANY(${[...ids]}::int[]) AND w.account_id = ${actor.accountId} AND ${readableSql(actor.permissions)}
+        ORDER BY d.event_id DESC`
+      const found = await database.read(withoutStatementName(statement), reading)
+      // Safe: each has what is selected, and its webhook.
+      const deliveries = found as SelectedDelivery<Select>[]
+      const byWebhook = Map.groupBy<number, SelectedDelivery<Select>>(deliveries, ({ webhookId }) => webhookId)
+      return ids.map(id => ({ id, deliveries: byWebhook.get(id) ?? [] }))
     },
   }
 }
@@ -76,24 +88,4 @@ export async function findWebhooks<Select extends WebhookSelect>(
 /** The webhooks of an account. */
 export function own({ accountId }: Actor): Prisma.WebhookWhereInput {
   return { accountId, deletedAt: null }
-}
-
-/** The columns of a delivery (d) and its event (e). */
-export const deliveryColumns = sql`d.id AS delivery_id, d.attempts, d.attempted_at, d.due_at, d.delivered_at, d.response_status, d.error, ${eventColumns}`
-
-export const deliveryShape = {
-  deliveryId: int8,
-  attempts: int4,
-  attemptedAt: nullable(timestamptz),
-  dueAt: nullable(timestamptz),
-  deliveredAt: nullable(timestamptz),
-  responseStatus: nullable(int4),
-  error: nullable(text),
-  ...eventShape,
-}
-
-export function toDelivery(row: RowOf<typeof deliveryShape>): WebhookDelivery {
-  const { deliveryId, attempts, attemptedAt, dueAt, deliveredAt, responseStatus, error, ...event } = row
-  const attempted = { attempts, attemptedAt, nextAttemptAt: dueAt, deliveredAt, responseStatus, error }
-  return { id: deliveryId, ...attempted, event: toEvent(event) }
 }

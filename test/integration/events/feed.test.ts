@@ -101,7 +101,7 @@ describe('a follower', () => {
           await write()
           await readOnce()
         }
-        const page = await gateway.services.events.page(renter, {}, {})
+        const page = await gateway.services.events.page(renter, {}, {}, { id: true })
         expect(page.edges).toEqual([])
         await session.query(end)
       })
@@ -116,7 +116,7 @@ describe('a follower', () => {
   it('gets more events than one read returns, both live and after it resumes', async () => {
     await write()
     await readOnce()
-    const { endCursor } = await gateway.services.events.page(renter, {}, {})
+    const { endCursor } = await gateway.services.events.page(renter, {}, {}, { id: true })
     const live = await watch()
     const received = takeEvents(live, 1_200)
     for (const count of [700, 500]) {
@@ -133,7 +133,7 @@ describe('a follower', () => {
   it('gets no event from before its cursor when its gateway has not read as far as the cursor', async () => {
     const behind = await watch()
     await writeMany(800)
-    const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
+    const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 }, { id: true })
     const stream = await watch(endCursor as string)
     await write()
     await readOnce()
@@ -271,7 +271,7 @@ describe('a stream', () => {
   it('ends with its key, even while it delivers missed events', async () => {
     await write()
     await readOnce()
-    const { endCursor } = await gateway.services.events.page(renter, {}, {})
+    const { endCursor } = await gateway.services.events.page(renter, {}, {}, { id: true })
     await writeMany(10)
     const stream = await watch(endCursor as string)
     expect(await takeEvents(stream, 3)).toHaveLength(3)
@@ -311,7 +311,7 @@ describe('a stream', () => {
     )
     await write()
     await readOnce()
-    const { endCursor } = await gateway.services.events.page(renter, {}, {})
+    const { endCursor } = await gateway.services.events.page(renter, {}, {}, { id: true })
     const streams = await Promise.all(feeds.map(feed => feed.subscribe(renter, everyEvent)))
     lost = 1_000_000n
     for (const feed of feeds) await readOnce(feed)

@@ -36,8 +36,8 @@ afterEach(async () => {
 
 const write = (after: object = {}, at = clock.now()) =>
   writeEvent(gateway.sql, { accountId: renter.accountId, after, createdAt: at })
-const all = () => gateway.services.events.page(renter, {}, { first: 100 })
-const readFrom = (after: string) => gateway.services.events.page(renter, {}, { first: 100, after })
+const all = () => gateway.services.events.page(renter, {}, { first: 100 }, { id: true })
+const readFrom = (after: string) => gateway.services.events.page(renter, {}, { first: 100, after }, { id: true })
 const idsOf = (edges: { node: { id: bigint } }[]) => edges.map(({ node }) => node.id)
 const expired = { code: 'CURSOR_EXPIRED' }
 

@@ -3,10 +3,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
+import { readingOf } from '../../../src/database/selection/reading.ts'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { canReadEvent, type EventKind, eventReadOperations } from '../../../src/domain/events/events.ts'
-import { eventColumns, eventShape, toEvent } from '../../../src/services/events/sql.ts'
+import { eventSource, wholeEvent } from '../../../src/services/events/sql.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { withSession } from '../../support/database/sessions.ts'
@@ -74,7 +75,7 @@ it(
       async (work, readers, sizes) => {
         const [mine, theirs] = [await gateway.newActor(), await gateway.newActor()]
         // Start after the events of the setup.
-        const { endCursor: start } = await gateway.services.events.page(mine, {}, { last: 1 })
+        const { endCursor: start } = await gateway.services.events.page(mine, {}, { last: 1 }, { id: true })
         const before = (await idsInOrder(gateway.sql, mine)).length
         // Set once all but the last events are written. A reader that takes several events at a time must not wait for events
         // that never come.
@@ -98,7 +99,7 @@ it(
           let after = start
           for (let turn = 0; read.length < total; turn += 1) {
             const first = sizes[turn % sizes.length] as number
-            const { edges, endCursor } = await gateway.services.events.page(mine, {}, { first, after })
+            const { edges, endCursor } = await gateway.services.events.page(mine, {}, { first, after }, { id: true })
             read.push(...edges.map(({ node }) => node.id))
             after = endCursor
           }
@@ -161,14 +162,14 @@ it(
         "INSERT INTO events (kind, account_id, actor_kind, subject_type, subject_id, created_at) VALUES ('OF_A_NEWER_VERSION', $1::int, 'system', 'Account', $1::int, now())"
       await session.query(newer, [mine.accountId])
     })
-    const all = (
-      await gateway.database.query(Prisma.sql`SELECT ${eventColumns} FROM events e ORDER BY e.xid, e.id`, eventShape)
-    ).map(toEvent)
+    const reading = readingOf(eventSource, wholeEvent)
+    const statement = Prisma.sql`SELECT ${reading.columns} FROM events e ORDER BY e.xid, e.id`
+    const all = await gateway.database.read(statement, reading)
     let some = 0
     const property = fc.asyncProperty(fc.option(api), async api => {
       const actor = { ...mine, permissions: api && ({ api } as Permissions) }
       const readable = all.filter(event => canReadEvent(actor, event)).map(({ id }) => id)
-      const { edges } = await gateway.services.events.page(actor, {}, { first: 100 })
+      const { edges } = await gateway.services.events.page(actor, {}, { first: 100 }, { id: true })
       expect(edges.map(({ node }) => node.id)).toEqual(readable)
       some += readable.length > 0 && readable.length < 70 ? 1 : 0
     })

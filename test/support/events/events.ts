@@ -1,7 +1,7 @@
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { EventKind } from '../../../src/domain/events/events.ts'
-import { subjectOf } from '../../../src/domain/events/subject.ts'
-import type { EventEdge } from '../../../src/services/events/history.ts'
+import { newSubjectOf } from '../../../src/domain/events/subject.ts'
+import type { EventEdge } from '../../../src/services/events/watch.ts'
 
 type Sql = (text: string, values?: unknown[]) => Promise<unknown>
 
@@ -16,7 +16,7 @@ export type WrittenEvent = {
 /** Writes an event as the services do, in its own transaction or in the session's. */
 export async function writeEvent(sql: Sql, { kind = 'CREDIT_GRANTED', accountId, ...rest }: WrittenEvent) {
   const after = rest.after ?? {}
-  const { type, id } = subjectOf({ kind, accountId, instanceId: rest.instanceId, after: { ...after } })
+  const { type, id } = newSubjectOf({ kind, accountId, instanceId: rest.instanceId, after: { ...after } })
   const columns = 'kind, account_id, instance_id, after, created_at, actor_kind, subject_type, subject_id'
   await sql(`INSERT INTO events (${columns}) VALUES ($1, $2, $3, $4, $5, 'system', $6, $7)`, [
     ...[kind, accountId, rest.instanceId ?? null, JSON.stringify(after), rest.createdAt ?? new Date(), type, id],

@@ -18,7 +18,7 @@ const readers: [RegExp, Operation][] = [
 
 const event = (kind: EventKind): Event => ({
   ...{ id: 7n, xid: 9n, kind, accountId: 3, instanceId: null, before: null, after: null, reason: null, note: null },
-  ...{ actor: { kind: 'system' }, subject: { type: 'Account', id: 3n } },
+  ...{ actorKind: 'system', apiKeyId: null, subjectType: 'Account', subjectId: 3n },
   createdAt: new Date('2026-11-21T12:00:00.000Z'),
 })
 const actorWith = (operation: Operation) => ({

@@ -6,7 +6,7 @@ import { payloadOf } from '../../../src/domain/events/payload.ts'
 const createdAt = new Date('2026-11-21T12:00:00.000Z')
 const event = (kind: Event['kind'], after: object, reason: string | null = null): Event => ({
   ...{ id: 7n, xid: 9n, kind, accountId: 3, instanceId: null, before: null, reason, note: null, createdAt },
-  ...{ actor: { kind: 'system' }, subject: { type: 'Account', id: 3n } },
+  ...{ actorKind: 'system', apiKeyId: null, subjectType: 'Account', subjectId: 3n },
   after: { creditNanos: '-1500000000', costPerHourNanos: '4000000', ...after },
 })
 const credit = { credit: '-1.5', costPerHour: '0.004' }

@@ -102,7 +102,7 @@ describe('the URL of a webhook', () => {
 describe('the payload of an event', () => {
   const event: Event = {
     ...{ xid: 1n, id: 7n, kind: 'INSTANCE_BID_CHANGED', accountId: 2, instanceId: 3n },
-    ...{ actor: { kind: 'api_key', apiKeyId: 4 }, subject: { type: 'Instance', id: 3n } },
+    ...{ actorKind: 'api_key', apiKeyId: 4, subjectType: 'Instance', subjectId: 3n },
     ...{
       before: { gpuPriceNanos: '200000000' },
       after: { gpuPriceNanos: '250000001' },
@@ -144,8 +144,9 @@ describe('the payload of an event', () => {
     expect(Object.keys(payloadOf(bare))).toEqual(['id', 'kind', 'createdAt', 'accountId', 'actor', 'subjectId'])
   })
 
-  it.each(['operator', 'system'] as const)('says that the %s acted, without a key', kind => {
-    expect(payloadOf({ ...event, actor: { kind } }).actor).toEqual({ kind: kind.toUpperCase() })
+  it.each(['operator', 'system'] as const)('says that the %s acted, without a key', actorKind => {
+    const { actor } = payloadOf({ ...event, actorKind, apiKeyId: null })
+    expect(actor).toEqual({ kind: actorKind.toUpperCase() })
   })
 
   it('of any kind has no amount in nano-dollars', () => {
