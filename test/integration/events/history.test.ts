@@ -377,6 +377,25 @@ describe('the subject of an event', () => {
   })
 })
 
+describe('a page of events', () => {
+  it('reads two columns for two fields', async () => {
+    const id = await rentals.rent(owner)
+    const read = async (query: string) => {
+      const statements = await captureQueries(() => ask(owner, query))
+      return statements.map(text => /SELECT (e\..*|k\.epoch.*?) FROM (?:kept|events)/.exec(text)?.[1]).filter(Boolean)
+    }
+    const place = 'k.epoch,k.purged_xid,k.purged_id,k.horizon::text,g.id'
+    // The last two are the place for the cursor, and whether there is an event.
+    const columns = `${place},e.id,e.kind,e.created_at,e.xid::text,e.id`
+    expect(await read('{ events { nodes { kind createdAt } } }')).toEqual([columns])
+    expect(await read(`{ instance(id: ${id}) { events { edges { node { kind createdAt } } } } }`)).toEqual([columns])
+    const [eventId] = idsOf(await page(owner))
+    expect(await read(`{ node(id: "${eventId}") { ... on Event { kind createdAt } } }`)).toEqual([
+      'e.id,e.kind,e.created_at',
+    ])
+  })
+})
+
 describe('the history of an instance', () => {
   const fields = 'id events { nodes { id kind subject { id } } pageInfo { endCursor } }'
 

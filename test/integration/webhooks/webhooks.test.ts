@@ -283,6 +283,24 @@ describe('a page of webhooks', () => {
     }
   })
 
+  it('reads two columns for two fields of deliveries, and of their events only those that are asked for', async () => {
+    const key = await app.newKey()
+    const { id } = await webhooks.create(key, url)
+    const read = async (query: string) => {
+      const statements = await captureQueries(async () => {
+        expect((await app.graphql(key, query)).errors).toBeUndefined()
+      })
+      return statements.map(text => /SELECT ([de]\..*?) FROM (?:webhooks|events)/.exec(text)?.[1]).filter(Boolean)
+    }
+    const newest = (fields: string) =>
+      read(`{ node(id: "${id}") { ... on Webhook { recentDeliveries { ${fields} } } } }`)
+    // The last is the webhook that each belongs to.
+    expect(await newest('attempts error')).toEqual(['d.id,d.attempts,d.error,d.webhook_id'])
+    expect(await newest('error event { kind }')).toEqual(['e.id,e.kind,d.id,d.error,d.webhook_id'])
+    const test = `mutation { testWebhook(input: { id: "${id}" }) { ... on TestWebhookSuccess { delivery { attempts error } } } }`
+    expect(await read(test)).toEqual(['d.id,d.attempts,d.error'])
+  })
+
   it.each([0, 51, -1])('cannot have %d deliveries per webhook', async first => {
     const key = await app.newKey()
     await webhooks.create(key, url)

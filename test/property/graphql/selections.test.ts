@@ -9,6 +9,7 @@ import {
   type GraphQLNamedType,
   getNamedType,
   graphql,
+  isInterfaceType,
   isLeafType,
   isObjectType,
   parse,
@@ -41,7 +42,12 @@ const wholes: Whole[] = []
 beforeAll(async () => {
   app = await startApp()
   keys = [await app.newKey(null, muchCredit), await app.newKey(null, muchCredit)]
-  for (const key of keys) await makeEverything(app, key)
+  for (const key of keys) {
+    await makeEverything(app, key)
+    const { data } = await app.graphql(key, '{ viewer { account { webhooks { id } } } }')
+    for (const { id } of data.viewer.account.webhooks)
+      await app.graphql(key, `mutation { testWebhook(input: { id: "${id}" }) { __typename } }`)
+  }
   references = []
   database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {} })
   for (const key of keys) {
@@ -113,6 +119,7 @@ const roots: Record<string, string> = {
   instances: 'Instance',
   templates: 'Template',
   volumes: 'Volume',
+  events: 'Event',
 }
 
 function randomQuery(random: SeededRandom): string {
@@ -128,6 +135,10 @@ function randomQuery(random: SeededRandom): string {
 /** Some fields of a type, and of the items in them down to a depth. Some have another name, some are in a fragment. */
 function randomSelection(typeName: string, random: SeededRandom, depth: number): string {
   const type = plainSchema.getType(typeName)
+  if (isInterfaceType(type)) {
+    const parts = plainSchema.getPossibleTypes(type).map(({ name }) => [name, randomSelection(name, random, depth)])
+    return `{ ${parts.map(([name, selection]) => `... on ${name} ${selection}`).join(' ')} }`
+  }
   if (!isObjectType(type)) throw new Error(`${typeName} is no object type.`)
   const fields = Object.values(type.getFields()).flatMap(({ name, type: output }) => {
     if (notOfTables.includes(`${typeName}.${name}`) || !random.withProbability(0.4)) return []

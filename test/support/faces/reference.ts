@@ -13,12 +13,18 @@ export type Reference = Record<string, (args: { first: number }) => unknown>
 export const notOfTables = [
   'Account.costPerHour Account.credit Account.hostedMachines Account.ledger Account.runwaySeconds Account.usage',
   'ApiKey.current ApiKey.lastUsedAt ApiKey.name ApiKey.permissions SpendLimit.used SpendLimit.subject Webhook.name',
-  'Webhook.recentDeliveries SshKey.name',
+  'SshKey.name Event.changes Event.message Event.reason Event.subject EventConnection.edges EventConnection.pageInfo',
   'Instance.accruedCost Instance.actions Instance.connection Instance.costPerHour Instance.costPerHourWhenStopped',
-  'Instance.events Instance.logs Instance.minimumBidPerHour Instance.statusReason LaunchConfig.env LaunchConfig.mode',
+  'Instance.logs Instance.minimumBidPerHour Instance.statusReason LaunchConfig.env LaunchConfig.mode',
   'LaunchConfig.ports LaunchConfig.sources LaunchConfig.warnings Machine.region Offer.score GpuModel.gpuRamGb',
   'Offer.gpuRamGb Template.env Template.mode Template.ports Template.registry',
 ].flatMap(names => names.split(' '))
+
+const actorTypes: Record<string, string> = { operator: 'OperatorActor', system: 'SystemActor' }
+const prefixes: Record<string, string> = {
+  ...{ Account: 'acc', ApiKey: 'key', Instance: 'ins', SpendLimit: 'lim' },
+  ...{ SshKey: 'ssh', Template: 'tpl', Volume: 'vol', Webhook: 'whk' },
+}
 
 /** The reference for one account at an instant. */
 export async function referenceFor(prisma: PrismaClient, accountId: number, now: Date): Promise<Reference> {
@@ -33,6 +39,9 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
     where: { id: accountId },
     include: { apiKeys: true, sshKeys: true, webhooks: true, spendLimits: true, secretVariables: true },
   })
+  // One session wrote all of them, so their ids are in the order of their transactions.
+  const events = await prisma.event.findMany({ where: { accountId }, orderBy: { id: 'asc' } })
+  const deliveries = await prisma.webhookDelivery.findMany({ include: { event: true } })
   type OfferRow = (typeof offers)[number]
   type MachineRow = OfferRow['machine']
   type InstanceRow = (typeof instances)[number]
@@ -41,6 +50,7 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
   const living = <Row extends { deletedAt: Date | null }>(rows: Row[]) => rows.filter(row => row.deletedAt === null)
   const newestFirst = <Row extends { id: number | bigint }>(rows: Row[]) =>
     rows.toSorted((one, other) => Number(other.id) - Number(one.id))
+  const page = (items: Item[]) => ({ nodes: items })
   const upper = (text: string) => text.replace(/[A-Z]/g, letter => `_${letter}`).toUpperCase()
 
   const gpuModel = ({ id, vendor, ramMb, ...same }: MachineRow['gpuModel']): Item => {
@@ -105,6 +115,28 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
   const sshKey = (row: (typeof account)['sshKeys'][number]): Item => ({
     ...{ __typename: 'SshKey', ...row, id: `ssh_${row.id}` },
   })
+  const actor = ({ actorKind, apiKeyId }: (typeof events)[number]): Item => {
+    if (actorKind !== 'api_key') return { __typename: actorTypes[actorKind], kind: upper(actorKind) }
+    const apiKey = () => apiKeys.find(({ id }) => id === `key_${apiKeyId}`) ?? null
+    return { __typename: 'ApiKeyActor', kind: 'API_KEY', apiKeyId: `key_${apiKeyId}`, apiKey }
+  }
+  const event = (row: (typeof events)[number]): Item => {
+    const [was, is] = [row.before, row.after].map(facts => (facts as Item | null)?.['status'])
+    return {
+      ...{ __typename: 'Event', ...row, id: `evt_${row.id}`, actor: actor(row) },
+      subjectId: `${prefixes[row.subjectType]}_${row.subjectId}`,
+      previousStatus: was ? upper(String(was)) : null,
+      status: is ? upper(String(is)) : null,
+    }
+  }
+  const delivery = (row: (typeof deliveries)[number]): Item => {
+    const pending = row.attempts === 0 ? 'PENDING' : 'RETRYING'
+    return {
+      ...{ __typename: 'WebhookDelivery', ...row, id: `whd_${row.id}`, event: event(row.event) },
+      status: row.deliveredAt ? 'DELIVERED' : row.dueAt ? pending : 'GIVEN_UP',
+      nextAttemptAt: row.dueAt,
+    }
+  }
   const instance = (row: InstanceRow): Item => {
     const { machine: place, destroyedAt, status, launch } = row
     return {
@@ -129,6 +161,13 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
         stopAtCost: row.stopAtCostNanos === null ? null : printUsd(row.stopAtCostNanos),
         destroyAfterStoppedSeconds: row.destroyStoppedMs === null ? null : Number(row.destroyStoppedMs) / 1000,
       },
+      // Without arguments, the newest page.
+      events: page(
+        events
+          .filter(({ instanceId }) => instanceId === row.id)
+          .slice(-25)
+          .map(event),
+      ),
       sshKeys: living(row.sshKeys.map(({ sshKey: key }) => key))
         .sort((one, other) => one.id - other.id)
         .map(sshKey),
@@ -145,19 +184,24 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
     subjectId: row.apiKeyId === null ? `acc_${accountId}` : `key_${row.apiKeyId}`,
   })
   const oldestFirst = <Row extends { id: number }>(rows: Row[]) => rows.toSorted((one, other) => one.id - other.id)
+  const apiKeys = newestFirst(account.apiKeys)
+    .filter(({ revokedAt }) => revokedAt === null)
+    .map(row => ({
+      ...{ __typename: 'ApiKey', ...row, id: `key_${row.id}`, prefix: `berth_${row.publicId}` },
+      spendLimits: oldestFirst(account.spendLimits.filter(({ apiKeyId }) => apiKeyId === row.id)).map(spendLimit),
+    }))
   const wholeAccount: Item = {
-    ...{ __typename: 'Account', ...account, id: `acc_${accountId}` },
-    apiKeys: newestFirst(account.apiKeys)
-      .filter(({ revokedAt }) => revokedAt === null)
-      .map(row => ({
-        ...{ __typename: 'ApiKey', ...row, id: `key_${row.id}`, prefix: `berth_${row.publicId}` },
-        spendLimits: oldestFirst(account.spendLimits.filter(({ apiKeyId }) => apiKeyId === row.id)).map(spendLimit),
-      })),
+    ...{ __typename: 'Account', ...account, id: `acc_${accountId}`, apiKeys },
     sshKeys: oldestFirst(living(account.sshKeys)).map(sshKey),
     webhooks: oldestFirst(living(account.webhooks)).map(row => ({
       __typename: 'Webhook',
       ...row,
       id: `whk_${row.id}`,
+      recentDeliveries: deliveries
+        .filter(({ webhookId }) => webhookId === row.id)
+        .sort((one, other) => Number(other.eventId - one.eventId))
+        .slice(0, 10)
+        .map(delivery),
     })),
     spendLimits: oldestFirst(account.spendLimits.filter(({ apiKeyId }) => apiKeyId === null)).map(spendLimit),
     secretVariables: account.secretVariables.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
@@ -167,7 +211,6 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
   const onMarket = offers
     .filter(row => row.withdrawnAt === null && row.leads && row.rentable && row.machine.listedUntil > now)
     .sort((one, other) => Number(one.priceNanos - other.priceNanos) || Number(one.id - other.id))
-  const page = (items: Item[]) => ({ nodes: items })
   return {
     offers: ({ first }) => page(onMarket.slice(0, first).map(offer)),
     instances: ({ first }) =>
@@ -183,6 +226,7 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
           .slice(0, first)
           .map(volume),
       ),
+    events: ({ first }) => page(events.slice(0, first).map(event)),
     gpuModels: () =>
       [...new Map(offers.map(row => [row.machine.gpuModel.name, row.machine.gpuModel])).values()]
         .sort((one, other) => (one.name < other.name ? -1 : 1))
