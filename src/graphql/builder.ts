@@ -7,6 +7,7 @@ import type { Event } from '../domain/events/events.ts'
 import type { Instance } from '../domain/instances/instances.ts'
 import type { OfferFacts } from '../domain/offers/offers.ts'
 import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
+import type { VolumeOffer } from '../domain/volumes/offers.ts'
 import type { Volume } from '../domain/volumes/volumes.ts'
 import type { Context } from './context.ts'
 import { fieldCostPlugin } from './limits/field-cost.ts'
@@ -18,6 +19,8 @@ import { rowsAsRead } from './pothos/rows-as-read.ts'
 type ComputedValues = {
   Offer: Pick<OfferFacts, 'asOf'>
   Volume: Pick<Volume, 'attachment'>
+  /** Only of volume offers: a machine in itself has no time. */
+  Machine: Pick<VolumeOffer, 'asOf'>
   /** All of these are columns, of texts and JSON that have these types. */
   Event: Pick<Event, 'kind' | 'actorKind' | 'subjectType' | 'before' | 'after'>
   /** `launch` is a column, whose JSON has this type. */

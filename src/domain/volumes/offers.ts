@@ -8,12 +8,8 @@ import type { Direction } from '../offers/order.ts'
 import { invalidCursor, parseCursor, printCursor } from '../pages.ts'
 import { newVolumeIssues } from './volumes.ts'
 
-/** The free disk of a machine. It is not stored: its id is that of the machine. */
-export type VolumeOffer = {
-  id: number
-  machine: Machine & { gpuModel: GpuModel }
-  asOf: Date
-}
+/** The free disk of a machine. It is not stored: it is the machine, as of a time. */
+export type VolumeOffer = Machine & { gpuModel: GpuModel; asOf: Date }
 
 /** What a volume of an offer costs. */
 export type VolumeOfferPrice = {
@@ -22,8 +18,11 @@ export type VolumeOfferPrice = {
   priceNanos: bigint
 }
 
-export function priceVolume({ machine }: VolumeOffer, sizeMb: number): VolumeOfferPrice {
-  return { sizeMb, priceNanos: diskPricePerHour(machine.diskPricePerGbMonthNanos, sizeMb) }
+export function priceVolume(
+  { diskPricePerGbMonthNanos }: Pick<VolumeOffer, 'diskPricePerGbMonthNanos'>,
+  sizeMb: number,
+): VolumeOfferPrice {
+  return { sizeMb, priceNanos: diskPricePerHour(diskPricePerGbMonthNanos, sizeMb) }
 }
 
 /** The size in MB. Throws if no volume can have it. */
@@ -73,15 +72,6 @@ export type VolumeOfferOrder = { field: 'price' | 'reliability' | 'freeDisk'; di
 
 /** An offer's position in an order: its value, and its machine as a tiebreaker. */
 type VolumeOfferPosition = { value: string; id: number }
-
-export function positionOf({ id, machine }: VolumeOffer, { field }: VolumeOfferOrder): VolumeOfferPosition {
-  const values = {
-    price: machine.diskPricePerGbMonthNanos,
-    reliability: machine.reliability,
-    freeDisk: machine.freeDiskMb,
-  }
-  return { value: String(values[field]), id }
-}
 
 const scopeOf = ({ field, direction }: VolumeOfferOrder) => `storage by ${field} ${direction}`
 

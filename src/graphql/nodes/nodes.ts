@@ -46,7 +46,9 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   }),
   Offer: (context, id, info) => offerById(context, selectionOf(context, info, { typeName: 'Offer' })).load(id),
   Volume: (context, id, info) => volumeById(context, selectionOf(context, info, { typeName: 'Volume' })).load(id),
-  VolumeOffer: withSmallIds((context, id) => volumeOfferById(context).load(id)),
+  VolumeOffer: withSmallIds((context, id, info) => {
+    return volumeOfferById(context, selectionOf(context, info, { typeName: 'VolumeOffer' })).load(id)
+  }),
   SpendLimit: withSmallIds((context, id, info) => {
     return spendLimitById(context, selectionOf(context, info, { typeName: 'SpendLimit' })).load(id)
   }),

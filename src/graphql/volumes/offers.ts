@@ -6,7 +6,6 @@ import {
   type VolumeOfferCondition,
   type VolumeOfferField,
   type VolumeOfferPrice as VolumeOfferPriceShape,
-  type VolumeOffer as VolumeOfferShape,
 } from '../../domain/volumes/offers.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { authorizeOperation } from '../../services/authorize.ts'
@@ -14,10 +13,11 @@ import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { FloatFilter, IdFilter, OrderDirection, StringFilter, UsdFilter } from '../filters.ts'
 import { printId } from '../ids.ts'
-import { createLoader } from '../loader.ts'
+import { createSelectedLoader } from '../loader.ts'
 import { Machine, Region } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { parseConditions } from '../offers/parse-filter.ts'
+import { pageSelectionOf } from '../selection.ts'
 
 const VolumeOfferPrice = builder.objectRef<VolumeOfferPriceShape>('VolumeOfferPrice').implement({
   description: 'What a volume of one size costs on a machine.',
@@ -33,7 +33,9 @@ const VolumeOfferPrice = builder.objectRef<VolumeOfferPriceShape>('VolumeOfferPr
   }),
 })
 
-export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').implement({
+export const VolumeOffer = builder.prismaObject('Machine', {
+  variant: 'VolumeOffer',
+  select: { id: true },
   description: 'Free disk space of a machine on the market. Its ID has the number of the machine and never changes.',
   interfaces: [Node],
   fields: t => ({
@@ -41,11 +43,7 @@ export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').im
       description: 'ID of the volume offer, such as `vof_42`.',
       resolve: ({ id }) => printId('VolumeOffer', id),
     }),
-    machine: t.field({
-      type: Machine,
-      description: 'The machine that offers the disk space.',
-      resolve: ({ machine }) => machine,
-    }),
+    machine: t.variant(Machine, { description: 'The machine that offers the disk space.' }),
     price: t.field({
       type: VolumeOfferPrice,
       description: 'What a volume costs. Depends on the `sizeGb` of this field alone, not on the `sizeGb` of a search.',
@@ -56,16 +54,17 @@ export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').im
           description: `Size of the volume in GB, ${volumeSizeGb.least} to ${maxDiskGb}. Defaults to ${volumeSizeGb.least}.`,
         }),
       },
+      select: { diskPricePerGbMonthNanos: true },
       resolve: (offer, { sizeGb }) => priceVolume(offer, requireVolumeSizeMb(sizeGb)),
     }),
-    diskPricePerGbMonth: t.field({
+    diskPricePerGbMonth: t.expose('diskPricePerGbMonthNanos', {
       type: 'Usd',
       description: 'Price of one GB for 720 hours, in US dollars.',
-      resolve: ({ machine }) => machine.diskPricePerGbMonthNanos,
     }),
     maxSizeGb: t.float({
       description: 'Largest volume that fits, in GB.',
-      resolve: ({ machine }) => machine.freeDiskMb / 1000,
+      select: { freeDiskMb: true },
+      resolve: ({ freeDiskMb }) => freeDiskMb / 1000,
     }),
     asOf: t.expose('asOf', {
       type: 'DateTime',
@@ -74,8 +73,8 @@ export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').im
   }),
 })
 
-export const volumeOfferById = createLoader((context, ids: readonly number[]) =>
-  context.services.volumes.offersByIds(context.actor, ids),
+export const volumeOfferById = createSelectedLoader(({ services, actor }, ids: readonly number[], select) =>
+  services.volumes.offersByIds(actor, ids, select),
 )
 
 // The fields are some of VolumeOfferField, with its names, because parseConditions takes the names from the input.
@@ -151,12 +150,14 @@ builder.queryField('volumeOffers', t =>
           description: 'Sort order. Defaults to cheapest first.',
         }),
       },
-      resolve: async (_root, { filter, sizeGb, orderBy, ...page }, { services, actor }) => {
+      resolve: async (_root, { filter, sizeGb, orderBy, ...page }, context, info) => {
+        const { services, actor } = context
         authorizeOperation(actor, 'volumes.search')
         // Every field of VolumeOfferFilter is a VolumeOfferField.
         const conditions = parseConditions(filter ?? {}) as VolumeOfferCondition[]
         const search = { conditions, sizeGb, order: orderBy }
-        return { search, ...connectionOf(await services.volumes.pageOffers(actor, search, page)) }
+        const found = await services.volumes.pageOffers(actor, search, page, pageSelectionOf(context, info))
+        return { search, ...connectionOf(found) }
       },
     },
     {

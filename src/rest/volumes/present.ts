@@ -43,21 +43,21 @@ export function volumeRow(volume: Volume): z.output<typeof volumeRowSchema> {
 }
 
 export function volumeOfferRow(offer: VolumeOffer, sizeMb: number) {
-  const { id, machine, asOf } = offer
-  const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
+  const { id, asOf, listedUntil, numGpus } = offer
+  const row = blockRow({ machine: offer, firstGpu: 0, numGpus })
   const price = usdToNumber(priceVolume(offer, sizeMb).priceNanos)
   return {
     id,
     ask_contract_id: id,
     bundle_id: id,
-    disk_space: machine.freeDiskMb / 1000,
+    disk_space: offer.freeDiskMb / 1000,
     allocated_storage: sizeMb / 1000,
-    storage_cost: usdToNumber(machine.diskPricePerGbMonthNanos),
+    storage_cost: usdToNumber(offer.diskPricePerGbMonthNanos),
     storage_total_cost: price,
     dph_total: price,
-    duration: (machine.listedUntil.getTime() - asOf.getTime()) / 1000,
-    end_date: machine.listedUntil.getTime() / 1000,
-    ...machineFields(machine),
+    duration: (listedUntil.getTime() - asOf.getTime()) / 1000,
+    end_date: listedUntil.getTime() / 1000,
+    ...machineFields(offer),
     inet_up_cost: row.inet_up_cost,
     inet_down_cost: row.inet_down_cost,
     cpu_arch: row.cpu_arch,

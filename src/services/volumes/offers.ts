@@ -1,13 +1,13 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4 } from '../../database/row-types.ts'
-import { readingOf } from '../../database/selection/reading.ts'
 import { withoutStatementName } from '../../database/statement-names.ts'
+import { type Reading, readingOf } from '../../database/selection/reading.ts'
+import type { Selected, SelectOf } from '../../database/selection/selected.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { defaultPricing } from '../../domain/offers/offers.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import {
   parseVolumeOfferCursor,
-  positionOf,
   printVolumeOfferCursor,
   requireVolumeSizeMb,
   type VolumeOffer,
@@ -22,6 +22,9 @@ import { conditionSql } from '../offers/sql/filter.ts'
 
 /** All conditions must hold, and a volume of `sizeGb` must fit. */
 export type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
+
+/** What a read asks of volume offers. */
+export type VolumeOfferSelect = SelectOf<VolumeOffer> & { readonly id: true }
 
 const { sql, join, raw } = Prisma
 
@@ -38,34 +41,44 @@ const orderColumns = {
 } satisfies Record<VolumeOfferOrder['field'], unknown>
 
 export function volumeOfferServices({ database }: DataDeps) {
-  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) {
-    const reading = readingOf(machineSource<{ asOf: Date }>({ asOf: database.nowSql }), { ...wholeMachine, asOf: true })
+  const timedSource = () => machineSource<{ asOf: Date }>({ asOf: database.nowSql })
+
+  async function find<Row>(reading: Reading<Row>, conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) {
     const statement = sql`
       SELECT ${reading.columns} FROM ${fromSql} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
-    const machines = await database.read(withoutStatementName(statement), reading)
-    return machines.map(({ asOf, ...machine }): VolumeOffer => ({ id: machine.id, machine, asOf }))
-  }
-
-  async function page(actor: Actor, search: VolumeOfferSearch, page: PageArguments): Promise<PageResult<VolumeOffer>> {
-    authorize(actor, 'volumes.search')
-    const { order } = search
-    const { limit, backward, cursor } = parsePage(page)
-    const ascending = (order.direction === 'asc') !== backward
-    const conditions = filterSql(search, database.nowSql)
-    const { column, type } = orderColumns[order.field]
-    if (cursor !== undefined) {
-      const { value, id } = parseVolumeOfferCursor(cursor, order)
-      conditions.push(sql`(${column}, m.id) ${raw(ascending ? '>' : '<')} (${value}::${type}, ${id}::int)`)
-    }
-    const direction = raw(ascending ? 'ASC' : 'DESC')
-    const found = await find(conditions, sql`${column} ${direction}, m.id ${direction}`, limit + 1)
-    const cursorOf = (offer: VolumeOffer) => printVolumeOfferCursor(positionOf(offer, order), order)
-    return pageOf(found, { limit, backward, cursor }, cursorOf)
+    return await database.read(withoutStatementName(statement), reading)
   }
 
   return {
     /** A page of volume offers. */
-    pageOffers: page,
+    async pageOffers<const Select extends VolumeOfferSelect>(
+      actor: Actor,
+      search: VolumeOfferSearch,
+      page: PageArguments,
+      select: Select,
+    ): Promise<PageResult<Selected<VolumeOffer, Select> & { id: number }>> {
+      authorize(actor, 'volumes.search')
+      const { order } = search
+      const { limit, backward, cursor } = parsePage(page)
+      const ascending = (order.direction === 'asc') !== backward
+      const conditions = filterSql(search, database.nowSql)
+      const { column, type } = orderColumns[order.field]
+      if (cursor !== undefined) {
+        const { value, id } = parseVolumeOfferCursor(cursor, order)
+        conditions.push(sql`(${column}, m.id) ${raw(ascending ? '>' : '<')} (${value}::${type}, ${id}::int)`)
+      }
+      const values = { asOf: database.nowSql, orderedBy: sql`(${column})::text` }
+      const source = machineSource<{ asOf: Date; orderedBy: string }>(values)
+      const placed: { id: true; orderedBy: true } = { ...select, orderedBy: true }
+      const reading = readingOf(source, placed)
+      const direction = raw(ascending ? 'ASC' : 'DESC')
+      const found = await find(reading, conditions, sql`${column} ${direction}, m.id ${direction}`, limit + 1)
+      const cut = pageOf(found, { limit, backward, cursor }, ({ id, orderedBy }) =>
+        printVolumeOfferCursor({ value: orderedBy, id }, order),
+      )
+      // Safe: beside their places, the rows have what is selected.
+      return cut as PageResult<Selected<VolumeOffer, Select> & (typeof found)[number]>
+    },
 
     /** The first `limit` volume offers. */
     async searchOffers(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
@@ -73,7 +86,7 @@ export function volumeOfferServices({ database }: DataDeps) {
       const { order } = search
       const direction = raw(order.direction === 'asc' ? 'ASC' : 'DESC')
       const by = sql`${orderColumns[order.field].column} ${direction}, m.id ${direction}`
-      return await find(filterSql(search, database.nowSql), by, limit)
+      return await find(readingOf(timedSource(), wholeOffer), filterSql(search, database.nowSql), by, limit)
     },
 
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
@@ -85,16 +98,18 @@ export function volumeOfferServices({ database }: DataDeps) {
     },
 
     /** Volume offers by id. Offers that are off the market are not found. */
-    async offersByIds(actor: Actor, ids: readonly number[]): Promise<VolumeOffer[]> {
+    async offersByIds<const Select extends VolumeOfferSelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorize(actor, 'volumes.search')
       const conditions = [
         ...onMarketSql(volumeSizeGb.least * 1_000, database.nowSql),
         sql`m.id = ANY(${[...ids]}::int[])`,
       ]
-      return await find(conditions, sql`m.id`, ids.length)
+      return await find(readingOf(timedSource(), select), conditions, sql`m.id`, ids.length)
     },
   }
 }
+
+const wholeOffer = { ...wholeMachine, asOf: true as const }
 
 function filterSql({ conditions, sizeGb }: VolumeOfferSearch, nowSql: Prisma.Sql): Prisma.Sql[] {
   const context = { pricing: defaultPricing, nowSql }

@@ -167,4 +167,12 @@ describe('volume offers', () => {
       (await captureQueries(() => app.graphql(key, `{ volumeOffers { ${selection} } }`))).length
     expect([await count(nodes), await count(`totalCount ${nodes}`)]).toEqual([1, 2])
   })
+
+  it('read two columns for two fields', async () => {
+    const query = '{ volumeOffers { nodes { maxSizeGb machine { country } } } }'
+    const [statement] = await captureQueries(() => app.graphql(key, query))
+    // The last is the place in the order, for the cursor.
+    const columns = 'm.id,m.free_disk_mb,m.country,(m.disk_price_per_gb_month_nanos)::text'
+    expect(statement).toContain(`SELECT ${columns} FROM machines`)
+  })
 })

@@ -119,6 +119,7 @@ const roots: Record<string, string> = {
   instances: 'Instance',
   templates: 'Template',
   volumes: 'Volume',
+  volumeOffers: 'VolumeOffer',
   events: 'Event',
 }
 

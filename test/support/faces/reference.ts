@@ -17,7 +17,7 @@ export const notOfTables = [
   'Instance.accruedCost Instance.actions Instance.connection Instance.costPerHour Instance.costPerHourWhenStopped',
   'Instance.logs Instance.minimumBidPerHour Instance.statusReason LaunchConfig.env LaunchConfig.mode',
   'LaunchConfig.ports LaunchConfig.sources LaunchConfig.warnings Machine.region Offer.score GpuModel.gpuRamGb',
-  'Offer.gpuRamGb Template.env Template.mode Template.ports Template.registry',
+  'Offer.gpuRamGb VolumeOfferPrice.pricePerHour Template.env Template.mode Template.ports Template.registry',
 ].flatMap(names => names.split(' '))
 
 const actorTypes: Record<string, string> = { operator: 'OperatorActor', system: 'SystemActor' }
@@ -30,6 +30,7 @@ const prefixes: Record<string, string> = {
 export async function referenceFor(prisma: PrismaClient, accountId: number, now: Date): Promise<Reference> {
   const whole = { machine: { include: { gpuModel: true } } } as const
   const offers = await prisma.offer.findMany({ include: whole })
+  const machines = await prisma.machine.findMany({ include: { gpuModel: true } })
   const templates = await prisma.template.findMany()
   const volumes = await prisma.volume.findMany({ include: { ...whole, attachments: true } })
   const instances = await prisma.instance.findMany({
@@ -92,6 +93,11 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
       },
     }
   }
+  const volumeOffer = (row: MachineRow): Item => ({
+    ...{ __typename: 'VolumeOffer', id: `vof_${row.id}`, machine: machine(row), asOf: now, price: { sizeGb: 1 } },
+    diskPricePerGbMonth: printUsd(row.diskPricePerGbMonthNanos),
+    maxSizeGb: row.freeDiskMb / 1000,
+  })
   const template = (row: (typeof templates)[number]): Item => {
     const settings = row.settings as TemplateSettings
     const { image, diskGb, hostname, onStart, volumeHint, about } = settings
@@ -211,7 +217,13 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
   const onMarket = offers
     .filter(row => row.withdrawnAt === null && row.leads && row.rentable && row.machine.listedUntil > now)
     .sort((one, other) => Number(one.priceNanos - other.priceNanos) || Number(one.id - other.id))
+  const freeDisks = machines
+    .filter(row => row.listedUntil > now && row.drainedAt === null && row.freeDiskMb >= 1_000)
+    .sort((one, other) => {
+      return Number(one.diskPricePerGbMonthNanos - other.diskPricePerGbMonthNanos) || one.id - other.id
+    })
   return {
+    volumeOffers: ({ first }) => page(freeDisks.slice(0, first).map(volumeOffer)),
     offers: ({ first }) => page(onMarket.slice(0, first).map(offer)),
     instances: ({ first }) =>
       page(
