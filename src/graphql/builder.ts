@@ -9,6 +9,7 @@ import type { OfferFacts } from '../domain/offers/offers.ts'
 import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
 import type { VolumeOffer } from '../domain/volumes/offers.ts'
 import type { Volume } from '../domain/volumes/volumes.ts'
+import type { HostFacts } from '../services/machines/hosted.ts'
 import type { Context } from './context.ts'
 import { fieldCostPlugin } from './limits/field-cost.ts'
 import { requiresPlugin } from './permission.ts'
@@ -19,8 +20,8 @@ import { rowsAsRead } from './pothos/rows-as-read.ts'
 type ComputedValues = {
   Offer: Pick<OfferFacts, 'asOf'>
   Volume: Pick<Volume, 'attachment'>
-  /** Only of volume offers: a machine in itself has no time. */
-  Machine: Pick<VolumeOffer, 'asOf'>
+  /** Only of volume offers and hosted machines: `Machine` itself has none. */
+  Machine: Pick<VolumeOffer, 'asOf'> & HostFacts
   /** All of these are columns, of texts and JSON that have these types. */
   Event: Pick<Event, 'kind' | 'actorKind' | 'subjectType' | 'before' | 'after'>
   /** `launch` is a column, whose JSON has this type. */

@@ -1,37 +1,38 @@
-import type { HostedMachine as HostedMachineShape } from '../../services/machines/hosted.ts'
 import { Account } from '../accounts/accounts.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { createRequiredLoader } from '../loader.ts'
+import { pageSelectionOf } from '../selection.ts'
 import { Machine } from './machines.ts'
 
-export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachine').implement({
+export const HostedMachine = builder.prismaObject('Machine', {
+  variant: 'HostedMachine',
+  select: { id: true },
   description: 'A machine as its host sees it: its prices, and what of it is rented now.',
   fields: t => ({
-    machine: t.field({
-      type: Machine,
-      description: 'The machine as renters see it.',
-      resolve: machine => machine,
-    }),
+    machine: t.variant(Machine, { description: 'The machine as renters see it.' }),
     freeGpus: t.int({
       description: 'Number of GPUs that no instance holds.',
-      resolve: ({ gpus }) => gpus.filter(gpu => gpu === 'free').length,
+      select: { gpuUses: true },
+      resolve: ({ gpuUses }) => gpuUses.filter(use => use === 'free').length,
     }),
     rentedGpus: t.int({
       description: 'Number of GPUs that instances hold, on demand or by bids.',
-      resolve: ({ gpus }) => gpus.filter(gpu => gpu !== 'free').length,
+      select: { gpuUses: true },
+      resolve: ({ gpuUses }) => gpuUses.filter(use => use !== 'free').length,
     }),
     interruptibleGpus: t.int({
       description: 'Number of GPUs that interruptible instances hold. They are part of `rentedGpus`.',
-      resolve: ({ gpus }) => gpus.filter(gpu => gpu === 'interruptible').length,
+      select: { gpuUses: true },
+      resolve: ({ gpuUses }) => gpuUses.filter(use => use === 'interruptible').length,
     }),
-    instanceCount: t.exposeInt('resident', {
+    instanceCount: t.exposeInt('instanceCount', {
       description: 'Number of instances on the machine that are not destroyed, whether they run or not.',
     }),
-    runningInstanceCount: t.exposeInt('running', {
+    runningInstanceCount: t.exposeInt('runningInstanceCount', {
       description: 'Number of instances on the machine that are running.',
     }),
-    volumeCount: t.exposeInt('volumes', { description: 'Number of volumes on the machine, attached or not.' }),
+    volumeCount: t.exposeInt('volumeCount', { description: 'Number of volumes on the machine, attached or not.' }),
     renterCostPerHour: t.field({
       type: 'Usd',
       description:
@@ -61,6 +62,7 @@ export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachin
     listed: t.boolean({
       description:
         'Whether the machine is on the market: it was not taken off, and `listedUntil` has not passed. A machine that is draining is listed but takes no new rentals.',
+      select: { unlistedAt: true, listedUntil: true, asOf: true },
       resolve: ({ unlistedAt, listedUntil, asOf }) => unlistedAt === null && listedUntil > asOf,
     }),
     listedUntil: t.expose('listedUntil', {
@@ -69,11 +71,13 @@ export const HostedMachine = builder.objectRef<HostedMachineShape>('HostedMachin
     }),
     draining: t.boolean({
       description: 'Whether the operator drains the machine: it takes no new rentals, and those on it keep running.',
+      select: { drainedAt: true, unlistedAt: true },
       resolve: ({ drainedAt, unlistedAt }) => drainedAt !== null && unlistedAt === null,
     }),
     suspended: t.boolean({
       description:
         'Whether the machine takes no new rentals because it has not confirmed in time that a container on it has stopped.',
+      select: { unconfirmedAt: true },
       resolve: ({ unconfirmedAt }) => unconfirmedAt !== null,
     }),
     asOf: t.expose('asOf', { type: 'DateTime', description: 'Time when the numbers were read.' }),
@@ -94,8 +98,8 @@ builder.objectField(Account, 'hostedMachines', t =>
       requires: 'machines.hosted',
       complexity: pageComplexity,
       // The account is always the caller's own, so the service takes only the actor.
-      resolve: async (_account, page, { services, actor }) =>
-        connectionOf(await services.machines.hostedPage(actor, page)),
+      resolve: async (_account, page, context, info) =>
+        connectionOf(await context.services.machines.hostedPage(context.actor, page, pageSelectionOf(context, info))),
     },
     {
       name: 'HostedMachineConnection',

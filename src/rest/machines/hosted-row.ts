@@ -50,7 +50,7 @@ export const hostedMachineSchema = z
 const occupancyLetters = { free: 'x', onDemand: 'D', interruptible: 'I' }
 
 export function hostedMachineRow(machine: HostedMachine): z.output<typeof hostedMachineSchema> {
-  const { id, gpus, asOf, listedUntil, unlistedAt, diskPricePerGbMonthNanos } = machine
+  const { id, gpuUses, asOf, listedUntil, unlistedAt, diskPricePerGbMonthNanos } = machine
   const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
   return {
     id,
@@ -72,9 +72,9 @@ export function hostedMachineRow(machine: HostedMachine): z.output<typeof hosted
     listed_inet_down_cost: row.inet_down_cost,
     min_bid_price: usdToNumber(machine.minBidGpuNanos),
     end_date: listedUntil.getTime() / 1000,
-    gpu_occupancy: gpus.map(gpu => occupancyLetters[gpu]).join(' '),
-    current_rentals_resident: machine.resident,
-    current_rentals_running: machine.running,
+    gpu_occupancy: gpuUses.map(use => occupancyLetters[use]).join(' '),
+    current_rentals_resident: machine.instanceCount,
+    current_rentals_running: machine.runningInstanceCount,
     disk_space: machine.diskMb / 1000,
     inet_up: row.inet_up,
     inet_down: row.inet_down,

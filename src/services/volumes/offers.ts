@@ -24,7 +24,7 @@ import { conditionSql } from '../offers/sql/filter.ts'
 export type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
 
 /** What a read asks of volume offers. */
-export type VolumeOfferSelect = SelectOf<VolumeOffer> & { readonly id: true }
+type VolumeOfferSelect = SelectOf<VolumeOffer> & { readonly id: true }
 
 const { sql, join, raw } = Prisma
 

@@ -185,6 +185,17 @@ describe('hostedMachines', () => {
     const nothing = await captureQueries(() => hosted(host, '', 'nodes { freeGpus }'))
     expect(nothing.some(text => text.includes('meters') || text.includes('count(*) FROM machines'))).toBe(false)
   })
+
+  it('reads two columns for two fields, and counts only what is asked for', async () => {
+    const host = await app.newKey()
+    const read = async (fields: string) => {
+      const statements = await captureQueries(() => hosted(host, '', `nodes { ${fields} }`))
+      return statements.map(text => /SELECT (m\..*?) FROM machines/s.exec(text)?.[1]).filter(Boolean)
+    }
+    expect(await read('listedUntil machine { country }')).toEqual(['m.id,m.listed_until,m.country'])
+    const [columns] = await read('volumeCount')
+    expect(columns).toMatch(/^m\.id,\(SELECT count\(\*\)::int FROM volumes [^()]*\)$/)
+  })
 })
 
 describe('machine', () => {

@@ -42,17 +42,22 @@ const wholes: Whole[] = []
 beforeAll(async () => {
   app = await startApp()
   keys = [await app.newKey(null, muchCredit), await app.newKey(null, muchCredit)]
+  const accountIds: number[] = []
   for (const key of keys) {
     await makeEverything(app, key)
-    const { data } = await app.graphql(key, '{ viewer { account { webhooks { id } } } }')
-    for (const { id } of data.viewer.account.webhooks)
-      await app.graphql(key, `mutation { testWebhook(input: { id: "${id}" }) { __typename } }`)
+    const { data } = await app.graphql(key, '{ viewer { account { id webhooks { id } } } }')
+    const { id, webhooks } = data.viewer.account
+    accountIds.push(Number(id.slice('acc_'.length)))
+    for (const webhook of webhooks)
+      await app.graphql(key, `mutation { testWebhook(input: { id: "${webhook.id}" }) { __typename } }`)
   }
+  // Each account hosts half of the machines, with rentals of its own and of the other.
+  for (const [index, accountId] of accountIds.entries())
+    await app.sql(`UPDATE machines SET host_id = ${accountId} WHERE id % 2 = ${index}`)
   references = []
   database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {} })
-  for (const key of keys) {
-    const { data } = await app.graphql(key, '{ viewer { account { id } } }')
-    const accountId = Number(data.viewer.account.id.slice('acc_'.length))
+  for (const [index, key] of keys.entries()) {
+    const accountId = accountIds[index] as number
     references.push(await referenceFor(database.prisma, accountId, app.clock.now()))
     // From now on, `lastUsedAt` of all keys stays the same.
     const queries = queriesOf(await findIds(app, key)).values()

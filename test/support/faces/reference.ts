@@ -11,9 +11,10 @@ export type Reference = Record<string, (args: { first: number }) => unknown>
 
 /** Fields that are not columns: rules with tests of their own compute them, or machines answer them. */
 export const notOfTables = [
-  'Account.costPerHour Account.credit Account.hostedMachines Account.ledger Account.runwaySeconds Account.usage',
+  'Account.costPerHour Account.credit Account.ledger Account.runwaySeconds Account.usage',
   'ApiKey.current ApiKey.lastUsedAt ApiKey.name ApiKey.permissions SpendLimit.used SpendLimit.subject Webhook.name',
   'SshKey.name Event.changes Event.message Event.reason Event.subject EventConnection.edges EventConnection.pageInfo',
+  'HostedMachine.renterCostPerHour HostedMachineConnection.edges HostedMachineConnection.pageInfo',
   'Instance.accruedCost Instance.actions Instance.connection Instance.costPerHour Instance.costPerHourWhenStopped',
   'Instance.logs Instance.minimumBidPerHour Instance.statusReason LaunchConfig.env LaunchConfig.mode',
   'LaunchConfig.ports LaunchConfig.sources LaunchConfig.warnings Machine.region Offer.score GpuModel.gpuRamGb',
@@ -30,7 +31,10 @@ const prefixes: Record<string, string> = {
 export async function referenceFor(prisma: PrismaClient, accountId: number, now: Date): Promise<Reference> {
   const whole = { machine: { include: { gpuModel: true } } } as const
   const offers = await prisma.offer.findMany({ include: whole })
-  const machines = await prisma.machine.findMany({ include: { gpuModel: true } })
+  const machines = await prisma.machine.findMany({
+    include: { gpuModel: true, gpus: { include: { holder: true } } },
+    orderBy: { id: 'asc' },
+  })
   const templates = await prisma.template.findMany()
   const volumes = await prisma.volume.findMany({ include: { ...whole, attachments: true } })
   const instances = await prisma.instance.findMany({
@@ -98,6 +102,28 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
     diskPricePerGbMonth: printUsd(row.diskPricePerGbMonthNanos),
     maxSizeGb: row.freeDiskMb / 1000,
   })
+  const hostedMachine = (row: (typeof machines)[number]): Item => {
+    const { unlistedAt, drainedAt } = row
+    const held = row.gpus.flatMap(({ holder }) => holder ?? [])
+    const resident = instances.filter(({ machineId, destroyedAt }) => machineId === row.id && destroyedAt === null)
+    return {
+      ...{ __typename: 'HostedMachine', machine: machine(row), asOf: now, listedUntil: row.listedUntil },
+      freeGpus: row.gpus.length - held.length,
+      rentedGpus: held.length,
+      interruptibleGpus: held.filter(({ interruptible }) => interruptible).length,
+      instanceCount: resident.length,
+      runningInstanceCount: resident.filter(({ status }) => status === 'running').length,
+      volumeCount: living(volumes).filter(({ machineId }) => machineId === row.id).length,
+      pricePerGpuHour: printUsd(row.gpuNanos),
+      minimumBidPerGpuHour: printUsd(row.minBidGpuNanos),
+      diskPricePerGbMonth: printUsd(row.diskPricePerGbMonthNanos),
+      downloadPricePerGb: printUsd(row.downloadPricePerGbNanos),
+      uploadPricePerGb: printUsd(row.uploadPricePerGbNanos),
+      listed: unlistedAt === null && row.listedUntil > now,
+      draining: drainedAt !== null && unlistedAt === null,
+      suspended: row.unconfirmedAt !== null,
+    }
+  }
   const template = (row: (typeof templates)[number]): Item => {
     const settings = row.settings as TemplateSettings
     const { image, diskGb, hostname, onStart, volumeHint, about } = settings
@@ -196,6 +222,7 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
       ...{ __typename: 'ApiKey', ...row, id: `key_${row.id}`, prefix: `berth_${row.publicId}` },
       spendLimits: oldestFirst(account.spendLimits.filter(({ apiKeyId }) => apiKeyId === row.id)).map(spendLimit),
     }))
+  const hosted = machines.filter(({ hostId }) => hostId === accountId)
   const wholeAccount: Item = {
     ...{ __typename: 'Account', ...account, id: `acc_${accountId}`, apiKeys },
     sshKeys: oldestFirst(living(account.sshKeys)).map(sshKey),
@@ -210,6 +237,7 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
         .map(delivery),
     })),
     spendLimits: oldestFirst(account.spendLimits.filter(({ apiKeyId }) => apiKeyId === null)).map(spendLimit),
+    hostedMachines: { totalCount: hosted.length, ...page(hosted.slice(0, 25).map(hostedMachine)) },
     secretVariables: account.secretVariables.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
   }
 
