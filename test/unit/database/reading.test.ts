@@ -13,6 +13,7 @@ type Instance = {
   proxy: string | null
   machine: { id: number; country: string; gpuModel: { name: string } }
   account: Renter | null
+  rival: { id: bigint }
 }
 
 const source: Source<Instance> = {
@@ -29,6 +30,8 @@ const source: Source<Instance> = {
       relations: { gpuModel: { model: 'GpuModel', alias: 'g', join: sql`JOIN gpu_models g` } },
     },
     account: { model: 'Account', alias: 'a', join: sql`LEFT JOIN accounts a`, optional: true },
+    // The model has no such relation.
+    rival: { model: 'Instance', alias: 'r', join: sql`JOIN instances r` },
   },
 }
 
@@ -46,6 +49,12 @@ describe('a reading', () => {
     const reading = readingOf(source, nested)
     expect(textOf(reading)).toEqual(['g.name,m.country', 'JOIN machines m JOIN gpu_models g'])
     expect(reading.toRow(['H200', 'DE'])).toEqual({ machine: { gpuModel: { name: 'H200' }, country: 'DE' } })
+  })
+
+  it('has rows that the statement joins without a relation of the model', () => {
+    const reading = readingOf(source, { id: true, rival: { select: { id: true } } })
+    expect(textOf(reading)).toEqual(['i.id,r.id', 'JOIN instances r'])
+    expect(reading.toRow([1n, 2n])).toEqual({ id: 1n, rival: { id: 2n } })
   })
 
   it('joins what the conditions need, too', () => {
