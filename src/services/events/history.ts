@@ -2,8 +2,8 @@
 // page's last cursor therefore misses nothing.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { withoutStatementName } from '../../database/statement-names.ts'
 import { readingOf } from '../../database/selection/reading.ts'
+import { withoutStatementName } from '../../database/statement-names.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
   checkCursorNotExpired,

@@ -1,8 +1,8 @@
 // Streams of events as they happen, now or after a cursor.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { withoutStatementName } from '../../database/statement-names.ts'
 import { readingOf } from '../../database/selection/reading.ts'
+import { withoutStatementName } from '../../database/statement-names.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
   checkCursorNotExpired,

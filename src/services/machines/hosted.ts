@@ -1,7 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { withoutStatementName } from '../../database/rows.ts'
 import { readingOf } from '../../database/selection/reading.ts'
 import type { Selected, SelectOf } from '../../database/selection/selected.ts'
+import { nameIfRepeated } from '../../database/statement-names.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
@@ -61,7 +61,7 @@ export function hostedMachineServices({ database }: DataDeps) {
     const statement = sql`
       SELECT ${reading.columns} FROM machines m JOIN gpu_models g ON g.id = m.gpu_model_id
       WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`
-    const found = await database.read(withoutStatementName(statement), reading)
+    const found = await database.read(nameIfRepeated(statement), reading)
     // Safe: every selection of a machine has its `id`.
     return found as SelectedMachine<Select>[]
   }

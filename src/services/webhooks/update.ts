@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
-import { withoutStatementName } from '../../database/statement-names.ts'
 import { readingOf } from '../../database/selection/reading.ts'
+import { nameIfRepeated } from '../../database/statement-names.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, secretEnded } from '../../domain/errors.ts'
@@ -81,7 +81,7 @@ export function webhookUpdateServices(deps: Deps) {
         const statement = sql`
           SELECT ${reading.columns} FROM events e JOIN webhook_deliveries d ON d.event_id = e.id
           WHERE e.xid = pg_current_xact_id() AND e.kind = 'WEBHOOK_TESTED'`
-        const [made] = await tx.read(withoutStatementName(statement), reading)
+        const [made] = await tx.read(nameIfRepeated(statement), reading)
         if (!made) throw new Error(`The test of webhook ${id} has no delivery.`)
         return made
       })

@@ -1,7 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { withoutStatementName } from '../../database/statement-names.ts'
 import { readingOf, type Source } from '../../database/selection/reading.ts'
 import type { Selected, SelectOf } from '../../database/selection/selected.ts'
+import { nameIfRepeated } from '../../database/statement-names.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { maxRecentDeliveries, type WebhookDelivery } from '../../domain/webhooks/webhooks.ts'
 import { authorize } from '../authorize.ts'
@@ -56,7 +56,7 @@ export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
         ) d JOIN events e ON e.id = d.event_id
         WHERE w.id = ANY(${[...ids]}::int[]) AND w.account_id = ${actor.accountId} AND ${readableSql(actor.permissions)}
         ORDER BY d.event_id DESC`
-      const found = await database.read(withoutStatementName(statement), reading)
+      const found = await database.read(nameIfRepeated(statement), reading)
       // Safe: each has what is selected, and its webhook.
       const deliveries = found as SelectedDelivery<Select>[]
       const byWebhook = Map.groupBy<number, SelectedDelivery<Select>>(deliveries, ({ webhookId }) => webhookId)
