@@ -85,8 +85,15 @@ function indexOf(fields: Answer['fields'], name: string, { oid }: ColumnType<unk
   return index
 }
 
+const columnNames = new Map<string, string>()
+
+/** The name in snake case. The program has a fixed number of them. */
 export function columnNameOf(name: string): string {
-  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  const known = columnNames.get(name)
+  if (known !== undefined) return known
+  const column = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  columnNames.set(name, column)
+  return column
 }
 
 /** PostgreSQL gives types that it does not bring along OIDs from here on. */

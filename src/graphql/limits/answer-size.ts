@@ -33,7 +33,7 @@ function subtractJsonBytes(value: unknown, bytes: number, sizeOfText: SizeOfText
     }
     return remaining
   }
-  for (const name in value) {
+  for (const name of Object.keys(value)) {
     remaining = subtractJsonBytes((value as Record<string, unknown>)[name], remaining - name.length - 4, sizeOfText)
     if (remaining < 0) break
   }
