@@ -3,30 +3,51 @@ import { findAlternative } from './unserved.ts'
 
 /** The routes at a path, one per method, and the values of the path's parameters. */
 export function findRoutes(routes: Route[], pathname: string): { routes: Route[]; params: Record<string, string> } {
-  const matches = routes.flatMap(route => {
-    const params = matchPath(route.path, pathname)
-    return params ? [{ route, params }] : []
+  const { patterns, starts } = tableOf(routes)
+  const given = segmentsOf(pathname)
+  const matches = (patterns.get(given.length) ?? []).flatMap(({ route, segments }) => {
+    const params = matchSegments(segments, given)
+    return params ? [{ route, segments, params }] : []
   })
   // A literal segment wins over a parameter: /instances/filters/ is not the instance "filters".
   const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
   const best = matches.filter(({ params }) => Object.keys(params).length === fewest)
   const isReserved =
-    findAlternative(pathname) !== undefined || best.some(({ route }) => hasReservedWord(routes, route.path, pathname))
+    findAlternative(pathname) !== undefined || best.some(({ segments }) => hasReservedWord(starts, segments, given))
   if (isReserved) return { routes: [], params: {} }
   return { routes: best.map(({ route }) => route), params: best[0]?.params ?? {} }
+}
+
+type Table = {
+  /** The routes' paths, by their number of segments. */
+  patterns: Map<number, { route: Route; segments: string[] }[]>
+  /** What the routes' paths start with. */
+  starts: Set<string>
+}
+
+const tables = new WeakMap<Route[], Table>()
+
+/** Takes the paths of the routes apart, once. */
+function tableOf(routes: Route[]): Table {
+  const known = tables.get(routes)
+  if (known) return known
+  const taken = routes.map(route => ({ route, segments: segmentsOf(route.path) }))
+  const starts = taken.flatMap(({ segments }) => segments.map((_, index) => startOf(segments, index)))
+  const table = { patterns: Map.groupBy(taken, ({ segments }) => segments.length), starts: new Set(starts) }
+  tables.set(routes, table)
+  return table
+}
+
+function startOf(segments: string[], index: number): string {
+  return segments.slice(0, index + 1).join('/')
 }
 
 /**
  * Whether the place of an id holds a literal segment of another route: /instances/reboot/ is the start of
  * /instances/reboot/{id}/, so "reboot" is no id.
  */
-function hasReservedWord(routes: Route[], pattern: string, pathname: string): boolean {
-  const startOf = (path: string, length: number) => segmentsOf(path).slice(0, length).join('/')
-  return segmentsOf(pattern).some((segment, index) => {
-    if (!segment.startsWith('{')) return false
-    const start = startOf(pathname, index + 1)
-    return routes.some(({ path }) => startOf(path, index + 1) === start)
-  })
+function hasReservedWord(starts: Set<string>, pattern: string[], given: string[]): boolean {
+  return pattern.some((segment, index) => segment.startsWith('{') && starts.has(startOf(given, index)))
 }
 
 /**
@@ -38,14 +59,11 @@ export function originOf({ url, headers }: Request): string {
   return headers.get('x-forwarded-proto') === 'https' ? `https://${host}` : origin
 }
 
-function matchPath(pattern: string, pathname: string): Record<string, string> | undefined {
-  const [expected, given] = [segmentsOf(pattern), segmentsOf(pathname)]
-  if (expected.length !== given.length) return undefined
+function matchSegments(expected: string[], given: string[]): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (const [index, segment] of expected.entries()) {
     const value = given[index] ?? ''
-    const [, name] = /^\{(\w+)\}$/.exec(segment) ?? []
-    if (name !== undefined && value !== '') params[name] = decodeSegment(value)
+    if (segment.startsWith('{') && value !== '') params[segment.slice(1, -1)] = decodeSegment(value)
     else if (segment !== value) return undefined
   }
   return params
