@@ -42,8 +42,9 @@ export async function recordEvents(tx: Transaction, events: NewEvent[], createdA
   await tx.execute(Prisma.sql`
     WITH recorded AS (${insertSql('events', eventColumns, rows)} RETURNING id, account_id, kind, after)
     INSERT INTO webhook_deliveries (webhook_id, event_id, due_at)
-    SELECT w.id, e.id, ${createdAt}::timestamptz FROM recorded e JOIN webhooks w ON w.account_id = e.account_id
-    WHERE w.deleted_at IS NULL AND CASE e.kind WHEN 'WEBHOOK_TESTED' THEN w.id = (e.after->>'webhookId')::int
-      ELSE e.kind = ANY(w.kinds) END`)
+    SELECT w.id, e.id, ${createdAt}::timestamptz FROM recorded e CROSS JOIN LATERAL (
+      SELECT id, kinds FROM webhooks WHERE account_id = e.account_id AND deleted_at IS NULL OFFSET 0
+    ) w
+    WHERE CASE e.kind WHEN 'WEBHOOK_TESTED' THEN w.id = (e.after->>'webhookId')::int ELSE e.kind = ANY(w.kinds) END`)
   tx.notifyAfterCommit()
 }
