@@ -42,7 +42,10 @@ export async function readBalances(
   return (await database.query(statement, balanceRow)).map(toBalance)
 }
 
-/** When running meters end: at their first recorded end, or at their planned end if that has passed. */
+/**
+ * When running meters end: at their first recorded end, or at their planned end if that has passed. With LIMIT, each meter is
+ * looked up by its id: as a plain join, all running meters of all accounts may be read.
+ */
 const meterEndsSql = (instant: Prisma.Sql) => sql`(
   SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, e.at)) FROM (
     SELECT meter_id, min(at) AS at FROM (
@@ -50,7 +53,7 @@ const meterEndsSql = (instant: Prisma.Sql) => sql`(
       UNION ALL SELECT id, ends_at FROM meters WHERE account_id = a.id AND rate_nanos > 0
       AND ends_at <= greatest(${instant}, a.metered_at)
     ) all_ends GROUP BY meter_id
-  ) e JOIN meters m ON m.id = e.meter_id WHERE m.rate_nanos > 0)`
+  ) e CROSS JOIN LATERAL (SELECT * FROM meters WHERE id = e.meter_id AND rate_nanos > 0 LIMIT 1) m)`
 
 type MeterEndRow = [kind: ChargeKind, rate: string, since: string, carried: number, end: string]
 
