@@ -42,7 +42,7 @@ export function creditOperations({ database }: DataDeps) {
       const earlier = await findEarlierGrant(tx, account.id, kind, grant)
       if (earlier) return { email: account.email, ...earlier, replayed: true }
       // The deducted credit was available until now, so all meters are charged up to now first.
-      if (grant.amountNanos < 0n) await chargeMeters(tx, balance, sql`true`)
+      if (grant.amountNanos < 0n) await chargeMeters(tx, balance, sql`m.account_id = ${balance.accountId}`)
       const current = await readBalance(tx, account.id, balance.at)
       return { email: account.email, ...(await postCredit(tx, current, grant, kind)), replayed: false }
     })

@@ -8,7 +8,7 @@ import { type Cost, costOf } from '../../domain/billing/costs.ts'
 import { authorizeAny } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { readBalance } from './balance.ts'
-import { costMeterColumns, costMeterRow, instanceMetersSql } from './sql.ts'
+import { costMeterColumns, costMeterRow, instanceMetersSql, ownMetersSql } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -23,7 +23,7 @@ export function costServices({ database }: DataDeps) {
         const account = { ...creditStatusOf(balance), at: balance.at }
         const meters = await tx.query(
           sql`SELECT m.instance_id, ${costMeterColumns} FROM meters m
-            WHERE m.account_id = ${accountId} AND ${instanceMetersSql(ids)}`,
+            WHERE ${ownMetersSql(accountId)} AND ${instanceMetersSql(ids)}`,
           { instanceId: int8, ...costMeterRow },
         )
         const perInstance = Map.groupBy(meters, ({ instanceId }) => instanceId)

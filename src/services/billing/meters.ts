@@ -8,7 +8,7 @@ import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { type ChargeKind, calculateMeterCharge, type Meter } from '../../domain/billing/balance.ts'
 import type { AccountBalance } from './balance.ts'
-import { gpuMetersSql, meterEndSql, meterRow } from './sql.ts'
+import { gpuMetersSql, meterEndSql, meterRow, ownMetersSql } from './sql.ts'
 
 const { sql } = Prisma
 const entryColumns = modelColumnsOf(Prisma.LedgerEntryScalarFieldEnum)
@@ -45,7 +45,7 @@ export async function chargeMeters(
 ): Promise<ChargedMeter[]> {
   const statement = sql`
     SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried, ${meterEndSql} AS end FROM meters m
-    WHERE m.account_id = ${accountId} AND ${which}
+    WHERE ${ownMetersSql(accountId)} AND ${which}
     AND (m.rate_nanos > 0 OR EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id)) ORDER BY m.id`
   const meters = await tx.query(statement, { id: int8, ...meterRow })
   const entries = meters.flatMap(meter => {

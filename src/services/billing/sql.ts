@@ -17,6 +17,14 @@ export const meterRow = {
 }
 export const costMeterRow = { ...meterRow, chargedNanos: int8 }
 
+/**
+ * Whether meters that are found by their ids or instances are the account's. With `+ 0`, it is only a condition: otherwise the
+ * planner may find them among all meters of the account, through an index on the account.
+ */
+export function ownMetersSql(accountId: number): Prisma.Sql {
+  return sql`m.account_id + 0 = ${accountId}`
+}
+
 /** GPU meters of instances. */
 export function gpuMetersSql(instanceIds: readonly bigint[]): Prisma.Sql {
   return sql`m.kind = 'gpu' AND ${instanceMetersSql(instanceIds)}`

@@ -14,6 +14,7 @@ import {
 } from '../../../domain/instances/policy/policy.ts'
 import type { InstanceStatus, TargetState } from '../../../domain/instances/states.ts'
 import type { AccountBalance } from '../../billing/balance.ts'
+import { ownMetersSql } from '../../billing/sql.ts'
 
 const { sql } = Prisma
 
@@ -83,8 +84,8 @@ export async function scheduleNextAction(
   await tx.execute(sql`
     UPDATE instances SET policy_due_at = ${nextPolicyAction(facts, at)?.at ?? null}::timestamptz WHERE id = ${instanceId}`)
   await tx.execute(sql`
-    UPDATE meters SET ends_at = until FROM (VALUES ('gpu'::charge_kind, ${gpu}::timestamptz), ('disk', ${disk}))
-      AS of(charged, until) WHERE kind = charged AND instance_id = ${instanceId} AND account_id = ${accountId}
+    UPDATE meters m SET ends_at = until FROM (VALUES ('gpu'::charge_kind, ${gpu}::timestamptz), ('disk', ${disk}))
+      AS of(charged, until) WHERE kind = charged AND instance_id = ${instanceId} AND ${ownMetersSql(accountId)}
     AND ends_at IS DISTINCT FROM until`)
   tx.notifyAfterCommit()
 }
