@@ -30,7 +30,13 @@ export async function endSpenderGpus(
   return ended > 0
 }
 
-/** Condition on instances `i` and their meters `m`: the account's instances that are marked to stop. */
-export function markedToStopSql(accountId: number): Prisma.Sql {
-  return sql`m.account_id = ${accountId} AND m.instance_id = i.id AND m.stop_reason IS NOT NULL AND ${wantsGpusSql}`
+/**
+ * FROM and WHERE: the account's instances `i` that are marked to stop, with their meters `m`. Reads the few marked meters
+ * first, and then each instance by its id, whatever the planner expects.
+ */
+export function fromMarkedToStopSql(accountId: number): Prisma.Sql {
+  return sql`
+    FROM (
+      SELECT instance_id, stop_reason FROM meters WHERE account_id = ${accountId} AND stop_reason IS NOT NULL OFFSET 0
+    ) m CROSS JOIN LATERAL (SELECT * FROM instances WHERE id = m.instance_id LIMIT 1) i WHERE ${wantsGpusSql}`
 }

@@ -7,7 +7,7 @@ import { creditStatusOf } from '../../../domain/billing/balance.ts'
 import type { AccountFacts } from '../../../domain/billing/due.ts'
 import type { TargetReason } from '../../../domain/instances/instances.ts'
 import type { AccountBalance } from '../balance.ts'
-import { markedToStopSql } from '../gpu-ends.ts'
+import { fromMarkedToStopSql } from '../gpu-ends.ts'
 
 const { sql } = Prisma
 
@@ -20,7 +20,7 @@ export async function loadAccountFacts(
   // Only accounts in debt need the query for debt targets.
   const statement = sql`
     SELECT a.low_credit_hours, a.debt_since, a.debt_warned_at,
-      EXISTS (SELECT FROM meters m, instances i WHERE ${markedToStopSql(accountId)}) AS has_instances_to_stop,
+      EXISTS (SELECT ${fromMarkedToStopSql(accountId)}) AS has_instances_to_stop,
       EXISTS (SELECT FROM meter_ends e WHERE e.account_id = a.id AND e.at <= ${at}) AS has_ends,
       (SELECT min(m.since) FROM meters m WHERE m.account_id = a.id AND m.rate_nanos > 0) AS charged_until,
       ${creditStatus.hasEnded && creditStatus.costPerHourNanos > 0n ? debtTargetsSql : noDebtTargetsSql}
@@ -57,7 +57,7 @@ export async function findInstancesToStop(
 ): Promise<{ id: bigint; reason: TargetReason }[]> {
   const named = among ? sql`i.id = ANY(${among.map(String)}::bigint[])` : sql`true`
   const statement = sql`
-    SELECT i.id, m.stop_reason AS reason FROM meters m, instances i WHERE ${markedToStopSql(accountId)} AND ${named}
+    SELECT i.id, m.stop_reason AS reason ${fromMarkedToStopSql(accountId)} AND ${named}
     ORDER BY i.id LIMIT ${limit}`
   return await database.query(statement, { id: int8, reason: textOf<TargetReason>() })
 }
