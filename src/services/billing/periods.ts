@@ -26,8 +26,10 @@ export function chargedPeriodsSql(
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, e.rate_nanos, e.carried, e.period_start,
         least(e.period_end, r.period_start) AS period_end
       FROM meters m JOIN ledger_entries e ON e.meter_id = m.id AND e.kind IN ('gpu', 'disk')
-      LEFT JOIN ledger_entries r ON r.meter_id = m.id AND r.kind = 'refund'
-        AND e.period_end > r.period_start AND e.period_end <= r.period_end
+      LEFT JOIN LATERAL (
+        SELECT period_start FROM ledger_entries r WHERE r.meter_id = m.id AND r.kind = 'refund'
+        AND e.period_end > r.period_start AND e.period_end <= r.period_end LIMIT 1
+      ) r ON true
       WHERE m.account_id = ${accountId} AND ${which} AND m.since > ${startsAt}::timestamptz
         AND e.period_end > ${startsAt}::timestamptz AND e.period_start < ${until}::timestamptz
       UNION ALL

@@ -54,9 +54,12 @@ export function usageStatement(
   const keyColumns = dimensions.map(name => instanceColumns[name] ?? `costs.${meterColumns[name]}`)
   const keys = raw(keyColumns.map((column, index) => `, ${column} AS key${index}`).join(''))
   const groups = raw(['place', ...keyColumns.map((_, index) => `key${index}`)].join(', '))
-  // Charges are added up before their instances are read, because an instance has many charges.
+  // Charges are added up before their instances are read, because an instance has many charges. With LIMIT, each
+  // is looked up by its id: as plain joins, all instances and offers of the market may be read.
   const instances = isOfInstance
-    ? sql`LEFT JOIN instances i ON i.id = costs.instance_id LEFT JOIN offers o ON o.id = i.offer_id`
+    ? sql`
+      LEFT JOIN LATERAL (SELECT * FROM instances WHERE id = costs.instance_id LIMIT 1) i ON true
+      LEFT JOIN LATERAL (SELECT * FROM offers WHERE id = i.offer_id LIMIT 1) o ON true`
     : empty
   return sql`
     WITH periods AS (${chargedPeriodsSql(account, { startsAt: first, endsAt: last })}
