@@ -7,6 +7,12 @@ const sentStatements: Statement[] = []
 
 let interruption: { statement: RegExp; work: () => Promise<unknown> } | undefined
 
+/** Asks on the connection on which a statement is about to be sent. */
+export type Ask = (text: string) => Promise<pg.QueryResult>
+type Preview = (statement: Statement, ask: Ask, inTransaction: boolean) => Promise<unknown>
+
+let preview: Preview | undefined
+
 type Query = string | QueryConfig
 
 type QueryConfig = { text?: string; name?: string; values?: unknown[] }
@@ -22,6 +28,17 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
   } = typeof statement === 'string' ? { text: statement } : (statement as QueryConfig)
   if (text) sentStatements.push({ text, name: name || undefined, values: Array.isArray(values) ? values : [] })
   const send = (...all: unknown[]) => (query as (...all: unknown[]) => unknown).apply(this, all)
+  if (text && preview && dataStatement.test(text)) {
+    const ask: Ask = asked => send(asked) as Promise<pg.QueryResult>
+    const statement = { text, name: name || undefined, values: Array.isArray(values) ? values : [] }
+    const ready = preview(statement, ask, this.getTransactionStatus() === 'T')
+    const callback = args.at(-1)
+    if (typeof callback !== 'function') return ready.then(() => send(...args))
+    return void ready.then(
+      () => send(...args),
+      error => callback(error),
+    )
+  }
   if (!text || !interruption?.statement.test(text)) return send(...args)
   const { work } = interruption
   interruption = undefined
@@ -46,6 +63,17 @@ export async function captureStatements(work: () => Promise<unknown>): Promise<S
   const start = sentStatements.length
   await work()
   return sentStatements.slice(start)
+}
+
+/** Statements that read or write rows. */
+const dataStatement = /^\s*(WITH|SELECT|UPDATE|INSERT|DELETE)\b/
+
+/** Runs `work`, and `before` ahead of each statement that reads or writes rows. */
+export async function previewStatements<T>(work: () => Promise<T>, before: Preview): Promise<T> {
+  preview = before
+  return await work().finally(() => {
+    preview = undefined
+  })
 }
 
 /** Runs `ask`, and runs `work` once: after the first statement that matches, before the next statement is sent. */
