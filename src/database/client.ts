@@ -5,7 +5,7 @@ import { checkEpoch } from './epoch.ts'
 import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { ConnectionPool } from './pool.ts'
-import { connectionLifetimeMs, nameOfRepeated } from './statement-names.ts'
+import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
 import { type Statements, statementsOn } from './statements.ts'
 
 /** One connection pool for Prisma and for handwritten SQL. */
@@ -13,6 +13,8 @@ export type Database = Statements & {
   prisma: PrismaClient
   pool: pg.Pool
   clock: Clock
+  /** Names of texts that repeat, on the connections of the pool. */
+  nameOfRepeated: NameOf
   /** The current time, as a SQL expression. */
   readonly nowSql: Prisma.Sql
   /** Called after each commit of a transaction that called `notifyAfterCommit`. */
@@ -73,6 +75,7 @@ export function openDatabase({
   // A connection lost between two statements of a transaction fails the next statement. Without this listener, the
   // error event would end the process.
   pool.on('connect', client => client.on('error', () => {}))
+  const nameOfRepeated = createRepeatedNames()
   // The texts of Prisma's statements vary with what is selected and the number of ids.
   const adapter = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOfRepeated(sql) })
   const prisma = new PrismaClient({ adapter, transactionOptions: { maxWait: 1_000, timeout: 6_000 } })
@@ -80,10 +83,11 @@ export function openDatabase({
     if (failureKindOf(error) === 'refused') onRefusal(error)
   }
   return {
-    ...statementsOn(pool, reportRefusal),
+    ...statementsOn(pool, nameOfRepeated, reportRefusal),
     prisma,
     pool,
     clock,
+    nameOfRepeated,
     notify,
     onRefusal,
     get nowSql() {

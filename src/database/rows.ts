@@ -1,16 +1,16 @@
 import pg from 'pg'
 import { Prisma } from './generated/client.ts'
 import { columnNameOf, type RowShape } from './row-types.ts'
-import { statementNameOf } from './statement-names.ts'
+import { type NameOf, statementNameOf } from './statement-names.ts'
 
 /**
  * Sends a statement. Each row of the answer is an array of values, in the order of the selected columns: that is the
  * cheapest form. `Statements` (statements.ts) makes typed rows of them.
  */
-export async function runStatement(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql) {
+export async function runStatement(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql, nameOfRepeated: NameOf) {
   const { text, values } = statement
   return await client.query<unknown[]>({
-    name: statementNameOf(statement),
+    name: statementNameOf(statement, nameOfRepeated),
     text,
     values,
     rowMode: 'array',

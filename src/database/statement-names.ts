@@ -12,21 +12,23 @@ const usesBeforeName = 3
 /** Texts whose uses are counted. */
 const maxCountedTexts = 1_000
 
-type NameOf = (text: string) => string
+export type NameOf = (text: string) => string
 
-const namings = new WeakMap<Prisma.Sql, NameOf>()
+const namings = new WeakMap<Prisma.Sql, 'never' | 'ifRepeated'>()
 const names = new Map<string, string>()
 
-/** The name of a statement; '' without one. */
-export function statementNameOf(statement: Prisma.Sql): string {
-  return (namings.get(statement) ?? nameOfConstant)(statement.text)
+/** The name of a statement; '' without one. `nameOfRepeated` names those that have one if they repeat. */
+export function statementNameOf(statement: Prisma.Sql, nameOfRepeated: NameOf): string {
+  const naming = namings.get(statement)
+  if (naming === 'never') return ''
+  return naming === 'ifRepeated' ? nameOfRepeated(statement.text) : nameOfConstant(statement.text)
 }
 
 /**
  * For a statement whose best plan depends on the values of a caller's filter: the server plans it for its values each time.
  */
 export function withoutStatementName(statement: Prisma.Sql): Prisma.Sql {
-  namings.set(statement, () => '')
+  namings.set(statement, 'never')
   return statement
 }
 
@@ -35,7 +37,7 @@ export function withoutStatementName(statement: Prisma.Sql): Prisma.Sql {
  * texts, so those get a name that repeat.
  */
 export function nameIfRepeated(statement: Prisma.Sql): Prisma.Sql {
-  namings.set(statement, nameOfRepeated)
+  namings.set(statement, 'ifRepeated')
   return statement
 }
 
@@ -65,8 +67,6 @@ export function createRepeatedNames(now: () => number = Date.now): NameOf {
     return name
   }
 }
-
-export const nameOfRepeated = createRepeatedNames()
 
 /** The program has a fixed number of constant texts. */
 function nameOfConstant(text: string): string {

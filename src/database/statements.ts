@@ -3,6 +3,7 @@ import type { Prisma } from './generated/client.ts'
 import { type RowOf, type RowShape, readRows } from './row-types.ts'
 import { runStatement } from './rows.ts'
 import type { Reading } from './selection/reading.ts'
+import type { NameOf } from './statement-names.ts'
 
 /** Runs statements of our own: on a connection of the pool, or in a transaction. */
 export type Statements = {
@@ -16,10 +17,11 @@ export type Statements = {
 
 export function statementsOn(
   client: pg.Pool | pg.ClientBase,
+  nameOfRepeated: NameOf,
   onError: (error: unknown) => void = () => {},
 ): Statements {
   const run = (statement: Prisma.Sql) =>
-    runStatement(client, statement).catch((error: unknown) => {
+    runStatement(client, statement, nameOfRepeated).catch((error: unknown) => {
       onError(error)
       throw error
     })

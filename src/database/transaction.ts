@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts'
 import { errorCodesOf, failureKindOf } from './failure-codes.ts'
 import { Prisma, type PrismaClient } from './generated/client.ts'
 import { inTransactionOf } from './pool.ts'
+import type { NameOf } from './statement-names.ts'
 import { type Statements, statementsOn } from './statements.ts'
 
 const { sql } = Prisma
@@ -41,6 +42,7 @@ type TransactionDeps = {
   pool: pg.Pool
   prisma: PrismaClient
   clock: Clock
+  nameOfRepeated: NameOf
   notify(): void
   onRefusal(error: unknown): void
 }
@@ -75,7 +77,7 @@ export async function snapshot<T>(database: TransactionDeps, read: (tx: Snapshot
 }
 
 async function attemptTransaction<T>(
-  { pool, prisma, clock, notify, onRefusal }: TransactionDeps,
+  { pool, prisma, clock, nameOfRepeated, notify, onRefusal }: TransactionDeps,
   begin: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
@@ -87,7 +89,7 @@ async function attemptTransaction<T>(
     const askedMs = performance.now()
     let at = clock.recordReading(await beginTransaction(client, begin), askedMs)
     result = await work({
-      ...statementsOn(client),
+      ...statementsOn(client, nameOfRepeated),
       get at() {
         return at
       },

@@ -110,8 +110,8 @@ export function offerReadServices(deps: DataDeps) {
       const reading = readingOf(offerSource(database.nowSql), select)
       const statement = Prisma.sql`
         SELECT ${reading.columns} FROM offers o ${reading.joins}
-        WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR EXISTS (
-          SELECT FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}))`
+        WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR (
+          SELECT i.id FROM instances i WHERE i.offer_id = o.id AND i.account_id + 0 = ${actor.accountId} LIMIT 1) IS NOT NULL)`
       return await database.read(nameIfRepeated(statement), reading)
     },
   }

@@ -123,7 +123,7 @@ it('gives a statement the same name in every process, whatever the earlier state
     import { runStatement } from './src/database/rows.ts'
     const named = []
     const query = async ({ name, text }) => named.push([text, name]) && { rows: [] }
-    for (const text of ${JSON.stringify(texts)}) await runStatement({ query }, { text, values: [] })
+    for (const text of ${JSON.stringify(texts)}) await runStatement({ query }, { text, values: [] }, () => '')
     console.log(JSON.stringify(Object.fromEntries(named)))`
   const namesIn = (...texts: string[]) =>
     JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', program(texts)], { encoding: 'utf8' }))
