@@ -32,7 +32,7 @@ export async function ensureDemo(services: KeyServices, operations: Operations, 
 
 async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, keyFile: string) {
   const kept = await readFile(keyFile, 'utf8').catch(() => '')
-  if (await apiKeys.identify(kept)) return { apiKey: kept, isNew: false }
+  if (await apiKeys.identify(kept, { fresh: true })) return { apiKey: kept, isNew: false }
   // Gateways that share the database have keys of their own, which stay valid.
   const keyName = `demo, ${hostname()}:${keyFile}`
   await operations.apiKeys.revoke(demoEmail, { name: keyName })

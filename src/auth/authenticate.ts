@@ -2,6 +2,9 @@ import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { Services } from '../services/services.ts'
 
+/** `fresh`: whether the request may change something, so that the key must be valid now. */
+type HowFresh = { fresh: boolean }
+
 /**
  * Identifies the caller by the Authorization header. `queryKey` is a key in the URL, which only the REST face accepts, for
  * old clients.
@@ -9,12 +12,12 @@ import type { Services } from '../services/services.ts'
 export async function authenticate(
   authorization: string | null | undefined,
   services: Services,
-  queryKey?: string | null,
+  { fresh, queryKey }: HowFresh & { queryKey?: string | null },
 ): Promise<Actor> {
   const key = parseBearerKey(authorization) ?? queryKey
   if (!key)
     throw new DomainError('UNAUTHENTICATED', 'An API key is required: send the header "Authorization: Bearer KEY".')
-  const actor = await services.apiKeys.identify(key)
+  const actor = await services.apiKeys.identify(key, { fresh })
   // The same message for unknown, revoked and expired keys. Old clients look for these words.
   if (!actor) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
   return actor
@@ -24,9 +27,10 @@ export async function authenticate(
 export async function identifyBearer(
   authorization: string | undefined,
   { apiKeys }: Services,
+  how: HowFresh,
 ): Promise<Actor | undefined> {
   const key = parseBearerKey(authorization)
-  return key === undefined ? undefined : ((await apiKeys.identify(key)) ?? undefined)
+  return key === undefined ? undefined : ((await apiKeys.identify(key, how)) ?? undefined)
 }
 
 function parseBearerKey(authorization: string | null | undefined): string | undefined {

@@ -48,7 +48,9 @@ export function createGraphqlFace(services: Services): { answer: Handler; plain:
   })
   const handleHttp = async (request: Request, context: RequestContext) => {
     try {
-      const actor = await authenticate(request.headers.get('authorization'), services)
+      // Yoga runs no mutation over GET. What a POST runs is not known yet.
+      const fresh = request.method !== 'GET'
+      const actor = await authenticate(request.headers.get('authorization'), services, { fresh })
       checkEncoding(request)
       // Yoga compares content types case-sensitively, in lower case.
       const type = request.headers.get('content-type')

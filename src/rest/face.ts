@@ -76,16 +76,18 @@ async function answer(request: Request, services: Services, options: RestOptions
 async function actorOf(
   request: Request,
   services: Services,
-  { open, operation, publicSearch }: Route,
+  { open, method, operation, publicSearch }: Route,
   queryKey: string | null,
   options: RestOptions,
 ): Promise<Actor | undefined> {
   if (open) return undefined
+  // Searches change nothing, whatever their method.
+  const fresh = method !== 'GET' && !publicSearch
   const hasKey = request.headers.has('authorization') || queryKey
   const actor =
     publicSearch && options.publicSearch && !hasKey
       ? anonymousActor
-      : await authenticate(request.headers.get('authorization'), services, queryKey)
+      : await authenticate(request.headers.get('authorization'), services, { fresh, queryKey })
   if (operation) authorizeOperation(actor, operation)
   return actor
 }

@@ -117,7 +117,7 @@ const updateResult = mutationResult<{ apiKey: { id: number } }>('updateApiKey', 
 const rotateResult = secretResult(
   'rotateApiKeySecret',
   'The API key with its new secret, or why its secret did not change.',
-  'The API key has a new secret. The old secret no longer works.',
+  'The API key has a new secret, which replaces the old one.',
   ['INVALID_INPUT', 'NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
 const deletionResult = deleteResult('ApiKey', 'API key', ['INVALID_INPUT', 'NOT_FOUND'])
@@ -142,7 +142,7 @@ builder.mutationFields(t => ({
   updateApiKey: t.field({
     type: updateResult.union,
     description:
-      'Changes the name, the permissions or the expiry of an API key, which keeps its secret. To change permissions or the expiry, the API key of this request must have all permissions that the key has afterwards, and must not expire earlier. Requests sent after this answer have the new permissions, and open streams of the key end. The keys of instances that the API key rented keep working until it expires or is deleted.',
+      'Changes the name, the permissions or the expiry of an API key, which keeps its secret. To change permissions or the expiry, the API key of this request must have all permissions that the key has afterwards, and must not expire earlier. Requests sent after this answer have the new permissions; those that only read may have the old ones for up to a second. Open streams of the key end. The keys of instances that the API key rented keep working until it expires or is deleted.',
     requires: 'apiKeys.update',
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateApiKeyInput, required: true, description: 'The API key and its changes.' }) },
@@ -163,7 +163,7 @@ builder.mutationFields(t => ({
   rotateApiKeySecret: t.field({
     type: rotateResult.union,
     description:
-      'Gives an API key a new secret. The old secret stops working at once; the keys of instances that the API key rented keep working. The API key of this request must have at least the same permissions and expire no earlier.',
+      'Gives an API key a new secret. From this answer on, no request with the old secret changes anything; requests that only read may be answered for up to a second more. The keys of instances that the API key rented keep working. The API key of this request must have at least the same permissions and expire no earlier.',
     requires: 'apiKeys.reset',
     complexity: { field: 20 },
     args: {
@@ -183,7 +183,7 @@ builder.mutationFields(t => ({
   deleteApiKey: t.field({
     type: deletionResult.union,
     description:
-      'Deletes an API key, and the keys of the instances that it rented. None of these keys is accepted in requests sent after this answer. The key of this request can delete itself.',
+      'Deletes an API key, and the keys of the instances that it rented. From this answer on, no request with one of these keys changes anything; requests that only read may be answered for up to a second more. The key of this request can delete itself.',
     requires: 'apiKeys.revoke',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteApiKeyInput, required: true, description: 'The API key to delete.' }) },

@@ -13,6 +13,11 @@ export type OperationParams = { query: string; variables?: unknown; operationNam
 /** The arguments of an execution, with the functions that execute it. */
 export type PreparedOperation = ExecutionArgs & Pick<ReturnType<Envelop>, 'execute' | 'subscribe'>
 
+/** Whether the text may have a mutation, before it is parsed: every mutation has this word. */
+export function mayMutate({ query }: OperationParams): boolean {
+  return query.includes('mutation')
+}
+
 /** Parses and validates the operation, or says why it cannot run. */
 export async function prepareOperation(
   envelop: Envelop,

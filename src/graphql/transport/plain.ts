@@ -8,7 +8,7 @@ import type { PlainAnswer, PlainHandler } from '../../http/plain.ts'
 import type { Services } from '../../services/services.ts'
 import type { Context } from '../context.ts'
 import { completeError } from '../errors/face-errors.ts'
-import { type OperationParams, type PreparedOperation, prepareOperation } from './operation.ts'
+import { mayMutate, type OperationParams, type PreparedOperation, prepareOperation } from './operation.ts'
 
 type Yoga = Pick<YogaServerInstance<Context, object>, 'getEnveloped' | 'fetchAPI'>
 
@@ -32,7 +32,8 @@ export function createPlainFace({ getEnveloped, fetchAPI }: Yoga, services: Serv
     authorization: string | undefined,
     context: Omit<Context, 'actor' | 'services'>,
   ): Promise<PreparedOperation | undefined> {
-    const actor = await authenticate(authorization, services).catch(() => undefined)
+    const fresh = mayMutate(params)
+    const actor = await authenticate(authorization, services, { fresh }).catch(() => undefined)
     if (!actor) return undefined
     const operation = await prepareOperation(getEnveloped, { ...context, actor, services }, params)
     if (!('document' in operation)) return undefined

@@ -12,7 +12,7 @@ import { translateDatabaseError } from '../../services/database-errors.ts'
 import type { Services } from '../../services/services.ts'
 import { refusalError, withoutStatus } from '../errors/errors.ts'
 import { completeError } from '../errors/face-errors.ts'
-import { type Envelop, type PreparedOperation, prepareOperation } from './operation.ts'
+import { type Envelop, mayMutate, type PreparedOperation, prepareOperation } from './operation.ts'
 
 export const connectionLimits = { initMs: 3_000, operations: 64, connectionsPerKey: 32, connectionsPerAccount: 128 }
 
@@ -46,7 +46,7 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
   async function acceptConnection(connection: Connection, params: Record<string, unknown> = {}): Promise<boolean> {
     const header = Object.entries(params).find(([name]) => name.toLowerCase() === 'authorization')
     if (header) connection.authorization = String(header[1])
-    const actor = await authenticateConnection(connection)
+    const actor = await authenticateConnection(connection, { fresh: false })
     // An instance's own key may not subscribe, and must not use up connections of the key that rented it.
     if (!actor || isInstanceKey(actor)) return false
     const ofAccount = [...connections].filter(({ owner }) => owner?.accountId === actor.accountId)
@@ -62,9 +62,12 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
   }
 
   /** The actor, or undefined for an invalid key. If the key cannot be checked now, closes with 1013: try again later. */
-  async function authenticateConnection({ authorization, channel }: Connection): Promise<Actor | undefined> {
+  async function authenticateConnection(
+    { authorization, channel }: Connection,
+    how: { fresh: boolean },
+  ): Promise<Actor | undefined> {
     try {
-      return await identifyBearer(authorization, services)
+      return await identifyBearer(authorization, services, how)
     } catch (error) {
       const known = translateDatabaseError(error)
       if (!(known instanceof DomainError)) throw error
@@ -78,7 +81,7 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
     params: SubscribePayload,
   ): Promise<PreparedOperation | readonly GraphQLError[]> {
     if (connection.openMessages > connectionLimits.operations) return [tooManyOperations()]
-    const actor = await authenticateConnection(connection)
+    const actor = await authenticateConnection(connection, { fresh: mayMutate(params) })
     if (!actor) {
       connection.channel.close(CloseCode.Forbidden, 'Forbidden')
       return [refusalError(new DomainError('UNAUTHENTICATED', 'Forbidden'))]

@@ -132,7 +132,8 @@ export const apiKeyRoutes: Route[] = [
     operationId: 'resetApiKey',
     tag: 'Keys',
     summary: 'Reset the API key',
-    about: 'Replaces the secret of the key that sends the request. The old secret fails from then on.',
+    about:
+      'Replaces the secret of the key that sends the request. From then on, no request with the old secret changes anything; requests that only read may be answered for up to a second more.',
     operation: 'apiKeys.reset',
     notIdempotent: true,
     result: z.object({ success, id: integer('ID of the key.'), key: text(keyDescription) }),

@@ -141,7 +141,7 @@ describe('viewer.apiKey', () => {
     const owner = await app.newKey()
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
     const { apiKeys } = gateway.services
-    const actor = (await apiKeys.identify(owner)) as Actor
+    const actor = (await apiKeys.identify(owner, { fresh: true })) as Actor
     await mutate(owner, 'rotateApiKeySecret', { id: await idOf(owner) })
     await expect(apiKeys.current(actor, { id: true })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await gateway.close()

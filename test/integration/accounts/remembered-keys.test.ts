@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureStatements } from '../../support/database/captured-statements.ts'
+import { openRawSocket, serveApp } from '../../support/streams.ts'
 
 let gateway: TestApp
 let other: TestApp
@@ -16,6 +17,7 @@ afterAll(async () => {
   await gateway.close()
 })
 
+const never = new AbortController()
 const ask = async (app: TestApp, key: string) => (await app.rest(key, 'GET', '/users/current/')).status
 const readsOfKeys = async (app: TestApp, key: string) => {
   const statements = await captureStatements(() => ask(app, key))
@@ -59,6 +61,92 @@ describe('a key that gateways remember', () => {
     const { key, id } = await newRememberedKey()
     await gateway.sql('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id])
     for (const app of [gateway, other]) await expect.poll(() => ask(app, key), { interval: 5, timeout: 500 }).toBe(401)
+  })
+})
+
+describe('a change with a key that has changed on another gateway, which has told no one', () => {
+  let owner: string
+  beforeAll(async () => {
+    owner = await gateway.newKey()
+    await gateway.sql('ALTER TABLE api_keys DISABLE TRIGGER USER')
+  })
+  afterAll(() => gateway.sql('ALTER TABLE api_keys ENABLE TRIGGER USER'))
+
+  const template = 'mutation { createTemplate(input: {name: "t", image: "i"}) { __typename ... on Error { code } } }'
+  const refused = { status: 401, data: undefined, errors: [{ message: 'Invalid user key' }] }
+  const revoke = (id: number) =>
+    gateway.graphql(owner, `mutation { deleteApiKey(input: {id: "${id}"}) { __typename } }`)
+  async function newKeyOfOwner() {
+    const key = await gateway.newScopedKey(owner, {
+      api: { misc: {}, instance_read: {}, instance_write: {}, user_read: {}, user_write: {} },
+    })
+    await remembers(other, key)
+    const [row] = (await gateway.sql('SELECT id FROM api_keys ORDER BY id DESC LIMIT 1')) as { id: number }[]
+    return { key, id: row?.id as number }
+  }
+
+  it('is refused at once over GraphQL', async () => {
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const { key, id } = await newKeyOfOwner()
+      await revoke(id)
+      expect(await other.graphql(key, template)).toMatchObject(refused)
+    }
+  })
+
+  it('is refused at once over REST', async () => {
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const { key, id } = await newKeyOfOwner()
+      await revoke(id)
+      const { status, body } = await other.rest(key, 'PUT', '/instances/1/', { label: 'x' })
+      expect([status, body]).toEqual([401, { success: false, error: 'auth_error', msg: 'Invalid user key' }])
+    }
+  })
+
+  it('is refused while reads are answered for at most a second', async () => {
+    const { key, id } = await newKeyOfOwner()
+    await revoke(id)
+    expect(await ask(other, key)).toBe(200)
+    expect((await other.rest(key, 'POST', '/bundles/', {})).status).toBe(200)
+    expect((await other.graphql(key, '{ viewer { account { id } } }')).status).toBe(200)
+    await expect.poll(() => ask(other, key), { interval: 20, timeout: 1_200 }).toBe(401)
+  })
+
+  it('is refused in each form of a request over HTTP', async () => {
+    const second = { query: `query A { __typename } ${template.replace('mutation', 'mutation B')}`, operationName: 'B' }
+    for (const params of [{ query: template }, second]) {
+      const body = JSON.stringify(params)
+      const send = async (key: string, way: 'plain' | 'other') => {
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+        if (way === 'plain') return await other.plain('/graphql', { headers, body, disconnected: never.signal })
+        return await other.fetch(new Request('http://berth.test/graphql/', { method: 'POST', headers, body }))
+      }
+      const [first, next] = [await newKeyOfOwner(), await newKeyOfOwner()]
+      for (const { id } of [first, next]) await revoke(id)
+      expect(await send(first.key, 'plain')).toBeUndefined()
+      expect(await send(next.key, 'other')).toMatchObject({ status: 401 })
+    }
+  })
+
+  it('is refused over an open WebSocket', async () => {
+    const server = await serveApp(other)
+    const { key, id } = await newKeyOfOwner()
+    const socket = await openRawSocket(server.url)
+    socket.say({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } })
+    await expect.poll(() => socket.heard).toEqual([{ type: 'connection_ack' }])
+    await remembers(other, key)
+    await revoke(id)
+    socket.say({ type: 'subscribe', id: '1', payload: { query: template } })
+    expect(await socket.closed).toEqual([4403, 'Forbidden'])
+    await server.close()
+  })
+
+  it('needs the permissions that the key has now', async () => {
+    const { key, id } = await newKeyOfOwner()
+    const narrow = `mutation { updateApiKey(input: {id: "${id}", permissions: []}) { __typename } }`
+    expect((await gateway.graphql(owner, narrow)).data.updateApiKey.__typename).toBe('UpdateApiKeySuccess')
+    expect(await ask(other, key)).toBe(200)
+    expect((await other.graphql(key, template)).errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+    expect((await other.rest(key, 'PUT', '/instances/1/', { label: 'x' })).status).toBe(403)
   })
 })
 

@@ -41,6 +41,19 @@ it('does not remember a key for longer than it is valid', async () => {
   expect(reads()).toBe(2)
 })
 
+it('reads a key anew for a request that needs it fresh, and remembers or forgets it accordingly', async () => {
+  const { keys, find, reads } = setUp()
+  const findFresh = (found: KnownKey | undefined) => keys.find('id', async () => found, { fresh: true })
+  await find()
+  const narrowed = { ...key(), permissions: { api: {} } }
+  expect(await findFresh(narrowed)).toBe(narrowed)
+  expect(await find()).toBe(narrowed)
+  expect(reads()).toBe(1)
+  expect(await findFresh(undefined)).toBeUndefined()
+  await find()
+  expect(reads()).toBe(2)
+})
+
 it('remembers no unknown key', async () => {
   const { keys, reads, find } = setUp()
   await keys.find('id', async () => undefined)

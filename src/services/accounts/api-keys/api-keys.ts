@@ -88,7 +88,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememb
       return { ...answer, replayed }
     },
 
-    /** Gives a key a new secret. The old secret fails at once, even when a key resets itself. */
+    /** Gives a key a new secret, which replaces the old one at once, even when a key resets itself. */
     async rotateSecret<Select extends ApiKeySelect>(
       actor: Actor,
       { id, idempotencyKey }: { id: bigint } & WithIdempotencyKey,
@@ -126,8 +126,8 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememb
 
     /**
      * Revokes a key, even the caller's own or one with more permissions. The keys of the instances that this key rented
-     * end, too, unless `keepInstanceKeys` is set. None of these keys authenticates a request to this gateway that starts
-     * after this call returns; other gateways are told at once, and believe no key for longer than a second.
+     * end, too, unless `keepInstanceKeys` is set. After this call returns, this gateway answers no request with one of these
+     * keys, and no gateway lets one change anything. Others are told at once, and believe no key for longer than a second.
      */
     async delete(actor: Actor, id: bigint, { keepInstanceKeys = false } = {}): Promise<void> {
       authorize(actor, 'apiKeys.revoke', { id: Number(id) })

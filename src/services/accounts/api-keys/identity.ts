@@ -22,12 +22,12 @@ export type NewApiKey = { name?: string; permissions: Permissions | null; expire
 
 export function identityServices({ database, secrets, rememberedKeys }: IdentityDeps) {
   return {
-    /** Finds the actor of a key. A change of a key counts at once: see remembered-keys.ts. */
-    async identify(key: string): Promise<Actor | undefined> {
+    /** Finds the actor of a key as it is now or, unless it must be `fresh`, as it was within the last second. */
+    async identify(key: string, { fresh }: { fresh: boolean }): Promise<Actor | undefined> {
       const parsed = parseApiKey(key)
       if (!parsed) return await identifyInstance(key)
       const { publicId } = parsed
-      const known = await rememberedKeys.find(publicId, () => readKey(publicId))
+      const known = await rememberedKeys.find(publicId, () => readKey(publicId), { fresh })
       if (!known || !timingSafeEqual(known.secretHash, hashSecret(parsed.secret))) return undefined
       const { id, accountId, permissions } = known
       return { accountId, apiKeyId: id, publicId, permissions }

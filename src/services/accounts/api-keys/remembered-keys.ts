@@ -1,4 +1,5 @@
-// The API keys that this gateway has read lately, so that a client's next request needs no statement to identify it.
+// The API keys that this gateway has read lately, so that a client's next read needs no statement to identify it. Requests
+// that may change something do not rely on this: another gateway may have changed the key a moment ago.
 
 import type { Permissions } from '../../../domain/accounts/permissions/permissions.ts'
 
@@ -13,8 +14,12 @@ export type KnownKey = {
 }
 
 export type RememberedKeys = {
-  /** The key with this public id, as it was read less than a second ago, or as `read` finds it now. */
-  find(publicId: string, read: () => Promise<KnownKey | undefined>): Promise<KnownKey | undefined>
+  /** The key with this public id, as `read` finds it now or, unless `fresh`, as it was read less than a second ago. */
+  find(
+    publicId: string,
+    read: () => Promise<KnownKey | undefined>,
+    options?: { fresh?: boolean },
+  ): Promise<KnownKey | undefined>
   /** Forgets all keys. Each change of a key calls it, on every gateway: keys rarely change. */
   forget(): void
   /** Whether this gateway is told of changes by others. While it is not, it remembers nothing. */
@@ -33,12 +38,13 @@ export function createRememberedKeys(nowMs: () => number = () => performance.now
     keys = new Map()
   }
   return {
-    async find(publicId, read) {
+    async find(publicId, read, { fresh = false } = {}) {
       const known = keys.get(publicId)
       const startMs = nowMs()
-      if (known && startMs < known.endMs) return known.key
+      if (!fresh && known && startMs < known.endMs) return known.key
       const before = keys
       const key = await read()
+      keys.delete(publicId)
       if (!key || !isListening || keys !== before) return key
       if (keys.size >= maxKeys) keys.clear()
       keys.set(publicId, { key, endMs: startMs + Math.min(maxAgeMs, key.remainingMs ?? maxAgeMs) })
