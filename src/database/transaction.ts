@@ -105,7 +105,7 @@ async function attemptTransaction<T>(
         notifies = true
       },
     })
-    await client.query('COMMIT')
+    await commit(client)
   } catch (error) {
     const isRefused = failureKindOf(error) === 'refused'
     // Drop the connection: the next one may lead to the promoted server, which accepts writes.
@@ -121,6 +121,15 @@ async function attemptTransaction<T>(
   // In a microtask: an error in `notify` must not make a committed transaction look failed.
   if (notifies) queueMicrotask(notify)
   return result
+}
+
+/** After a failed statement, PostgreSQL answers COMMIT with a rollback, not with an error. */
+async function commit(client: pg.PoolClient): Promise<void> {
+  const { command } = await client.query('COMMIT')
+  if (command === 'COMMIT') return
+  throw new Error(
+    'PostgreSQL rolled the transaction back instead of committing it: a statement failed, and the work went on without it.',
+  )
 }
 
 /** Begins the transaction and reads the database's clock in one round trip. */

@@ -341,6 +341,19 @@ describe('the database', () => {
     expect(notify).not.toHaveBeenCalled()
   })
 
+  it('fails a transaction that goes on after a statement failed, and does not notify', async () => {
+    const notify = vi.fn()
+    const work = transaction({ ...database, notify }, async tx => {
+      await tx.execute(Prisma.sql`INSERT INTO accounts (email) VALUES ('swallowed@example.com')`)
+      await tx.execute(Prisma.sql`SELECT 1 / 0`).catch(() => {})
+      tx.notifyAfterCommit()
+      return 'done'
+    })
+    await expect(work).rejects.toThrow('PostgreSQL rolled the transaction back instead of committing it')
+    expect((await database.pool.query("SELECT FROM accounts WHERE email ~ '^swallowed'")).rowCount).toBe(0)
+    expect(notify).not.toHaveBeenCalled()
+  })
+
   it('commits a transaction even if notifying fails', async () => {
     const failure = new Error('A listener failed.')
     const failed = Promise.withResolvers<unknown>()
