@@ -2,8 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
 import type { Prisma, PrismaClient } from './generated/client.ts'
 
-/** The connection on which the current call of `inTransactionOf` runs. */
-const lent = new AsyncLocalStorage<pg.PoolClient>()
+/** The connection of an open transaction, for the one `connect` that Prisma makes in a call of `inTransactionOf`. */
+type Loan = { client: pg.PoolClient; state: 'offered' | 'taken' | 'ended' }
+const loans = new AsyncLocalStorage<Loan>()
 
 /** The connections of the gateway. Prisma opens its transactions through `connect` without a callback. */
 export class ConnectionPool extends pg.Pool {
@@ -14,10 +15,16 @@ export class ConnectionPool extends pg.Pool {
       super.connect(callback)
       return undefined
     }
-    const client = lent.getStore()
-    return client ? Promise.resolve(lend(client)) : super.connect()
+    const loan = loans.getStore()
+    if (!loan || loan.state === 'ended') return super.connect()
+    if (loan.state === 'taken') return Promise.reject(new Error(nestedMessage))
+    loan.state = 'taken'
+    return Promise.resolve(lend(loan.client))
   }
 }
+
+const nestedMessage =
+  'Work of `tx.prisma` uses the connection of its transaction alone. Begin another transaction outside of it.'
 
 /**
  * Runs Prisma Client in a transaction that is open on a connection. Prisma begins and ends a transaction of its own there,
@@ -28,14 +35,21 @@ export async function inTransactionOf<Result>(
   prisma: PrismaClient,
   work: (prisma: Prisma.TransactionClient) => Promise<Result>,
 ): Promise<Result> {
-  return await lent.run(client, () => prisma.$transaction(work))
+  const loan: Loan = { client, state: 'offered' }
+  return await loans
+    .run(loan, () => prisma.$transaction(work))
+    .finally(() => {
+      loan.state = 'ended'
+    })
 }
 
 const boundaries = new Set(['BEGIN', 'COMMIT', 'ROLLBACK'])
 
 /** The connection without the means to end its transaction, or to give it back to the pool. */
 function lend(client: pg.PoolClient): pg.PoolClient {
-  const query = (statement: pg.QueryArrayConfig) =>
-    boundaries.has(statement.text) ? Promise.resolve({ rows: [], fields: [], rowCount: 0 }) : client.query(statement)
+  const query = (statement: string | pg.QueryConfig, values?: unknown[]) =>
+    boundaries.has(typeof statement === 'string' ? statement : statement.text)
+      ? Promise.resolve({ rows: [], fields: [], rowCount: 0 })
+      : client.query(statement, values)
   return Object.create(client, { query: { value: query }, release: { value: () => {} } })
 }

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
-import { Prisma } from '../../../src/database/generated/client.ts'
+import { Prisma, type PrismaClient } from '../../../src/database/generated/client.ts'
+import { inTransactionOf } from '../../../src/database/pool.ts'
 import { int4, text } from '../../../src/database/row-types.ts'
-import { transaction } from '../../../src/database/transaction.ts'
+import { snapshot, transaction } from '../../../src/database/transaction.ts'
 import { captureQueries } from '../../support/database/captured-statements.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 
@@ -64,6 +65,49 @@ describe('Prisma Client in a transaction', () => {
     const [ten, twenty] = await Promise.all([insertAndRead(10, meetings), insertAndRead(20, meetings)])
     expect(ten).toEqual([{ id: 10 }, null])
     expect(twenty).toEqual([null, { id: 20 }])
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['another transaction', () => transaction(database, tx => tx.execute(sql`UPDATE accounts SET name = 'inner'`))],
+    ['a snapshot', () => snapshot(database, tx => tx.query(sql`SELECT name FROM accounts`, { name: text }))],
+    ['a transaction of Prisma Client', () => database.prisma.$transaction(prisma => rename('inner')(prisma))],
+    ['a connection of its own', () => database.pool.connect()],
+  ])('refuses %s inside, and does not commit by it', async (_what, inside) => {
+    const work = transaction(database, async tx => {
+      await tx.execute(sql`UPDATE accounts SET name = 'outer' WHERE id = 1`)
+      await tx.prisma(async () => {
+        await expect(inside()).rejects.toThrow('Work of `tx.prisma` uses the connection of its transaction alone')
+      })
+      throw new Error('roll back')
+    })
+    await expect(work).rejects.toThrow('roll back')
+    expect(await nameOfAccount()).toEqual([{ name: 'fourth' }])
+  })
+
+  it.each([['COMMIT'], [{ text: 'COMMIT' }]])('does not let Prisma end it with %j', async commit => {
+    const ending = async () => {
+      const client = await database.pool.connect()
+      await client.query(commit)
+      client.release()
+    }
+    const client = await database.pool.connect()
+    await client.query('BEGIN')
+    await inTransactionOf(client, { $transaction: ending } as unknown as PrismaClient, async () => {})
+    const { rows } = await client.query('SELECT now() < statement_timestamp() AS open')
+    expect(rows).toEqual([{ open: true }])
+    await client.query('ROLLBACK')
+    client.release()
+  })
+
+  it('lends its connection until the work ends, even if something goes on after that', async () => {
+    const [ended, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await transaction(database, async tx => {
+      await tx.prisma(async () => {
+        void ended.promise.then(() => transaction(database, async () => {})).then(gone.resolve, gone.reject)
+      })
+      ended.resolve()
+      await gone.promise
+    })
   })
 
   it('fails the transaction when a statement of Prisma fails', async () => {
