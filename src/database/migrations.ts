@@ -20,24 +20,24 @@ export async function readMigrations(): Promise<Migration[]> {
   )
 }
 
-/** Names of the migrations that the database lacks. Throws if the database has migrations that this version lacks. */
+/**
+ * Names of the migrations that the database lacks. Throws if the database has migrations that this version lacks, or one
+ * that was begun and not finished.
+ */
 export async function pendingMigrations(client: pg.ClientBase | pg.Pool): Promise<string[]> {
   const known = (await readMigrations()).map(({ name }) => name)
-  const applied = await client
-    .query(
-      'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
-    )
-    .catch((error: { code?: string }) => {
-      if (error.code === '42P01') return { rows: [] }
-      throw error
-    })
-  const names: string[] = applied.rows.map(({ name }) => name)
-  const newest = names
+  const recorded = await readRecorded(client).catch((error: { code?: string }) => {
+    if (error.code === '42P01') return []
+    throw error
+  })
+  const applied = recorded.filter(({ isFinished }) => isFinished).map(({ name }) => name)
+  const newest = applied
     .filter(name => !known.includes(name))
     .sort()
     .at(-1)
   if (newest !== undefined) throw new Error(newerSchemaMessage(newest))
-  return known.filter(name => !names.includes(name))
+  refuseUnfinished(recorded)
+  return known.filter(name => !applied.includes(name))
 }
 
 function newerSchemaMessage(newest: string): string {
@@ -55,45 +55,72 @@ export async function migrate(url: string, check = async () => {}): Promise<stri
     const pending = await pendingMigrations(client)
     await check()
     const migrations = await readMigrations()
-    await applyMigrations(
+    return await applyMigrations(
       client,
       migrations.filter(({ name }) => pending.includes(name)),
     )
-    return pending
   } finally {
     await client.end()
   }
 }
 
-/** Applies migrations, each in a transaction with its record: a crash leaves none half applied. */
-export async function applyMigrations(client: pg.ClientBase, migrations: readonly Migration[]): Promise<void> {
-  if (migrations.length === 0) return
+/**
+ * Applies migrations, each in a transaction with its record: a crash leaves none half applied. Returns their names, without
+ * those that another gateway applied meanwhile: it may hold the migration lock if this one has lost it.
+ */
+export async function applyMigrations(client: pg.ClientBase, migrations: readonly Migration[]): Promise<string[]> {
+  if (migrations.length === 0) return []
   await client.query(createTableSql)
-  await refuseUnfinished(client)
-  for (const { name, script } of migrations) {
-    try {
-      await client.query('BEGIN')
+  const applied: string[] = []
+  for (const migration of migrations) if (await applyMigration(client, migration)) applied.push(migration.name)
+  return applied
+}
+
+/** Applies a migration, or returns false if it is applied already. */
+async function applyMigration(client: pg.ClientBase, { name, script }: Migration): Promise<boolean> {
+  try {
+    await client.query('BEGIN')
+    // Others may read the table meanwhile.
+    await client.query('LOCK TABLE _prisma_migrations IN EXCLUSIVE MODE')
+    const recorded = await readRecorded(client)
+    refuseUnfinished(recorded)
+    const isMissing = recorded.every(other => other.name !== name)
+    if (isMissing) {
       await client.query(script)
       await client.query(
         `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
           VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
         [randomUUID(), createHash('sha256').update(script).digest('hex'), name],
       )
-      await client.query('COMMIT')
-    } catch (error) {
-      throw new Error(`The migration ${name} failed: ${(error as Error).message}`, { cause: error })
     }
+    await client.query('COMMIT')
+    return isMissing
+  } catch (error) {
+    // If the connection is lost, the server rolls back.
+    await client.query('ROLLBACK').catch(() => {})
+    throw new Error(`The migration ${name} failed: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** A migration that another tool began and did not finish may have left a part of its changes. */
-async function refuseUnfinished(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NULL AND rolled_back_at IS NULL',
+type RecordedMigration = { name: string; isFinished: boolean }
+
+/** The migrations that the database has, or that were begun there. */
+async function readRecorded(client: pg.ClientBase | pg.Pool): Promise<RecordedMigration[]> {
+  const { rows } = await client.query<RecordedMigration>(
+    `SELECT migration_name AS name, finished_at IS NOT NULL AS "isFinished"
+      FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
   )
-  if (!rows[0]) return
+  return rows
+}
+
+/** A migration that another tool began and did not finish may have left a part of its changes. */
+function refuseUnfinished(recorded: readonly RecordedMigration[]): void {
+  const unfinished = recorded.find(({ isFinished }) => !isFinished)
+  if (!unfinished) return
   const resolve = 'finish it by hand and record that with `npx prisma migrate resolve`'
-  throw new Error(`The migration ${rows[0].name} was begun and not finished. Undo it, or ${resolve}; then start again.`)
+  throw new Error(
+    `The migration ${unfinished.name} was begun and not finished. Undo it, or ${resolve}; then start again.`,
+  )
 }
 
 /** The table as Prisma makes it. */

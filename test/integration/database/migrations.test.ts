@@ -68,7 +68,6 @@ describe('the migrations', () => {
     const script = 'CREATE TABLE half (id int); SELECT 1 / 0;'
     const failing = applyMigrations(client, [{ name: '20990101000000_broken', script }])
     await expect(failing).rejects.toThrow('The migration 20990101000000_broken failed: division by zero')
-    await client.query('ROLLBACK')
     expect((await client.query("SELECT to_regclass('half') AS half")).rows).toEqual([{ half: null }])
     expect((await client.query('SELECT * FROM _prisma_migrations')).rows).toEqual([])
     await client.end()
@@ -84,6 +83,35 @@ describe('the migrations', () => {
     const later = applyMigrations(client, [{ name: '20000102000000_second', script: 'SELECT 1' }])
     await expect(later).rejects.toThrow('The migration 20000101000000_first was begun and not finished.')
     await client.end()
+    await database.drop()
+  })
+
+  it('are not applied after a newer one that has not finished, even if none is missing', async () => {
+    const database = await createDatabase()
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    await client.query(
+      "INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('x', '', '20990101000000_x')",
+    )
+    const message = 'The migration 20990101000000_x was begun and not finished.'
+    await expect(pendingMigrations(client)).rejects.toThrow(message)
+    await expect(migrate(database.url)).rejects.toThrow(message)
+    await client.end()
+    await database.drop()
+  })
+
+  it('are applied once by two gateways that both believe to hold the lock', async () => {
+    const database = await createDatabase({ empty: true })
+    const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }))
+    for (const client of clients) await client.connect()
+    const [first] = clients as [pg.Client]
+    await applyMigrations(first, [{ name: '20990101000000_a', script: 'CREATE TABLE counter AS SELECT 0 AS n' }])
+    const second = { name: '20990102000000_b', script: 'SELECT pg_sleep(0.1); UPDATE counter SET n = n + 1' }
+    const applied = await Promise.all(clients.map(client => applyMigrations(client, [second])))
+    expect(applied.flat()).toEqual([second.name])
+    expect((await first.query('SELECT n FROM counter')).rows).toEqual([{ n: 1 }])
+    expect((await first.query('SELECT FROM _prisma_migrations')).rowCount).toBe(2)
+    for (const client of clients) await client.end()
     await database.drop()
   })
 

@@ -52,7 +52,7 @@ describe('a schema of a newer version', () => {
     await recordMigration('20990101000000_a_first_one')
     await recordMigration(newer)
     // The gateway does not apply older missing migrations, either.
-    await app.sql("UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name LIKE '%_statements'")
+    await app.sql("UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name LIKE '%_statements'")
     const before = await dumpDatabase(app.database.url)
     const gateway = spawnGateway(rightSecret)
     expect([await gateway.exit, gateway.errors()]).toEqual([1, `Berth cannot start.\n${message}\n`])
@@ -60,7 +60,7 @@ describe('a schema of a newer version', () => {
     expect(await runBerth(env, 'account', 'list')).toEqual({ code: 1, result: '', errors: `${message}\n` })
     await expect(migrate(app.database.url)).rejects.toThrow(message)
     expect(await dumpDatabase(app.database.url)).toBe(before)
-    await app.sql("UPDATE _prisma_migrations SET finished_at = now() WHERE migration_name LIKE '%_statements'")
+    await app.sql("UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE migration_name LIKE '%_statements'")
   })
 
   it('does not stop a running gateway', async () => {
@@ -92,11 +92,11 @@ describe('another secret', () => {
   })
 
   it('is refused before the database is migrated', async () => {
-    await app.sql("UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name LIKE '%_statements'")
+    await app.sql("UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name LIKE '%_statements'")
     const before = await dumpDatabase(app.database.url)
     expect(await startError(wrongSecret)).toBe(message)
     expect(await dumpDatabase(app.database.url)).toBe(before)
-    await app.sql("UPDATE _prisma_migrations SET finished_at = now() WHERE migration_name LIKE '%_statements'")
+    await app.sql("UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE migration_name LIKE '%_statements'")
   })
 
   it.each([
