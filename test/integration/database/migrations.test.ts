@@ -7,12 +7,13 @@ import { type Database, openDatabase } from '../../../src/database/client.ts'
 import { openServer, withDatabase } from '../../../src/database/embedded/server.ts'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { locks, withLock } from '../../../src/database/locks.ts'
-import { applyMigrations, migrate, pendingMigrations } from '../../../src/database/migrations.ts'
+import { applyMigrations, migrate, pendingMigrations, readMigrations } from '../../../src/database/migrations.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import { createLog } from '../../../src/http/log.ts'
 import { startApp } from '../../support/app.ts'
 import { defaultAdmission } from '../../support/billing/admission.ts'
 import { createDatabase, serverUrl, type TestDatabase } from '../../support/database/database.ts'
+import { outsideTransaction } from '../../support/database/migrations.ts'
 import { listMachines } from '../../support/factories.ts'
 
 describe('the migrations', () => {
@@ -113,6 +114,24 @@ describe('the migrations', () => {
     expect((await first.query('SELECT FROM _prisma_migrations')).rowCount).toBe(2)
     for (const client of clients) await client.end()
     await database.drop()
+  })
+
+  it('leave transactions to the gateway, and can run in one', async () => {
+    for (const { name, script } of await readMigrations())
+      expect([name, outsideTransaction(script)]).toEqual([name, []])
+  })
+
+  it.each([
+    ['COMMIT', ['COMMIT']],
+    ['CREATE TABLE a (b int);\nbegin;', ['begin']],
+    ['-- so far; \nROLLBACK TO SAVEPOINT a;', ['ROLLBACK']],
+    ['/* more */ start transaction; END', ['start transaction', 'END']],
+    ['CREATE UNIQUE INDEX CONCURRENTLY a ON b (c)', ['CONCURRENTLY']],
+    ['VACUUM a', ['VACUUM']],
+    [`CREATE FUNCTION a() RETURNS trigger AS $x$ BEGIN; COMMIT; END $x$; SELECT '; COMMIT', ';';`, []],
+    ['SELECT 1; -- COMMIT;', []],
+  ])('cannot have other statements: %j', (script, found) => {
+    expect(outsideTransaction(script)).toEqual(found)
   })
 
   it('run in only one gateway when several gateways start at once', async () => {

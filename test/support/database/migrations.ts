@@ -9,3 +9,15 @@ export async function migrateUntil(url: string, end: string): Promise<void> {
   const migrations = (await readMigrations()).filter(({ name }) => pending.includes(name) && name < end)
   await applyMigrations(client, migrations).finally(() => client.end())
 }
+
+/** What a script has that ends the transaction in which it runs, or cannot run in one. */
+export function outsideTransaction(script: string): string[] {
+  const statements = script.replaceAll(/--.*|\/\*[\s\S]*?\*\/|'[^']*'|(\$\w*\$)[\s\S]*?\1/g, '').split(';')
+  return statements.flatMap(statement => {
+    const [found] =
+      /^\s*(BEGIN|START TRANSACTION|COMMIT|END|ROLLBACK|ABORT|PREPARE TRANSACTION|VACUUM)\b|\bCONCURRENTLY\b/i.exec(
+        statement,
+      ) ?? []
+    return found === undefined ? [] : [found.trim()]
+  })
+}
