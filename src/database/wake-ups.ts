@@ -17,14 +17,14 @@ type WakeUpOptions = {
   log: Logger
   /** Wakes only this gateway. */
   wake: () => void
-  /** Called after each change of an API key, by any gateway, command or person: the database tells of it. */
-  onKeyChange: () => void
+  /** Called with the id of each API key that has changed, by any gateway, command or person: the database tells of it. */
+  onKeyChange: (id: number) => void
   /** Called when this gateway begins to be told of changes, and when it no longer is. */
   onListening: (isListening: boolean) => void
 }
 
 const channel = 'berth_wake_up'
-/** A trigger of the table `api_keys` notifies it. */
+/** Triggers of the table `api_keys` notify it, with the id of the key. */
 const keyChannel = 'berth_key_change'
 /** All commits within this time share one notification to the other gateways. */
 const minNotifyIntervalMs = 20
@@ -64,7 +64,9 @@ export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }
     }
     client.on('error', handleLoss)
     client.on('end', () => handleLoss(undefined))
-    client.on('notification', message => (message.channel === keyChannel ? onKeyChange() : wake()))
+    client.on('notification', message =>
+      message.channel === keyChannel ? onKeyChange(Number(message.payload)) : wake(),
+    )
     try {
       await client.connect()
       await client.query(`LISTEN ${channel}; LISTEN ${keyChannel}`)

@@ -1,5 +1,6 @@
 // Two gateways that remember keys, on one database.
 
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureStatements } from '../../support/database/captured-statements.ts'
@@ -55,6 +56,17 @@ describe('a key that gateways remember', () => {
     expect((await gateway.graphql(key, narrow)).data.updateApiKey.__typename).toBe('UpdateApiKeySuccess')
     expect(await ask(gateway, key)).toBe(403)
     await expect.poll(() => ask(other, key), { interval: 5, timeout: 500 }).toBe(403)
+  })
+
+  it('is remembered while another key is renamed', async () => {
+    const [{ key }, renamed] = [await newRememberedKey(), await newRememberedKey()]
+    const rename = `mutation { updateApiKey(input: {id: "${renamed.id}", name: "n"}) { __typename } }`
+    const readsAfterRename = async () => {
+      for (const app of [gateway, other]) await ask(app, key)
+      expect((await gateway.graphql(renamed.key, rename)).data.updateApiKey.__typename).toBe('UpdateApiKeySuccess')
+      return [await readsOfKeys(gateway, key), await readsOfKeys(other, key)]
+    }
+    await expect.poll(readsAfterRename).toEqual([0, 0])
   })
 
   it('is refused after a change past all services', async () => {
@@ -162,4 +174,47 @@ it('is not remembered for other secrets', async () => {
   const { key } = await newRememberedKey()
   expect(await ask(gateway, `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`)).toBe(401)
   expect(await ask(gateway, key)).toBe(200)
+})
+
+describe('the database', () => {
+  let listener: pg.Client
+  const heard: (string | undefined)[] = []
+  beforeAll(async () => {
+    listener = new pg.Client({ connectionString: gateway.database.url })
+    listener.on('notification', ({ payload }) => heard.push(payload))
+    await listener.connect()
+    await listener.query('LISTEN berth_key_change')
+  })
+  afterAll(() => listener.end())
+
+  /** The ids of keys that gateways are told of when a statement runs for two keys. */
+  async function toldBy(statement: string): Promise<(string | undefined)[]> {
+    const insert = `INSERT INTO api_keys (id, account_id, public_id, secret_hash)
+      VALUES (9001, 1, 'a', sha256('a')), (9002, 1, 'b', sha256('b'))`
+    const mark = (payload: string) => `NOTIFY berth_key_change, '${payload}'`
+    const statements = ['DELETE FROM api_keys WHERE id > 9000', insert, mark('start'), statement, mark('end')]
+    for (const text of statements) await listener.query(text)
+    await expect.poll(() => heard.at(-1)).toBe('end')
+    return heard.slice(heard.lastIndexOf('start') + 1, -1)
+  }
+
+  it.each([
+    ...['account_id = 2', "public_id = 'c'", "secret_hash = sha256('c')", "permissions = '{}'"],
+    ...['expires_at = now()', 'revoked_at = now()'],
+  ])('tells gateways which key has changed: %s', async change => {
+    expect(await toldBy(`UPDATE api_keys SET ${change} WHERE id = 9001`)).toEqual(['9001'])
+  })
+
+  it.each(['UPDATE api_keys SET revoked_at = now() WHERE id > 9000', 'DELETE FROM api_keys WHERE id > 9000'])(
+    'tells gateways of each key that has changed or gone: %s',
+    async statement => {
+      expect(await toldBy(statement)).toEqual(['9001', '9002'])
+    },
+  )
+
+  it('tells gateways of no change that does not matter to them', async () => {
+    const same =
+      'permissions = permissions, expires_at = expires_at, revoked_at = revoked_at, secret_hash = secret_hash'
+    expect(await toldBy(`UPDATE api_keys SET name = 'n', last_used_at = now(), ${same} WHERE id > 9000`)).toEqual([])
+  })
 })

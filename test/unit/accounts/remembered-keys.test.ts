@@ -61,14 +61,35 @@ it('remembers no unknown key', async () => {
   expect(reads()).toBe(1)
 })
 
-it('forgets all keys at a change, also those that are being read', async () => {
+it('counts the second from before the key was read', async () => {
+  const { find, reads, pass } = setUp()
+  await find(key(), () => pass(400))
+  pass(599)
+  await find()
+  expect(reads()).toBe(1)
+  pass(1)
+  await find()
+  expect(reads()).toBe(2)
+})
+
+it('forgets a key that changed, even while it was being read', async () => {
   const { keys, find, reads } = setUp()
   await find()
-  keys.forget()
-  await find(key(), keys.forget)
+  keys.forget(1)
+  await find(key(), () => keys.forget(1))
   expect(reads()).toBe(2)
   await find()
   expect(reads()).toBe(3)
+})
+
+it('remembers a key while others change', async () => {
+  const { keys, find, reads } = setUp()
+  await find()
+  await keys.find('other', async () => ({ ...key(), id: 2 }))
+  keys.forget(2)
+  await find()
+  expect(reads()).toBe(1)
+  expect(await keys.find('other', async () => undefined)).toBeUndefined()
 })
 
 it('remembers nothing while it is told of no changes, and nothing from before', async () => {

@@ -120,7 +120,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememb
         return { apiKey: await readWithSecret(tx, actor, stored, select), secret: stored.secret }
       }
       const running = runAndRead(deps, actor, request, { checkPermission, work, read })
-      const { answer, replayed } = await running.finally(deps.rememberedKeys.forget)
+      const { answer, replayed } = await running.finally(() => deps.rememberedKeys.forget(Number(id)))
       return { ...answer, replayed }
     },
 
@@ -142,7 +142,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememb
         if (!revoked) throw notFound('ApiKey', id)
         const event = { kind: 'API_KEY_DELETED' as const, accountId: actor.accountId, actor: apiKeyActor(actor) }
         await recordEvents(tx, [{ ...event, before: apiKeyFactsOf(revoked.id, settingsOf(revoked)) }], at)
-      }).finally(deps.rememberedKeys.forget)
+      }).finally(() => deps.rememberedKeys.forget(Number(id)))
     },
   }
 }

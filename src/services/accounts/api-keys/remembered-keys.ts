@@ -20,8 +20,8 @@ export type RememberedKeys = {
     read: () => Promise<KnownKey | undefined>,
     options?: { fresh?: boolean },
   ): Promise<KnownKey | undefined>
-  /** Forgets all keys. Each change of a key calls it, on every gateway: keys rarely change. */
-  forget(): void
+  /** Forgets the key with this id. Each change of a key calls it, on every gateway. */
+  forget(id: number): void
   /** Whether this gateway is told of changes by others. While it is not, it remembers nothing. */
   setListening(isListening: boolean): void
 }
@@ -31,29 +31,31 @@ const maxAgeMs = 1_000
 const maxKeys = 10_000
 
 export function createRememberedKeys(nowMs: () => number = () => performance.now()): RememberedKeys {
-  let keys = new Map<string, { key: KnownKey; endMs: number }>()
+  const keys = new Map<string, { key: KnownKey; endMs: number }>()
   let isListening = false
-  /** Another map than before shows that a key changed while it was being read. */
-  const forget = () => {
-    keys = new Map()
-  }
+  /** Another number than before shows that a key changed while one was being read. */
+  let changes = 0
   return {
     async find(publicId, read, { fresh = false } = {}) {
       const known = keys.get(publicId)
       const startMs = nowMs()
       if (!fresh && known && startMs < known.endMs) return known.key
-      const before = keys
+      const before = changes
       const key = await read()
       keys.delete(publicId)
-      if (!key || !isListening || keys !== before) return key
+      if (!key || !isListening || changes !== before) return key
       if (keys.size >= maxKeys) keys.clear()
       keys.set(publicId, { key, endMs: startMs + Math.min(maxAgeMs, key.remainingMs ?? maxAgeMs) })
       return key
     },
-    forget,
+    forget(id) {
+      changes += 1
+      for (const [publicId, { key }] of keys) if (key.id === id) keys.delete(publicId)
+    },
     setListening(value) {
       isListening = value
-      forget()
+      changes += 1
+      keys.clear()
     },
   }
 }

@@ -32,7 +32,7 @@ export function apiKeyUpdateServices({ database, rememberedKeys }: Pick<Deps, 'd
         if (!apiKey) throw notFound('ApiKey', id)
         return apiKey
       })
-      return await updating.finally(rememberedKeys.forget)
+      return await updating.finally(() => rememberedKeys.forget(Number(id)))
     },
   }
 }
