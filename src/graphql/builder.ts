@@ -52,9 +52,10 @@ export const builder = new SchemaBuilder<{
   plugins: [RelayPlugin, rowsAsRead, PrismaPlugin, fieldCostPlugin, nullableRoots, requiresPlugin],
   defaultFieldNullability: false,
   prisma: {
-    // A service reads all that a selection names, so plugin-prisma has nothing left to read.
+    // Only fields that would read by themselves need it, such as those of `t.prismaConnection`. Services read here, with the
+    // permissions that they check.
     client: () => {
-      throw new Error('A row lacks what its fields select.')
+      throw new Error('A field reads through plugin-prisma. Let it call a service.')
     },
     dmmf: getDatamodel(),
   },

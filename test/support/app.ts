@@ -5,6 +5,7 @@ import { createLog } from '../../src/http/log.ts'
 import { unlimitedAdmission } from './billing/admission.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createDatabase, type TestDatabase } from './database/database.ts'
+import './faces/rows-as-selected.ts'
 import { requireDocumented } from './rest/require-documented.ts'
 
 export type GraphqlAnswer = {

@@ -22,8 +22,10 @@ import { ActionAvailability, InstanceKind, InstanceStatus, TargetState } from '.
 
 const actionState = { targetState: true, status: true, destroyedAt: true, interruptible: true } as const
 
-/** A row that was read whole has no relations but its machine. */
-const isRead = (relation: object | null | undefined): boolean => relation !== undefined
+/** A row that was read whole has no relations but its machine. Only a row of a stream has the minimum bid. */
+function isRead<Name extends string>(row: { [Read in Name]?: unknown }, name: Name): boolean {
+  return name in row && row[name] !== undefined
+}
 
 export const Instance = builder.prismaObject('Instance', {
   select: { id: true },
@@ -86,9 +88,10 @@ export const Instance = builder.prismaObject('Instance', {
       description: 'The offer that was rented, at current prices.',
       requires: 'offers.get',
       select: (_args, _context, nestedSelection) => ({ offerId: true, offer: nestedSelection() }),
-      resolve: ({ offerId, offer }, _args, context, info) => {
+      resolve: (instance, _args, context, info) => {
         authorize(context.actor, 'offers.get')
-        return isRead(offer) ? offer : offerById(context, selectionOf(context, info)).load(offerId)
+        if (isRead(instance, 'offer')) return instance.offer
+        return offerById(context, selectionOf(context, info)).load(instance.offerId)
       },
     }),
     machine: t.relation('machine', { description: 'The machine that hosts the instance. It never changes.' }),
@@ -122,10 +125,12 @@ export const Instance = builder.prismaObject('Instance', {
         'The template that the instance was rented with, in its current version. Null without one, and when the template is deleted or no longer public.',
       requires: 'templates.get',
       select: (_args, _context, nestedSelection) => ({ templateId: true, template: nestedSelection() }),
-      resolve: ({ templateId, template }, _args, context, info) => {
+      resolve: (instance, _args, context, info) => {
+        const { templateId } = instance
         if (templateId === null) return null
         authorize(context.actor, 'templates.get', { id: templateId })
-        return isRead(template) ? template : templateById(context, selectionOf(context, info)).load(templateId)
+        if (isRead(instance, 'template')) return instance.template
+        return templateById(context, selectionOf(context, info)).load(templateId)
       },
     }),
     templateHashId: t.exposeString('templateHash', {
@@ -157,7 +162,7 @@ export const Instance = builder.prismaObject('Instance', {
       resolve: async (instance, _args, context) => {
         if (actionRefusal('updateBid', instance) !== null) return null
         // A stream has read it, so that its reader is told of each later change.
-        if (instance.minimumBidNanos !== undefined) return instance.minimumBidNanos
+        if (isRead(instance, 'minimumBidNanos')) return instance.minimumBidNanos
         return (await minimumBidById(context).load(instance.id))?.minimumBidNanos
       },
     }),

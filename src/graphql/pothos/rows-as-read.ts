@@ -1,6 +1,9 @@
 // Services read what a selection names, so every row has what its fields need. plugin-prisma checks that for each field of
 // each row, to read what is missing. That would take a seventh of the time of a list, so it is told of the selections only
 // after it has wrapped the resolvers.
+//
+// So nothing checks the rows in production: a column that no field selects is undefined there, and may be shown as null. The
+// tests check instead: each field sees only what it selects, and reading anything else is an error.
 
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
 import { type GraphQLSchema, isObjectType } from 'graphql'
