@@ -18,6 +18,7 @@ import {
 } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
+import { subjectTypes } from '../../../src/domain/events/subject.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { findIds, makeEverything } from '../../support/faces/everything.ts'
 import { notOfTables, type Reference, referenceFor } from '../../support/faces/reference.ts'
@@ -35,6 +36,8 @@ let app: TestApp
 let database: Database
 let keys: string[]
 let references: Reference[]
+/** The ids of the items of each account, by their types. */
+const itemIds: Map<string, string[]>[] = []
 /** The schema without resolvers: each field is the property of its object. */
 const plainSchema = buildSchema(readFileSync('schema.graphql', 'utf8'))
 const wholes: Whole[] = []
@@ -59,6 +62,8 @@ beforeAll(async () => {
   for (const [index, key] of keys.entries()) {
     const accountId = accountIds[index] as number
     references.push(await referenceFor(database.prisma, accountId, app.clock.now()))
+    const { data: known } = await app.graphql(key, allIds)
+    itemIds.push(idsIn(known))
     // From now on, `lastUsedAt` of all keys stays the same.
     const queries = queriesOf(await findIds(app, key)).values()
     for (const query of queries) {
@@ -110,6 +115,33 @@ describe('a query', () => {
   )
 })
 
+describe('a mutation', () => {
+  it.each(Object.entries(mutations))(
+    '%s is answered as by a naive reading of its item',
+    async (name, typeName) => {
+      const property = fc.asyncProperty(fc.nat(1), fc.nat(), fc.integer(), async (who, index, choices) => {
+        const ids = itemIds[who]?.get(typeName) ?? []
+        const field = `${typeName[0]?.toLowerCase()}${typeName.slice(1)}`
+        const success = `${name[0]?.toUpperCase()}${name.slice(1)}Success`
+        const selection = randomSelection(typeName, createSeededRandom(choices), 2)
+        const query = `mutation { ${name}(input: { id: "${ids[index % ids.length]}" }) { __typename ... on ${success} { ${field} ${selection} } } }`
+        const { data, errors } = await app.graphql(keys[who], query)
+        expect(errors, query).toBeUndefined()
+        const rootValue = {
+          [name]: ({ input }: { input: { id: string } }) => ({
+            __typename: success,
+            [field]: references[who]?.['node']?.({ ...input, first: 1 }),
+          }),
+        }
+        const expected = await graphql({ schema: plainSchema, source: query, rootValue })
+        expect(data, query).toEqual(JSON.parse(JSON.stringify(expected.data)))
+      })
+      await fc.assert(property, { seed, numRuns: numRuns / 10 })
+    },
+    20_000 + 20 * numRuns,
+  )
+})
+
 it('is compared in every field but those that are not of tables', () => {
   const unknown = notOfTables.filter(name => {
     const [typeName = '', field = ''] = name.split('.')
@@ -128,9 +160,29 @@ const roots: Record<string, string> = {
   events: 'Event',
 }
 
+/** Mutations that change nothing as they are asked below, with the type of the item that they answer. */
+const mutations = {
+  ...{ updateApiKey: 'ApiKey', updateSpendLimit: 'SpendLimit', updateSshKey: 'SshKey', updateWebhook: 'Webhook' },
+  startInstance: 'Instance',
+}
+
+const allIds = `{ instances(first: 5) { nodes { __typename id } } viewer { account {
+  webhooks { __typename id } sshKeys { __typename id } spendLimits { __typename id }
+  apiKeys { __typename id spendLimits { __typename id } } } } }`
+
+function idsIn(value: unknown, found = new Map<string, string[]>()): Map<string, string[]> {
+  if (typeof value !== 'object' || value === null) return found
+  const { __typename: type, id } = value as { __typename?: string; id?: string }
+  if (type && id) found.set(type, [...(found.get(type) ?? []), id])
+  for (const one of Object.values(value)) idsIn(one, found)
+  return found
+}
+
 function randomQuery(random: SeededRandom): string {
   const root = random.pick(Object.keys(roots)) ?? 'offers'
-  const pages = `${root}(first: ${random.between(1, 5)}) { nodes ${randomSelection(roots[root] ?? '', random, 3)} }`
+  const item = () => randomSelection(roots[root] ?? '', random, 3)
+  const [nodes, edges] = [`nodes ${item()}`, `edges { node ${item()} }`]
+  const pages = `${root}(first: ${random.between(1, 5)}) { ${random.pick([nodes, edges, `${nodes} ${edges}`])} }`
   const others = [
     `gpuModels ${randomSelection('GpuModel', random, 1)}`,
     `viewer { account ${randomSelection('Account', random, 2)} }`,
@@ -141,6 +193,11 @@ function randomQuery(random: SeededRandom): string {
 /** Some fields of a type, and of the items in them down to a depth. Some have another name, some are in a fragment. */
 function randomSelection(typeName: string, random: SeededRandom, depth: number): string {
   const type = plainSchema.getType(typeName)
+  if (typeName === 'Node') {
+    const name = random.pick(subjectTypes) ?? 'Instance'
+    // An account has many items, so a level less stays below the limit of the cost.
+    return `{ __typename ... on ${name} ${randomSelection(name, random, Math.max(depth - 1, 0))} }`
+  }
   if (isInterfaceType(type)) {
     const parts = plainSchema.getPossibleTypes(type).map(({ name }) => [name, randomSelection(name, random, depth)])
     return `{ ${parts.map(([name, selection]) => `... on ${name} ${selection}`).join(' ')} }`

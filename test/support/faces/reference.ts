@@ -7,14 +7,14 @@ import type { TemplateSettings } from '../../../src/domain/templates/templates.t
 
 type Item = Record<string, unknown>
 /** The root fields, which read their arguments from an object. */
-export type Reference = Record<string, (args: { first: number }) => unknown>
+export type Reference = Record<string, (args: { first: number; id: string }) => unknown>
 
 /** Fields that are not columns: rules with tests of their own compute them, or machines answer them. */
 export const notOfTables = [
-  'Account.costPerHour Account.credit Account.ledger Account.runwaySeconds Account.usage',
-  'ApiKey.current ApiKey.lastUsedAt ApiKey.name ApiKey.permissions SpendLimit.used SpendLimit.subject Webhook.name',
-  'SshKey.name Event.changes Event.message Event.reason Event.subject EventConnection.edges EventConnection.pageInfo',
-  'HostedMachine.renterCostPerHour HostedMachineConnection.edges HostedMachineConnection.pageInfo',
+  'Account.costPerHour Account.credit Account.runwaySeconds Account.usage',
+  'ApiKey.current ApiKey.lastUsedAt ApiKey.permissions SpendLimit.used Event.changes Event.message Event.reason',
+  'EventConnection.pageInfo EventEdge.cursor HostedMachine.renterCostPerHour HostedMachineConnection.pageInfo',
+  'HostedMachineEdge.cursor LedgerConnection.pageInfo LedgerConnection.totalCount LedgerEdge.cursor',
   'Instance.accruedCost Instance.actions Instance.connection Instance.costPerHour Instance.costPerHourWhenStopped',
   'Instance.logs Instance.minimumBidPerHour Instance.statusReason LaunchConfig.env LaunchConfig.mode',
   'LaunchConfig.ports LaunchConfig.sources LaunchConfig.warnings Machine.region Offer.score GpuModel.gpuRamGb',
@@ -42,7 +42,14 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
   })
   const account = await prisma.account.findUniqueOrThrow({
     where: { id: accountId },
-    include: { apiKeys: true, sshKeys: true, webhooks: true, spendLimits: true, secretVariables: true },
+    include: {
+      apiKeys: true,
+      sshKeys: true,
+      webhooks: true,
+      spendLimits: true,
+      secretVariables: true,
+      ledgerEntries: { include: { meter: true } },
+    },
   })
   // One session wrote all of them, so their ids are in the order of their transactions.
   const events = await prisma.event.findMany({ where: { accountId }, orderBy: { id: 'asc' } })
@@ -55,7 +62,21 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
   const living = <Row extends { deletedAt: Date | null }>(rows: Row[]) => rows.filter(row => row.deletedAt === null)
   const newestFirst = <Row extends { id: number | bigint }>(rows: Row[]) =>
     rows.toSorted((one, other) => Number(other.id) - Number(one.id))
-  const page = (items: Item[]) => ({ nodes: items })
+  const page = (items: Item[]) => ({ nodes: items, edges: items.map(node => ({ node })) })
+  const itemsByType: Record<string, () => Item[]> = {
+    Account: () => [wholeAccount],
+    ApiKey: () => apiKeys,
+    Instance: () => own(instances).map(instance),
+    SpendLimit: () => account.spendLimits.map(spendLimit),
+    SshKey: () => living(account.sshKeys).map(sshKey),
+    Template: () => visibleTemplates.map(template),
+    Volume: () => own(living(volumes)).map(volume),
+    Webhook: () => living(account.webhooks).map(webhook),
+  }
+  const printId = (type: string, id: number | bigint) => `${prefixes[type]}_${id}`
+  const itemOf = (type: string, id: string) => itemsByType[type]?.().find(item => item['id'] === id) ?? null
+  const named = <Row extends { id: number; name: string | null }>({ id, name }: Row, type: string) =>
+    name || printId(type, id)
   const upper = (text: string) => text.replace(/[A-Z]/g, letter => `_${letter}`).toUpperCase()
 
   const gpuModel = ({ id, vendor, ramMb, ...same }: MachineRow['gpuModel']): Item => {
@@ -145,9 +166,9 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
     instance: () => instances.filter(({ id }) => id === instanceId).map(instance)[0],
   })
   const sshKey = (row: (typeof account)['sshKeys'][number]): Item => ({
-    ...{ __typename: 'SshKey', ...row, id: `ssh_${row.id}` },
+    ...{ __typename: 'SshKey', ...row, id: `ssh_${row.id}`, name: named(row, 'SshKey') },
   })
-  const actor = ({ actorKind, apiKeyId }: (typeof events)[number]): Item => {
+  const actor = ({ actorKind, apiKeyId }: { actorKind: string; apiKeyId: number | null }): Item => {
     if (actorKind !== 'api_key') return { __typename: actorTypes[actorKind], kind: upper(actorKind) }
     const apiKey = () => apiKeys.find(({ id }) => id === `key_${apiKeyId}`) ?? null
     return { __typename: 'ApiKeyActor', kind: 'API_KEY', apiKeyId: `key_${apiKeyId}`, apiKey }
@@ -156,7 +177,8 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
     const [was, is] = [row.before, row.after].map(facts => (facts as Item | null)?.['status'])
     return {
       ...{ __typename: 'Event', ...row, id: `evt_${row.id}`, actor: actor(row) },
-      subjectId: `${prefixes[row.subjectType]}_${row.subjectId}`,
+      subjectId: printId(row.subjectType, row.subjectId),
+      subject: () => itemOf(row.subjectType, printId(row.subjectType, row.subjectId)),
       previousStatus: was ? upper(String(was)) : null,
       status: is ? upper(String(is)) : null,
     }
@@ -214,28 +236,52 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
     ...{ __typename: 'SpendLimit', ...row, id: `lim_${row.id}`, window: upper(row.window), action: upper(row.action) },
     amount: printUsd(row.amountNanos),
     subjectId: row.apiKeyId === null ? `acc_${accountId}` : `key_${row.apiKeyId}`,
+    subject: () => (row.apiKeyId === null ? wholeAccount : itemOf('ApiKey', printId('ApiKey', row.apiKeyId))),
   })
+  const webhook = (row: (typeof account)['webhooks'][number]): Item => ({
+    ...{ __typename: 'Webhook', ...row, id: `whk_${row.id}`, name: named(row, 'Webhook') },
+    recentDeliveries: deliveries
+      .filter(({ webhookId }) => webhookId === row.id)
+      .sort((one, other) => Number(other.eventId - one.eventId))
+      .slice(0, 10)
+      .map(delivery),
+  })
+  const ledgerEntry = (row: (typeof account)['ledgerEntries'][number]): Item => {
+    const { instanceId = null, volumeId = null, apiKeyId = null } = row.meter ?? {}
+    const charged = volumeId === null ? { type: 'Account', id: accountId } : { type: 'Volume', id: volumeId }
+    const subject = instanceId === null ? charged : { type: 'Instance', id: instanceId }
+    const actorKind = row.kind === 'top_up' || row.kind === 'adjustment' ? 'operator' : apiKeyId ? 'api_key' : 'system'
+    return {
+      ...{
+        __typename: 'LedgerEntry',
+        ...row,
+        id: `led_${row.id}`,
+        kind: upper(row.kind),
+        actor: actor({ actorKind, apiKeyId }),
+      },
+      amount: printUsd(row.amountNanos),
+      balanceAfter: printUsd(row.balanceAfterNanos),
+      startsAt: row.periodStart,
+      endsAt: row.periodEnd,
+      costPerHour: row.rateNanos === null ? null : printUsd(row.rateNanos),
+      subjectId: printId(subject.type, subject.id),
+      subject: () => itemOf(subject.type, printId(subject.type, subject.id)),
+    }
+  }
   const oldestFirst = <Row extends { id: number }>(rows: Row[]) => rows.toSorted((one, other) => one.id - other.id)
   const apiKeys = newestFirst(account.apiKeys)
     .filter(({ revokedAt }) => revokedAt === null)
     .map(row => ({
-      ...{ __typename: 'ApiKey', ...row, id: `key_${row.id}`, prefix: `berth_${row.publicId}` },
+      ...{ __typename: 'ApiKey', ...row, id: `key_${row.id}`, name: named(row, 'ApiKey') },
+      prefix: `berth_${row.publicId}`,
       spendLimits: oldestFirst(account.spendLimits.filter(({ apiKeyId }) => apiKeyId === row.id)).map(spendLimit),
     }))
   const hosted = machines.filter(({ hostId }) => hostId === accountId)
   const wholeAccount: Item = {
     ...{ __typename: 'Account', ...account, id: `acc_${accountId}`, apiKeys },
     sshKeys: oldestFirst(living(account.sshKeys)).map(sshKey),
-    webhooks: oldestFirst(living(account.webhooks)).map(row => ({
-      __typename: 'Webhook',
-      ...row,
-      id: `whk_${row.id}`,
-      recentDeliveries: deliveries
-        .filter(({ webhookId }) => webhookId === row.id)
-        .sort((one, other) => Number(other.eventId - one.eventId))
-        .slice(0, 10)
-        .map(delivery),
-    })),
+    webhooks: oldestFirst(living(account.webhooks)).map(webhook),
+    ledger: page(newestFirst(account.ledgerEntries).slice(0, 25).map(ledgerEntry)),
     spendLimits: oldestFirst(account.spendLimits.filter(({ apiKeyId }) => apiKeyId === null)).map(spendLimit),
     hostedMachines: { totalCount: hosted.length, ...page(hosted.slice(0, 25).map(hostedMachine)) },
     secretVariables: account.secretVariables.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
@@ -272,5 +318,9 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
         .sort((one, other) => (one.name < other.name ? -1 : 1))
         .map(gpuModel),
     viewer: () => ({ account: wholeAccount }),
+    node: ({ id }) => {
+      const type = Object.keys(prefixes).find(name => id.startsWith(`${prefixes[name]}_`))
+      return itemOf(type ?? '', id)
+    },
   }
 }
