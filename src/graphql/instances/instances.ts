@@ -22,10 +22,8 @@ import { ActionAvailability, InstanceKind, InstanceStatus, TargetState } from '.
 
 const actionState = { targetState: true, status: true, destroyedAt: true, interruptible: true } as const
 
-/** A row that was read whole has no relations but its machine. Only a row of a stream has the minimum bid. */
-function isRead<Name extends string>(row: { [Read in Name]?: unknown }, name: Name): boolean {
-  return name in row && row[name] !== undefined
-}
+/** A row that was read whole has no relations but its machine. A stream's row has the minimum bid, to tell of its changes. */
+const isRead = (row: object, name: string): boolean => name in row && Reflect.get(row, name) !== undefined
 
 export const Instance = builder.prismaObject('Instance', {
   select: { id: true },
@@ -126,11 +124,10 @@ export const Instance = builder.prismaObject('Instance', {
       requires: 'templates.get',
       select: (_args, _context, nestedSelection) => ({ templateId: true, template: nestedSelection() }),
       resolve: (instance, _args, context, info) => {
-        const { templateId } = instance
-        if (templateId === null) return null
-        authorize(context.actor, 'templates.get', { id: templateId })
+        if (instance.templateId === null) return null
+        authorize(context.actor, 'templates.get', { id: instance.templateId })
         if (isRead(instance, 'template')) return instance.template
-        return templateById(context, selectionOf(context, info)).load(templateId)
+        return templateById(context, selectionOf(context, info)).load(instance.templateId)
       },
     }),
     templateHashId: t.exposeString('templateHash', {
@@ -161,7 +158,6 @@ export const Instance = builder.prismaObject('Instance', {
       select: { ...actionState, minimumBidNanos: true },
       resolve: async (instance, _args, context) => {
         if (actionRefusal('updateBid', instance) !== null) return null
-        // A stream has read it, so that its reader is told of each later change.
         if (isRead(instance, 'minimumBidNanos')) return instance.minimumBidNanos
         return (await minimumBidById(context).load(instance.id))?.minimumBidNanos
       },
