@@ -6,6 +6,7 @@ import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { createSelectedLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
+import { selectionOf } from '../selection.ts'
 
 export const GpuVendor = enumOf<GpuVendorShape>(
   'GpuVendor',
@@ -56,11 +57,12 @@ export const gpuModelById = createSelectedLoader((context, ids: readonly number[
 )
 
 builder.queryField('gpuModels', t =>
-  t.prismaField({
-    type: ['GpuModel'],
+  t.field({
+    type: [GpuModel],
     description: 'Lists all GPU models, sorted by name.',
     requires: 'gpuModels.list',
     complexity: { multiplier: maxPageSize },
-    resolve: (query, _root, _args, { services, actor }) => services.gpuModels.list(actor, query),
+    resolve: (_root, _args, context, info) =>
+      context.services.gpuModels.list(context.actor, selectionOf(context, info)),
   }),
 )

@@ -7,20 +7,17 @@ import { DomainError, invalidInput } from '../../domain/errors.ts'
 import { authorize } from '../authorize.ts'
 import { readBalance } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
+import { asSelected, type ColumnSelect, type SelectedColumns } from '../selected.ts'
 
-export type AccountSelect = Prisma.AccountSelect & { id: true }
-export type SelectedAccount<Select extends AccountSelect> = Prisma.AccountGetPayload<{ select: Select }> & {
-  id: number
-}
+export type AccountSelect = ColumnSelect<'Account', 'id'>
+export type SelectedAccount<Select> = SelectedColumns<'Account', 'id', Select>
 
 export function accountServices({ database }: DataDeps) {
   return {
     /** The account that the key belongs to. */
     async viewer<Select extends AccountSelect>(actor: Actor, select: Select): Promise<SelectedAccount<Select>> {
       authorize(actor, 'accounts.viewer')
-      const found = await database.prisma.account.findUniqueOrThrow({ where: { id: actor.accountId }, select })
-      // Safe: every selection of an account has its `id`.
-      return found as SelectedAccount<Select>
+      return asSelected(await database.prisma.account.findUniqueOrThrow({ where: { id: actor.accountId }, select }))
     },
 
     /** The account's current credit status, and the time at which it was read. */

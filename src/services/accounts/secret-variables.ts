@@ -18,14 +18,13 @@ import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import type { Secrets } from '../secrets.ts'
+import { asSelected, type ColumnSelect, type SelectedColumns } from '../selected.ts'
 
 const { sql } = Prisma
 const columns = modelColumnsOf(Prisma.SecretVariableScalarFieldEnum)
 
-export type SecretVariableSelect = Prisma.SecretVariableSelect & { name: true }
-type Selected<Select extends SecretVariableSelect> = Prisma.SecretVariableGetPayload<{ select: Select }> & {
-  name: string
-}
+export type SecretVariableSelect = ColumnSelect<'SecretVariable', 'name'>
+type Selected<Select> = SelectedColumns<'SecretVariable', 'name', Select>
 
 export function secretVariableServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
@@ -98,8 +97,8 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
     select: Select,
   ): Promise<Selected<Select>[]> {
     const found = await database.prisma.secretVariable.findMany({ where: { ...where, accountId }, select })
-    // Safe: every selection of a variable has its `name`. Sorted here, because the database sorts texts by its locale.
-    return (found as Selected<Select>[]).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    // Sorted here, because the database sorts texts by its locale.
+    return asSelected<Selected<Select>[]>(found).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   async function save(tx: Transaction, { accountId, apiKeyId }: Actor, changed: EnvVar[], at: Date): Promise<void> {

@@ -5,11 +5,16 @@ import type { Statements } from '../../database/statements.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { NewGpuModel } from '../../domain/machines/import-rows.ts'
-import type { Machine } from '../../domain/machines/machines.ts'
+import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import { planOffers } from '../../domain/machines/market.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { asSelected, type ColumnSelect, type SelectedColumns } from '../selected.ts'
+import type { GpuModelSelect } from './gpu-models.ts'
 import { offerRowsOf } from './market.ts'
+
+type MachineSelect = ColumnSelect<'Machine', 'id', { readonly gpuModel?: { readonly select: GpuModelSelect } }>
+type SelectedMachine<Select> = SelectedColumns<'Machine', 'id', Select, { gpuModel: GpuModel }>
 
 /** A machine to list, as its host describes it. */
 export type NewMachine = Omit<
@@ -28,9 +33,13 @@ const columns = {
 
 export function machineServices({ database }: DataDeps) {
   return {
-    async byIds<Select extends Prisma.MachineSelect>(actor: Actor, ids: readonly number[], select: Select) {
+    async byIds<const Select extends MachineSelect>(
+      actor: Actor,
+      ids: readonly number[],
+      select: Select,
+    ): Promise<SelectedMachine<Select>[]> {
       authorize(actor, 'machines.get')
-      return await database.prisma.machine.findMany({ where: { id: { in: [...ids] } }, select })
+      return asSelected(await database.prisma.machine.findMany({ where: { id: { in: [...ids] } }, select }))
     },
 
     /** Those of the accounts that host machines. Other accounts are not found, so nobody learns that they exist. */

@@ -42,7 +42,7 @@ export function templateSearchServices(deps: DataDeps) {
         const positions = await tx.query(withoutStatementName(statement), { id: int4, value: text })
         const page = positions.slice(0, limit)
         const found = await tx.prisma(prisma => findTemplates(prisma, { id: { in: page.map(({ id }) => id) } }, select))
-        const byId = new Map(found.map(template => [template.id, template]))
+        const byId = new Map<number, Selected<Select>>(found.map(template => [template.id, template]))
         const last = positions.length > limit ? page.at(-1) : undefined
         return {
           templates: page.flatMap(({ id }) => byId.get(id) ?? []),

@@ -11,13 +11,15 @@ import { isTemplateHash, oneByName } from '../../domain/templates/templates.ts'
 import { textProblem } from '../../domain/texts.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { asSelected, type ColumnSelect, type SelectedColumns } from '../selected.ts'
 import { smallIds } from '../small-ids.ts'
 import { textFilters } from '../text-conditions.ts'
 
 const { sql } = Prisma
 
-export type TemplateSelect = Prisma.TemplateSelect & { id: true }
-export type Selected<Select extends TemplateSelect> = Prisma.TemplateGetPayload<{ select: Select }> & { id: number }
+export type TemplateSelect = ColumnSelect<'Template', 'id', { readonly _count?: RentalsSelect }>
+type RentalsSelect = ReturnType<typeof rentalsSelect>['_count']
+export type Selected<Select> = SelectedColumns<'Template', 'id', Select, { _count: { instances: number } }>
 type FindOptions = Pick<Prisma.TemplateFindManyArgs, 'orderBy' | 'take'>
 
 export function templateReadServices({ database }: DataDeps) {
@@ -74,9 +76,7 @@ export async function findTemplates<Select extends TemplateSelect>(
   select: Select,
   options: FindOptions = {},
 ): Promise<Selected<Select>[]> {
-  const found = await prisma.template.findMany({ ...options, where, select })
-  // Safe: every selection of a template has its `id`.
-  return found as Selected<Select>[]
+  return asSelected(await prisma.template.findMany({ ...options, where, select }))
 }
 
 export function own({ accountId }: Actor): Prisma.TemplateWhereInput {

@@ -137,7 +137,7 @@ export function webhookUpdateServices(deps: Deps) {
     const read = async (tx: Transaction, { id, secret }: StoredSecret) =>
       await tx.prisma(async prisma => {
         const where = { ...own(actor), id }
-        const [kept] = await findWebhooks(prisma, where, { id: true, secret: true, kinds: true }, tx.at)
+        const kept = await prisma.webhook.findFirst({ where, select: { secret: true, kinds: true } })
         if (!kept || secrets.open(kept.secret) !== secret) throw secretEnded('Webhook', id)
         // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook as it is now.
         checkCanReadKinds(actor, kindsOf(kept))

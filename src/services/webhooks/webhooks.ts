@@ -7,13 +7,12 @@ import { maxRecentDeliveries, type WebhookDelivery } from '../../domain/webhooks
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { eventSource, readableSql } from '../events/sql.ts'
+import { asSelected, type ColumnSelect, type SelectedColumns } from '../selected.ts'
 
 const { sql, empty } = Prisma
 
-export type WebhookSelect = Prisma.WebhookSelect & { id: true }
-export type SelectedWebhook<Select extends WebhookSelect> = Prisma.WebhookGetPayload<{ select: Select }> & {
-  id: number
-}
+export type WebhookSelect = ColumnSelect<'Webhook', 'id'>
+export type SelectedWebhook<Select> = SelectedColumns<'Webhook', 'id', Select>
 
 /** What a read asks of deliveries. */
 export type DeliverySelect = SelectOf<WebhookDelivery> & { readonly id: true }
@@ -81,8 +80,7 @@ export async function findWebhooks<Select extends WebhookSelect>(
     const { oldSecretUntil } = webhook
     return oldSecretUntil && oldSecretUntil <= at ? { ...webhook, oldSecretUntil: null } : webhook
   })
-  // Safe: each has what is selected. Every selection of a webhook has its `id`.
-  return current as SelectedWebhook<Select>[]
+  return asSelected(current)
 }
 
 /** The webhooks of an account. */

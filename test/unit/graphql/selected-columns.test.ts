@@ -5,6 +5,8 @@ import { type GraphQLField, type GraphQLObjectType, isObjectType } from 'graphql
 import { expect, it } from 'vitest'
 import { getDatamodel } from '../../../src/database/generated/pothos.ts'
 import { schema } from '../../../src/graphql/schema.ts'
+import type { TemplateSelect } from '../../../src/services/templates/templates.ts'
+import type { WebhookSelect } from '../../../src/services/webhooks/webhooks.ts'
 
 type Select = Record<string, unknown>
 
@@ -64,4 +66,16 @@ it('contains no relation but those that lead to rows that the account may read',
 
 it('contains no secret: hashes and encrypted values are bytes', () => {
   expect(selected.filter(({ type }) => type === 'Bytes')).toEqual([])
+})
+
+it('cannot contain them in a service that reads through Prisma Client', () => {
+  const readTemplate = <const Select extends TemplateSelect>(select: Select) => select
+  const readWebhook = <const Select extends WebhookSelect>(select: Select) => select
+  expect(readTemplate({ id: true, name: true })).toEqual({ id: true, name: true })
+  // @ts-expect-error -- encrypted values
+  readTemplate({ id: true, secretEnv: true })
+  // @ts-expect-error -- an encrypted value
+  readWebhook({ id: true, secret: true })
+  // @ts-expect-error -- the account that owns a public template
+  readTemplate({ id: true, account: { select: { id: true } } })
 })

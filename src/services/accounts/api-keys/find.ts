@@ -1,9 +1,10 @@
 import type { Prisma } from '../../../database/generated/client.ts'
 import { type ApiKeySettings, maxApiKeys, permissionsOf } from '../../../domain/accounts/api-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
+import { asSelected, type ColumnSelect, type SelectedColumns } from '../../selected.ts'
 
-export type ApiKeySelect = Prisma.ApiKeySelect & { id: true }
-export type SelectedApiKey<Select extends ApiKeySelect> = Prisma.ApiKeyGetPayload<{ select: Select }> & { id: number }
+export type ApiKeySelect = ColumnSelect<'ApiKey', 'id'>
+export type SelectedApiKey<Select> = SelectedColumns<'ApiKey', 'id', Select>
 
 /** Keys that authenticate requests at this time. */
 export function activeKeys(at: Date) {
@@ -20,9 +21,7 @@ export async function findKeys<Select extends ApiKeySelect>(
   where: Prisma.ApiKeyWhereInput,
   select: Select,
 ): Promise<SelectedApiKey<Select>[]> {
-  const found = await prisma.apiKey.findMany({ where, select, orderBy: { id: 'desc' }, take: maxApiKeys })
-  // Safe: every selection of a key has its `id`.
-  return found as SelectedApiKey<Select>[]
+  return asSelected(await prisma.apiKey.findMany({ where, select, orderBy: { id: 'desc' }, take: maxApiKeys }))
 }
 
 /** The columns with the settings of a key. */

@@ -8,12 +8,13 @@ import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize, authorizeAny } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
+import { asSelected, type ColumnSelect, type SelectedColumns } from '../../selected.ts'
 import { instancesWithKeySql, recordKeysChanged } from './attach.ts'
 
 const { sql } = Prisma
 
-export type SshKeySelect = Prisma.SshKeySelect & { id: true }
-export type SelectedSshKey<Select extends SshKeySelect> = Prisma.SshKeyGetPayload<{ select: Select }> & { id: number }
+export type SshKeySelect = ColumnSelect<'SshKey', 'id'>
+export type SelectedSshKey<Select> = SelectedColumns<'SshKey', 'id', Select>
 
 export function sshKeyServices({ database }: Deps) {
   return {
@@ -65,9 +66,9 @@ export async function findSshKeys<Select extends SshKeySelect>(
   select: Select,
   options: Pick<Prisma.SshKeyFindManyArgs, 'orderBy' | 'take'> = { orderBy: { id: 'asc' } },
 ): Promise<SelectedSshKey<Select>[]> {
-  const found = await prisma.sshKey.findMany({ ...options, where: { ...where, accountId, deletedAt: null }, select })
-  // Safe: every selection of a key has its `id`.
-  return found as SelectedSshKey<Select>[]
+  return asSelected(
+    await prisma.sshKey.findMany({ ...options, where: { ...where, accountId, deletedAt: null }, select }),
+  )
 }
 
 /** The keys of the account's instances, in key order. */
@@ -82,8 +83,7 @@ async function findAttachments<Select extends SshKeySelect>(
     select: { instanceId: true, sshKey: { select } },
     orderBy: { sshKeyId: 'asc' },
   })
-  // Safe: each has what is selected just above.
-  return found as { instanceId: bigint; sshKey: SelectedSshKey<Select> }[]
+  return asSelected(found)
 }
 
 /**

@@ -9,14 +9,13 @@ import { authorize, authorizeAny } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { runAndRead } from '../../idempotency.ts'
+import { asSelected, type ColumnSelect, type SelectedColumns } from '../../selected.ts'
 import { smallIds } from '../../small-ids.ts'
 import { lockAccount, readBalance } from '../balance.ts'
 import { findLimits, readUsageOf } from './usage.ts'
 
-export type SpendLimitSelect = Prisma.SpendLimitSelect & { id: true }
-export type SelectedSpendLimit<Select extends SpendLimitSelect> = Prisma.SpendLimitGetPayload<{ select: Select }> & {
-  id: number
-}
+export type SpendLimitSelect = ColumnSelect<'SpendLimit', 'id'>
+export type SelectedSpendLimit<Select> = SelectedColumns<'SpendLimit', 'id', Select>
 
 /** The columns that the usage of a limit depends on. */
 export const usageSelect = {
@@ -170,9 +169,9 @@ async function findSpendLimits<Select extends SpendLimitSelect>(
   where: Prisma.SpendLimitWhereInput,
   select: Select,
 ): Promise<SelectedSpendLimit<Select>[]> {
-  const found = await prisma.spendLimit.findMany({ where: { ...where, accountId }, select, orderBy: { id: 'asc' } })
-  // Safe: every selection of a limit has its `id`.
-  return found as SelectedSpendLimit<Select>[]
+  return asSelected(
+    await prisma.spendLimit.findMany({ where: { ...where, accountId }, select, orderBy: { id: 'asc' } }),
+  )
 }
 
 /** Only a repeated request can ask for a limit that is gone. */
