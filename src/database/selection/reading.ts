@@ -3,14 +3,13 @@
 
 import { Prisma } from '../generated/client.ts'
 import { columnNameOf } from '../row-types.ts'
-import { fieldOf, type ModelName } from './models.ts'
 import type { Selected, SelectOf } from './selected.ts'
 
 const { sql, join, raw, empty } = Prisma
 
 /** Where a statement has the rows of a model, and what of them it can read. */
 type Place = {
-  model: ModelName
+  model: Prisma.ModelName
   alias: string
   /** Values that no column has, such as the time of the read. */
   computed?: Record<string, Computed>
@@ -84,7 +83,7 @@ function readObject(place: Place, select: Select, path: Prisma.Sql[], parts: Par
 function readField(place: Place, name: string, nested: unknown, path: Prisma.Sql[], parts: Parts): ReadValue {
   if (place.known && name in place.known) return () => place.known?.[name]
   const computed = place.computed?.[name]
-  if (!computed && isRelation(place, name)) {
+  if (!computed && nested !== true) {
     const relation = relationOf(place, name, nested)
     const steps = relation.fromRoot ? [relation.join] : [...path, relation.join]
     const read = readObject(relation, relation.select, steps, parts)
@@ -98,13 +97,9 @@ function readField(place: Place, name: string, nested: unknown, path: Prisma.Sql
   return isPlain ? values => values[index] : values => computed.decode(values[index])
 }
 
-function columnSql({ alias }: Place, name: string): Prisma.Sql {
+function columnSql({ model, alias }: Place, name: string): Prisma.Sql {
+  if (!(name in Prisma[`${model}ScalarFieldEnum`])) throw new Error(`The model ${model} has no column ${name}.`)
   return raw(`${alias}.${columnNameOf(name)}`)
-}
-
-/** A statement can also join rows that the model has no relation to. */
-function isRelation({ model, relations }: Place, name: string): boolean {
-  return relations?.[name] !== undefined || fieldOf(model, name).kind === 'object'
 }
 
 /** The relation with what is selected of it. No relation takes arguments. */
