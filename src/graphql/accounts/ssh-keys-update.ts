@@ -1,8 +1,7 @@
 import { maxSshKeyNameLength, maxSshKeys } from '../../domain/accounts/ssh-keys.ts'
-import { invalidInput, notFound } from '../../domain/errors.ts'
+import { invalidInput } from '../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
 import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
-import { wholeInstance } from '../../services/instances/source.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
@@ -220,7 +219,5 @@ async function reloadInstance(
   id: bigint,
   operation: 'instances.attachSshKey' | 'instances.detachSshKey',
 ): Promise<{ instance: InstanceShape }> {
-  const [instance] = await context.services.instances.byIds(context.actor, [id], wholeInstance, operation)
-  if (!instance) throw notFound('Instance', id)
-  return { instance }
+  return { instance: await context.services.instances.find(context.actor, id, operation) }
 }

@@ -1,4 +1,3 @@
-import { wholeInstance } from '../../services/instances/source.ts'
 // The commands on one instance.
 
 import type { InstanceChange, Instance as InstanceShape } from '../../domain/instances/instances.ts'
@@ -111,7 +110,5 @@ async function run(
   const id = parseId('Instance', rawId)
   const [plan] = await command([id])
   if (plan?.outcome === 'failed') throw plan.error
-  const [instance] = await services.instances.byIds(actor, [id], wholeInstance, operation)
-  // A command that did not fail has an instance.
-  return { instance: instance as InstanceShape }
+  return { instance: await services.instances.find(actor, id, operation) }
 }

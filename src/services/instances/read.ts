@@ -1,6 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4 } from '../../database/row-types.ts'
-import { readingOf, withValues } from '../../database/selection/reading.ts'
+import { type Reading, readingOf, withValues } from '../../database/selection/reading.ts'
 import type { Selected, SelectOf } from '../../database/selection/selected.ts'
 import { nameIfRepeated } from '../../database/statement-names.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -74,34 +74,55 @@ export function instanceReadServices(deps: Deps) {
       return row?.count ?? 0
     },
 
-    byIds,
+    /**
+     * Instances of the account by id, including destroyed ones. Instances of another account are not found. A key that may
+     * perform `operation` on an instance may read the outcome, even without the permission to read instances.
+     */
+    async byIds<const Select extends InstanceSelect>(
+      actor: Actor,
+      ids: readonly bigint[],
+      select: Select,
+      operation: InstanceAccessOperation = 'instances.get',
+    ): Promise<Selected<Instance, Select>[]> {
+      authorizeRead(actor, ids, operation)
+      const reading = readingOf(instanceSource(deps, database.nowSql), select)
+      const statement = instancesSql(reading, byIdSql(actor, ids), sql`i.id`, ids.length)
+      return await database.read(nameIfRepeated(statement), reading)
+    },
 
-    /** An instance of the account that is not destroyed. An instance of another account is not found. */
+    find,
+
+    /** As `find`, but not if the instance is destroyed. */
     async findLiving(actor: Actor, id: bigint, operation?: InstanceAccessOperation): Promise<Instance> {
-      const [instance] = await byIds(actor, [id], wholeInstance, operation)
-      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
+      const instance = await find(actor, id, operation)
+      if (instance.destroyedAt) throw notFound('Instance', id)
       return instance
     },
   }
 
-  /**
-   * Instances of the account by id, including destroyed ones. Instances of another account are not found. A key that may
-   * perform `operation` on an instance may read the outcome, even without the permission to read instances.
-   */
-  async function byIds<const Select extends InstanceSelect>(
+  /** As `byIds`, for a whole instance. */
+  async function find(
     actor: Actor,
-    ids: readonly bigint[],
-    select: Select,
+    id: bigint,
     operation: InstanceAccessOperation = 'instances.get',
-  ): Promise<Selected<Instance, Select>[]> {
-    // `instances.update` has parameters that say what changes. A read changes nothing, so it passes with whichever values
-    // the key allows.
-    const isPossible = (change: object) =>
-      ids.some(id => isAllowed(actor.permissions, operation, { ...change, id: Number(id) }))
-    authorizeEach(actor, operation, ids, changes.find(isPossible) ?? { relabels: false, starts: false })
-    const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
-    return await selectInstances(deps, mine, sql`i.id`, ids.length, select)
+  ): Promise<Instance> {
+    authorizeRead(actor, [id], operation)
+    const [instance] = await findInstances(deps, byIdSql(actor, [id]), sql`i.id`, 1)
+    if (!instance) throw notFound('Instance', id)
+    return instance
   }
+}
+
+function authorizeRead(actor: Actor, ids: readonly bigint[], operation: InstanceAccessOperation): void {
+  // `instances.update` has parameters that say what changes. A read changes nothing, so it passes with whichever values
+  // the key allows.
+  const isPossible = (change: object) =>
+    ids.some(id => isAllowed(actor.permissions, operation, { ...change, id: Number(id) }))
+  authorizeEach(actor, operation, ids, changes.find(isPossible) ?? { relabels: false, starts: false })
+}
+
+function byIdSql({ accountId }: Actor, ids: readonly bigint[]): Prisma.Sql[] {
+  return [sql`i.account_id = ${accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
 }
 
 /** What an update can change: see `operationParameters`. */
@@ -111,28 +132,23 @@ type ReadDeps = Pick<Deps, 'sshProxy'> & { database: Pick<Transaction, 'read' | 
 
 /** Whole instances. Internal: does not authorize; callers must have. */
 export async function findInstances(
-  deps: ReadDeps,
-  conditions: Prisma.Sql[],
-  order: Prisma.Sql,
-  limit: number,
-): Promise<Instance[]> {
-  return await selectInstances(deps, conditions, order, limit, wholeInstance)
-}
-
-/** Internal: does not authorize; callers must have. */
-async function selectInstances<const Select extends InstanceSelect>(
   { database, sshProxy }: ReadDeps,
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,
-  select: Select,
-): Promise<Selected<Instance, Select>[]> {
-  const reading = readingOf(instanceSource({ sshProxy }, database.nowSql), select)
-  const statement = sql`
-    SELECT ${reading.columns} FROM instances i ${reading.joins}
-    WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
-  const isConstant: boolean = select === (wholeInstance as InstanceSelect)
-  return await database.read(isConstant ? statement : nameIfRepeated(statement), reading)
+): Promise<Instance[]> {
+  const reading = readingOf(instanceSource({ sshProxy }, database.nowSql), wholeInstance)
+  return await database.read(instancesSql(reading, conditions, order, limit), reading)
+}
+
+function instancesSql(
+  { columns, joins }: Pick<Reading<unknown>, 'columns' | 'joins'>,
+  conditions: Prisma.Sql[],
+  order: Prisma.Sql,
+  limit: number,
+): Prisma.Sql {
+  return sql`
+    SELECT ${columns} FROM instances i ${joins} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
 }
 
 function orderColumn({ field }: InstanceOrder): Prisma.Sql {
