@@ -3,6 +3,7 @@ import type { Source } from '../../database/selection/reading.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
 import type { Deps } from '../deps.ts'
 import { columnsOf, wholeMachine } from '../machines/source.ts'
+import { visibleSql } from '../templates/templates.ts'
 import { holdsGpusSql, isChargedSql } from './sql.ts'
 
 const { sql } = Prisma
@@ -65,8 +66,7 @@ const offerPlace = {
 const template = {
   model: 'Template',
   alias: 't',
-  join: sql`LEFT JOIN templates t ON t.id = i.template_id AND t.deleted_at IS NULL
-    AND (t.public OR t.account_id = i.account_id)`,
+  join: sql`LEFT JOIN templates t ON t.id = i.template_id AND ${visibleSql(sql`i.account_id`)}`,
   optional: true,
 } as const
 

@@ -14,7 +14,7 @@ import type { Secrets } from '../secrets.ts'
 import { openSecrets, sealedSecrets } from './row.ts'
 import { visibleSql } from './templates.ts'
 
-const { sql, join } = Prisma
+const { sql } = Prisma
 
 type TemplateForLaunch = { id: number; hash: string; launch: LaunchInput }
 
@@ -30,7 +30,7 @@ export async function loadTemplatesForLaunch(
   const rows = await tx.query(
     sql`
       SELECT t.id, t.hash_id, t.settings, t.registry_login, t.secret_env FROM templates t
-      WHERE ${join([...visibleSql(actor), named], ' AND ')} LIMIT 2`,
+      WHERE ${visibleSql(actor.accountId)} AND ${named} LIMIT 2`,
     { id: int4, hashId: text, settings: jsonb<TemplateSettings>(), ...sealedSecrets },
   )
   return rows.map(({ id, hashId, settings, ...sealed }) => {

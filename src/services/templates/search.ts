@@ -29,7 +29,7 @@ export function templateSearchServices(deps: DataDeps) {
     ): Promise<{ templates: Selected<Select>[]; next: string | null }> {
       authorize(actor, 'templates.list')
       const value = columnSql(order.field, actor)
-      const all = [...visibleSql(actor), ...conditions.map(condition => conditionSql(condition, actor))]
+      const all = [visibleSql(actor.accountId), ...conditions.map(condition => conditionSql(condition, actor))]
       const [direction, comparison] = order.direction === 'asc' ? [raw('ASC'), raw('>')] : [raw('DESC'), raw('<')]
       if (after !== undefined) {
         const { value: last, id } = parseTemplateSearchCursor(after, order)

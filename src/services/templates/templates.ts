@@ -88,9 +88,9 @@ export function visible({ accountId }: Actor): Prisma.TemplateWhereInput {
   return { deletedAt: null, OR: [{ accountId }, { public: true }] }
 }
 
-/** The same rule as `visible`, for the alias `t`. */
-export function visibleSql({ accountId }: Actor): Prisma.Sql[] {
-  return [sql`t.deleted_at IS NULL`, sql`(t.account_id = ${accountId} OR t.public)`]
+/** The same rule as `visible`, for the alias `t`. The account can be a column of the statement. */
+export function visibleSql(accountId: number | Prisma.Sql): Prisma.Sql {
+  return sql`t.deleted_at IS NULL AND (t.account_id = ${accountId} OR t.public)`
 }
 
 /** The number of instances that an account has rented with a template. */
