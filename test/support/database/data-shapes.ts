@@ -2,7 +2,7 @@
 // the rentals is living.
 
 import type { TestApp } from '../app.ts'
-import { makeEverything } from '../faces/everything.ts'
+import { makeOneOfEach } from '../faces/everything.ts'
 import { type Rentals, rentalsOf } from '../instances/rentals.ts'
 import { withSession } from './sessions.ts'
 
@@ -77,7 +77,7 @@ type Source = { accountId: number; instanceId: number; volumeId: number; machine
 
 /** An account with an item of each type, and charges of an hour. */
 async function makeSource(app: TestApp, renter: string, rentals: Rentals): Promise<Source> {
-  const instanceId = Number((await makeEverything(app, renter, rentals)).slice('ins_'.length))
+  const instanceId = Number((await makeOneOfEach(app, renter, rentals)).slice('ins_'.length))
   await app.sql('UPDATE accounts SET billing_due_at = created_at')
   await rentals.converge()
   const [row] = (await app.sql(
