@@ -12,7 +12,7 @@ type LoggedRequest = {
   log: Logger
   /** Headers that every answer has. */
   headers: Record<string, string>
-  /** What the client is told about an error that no face expected. */
+  /** The body of the answer to a request that failed unexpectedly. */
   describeFailure(error: unknown): object
   end(path: string | undefined, status: number): void
 }

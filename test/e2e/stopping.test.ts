@@ -24,7 +24,7 @@ afterAll(() => remove())
 describe('an interrupted gateway', () => {
   it('finishes creating its database before it stops', async () => {
     const gateway = spawnProgram('src/main.ts', [], { ...env, PORT: '0' }, { ownGroup: true })
-    // The last folder that PostgreSQL creates: what is left must fit into the time to stop, on a busy machine too.
+    // PostgreSQL creates this folder last. An earlier interruption leaves more work than the time to stop on a busy machine.
     const isCreatingDatabase = () =>
       readdirSync(dataDir).some(
         name => name.startsWith('postgres.unfinished-') && existsSync(join(dataDir, name, 'base', '5')),

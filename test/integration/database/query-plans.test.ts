@@ -103,7 +103,7 @@ const fairTurnIndex = 'instances_due_of_account'
 /** What a statement may read beside 20 rows for each that it returns or changes: whole tables that are small. */
 const fewRows = 250
 
-/** Statements that must read more: so many rows in every database, and so many for each rental of the renter. */
+/** Statements that must read more. `rows` is a fixed number, `perRental` is multiplied by the rentals of the renter. */
 const largeReads: { statement: RegExp; rows?: number; perRental?: number; reason: string }[] = [
   { statement: /WITH periods AS/, perRental: 25, reason: 'Usage and invoices sum all charges of an account.' },
   { statement: /WITH starts AS/, perRental: 10, reason: 'Spend limits sum the charges in their windows.' },

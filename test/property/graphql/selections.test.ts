@@ -160,7 +160,7 @@ const roots: Record<string, string> = {
   events: 'Event',
 }
 
-/** Mutations that change nothing as they are asked below, with the type of the item that they answer. */
+/** Mutations, with the type of their item. The test below sends them without a change, so they change nothing. */
 const mutations = {
   ...{ updateApiKey: 'ApiKey', updateSpendLimit: 'SpendLimit', updateSshKey: 'SshKey', updateWebhook: 'Webhook' },
   startInstance: 'Instance',

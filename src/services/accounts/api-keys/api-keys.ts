@@ -127,7 +127,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememb
     /**
      * Revokes a key, even the caller's own or one with more permissions. The keys of the instances that this key rented
      * end, too, unless `keepInstanceKeys` is set. After this call returns, this gateway answers no request with one of these
-     * keys, and no gateway lets one change anything. Others are told at once, and believe no key for longer than a second.
+     * keys, and no gateway lets one change anything. Other gateways are told at once. They may answer reads for up to a second.
      */
     async delete(actor: Actor, id: bigint, { keepInstanceKeys = false } = {}): Promise<void> {
       authorize(actor, 'apiKeys.revoke', { id: Number(id) })
