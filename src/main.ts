@@ -8,6 +8,7 @@ import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
 import { checkAddress, listen } from './http/listen.ts'
 import { createLog } from './http/log.ts'
+import { createLogOutput } from './http/log-output.ts'
 import { createHttpServer } from './http/server.ts'
 import { createShutdown } from './http/shutdown.ts'
 import { loadOrCreateSecret } from './services/secrets.ts'
@@ -23,12 +24,18 @@ const requestGraceMs = 3_000
 /** Database connections then get this long to close. Only an abandoned query takes longer. */
 const disconnectGraceMs = 500
 
+// Standard output is for people. The log goes to standard error.
+const logOutput = createLogOutput(process.stderr)
+// Also after an uncaught error.
+process.on('exit', logOutput.flush)
+
 try {
   await main()
 } catch (error) {
-  process.stderr.write(`Berth cannot start.\n${toError(error).message}\n`)
+  logOutput.write(`Berth cannot start.\n${toError(error).message}\n`)
   process.exitCode = 1
 }
+await logOutput.finish()
 // Anything that still hangs, such as an unanswered connection attempt, would keep the process alive.
 process.exit()
 
@@ -38,8 +45,7 @@ async function main(): Promise<void> {
   const config = parseConfig(process.env)
   if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(missingSecretMessage)
   const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel, drainMs } = config
-  // Standard output is for people. The log goes to standard error.
-  const log = createLog(logLevel, process.stderr)
+  const log = createLog(logLevel, logOutput)
   let isServing = false
   // Only a gateway that serves has anything to drain.
   const drained = stopRequested.then(() => signals.waitUnlessUrgent(isServing ? drainMs : 0))

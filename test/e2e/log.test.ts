@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDatabase } from '../support/database/database.ts'
+import { type GatewayProcess, makeDataDir, startGateway, stopProgram } from '../support/processes/programs.ts'
+
+let database: Awaited<ReturnType<typeof createDatabase>>
+let dataDir: Awaited<ReturnType<typeof makeDataDir>>
+
+beforeAll(async () => {
+  database = await createDatabase()
+  dataDir = await makeDataDir()
+})
+
+afterAll(async () => {
+  await database.drop()
+  await dataDir.remove()
+})
+
+const start = (env: Record<string, string> = {}) =>
+  startGateway({
+    BERTH_DATA_DIR: dataDir.dataDir,
+    DATABASE_URL: database.url,
+    BERTH_SECRET: 'a secret of these tests',
+    ...env,
+  })
+
+const ask = (gateway: GatewayProcess, id: string) =>
+  fetch(`${gateway.url}/health`, { headers: { 'x-request-id': id } }).then(response => response.text())
+
+const loggedIds = (gateway: GatewayProcess) =>
+  gateway
+    .errors()
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .map(line => JSON.parse(line).requestId)
+
+describe('the log of a gateway', () => {
+  it('has every line of a burst that a stop follows at once', async () => {
+    const gateway = await start()
+    const ids = Array.from({ length: 1_000 }, (_, index) => `burst-${index}`)
+    await Promise.all(ids.map(id => ask(gateway, id)))
+    expect(await stopProgram(gateway)).toBe(0)
+    expect(loggedIds(gateway)).toEqual(expect.arrayContaining(ids))
+  })
+
+  it('has the lines before an uncaught error', async () => {
+    const thrower = 'process.once("SIGUSR2",()=>{throw(new(Error)("uncaught"))})'
+    const gateway = await start({ NODE_OPTIONS: `--import=data:text/javascript,${thrower.replaceAll('"', "'")}` })
+    await ask(gateway, 'the-last')
+    gateway.child.kill('SIGUSR2')
+    expect(await gateway.exit).toBe(1)
+    expect(gateway.errors()).toContain('Error: uncaught')
+    expect(gateway.errors()).toContain('"requestId":"the-last"')
+  })
+
+  it('may lose its reader: the gateway serves on and stops cleanly', async () => {
+    const gateway = await start()
+    gateway.child.stderr?.destroy()
+    for (let index = 0; index < 5; index += 1) {
+      expect(await ask(gateway, `unread-${index}`)).toContain('ok')
+      await new Promise(resolve => setTimeout(resolve, 40))
+    }
+    expect(await stopProgram(gateway)).toBe(0)
+  })
+
+  it('may have a reader that does not read: the gateway serves on and stops in time', async () => {
+    const gateway = await start()
+    gateway.child.stderr?.pause()
+    for (let round = 0; round < 10; round += 1)
+      await Promise.all(Array.from({ length: 200 }, (_, index) => ask(gateway, `unread-${round}-${index}`)))
+    const exited = new Promise(resolve => gateway.child.once('exit', resolve))
+    gateway.child.kill('SIGTERM')
+    expect(await exited).toBe(0)
+    gateway.child.stderr?.destroy()
+  })
+})
