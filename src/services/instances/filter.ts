@@ -8,7 +8,7 @@ import { textConditionsSql } from '../text-conditions.ts'
 
 const { sql, raw } = Prisma
 
-/** Conditions for the account's instances that match a filter, on the aliases of `instancesFromSql`. */
+/** Conditions for the account's instances `i` that match a filter. */
 export function matchingInstancesSql({ accountId }: Pick<Actor, 'accountId'>, filter: InstanceFilter): Prisma.Sql[] {
   const { ids, label, targetState, gpuName, numGpus, machineId, templateId, templateHashId, createdAt } = filter
   const { idempotencyKey, rentalKind } = filter
@@ -19,7 +19,7 @@ export function matchingInstancesSql({ accountId }: Pick<Actor, 'accountId'>, fi
     ...(label ? textConditionsSql(sql`coalesce(i.label, '')`, label) : []),
     ...(targetState ? [sql`i.target_state = ${targetState}::target_state`] : []),
     ...(rentalKind ? [sql`i.interruptible = ${rentalKind === 'interruptible'}`] : []),
-    ...(gpuName ? textConditionsSql(sql`g.name`, gpuName) : []),
+    ...(gpuName ? textConditionsSql(gpuNameSql, gpuName) : []),
     ...(numGpus ? valueSql(sql`i.num_gpus`, numGpus) : []),
     ...(machineId ? valueSql(sql`i.machine_id`, machineId) : []),
     ...(templateId !== undefined ? [sql`i.template_id = ${String(templateId)}::bigint`] : []),
@@ -28,6 +28,9 @@ export function matchingInstancesSql({ accountId }: Pick<Actor, 'accountId'>, fi
     ...(idempotencyKey !== undefined ? [sql`i.idempotency_key = ${idempotencyKey}`] : []),
   ]
 }
+
+/** A scalar subquery, so that a statement without this condition joins no machines. */
+const gpuNameSql = sql`(SELECT g.name FROM machines m JOIN gpu_models g ON g.id = m.gpu_model_id WHERE m.id = i.machine_id)`
 
 /** The status that renters see: a destroyed instance has the status `destroyed`, whatever its row says. */
 function statusSql({ ids, status }: InstanceFilter): Prisma.Sql[] {

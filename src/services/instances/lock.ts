@@ -10,7 +10,6 @@ import { type CommandSubject, type InstanceTarget, tooManyMatches } from '../../
 import type { InstanceFilter } from '../../domain/instances/filter.ts'
 import type { InstanceStatus, TargetState } from '../../domain/instances/states.ts'
 import { matchingInstancesSql } from './filter.ts'
-import { instancesFromSql } from './sql.ts'
 
 const { sql, join } = Prisma
 
@@ -45,8 +44,8 @@ export async function lockMatchingInstances(
   // A row that another transaction changes meanwhile is compared again once this transaction has its lock.
   const rows = await tx.query(
     withoutStatementName(sql`
-      SELECT ${subjectColumnsSql} FROM ${instancesFromSql} WHERE ${join(matchingInstancesSql(actor, filter), ' AND ')}
-      ORDER BY i.id LIMIT ${limit} FOR NO KEY UPDATE OF i`),
+      SELECT ${subjectColumnsSql} FROM instances i WHERE ${join(matchingInstancesSql(actor, filter), ' AND ')}
+      ORDER BY i.id LIMIT ${limit} FOR NO KEY UPDATE`),
     lockedRow,
   )
   return rows.map(toLockedInstance)
@@ -78,7 +77,7 @@ export async function lockTarget(
   const locked = await lockMatchingInstances(tx, actor, target.filter, limit + 1)
   if (locked.length <= limit) return locked
   const matches = join(matchingInstancesSql(actor, target.filter), ' AND ')
-  const statement = sql`SELECT count(*)::int AS count FROM ${instancesFromSql} WHERE ${matches}`
+  const statement = sql`SELECT count(*)::int AS count FROM instances i WHERE ${matches}`
   const [row] = await tx.query(withoutStatementName(statement), { count: int4 })
   throw tooManyMatches(row?.count ?? limit, limit)
 }

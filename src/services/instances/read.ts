@@ -19,14 +19,12 @@ import { type PageArguments, type PageResult, pageOf, parsePage } from '../../do
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { matchingInstancesSql } from './filter.ts'
-import { gpuModelJoin, instanceSource, machineJoin, wholeInstance } from './source.ts'
-import { instancesFromSql, livingInstancesSql } from './sql.ts'
+import { instanceSource, wholeInstance } from './source.ts'
+import { livingInstancesSql } from './sql.ts'
 
 type InstancePageQuery = { filter: InstanceFilter; order: InstanceOrder }
 
 const { sql, join, raw } = Prisma
-
-const joins = [machineJoin, gpuModelJoin]
 
 /** What a read asks of instances. */
 export type InstanceSelect = SelectOf<Instance>
@@ -53,7 +51,7 @@ export function instanceReadServices(deps: Deps) {
       const ascending = (order.direction === 'asc') !== backward
       if (cursor !== undefined) conditions.push(afterPositionSql(order, parseInstanceCursor(cursor, order), ascending))
       const direction = raw(ascending ? 'ASC' : 'DESC')
-      const selected = readingOf(instanceSource(deps, database.nowSql), select, filter.gpuName && joins)
+      const selected = readingOf(instanceSource(deps, database.nowSql), select)
       const reading = withValues(selected, [sql`(${orderColumn(order)})::text`, sql`i.id`])
       const statement = sql`
         SELECT ${reading.columns} FROM instances i ${reading.joins} WHERE ${join(conditions, ' AND ')}
@@ -69,7 +67,7 @@ export function instanceReadServices(deps: Deps) {
       authorize(actor, 'instances.list')
       checkInstanceFilter(filter)
       const conditions = join(matchingInstancesSql(actor, filter), ' AND ')
-      const statement = sql`SELECT count(*)::int AS count FROM ${instancesFromSql} WHERE ${conditions}`
+      const statement = sql`SELECT count(*)::int AS count FROM instances i WHERE ${conditions}`
       const [row] = await database.query(nameIfRepeated(statement), { count: int4 })
       return row?.count ?? 0
     },

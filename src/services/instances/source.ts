@@ -9,8 +9,8 @@ import { holdsGpusSql, isChargedSql } from './sql.ts'
 const { sql } = Prisma
 
 /** The tables that conditions on instances `i` may need: machines `m`, and GPU models `g`. */
-export const machineJoin = sql`JOIN machines m ON m.id = i.machine_id`
-export const gpuModelJoin = sql`JOIN gpu_models g ON g.id = m.gpu_model_id`
+const machineJoin = sql`JOIN machines m ON m.id = i.machine_id`
+const gpuModelJoin = sql`JOIN gpu_models g ON g.id = m.gpu_model_id`
 
 /** Where statements of instances `i` have the rows of a selection. */
 export function instanceSource({ sshProxy }: Pick<Deps, 'sshProxy'>, nowSql: Prisma.Sql): Source<Instance> {

@@ -5,9 +5,6 @@ import type { Actor } from '../../domain/actor.ts'
 import { finalStatuses } from '../../domain/instances/states.ts'
 import { claimEventKinds } from '../../domain/instances/watch.ts'
 
-/** Instances `i` with their machines `m` and GPU models `g`. */
-export const instancesFromSql = Prisma.sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
-
 /** Conditions for instances of an account that are not destroyed. */
 export function livingInstancesSql({ accountId }: Pick<Actor, 'accountId'>): Prisma.Sql[] {
   return [Prisma.sql`i.account_id = ${accountId}`, Prisma.sql`i.destroyed_at IS NULL`]

@@ -10,7 +10,7 @@ import type { InstanceFilter } from '../../domain/instances/filter.ts'
 import { maxUntoldEvents, maxWatchedInstances, oldestToldXid, type ToldRange } from '../../domain/instances/watch.ts'
 import { idBoundsSql, keptColumns, keptRangeSql, keptShape, toKeptRange } from '../events/sql.ts'
 import { matchingInstancesSql } from './filter.ts'
-import { changesClaimSql, instancesFromSql, rivalsOfEventSql } from './sql.ts'
+import { changesClaimSql, rivalsOfEventSql } from './sql.ts'
 
 const { sql, join } = Prisma
 
@@ -46,10 +46,10 @@ export async function readRound(
     FROM kept k LEFT JOIN LATERAL (
       SELECT c.id,
         NOT c.created AND EXISTS (SELECT 1 FROM ${instancesAsToldSql} WHERE i.id = c.id AND ${matching}) AS matched,
-        EXISTS (SELECT 1 FROM ${instancesFromSql} WHERE i.id = c.id AND ${matching}) AS matches, false AS only_bid
+        EXISTS (SELECT 1 FROM instances i WHERE i.id = c.id AND ${matching}) AS matches, false AS only_bid
       FROM changed c
       UNION ALL
-      SELECT i.id, true, true, true FROM ${instancesFromSql}
+      SELECT i.id, true, true, true FROM instances i
       WHERE i.id IN (SELECT id FROM rebid EXCEPT SELECT id FROM changed) AND ${matching}
       UNION ALL
       ${untoldSql(told, matching)}
@@ -116,7 +116,7 @@ function toldSql({ accountId }: Actor, told: readonly ToldRange[], since: bigint
 
 const maxId = 9_223_372_036_854_775_807n
 
-/** Like `instancesFromSql`, with what changed about the instance `c` as it was before. */
+/** The instance `i`, with what changed about the instance `c` as it was before. */
 const instancesAsToldSql = sql`(
   SELECT i.id, i.account_id, i.machine_id, i.num_gpus, i.created_at, i.idempotency_key, i.interruptible,
     CASE WHEN c.destroyed THEN NULL ELSE i.destroyed_at END AS destroyed_at,
@@ -126,13 +126,13 @@ const instancesAsToldSql = sql`(
     CASE WHEN c.launch ? 'templateId' THEN (c.launch->>'templateId')::int ELSE i.template_id END AS template_id,
     CASE WHEN c.launch ? 'templateHash' THEN c.launch->>'templateHash' ELSE i.template_hash END AS template_hash
   FROM instances i WHERE i.id = c.id
-) i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
+) i`
 
 /** The matching instances that the reader was never told of. */
 function untoldSql(told: readonly ToldRange[], matching: Prisma.Sql): Prisma.Sql {
   const index = told.findIndex(({ snapshot }) => snapshot === null)
   if (index === -1) return sql`SELECT NULL::bigint, false, false, false`
-  return sql`(SELECT i.id, false, true, false FROM ${instancesFromSql}
+  return sql`(SELECT i.id, false, true, false FROM instances i
     WHERE i.id > ${String(told[index - 1]?.upTo ?? 0n)}::bigint AND ${matching}
     ORDER BY i.id LIMIT ${maxWatchedInstances + 1})`
 }

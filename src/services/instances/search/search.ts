@@ -11,8 +11,8 @@ import { type InstanceSearch, type ShownStatus, totalInstanceOrder } from '../..
 import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { findInstances } from '../read.ts'
-import { instancesFromSql, livingInstancesSql } from '../sql.ts'
-import { afterPositionSql, conditionSql, orderSql, positionSql, shownStatusSql } from './sql.ts'
+import { livingInstancesSql } from '../sql.ts'
+import { afterPositionSql, conditionSql, instancesFromSql, orderSql, positionSql, shownStatusSql } from './sql.ts'
 
 const { sql, join } = Prisma
 

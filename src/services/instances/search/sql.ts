@@ -9,6 +9,9 @@ import { holdsGpusSql } from '../sql.ts'
 
 const { sql, join, raw, empty } = Prisma
 
+/** Instances `i` with their machines `m` and GPU models `g`, which the columns of a search name. */
+export const instancesFromSql = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
+
 /** The same rule as `shownStatusOf` in domain/instances/search/search.ts. */
 export const shownStatusSql = sql`(CASE i.status WHEN 'scheduling' THEN CASE WHEN i.started_at IS NULL THEN 'created' ELSE 'stopped' END
   WHEN 'stopping' THEN CASE WHEN i.target_state = 'running' THEN 'loading' ELSE 'running' END
