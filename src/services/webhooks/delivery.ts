@@ -126,19 +126,21 @@ async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promis
       SELECT (SELECT d.webhook_id FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook_id > open.id
         ORDER BY d.webhook_id LIMIT 1) FROM open WHERE open.id IS NOT NULL
     ), busy AS (
-      SELECT w.account_id, w.id, count(*) AS sent FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
-      WHERE d.leased_until > ${at} GROUP BY w.id
+      SELECT w.account_id, w.id, d.sent FROM (
+        SELECT webhook_id, count(*) AS sent FROM webhook_deliveries WHERE leased_until > ${at} GROUP BY webhook_id
+      ) d CROSS JOIN LATERAL (SELECT id, account_id FROM webhooks WHERE id = d.webhook_id LIMIT 1) w
     ), waiting AS (
       SELECT w.id, w.account_id, first.due_at, coalesce(b.sent, 0) AS sent
-      FROM open JOIN webhooks w ON w.id = open.id LEFT JOIN busy b ON b.id = w.id CROSS JOIN LATERAL (
+      FROM open CROSS JOIN LATERAL (SELECT id, account_id FROM webhooks WHERE id = open.id LIMIT 1) w
+      LEFT JOIN busy b ON b.id = w.id CROSS JOIN LATERAL (
         SELECT d.due_at FROM webhook_deliveries d WHERE d.webhook_id = w.id AND ${isDueSql(at)} ORDER BY d.due_at LIMIT 1
       ) first WHERE coalesce(b.sent, 0) < ${maxInFlightPerWebhook}
     ), turns AS (
       SELECT id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY sent, due_at, id)
         + (SELECT coalesce(sum(b.sent), 0) FROM busy b WHERE b.account_id = waiting.account_id) AS turn FROM waiting
     )
-    SELECT w.id FROM webhooks w JOIN turns t ON t.id = w.id WHERE t.turn <= ${maxInFlightPerAccount}
-    ORDER BY t.turn, t.due_at, t.id LIMIT ${limit} FOR NO KEY UPDATE OF w SKIP LOCKED`,
+    SELECT w.id FROM (SELECT id FROM turns WHERE turn <= ${maxInFlightPerAccount} ORDER BY turn, due_at, id) t
+    CROSS JOIN LATERAL (SELECT id FROM webhooks WHERE id = t.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) w LIMIT ${limit}`,
     { id: int4 },
   )
   return rows.map(({ id }) => id)
