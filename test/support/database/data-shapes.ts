@@ -2,7 +2,7 @@
 // the rentals is living.
 
 import type { TestApp } from '../app.ts'
-import { makeOneOfEach } from '../faces/everything.ts'
+import { makeEverything } from '../faces/everything.ts'
 import { type Rentals, rentalsOf } from '../instances/rentals.ts'
 import { withSession } from './sessions.ts'
 
@@ -77,7 +77,7 @@ type Source = { accountId: number; instanceId: number; volumeId: number; machine
 
 /** An account with an item of each type, and charges of an hour. */
 async function makeSource(app: TestApp, renter: string, rentals: Rentals): Promise<Source> {
-  const instanceId = Number((await makeOneOfEach(app, renter, rentals)).slice('ins_'.length))
+  const instanceId = Number((await makeEverything(app, renter, rentals)).slice('ins_'.length))
   await app.sql('UPDATE accounts SET billing_due_at = created_at')
   await rentals.converge()
   const [row] = (await app.sql(
@@ -98,7 +98,8 @@ function copyStatements(shape: Shape, machineId: number, source: Source): (strin
       `SELECT ${group}, a, r FROM generate_series(1, ${accounts}) a, generate_series(1, ${rentalsEach}) r`,
   )
   const others = `(SELECT DISTINCT account_id FROM rentals WHERE account_id <> ${source.accountId}) r`
-  const ofSource = `s.account_id = ${source.accountId}`
+  /** The first item that the source has in a table. */
+  const firstOf = (table: string) => `s.id = (SELECT min(id) FROM ${table} WHERE account_id = ${source.accountId})`
   /** The id of what the account of the rental has one of: the copy of it, or the renter's own. */
   const own = (id: string) => `CASE WHEN r.account_id = ${source.accountId} THEN ${id} ELSE r.account_id END`
   const meterId = (kind: string) => `4 * r.id + CASE WHEN ${kind} = 'gpu' THEN 0 ELSE 1 END`
@@ -129,15 +130,15 @@ function copyStatements(shape: Shape, machineId: number, source: Source): (strin
       changes: { id: 'r.account_id', account_id: 'r.account_id', public_id: `'copy' || r.account_id` },
     },
     ...['ssh_keys', 'webhooks'].map(table => ({
-      ...{ table, from: others, where: ofSource },
+      ...{ table, from: others, where: firstOf(table) },
       changes: { id: 'r.account_id', account_id: 'r.account_id' },
     })),
     {
-      ...{ table: 'templates', from: others, where: ofSource },
+      ...{ table: 'templates', from: others, where: firstOf('templates') },
       changes: { id: 'r.account_id', account_id: 'r.account_id', hash_id: 'md5(r.account_id::text)' },
     },
     {
-      ...{ table: 'spend_limits', from: others, where: ofSource },
+      ...{ table: 'spend_limits', from: others, where: firstOf('spend_limits') },
       changes: { id: 'r.account_id', account_id: 'r.account_id', api_key_id: 'r.account_id' },
     },
     {
@@ -189,7 +190,9 @@ function copyStatements(shape: Shape, machineId: number, source: Source): (strin
       changes: { instance_id: 'r.id', machine_id: 'r.machine_id' },
     },
     {
-      ...{ table: 'instance_ssh_keys', from: 'rentals r', where: `s.instance_id = ${source.instanceId}` },
+      ...{ table: 'instance_ssh_keys', from: 'rentals r' },
+      where: `s.instance_id = ${source.instanceId}
+        AND s.ssh_key_id = (SELECT min(id) FROM ssh_keys WHERE account_id = ${source.accountId})`,
       changes: { instance_id: 'r.id', ssh_key_id: own('s.ssh_key_id') },
     },
     {

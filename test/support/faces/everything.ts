@@ -11,21 +11,11 @@ import { nodeTypes, queriesOf } from './whole-schema.ts'
  * everything that an item can have. Returns the id of its running instance.
  */
 export async function makeEverything(app: TestApp, owner: string, rentals: Rentals = rentalsOf(app)): Promise<string> {
-  return await makeOneOfEach(app, owner, rentals, () => makeWithSettings(app, owner, rentals))
-}
-
-/** Gives the account of a key one item of each type. Returns the id of its instance, which runs for an hour after `makeMore`. */
-export async function makeOneOfEach(
-  app: TestApp,
-  owner: string,
-  rentals: Rentals,
-  makeMore = async () => {},
-): Promise<string> {
   const make = makersOf(app, rentals)
   await make.sshKey(owner)
   await make.spendLimit(owner)
   await make.webhook(owner)
-  await makeMore()
+  await makeWithSettings(app, owner, rentals)
   const template = await make.template(owner)
   const { data } = await app.graphql(
     owner,
