@@ -40,3 +40,8 @@ export function namedSelectionOf(
 export function pageSelectionOf(context: Context, info: GraphQLResolveInfo): { id: true } {
   return queryFromInfo({ context, info, select: { id: true }, paths: [['nodes'], ['edges', 'node']] }).select
 }
+
+/** Whether a row came with a relation. Rows that were read whole, such as those of streams, have few of them. */
+export function isRead(row: object, name: string): boolean {
+  return name in row && Reflect.get(row, name) !== undefined
+}

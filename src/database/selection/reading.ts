@@ -3,6 +3,7 @@
 
 import { Prisma } from '../generated/client.ts'
 import { columnNameOf } from '../row-types.ts'
+import { type Column, jsonColumnOf } from './json.ts'
 import type { Selected, SelectOf } from './selected.ts'
 
 const { sql, join, raw, empty } = Prisma
@@ -15,9 +16,9 @@ type Place = {
   computed?: Record<string, Computed>
   /** Values that need no read. */
   known?: Record<string, unknown>
-  relations?: Record<string, RelatedPlace>
+  relations?: Record<string, RelatedPlace | ListPlace>
 }
-type Computed = Prisma.Sql | { sql: Prisma.Sql; decode: (value: unknown) => unknown }
+type Computed = Prisma.Sql | Required<Column>
 /** A related row. Its table is joined only if something of it is selected. */
 type RelatedPlace = Place & {
   join: Prisma.Sql
@@ -27,6 +28,9 @@ type RelatedPlace = Place & {
   optional?: boolean
 }
 
+/** A list of related rows. They come as JSON in one column, so that the statement has as many rows as without them. */
+type ListPlace = Place & { from: Prisma.Sql; where: Prisma.Sql; order: Prisma.Sql }
+
 /** The rows of a model in a statement. `Row` is what they have. */
 export type Source<Row> = Place & { row?: Row }
 
@@ -34,8 +38,10 @@ export type Source<Row> = Place & { row?: Row }
 export type Reading<Row> = { columns: Prisma.Sql; joins: Prisma.Sql; width: number; toRow: (values: unknown[]) => Row }
 
 type Select = Record<string, unknown>
+type Related<Place> = Place & { select: Select }
 type ReadValue = (values: unknown[]) => unknown
-type Parts = { columns: Prisma.Sql[]; joins: Set<Prisma.Sql> }
+/** `inJson`: the values come in JSON, which does not keep all of their types. */
+type Parts = { columns: Prisma.Sql[]; joins: Set<Prisma.Sql>; inJson?: boolean }
 
 /** `needed`: joins that the statement needs for its conditions. */
 export function readingOf<Row, const Select extends SelectOf<Row>>(
@@ -46,8 +52,7 @@ export function readingOf<Row, const Select extends SelectOf<Row>>(
   const parts: Parts = { columns: [], joins: new Set(needed) }
   const toRow = readObject(source, select, [], parts)
   return {
-    columns: parts.columns.length > 0 ? join(parts.columns) : sql`NULL`,
-    joins: parts.joins.size > 0 ? join([...parts.joins], ' ') : empty,
+    ...sqlOf(parts),
     width: Math.max(parts.columns.length, 1),
     // Safe: the columns are those of the selection.
     toRow: toRow as Reading<Selected<Row, Select>>['toRow'],
@@ -67,6 +72,13 @@ export function withValues<Row>(
   }
 }
 
+function sqlOf({ columns, joins }: Parts): { columns: Prisma.Sql; joins: Prisma.Sql } {
+  return {
+    columns: columns.length > 0 ? join(columns) : sql`NULL`,
+    joins: joins.size > 0 ? join([...joins], ' ') : empty,
+  }
+}
+
 /** `path`: the joins that lead to this place. */
 function readObject(place: Place, select: Select, path: Prisma.Sql[], parts: Parts): (values: unknown[]) => Select {
   const reads = selectedOf(select).map(([name, nested]): [string, ReadValue] => [
@@ -83,27 +95,48 @@ function readObject(place: Place, select: Select, path: Prisma.Sql[], parts: Par
 function readField(place: Place, name: string, nested: unknown, path: Prisma.Sql[], parts: Parts): ReadValue {
   if (place.known && name in place.known) return () => place.known?.[name]
   const computed = place.computed?.[name]
-  if (!computed && nested !== true) {
-    const relation = relationOf(place, name, nested)
-    const steps = relation.fromRoot ? [relation.join] : [...path, relation.join]
-    const read = readObject(relation, relation.select, steps, parts)
-    if (!relation.optional) return read
-    const readId = readField(relation, 'id', true, steps, parts)
-    return values => (readId(values) === null ? null : read(values))
-  }
+  if (!computed && nested !== true) return readRelation(relationOf(place, name, nested), path, parts)
   for (const step of path) parts.joins.add(step)
-  const isPlain = !computed || computed instanceof Prisma.Sql
-  const index = parts.columns.push(isPlain ? (computed ?? columnSql(place, name)) : computed.sql) - 1
-  return isPlain ? values => values[index] : values => computed.decode(values[index])
+  const { sql: column, decode } = computed ? computedColumnOf(computed, parts) : columnOf(place, name, parts)
+  const index = parts.columns.push(column) - 1
+  return decode ? values => decode(values[index]) : values => values[index]
 }
 
-function columnSql({ model, alias }: Place, name: string): Prisma.Sql {
+function readRelation(relation: Related<RelatedPlace | ListPlace>, path: Prisma.Sql[], parts: Parts): ReadValue {
+  if ('from' in relation) return readList(relation, path, parts)
+  const steps = relation.fromRoot ? [relation.join] : [...path, relation.join]
+  const read = readObject(relation, relation.select, steps, parts)
+  if (!relation.optional) return read
+  const readId = readField(relation, 'id', true, steps, parts)
+  return values => (readId(values) === null ? null : read(values))
+}
+
+function readList(list: Related<ListPlace>, path: Prisma.Sql[], parts: Parts): ReadValue {
+  for (const step of path) parts.joins.add(step)
+  const itemParts: Parts = { columns: [], joins: new Set(), inJson: true }
+  const readItem = readObject(list, list.select, [], itemParts)
+  const { columns, joins } = sqlOf(itemParts)
+  const items = sql`(SELECT json_agg(json_build_array(${columns}) ORDER BY ${list.order})
+    FROM ${list.from} ${joins} WHERE ${list.where})`
+  const index = parts.columns.push(items) - 1
+  // The statement builds these arrays. Without rows, their aggregate is null.
+  return values => ((values[index] ?? []) as unknown[][]).map(readItem)
+}
+
+function computedColumnOf(computed: Computed, { inJson }: Parts): Column {
+  if (!(computed instanceof Prisma.Sql)) return computed
+  if (inJson) throw new Error('JSON may not keep the type of a computed value. In a list, give it a `decode`.')
+  return { sql: computed }
+}
+
+function columnOf({ model, alias }: Place, name: string, { inJson }: Parts): Column {
   if (!(name in Prisma[`${model}ScalarFieldEnum`])) throw new Error(`The model ${model} has no column ${name}.`)
-  return raw(`${alias}.${columnNameOf(name)}`)
+  const column = raw(`${alias}.${columnNameOf(name)}`)
+  return inJson ? jsonColumnOf(model, name, column) : { sql: column }
 }
 
 /** The relation with what is selected of it. No relation takes arguments. */
-function relationOf({ model, relations }: Place, name: string, nested: unknown): RelatedPlace & { select: Select } {
+function relationOf({ model, relations }: Place, name: string, nested: unknown): Related<RelatedPlace | ListPlace> {
   const relation = relations?.[name]
   const { select, ...args } = nested as { select?: Select }
   if (relation && select && Object.keys(args).length === 0) return { ...relation, select }

@@ -14,16 +14,13 @@ import '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { Offer, offerById } from '../offers/offers.ts'
 import { RentalKind } from '../offers/price.ts'
-import { selectionOf } from '../selection.ts'
+import { isRead, selectionOf } from '../selection.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { InstanceConnectionInfo } from './access.ts'
 import { InstancePolicy } from './policy.ts'
 import { ActionAvailability, InstanceKind, InstanceStatus, TargetState } from './status.ts'
 
 const actionState = { targetState: true, status: true, destroyedAt: true, interruptible: true } as const
-
-/** A row that was read whole has no relations but its machine. A stream's row has the minimum bid, to tell of its changes. */
-const isRead = (row: object, name: string): boolean => name in row && Reflect.get(row, name) !== undefined
 
 export const Instance = builder.prismaObject('Instance', {
   select: { id: true },
@@ -158,6 +155,7 @@ export const Instance = builder.prismaObject('Instance', {
       select: { ...actionState, minimumBidNanos: true },
       resolve: async (instance, _args, context) => {
         if (actionRefusal('updateBid', instance) !== null) return null
+        // A stream has read it, to tell of its changes.
         if (isRead(instance, 'minimumBidNanos')) return instance.minimumBidNanos
         return (await minimumBidById(context).load(instance.id))?.minimumBidNanos
       },

@@ -1,11 +1,11 @@
+import { authorize } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
-import { selectionOf } from '../selection.ts'
+import { isRead, selectionOf } from '../selection.ts'
 import { Volume, volumeById } from './volumes.ts'
 
-type Attachment = { volumeId: bigint; instanceId: bigint; mountPath: string }
-
-const VolumeAttachment = builder.objectRef<Attachment>('VolumeAttachment').implement({
+const VolumeAttachment = builder.prismaObject('VolumeAttachment', {
+  select: { volumeId: true },
   description: 'A volume mounted in an instance. The attachment lasts until the container of the instance is removed.',
   fields: t => ({
     volume: t.field({
@@ -13,13 +13,20 @@ const VolumeAttachment = builder.objectRef<Attachment>('VolumeAttachment').imple
       nullable: true,
       description: 'The mounted volume.',
       requires: 'volumes.get',
-      resolve: ({ volumeId }, _args, context, info) => volumeById(context, selectionOf(context, info)).load(volumeId),
+      select: (_args, _context, nestedSelection) => ({ volume: nestedSelection() }),
+      resolve: (attachment, _args, context, info) => {
+        const { volumeId } = attachment
+        authorize(context.actor, 'volumes.get', { id: Number(volumeId) })
+        if (isRead(attachment, 'volume')) return attachment.volume
+        return volumeById(context, selectionOf(context, info)).load(volumeId)
+      },
     }),
     instance: t.field({
       type: Instance,
       nullable: true,
       description: 'The instance that uses the volume.',
       requires: 'instances.get',
+      select: { instanceId: true },
       resolve: ({ instanceId }, _args, context, info) =>
         instanceById(context, selectionOf(context, info)).load(instanceId),
     }),
@@ -42,7 +49,8 @@ builder.prismaObjectField(Instance, 'volumes', t =>
   t.field({
     type: [VolumeAttachment],
     description: 'Volumes of the instance, sorted by path. Empty once the instance is destroyed.',
-    select: { volumes: true },
-    resolve: ({ id: instanceId, volumes }) => volumes.map(mount => ({ instanceId, ...mount })),
+    select: (_args, _context, nestedSelection) => ({ volumes: nestedSelection() }),
+    // A row that was read whole has no id of itself in its attachments.
+    resolve: ({ id: instanceId, volumes }) => volumes.map(attachment => ({ ...attachment, instanceId })),
   }),
 )

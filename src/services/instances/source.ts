@@ -4,6 +4,7 @@ import type { Instance } from '../../domain/instances/instances.ts'
 import type { Deps } from '../deps.ts'
 import { columnsOf, wholeMachine } from '../machines/source.ts'
 import { visibleSql } from '../templates/templates.ts'
+import { volumeSource } from '../volumes/volumes.ts'
 import { holdsGpusSql, isChargedSql } from './sql.ts'
 
 const { sql } = Prisma
@@ -20,30 +21,10 @@ export function instanceSource({ sshProxy }: Pick<Deps, 'sshProxy'>, nowSql: Pri
   return {
     model: 'Instance',
     alias: 'i',
-    computed: { ...computed, asOf: nowSql },
+    computed: { charged: isChargedSql, holdsGpus: holdsGpusSql, asOf: nowSql },
     known,
-    relations: { machine, template, offer },
+    relations: { machine, template, offer, portBindings, volumes },
   }
-}
-
-type Attachment = { volumeId: string; mountPath: string; sizeMb: number }
-
-const computed = {
-  charged: isChargedSql,
-  holdsGpus: holdsGpusSql,
-  portBindings: {
-    sql: sql`(SELECT json_agg(json_build_object('hostPort', b.host_port, 'containerPort', b.container_port, 'protocol', b.protocol)
-      ORDER BY b.container_port, b.host_port) FROM port_bindings b WHERE b.instance_id = i.id AND b.machine_id = i.machine_id)`,
-    decode: (bindings: unknown) => bindings ?? [],
-  },
-  volumes: {
-    sql: sql`(SELECT json_agg(json_build_object('volumeId', a.volume_id::text, 'mountPath', a.mount_path, 'sizeMb', v.size_mb)
-      ORDER BY a.mount_path) FROM volume_attachments a JOIN volumes v ON v.id = a.volume_id
-      WHERE a.instance_id = i.id AND a.released_at IS NULL AND i.destroyed_at IS NULL)`,
-    decode: (attachments: unknown) =>
-      // The statement builds these objects.
-      ((attachments ?? []) as Attachment[]).map(({ volumeId, ...mount }) => ({ volumeId: BigInt(volumeId), ...mount })),
-  },
 }
 
 const machine = {
@@ -70,16 +51,35 @@ const template = {
   optional: true,
 } as const
 
+const portBindings = {
+  model: 'PortBinding',
+  alias: 'b',
+  from: sql`port_bindings b`,
+  where: sql`b.instance_id = i.id AND b.machine_id = i.machine_id`,
+  order: sql`b.container_port, b.host_port`,
+} as const
+
+/** A volume that is attached is not deleted, and belongs to the instance's account: the database holds that. */
+const volumes = {
+  model: 'VolumeAttachment',
+  alias: 'a',
+  from: sql`volume_attachments a`,
+  where: sql`a.instance_id = i.id AND a.released_at IS NULL AND i.destroyed_at IS NULL`,
+  order: sql`a.mount_path`,
+  computed: { sizeMb: { sql: sql`(SELECT v.size_mb FROM volumes v WHERE v.id = a.volume_id)`, decode: Number } },
+  relations: { volume: { ...volumeSource, join: sql`JOIN volumes v ON v.id = a.volume_id` } },
+} as const
+
 const { registryLogin: _, secretEnv: __, ...readableFields } = Prisma.InstanceScalarFieldEnum
 
 /** Selects all of an instance but its secrets. */
 export const wholeInstance = {
   ...columnsOf(readableFields),
-  charged: true as const,
-  holdsGpus: true as const,
-  portBindings: true as const,
-  volumes: true as const,
-  sshProxy: true as const,
-  asOf: true as const,
+  charged: true,
+  holdsGpus: true,
+  sshProxy: true,
+  asOf: true,
+  portBindings: { select: { hostPort: true, containerPort: true, protocol: true } },
+  volumes: { select: { volumeId: true, mountPath: true, sizeMb: true } },
   machine: { select: wholeMachine },
-}
+} as const

@@ -88,7 +88,8 @@ function volumesSql(
 
 type Attachment = { instanceId: string; mountPath: string }
 
-const volumeSource: Source<Volume> = {
+/** Where statements of volumes `v` have the rows of a selection. */
+export const volumeSource: Source<Volume> = {
   model: 'Volume',
   alias: 'v',
   computed: {

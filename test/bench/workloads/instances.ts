@@ -19,7 +19,7 @@ export function instancesWorkload(accounts: number): Workload {
     id: 'W2',
     title: '50 instances with offer, machine, template and volumes',
     inputs: run => endless(index => 1 + ((run + index) % accounts)),
-    maxStatements: 2,
+    maxStatements: 1,
     ways: {
       Berth: { request: account => graphqlRequest(berthQuery, {}, account), rows: rowsOfBerth, expects: '"nodes":[{' },
       PostGraphile: {

@@ -384,6 +384,32 @@ describe('a scoped key', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: [operation] } }])
   })
 
+  it('sees of the volumes of an instance only those that it may read', async () => {
+    const { instanceId, volumeId } = await rentWithVolume()
+    const { machine_id } = await rentals.read(key, instanceId)
+    await volumes.attach(await volumes.make(key, machine_id, 1), instanceId, '/other')
+    const constraints = { id: { eq: volumeId } }
+    const ofOne = { 'volumes.get': { constraints }, 'instances.list': {}, 'instances.get': {} }
+    const fields = 'volumes { mountPath volume { id attachment { volume { name } } } }'
+    const paths = {
+      [`{ instances(filter: { ids: ["${instanceId}"] }) { nodes { ${fields} } } }`]: ['instances', 'nodes', 0],
+      [`{ instance(id: "${instanceId}") { ${fields} } }`]: ['instance'],
+      [`{ node(id: "ins_${instanceId}") { ... on Instance { ${fields} } } }`]: ['node'],
+    }
+    const [seen, hidden] = [{ id: `vol_${volumeId}`, attachment: { volume: { name: expect.any(String) } } }, null]
+    for (const [query, path] of Object.entries(paths)) {
+      const bound = await app.newScopedKey(key, { api: { instance_read: ofOne } })
+      const { data, errors } = await app.graphql(bound, query)
+      const instance = path.reduce((value, step) => value[step], data)
+      expect(instance.volumes.map(({ volume }: { volume: unknown }) => volume)).toEqual([seen, hidden])
+      const refusal = { code: 'FORBIDDEN', missing: ['VOLUME'] }
+      expect(errors).toMatchObject([{ path: [...path, 'volumes', 1, 'volume'], extensions: refusal }])
+      const { 'volumes.get': _, ...ofNone } = ofOne
+      const without = await app.graphql(await app.newScopedKey(key, { api: { instance_read: ofNone } }), query)
+      expect(without.errors).toMatchObject([0, 1].map(() => ({ extensions: refusal })))
+    }
+  })
+
   it('can be limited to volumes of a maximum size', async () => {
     const offerId = await volumes.newMachine()
     const constraints = { sizeGb: { lte: 10 } }
