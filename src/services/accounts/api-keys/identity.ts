@@ -1,4 +1,4 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
+import { hash, randomInt, timingSafeEqual } from 'node:crypto'
 import { Prisma } from '../../../database/generated/client.ts'
 import { bool, bytea, float8, int4, jsonb, nullable } from '../../../database/row-types.ts'
 import {
@@ -107,7 +107,7 @@ export function generateApiKey({ name = '', permissions, expiresAt = null }: New
 
 /** The secret has 238 random bits, so a fast hash is as safe as a slow one. */
 function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest()
+  return hash('sha256', secret, 'buffer')
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
