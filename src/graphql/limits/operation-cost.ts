@@ -16,9 +16,14 @@ import {
   isListType,
   isObjectType,
   Kind,
+  type OperationDefinitionNode,
   type SelectionSetNode,
+  type ValueNode,
 } from 'graphql'
 import { complexityOf, type FieldCost } from './field-cost.ts'
+
+/** The costs of operations that cost the same whatever their variables. */
+const fixedCosts = new WeakMap<OperationDefinitionNode, number>()
 
 /** The largest number of fields that the operation can answer. Undefined if it cannot run: its execution says why. */
 export function operationCost({ schema, document, operationName, variableValues }: ExecutionArgs): number | undefined {
@@ -28,10 +33,15 @@ export function operationCost({ schema, document, operationName, variableValues 
   const definitions = operation.variableDefinitions ?? []
   const { coerced: variables } = getVariableValues(schema, definitions, variableValues ?? {}, { maxErrors: 1 })
   if (!variables) return undefined
+  const known = fixedCosts.get(operation)
+  if (known !== undefined) return known
+  let isFixed = true
   const fragments = new Map(
     document.definitions.flatMap(each => (each.kind === Kind.FRAGMENT_DEFINITION ? [[each.name.value, each]] : [])),
   )
-  return costOfSelections(operation.selectionSet, root, {})
+  const total = costOfSelections(operation.selectionSet, root, {})
+  if (isFixed) fixedCosts.set(operation, total)
+  return total
 
   /** `around`: the cost of the field that has the selections. */
   function costOfSelections({ selections }: SelectionSetNode, type: GraphQLNamedType, around: FieldCost): number {
@@ -63,6 +73,7 @@ export function operationCost({ schema, document, operationName, variableValues 
   function declaredCost(field: GraphQLField<unknown, unknown>, node: FieldNode): FieldCost {
     const complexity = complexityOf(field)
     if (typeof complexity !== 'function') return complexity
+    isFixed &&= !node.arguments?.some(({ value }) => hasVariable(value))
     try {
       return complexity(getArgumentValues(field, node, variables))
     } catch (error) {
@@ -74,3 +85,9 @@ export function operationCost({ schema, document, operationName, variableValues 
 
 /** Items in a list that declares no number. */
 const defaultListLength = 10
+
+function hasVariable(value: ValueNode): boolean {
+  if (value.kind === Kind.LIST) return value.values.some(hasVariable)
+  if (value.kind === Kind.OBJECT) return value.fields.some(field => hasVariable(field.value))
+  return value.kind === Kind.VARIABLE
+}
