@@ -1,7 +1,7 @@
 // An operation on its way to its execution, for requests that Yoga does not answer itself: those over a WebSocket, and plain
 // requests over HTTP. It passes the plugins and limits of all others.
 
-import { type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql'
+import { type DocumentNode, type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql'
 import type { YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '../context.ts'
 import { toClientError } from '../errors/errors.ts'
@@ -18,6 +18,10 @@ export function mayMutate({ query }: OperationParams): boolean {
   return query.includes('mutation')
 }
 
+/** Valid documents by their texts, for clients that send a text again. */
+const validDocuments = new Map<string, DocumentNode>()
+const maxDocuments = 1_000
+
 /** Parses and validates the operation, or says why it cannot run. */
 export async function prepareOperation(
   envelop: Envelop,
@@ -28,9 +32,14 @@ export async function prepareOperation(
   if (refusal) return [refusal]
   try {
     const { schema, parse, validate, contextFactory, execute, subscribe } = envelop(context)
-    const document = parse(query)
-    const errors = validate(schema, document)
-    if (errors.length > 0) return errors
+    const known = validDocuments.get(query)
+    const document: DocumentNode = known ?? parse(query)
+    if (!known) {
+      const errors = validate(schema, document)
+      if (errors.length > 0) return errors
+      if (validDocuments.size >= maxDocuments) validDocuments.clear()
+      validDocuments.set(query, document)
+    }
     if (!getOperationAST(document, operationName)) return [unknownOperation()]
     const contextValue = await contextFactory()
     // Execution refuses variables that are no object.

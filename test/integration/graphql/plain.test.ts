@@ -111,6 +111,19 @@ describe('a plain request', () => {
   ])('%s is answered as by Yoga', async (_name, { key, ...sent }) => {
     const chosen = typeof key === 'function' ? (key as () => string)() : key
     expect(await expectEqualAnswers({ ...sent, ...(chosen && { key: chosen }) })).toBe(true)
+    expect(await expectEqualAnswers({ ...sent, ...(chosen && { key: chosen }) })).toBe(true)
+  })
+
+  it('costs what its variables ask for, each time its text is sent', async () => {
+    const query = 'query ($n: Int) { events(first: $n) { nodes { id } } }'
+    const costs: number[] = []
+    for (const n of [1, 100, 1]) {
+      expect(await expectEqualAnswers({ body: { query, variables: { n } } })).toBe(true)
+      costs.push(
+        JSON.parse((await send('/graphql', { body: { query, variables: { n } } })).body).extensions.cost.requested,
+      )
+    }
+    expect(costs).toEqual([3, 102, 3])
   })
 
   it('gets each media type that Yoga gives for an Accept header', async () => {
@@ -168,6 +181,7 @@ describe('a request that is not plain', () => {
     ],
     ['that is compressed', { headers: { 'content-encoding': 'gzip' }, body: { query: viewer } }],
   ])('%s is left to Yoga', async (_name, sent) => {
+    expect(await expectEqualAnswers(sent)).toBe(false)
     expect(await expectEqualAnswers(sent)).toBe(false)
   })
 })
