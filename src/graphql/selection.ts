@@ -1,7 +1,7 @@
 // What the client asks for below a field, as a selection for a service.
 
 import { queryFromInfo } from '@pothos/plugin-prisma'
-import type { GraphQLResolveInfo } from 'graphql'
+import { BREAK, type FieldNode, type GraphQLResolveInfo, type OperationDefinitionNode, visit } from 'graphql'
 import type { Context } from './context.ts'
 
 type Step = { type: string; name: string } | { name: string }
@@ -36,9 +36,33 @@ export function namedSelectionOf(
   return queryFromInfo({ context, info, select: { name: true }, path: [of].flat() }).select
 }
 
+/** The selections of pages that are the same in each request, by their fields in a document. Documents that repeat are kept. */
+const pageSelections = new WeakMap<FieldNode, { id: true }>()
+const withDirectives = new WeakMap<OperationDefinitionNode, boolean>()
+
 /** The same for the items of a connection. */
 export function pageSelectionOf(context: Context, info: GraphQLResolveInfo): { id: true } {
-  return queryFromInfo({ context, info, select: { id: true }, paths: [['nodes'], ['edges', 'node']] }).select
+  const [field, ...merged] = info.fieldNodes
+  const constant = merged.length === 0 && !hasDirectives(info) ? field : undefined
+  const known = constant && pageSelections.get(constant)
+  if (known) return known
+  const { select } = queryFromInfo({ context, info, select: { id: true }, paths: [['nodes'], ['edges', 'node']] })
+  if (constant) pageSelections.set(constant, select)
+  return select
+}
+
+/** Directives such as `@include` make a selection depend on variables. */
+function hasDirectives({ operation, fragments }: GraphQLResolveInfo): boolean {
+  const known = withDirectives.get(operation)
+  if (known !== undefined) return known
+  let found = false
+  const Directive = () => {
+    found = true
+    return BREAK
+  }
+  for (const definition of [operation, ...Object.values(fragments)]) visit(definition, { Directive })
+  withDirectives.set(operation, found)
+  return found
 }
 
 /** Whether a row came with a relation. Rows that were read whole, such as those of streams, have few of them. */

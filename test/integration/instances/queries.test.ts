@@ -63,6 +63,24 @@ describe('a list of instances', () => {
     expect(columns).toBe('v.id::text,v.name,a.volume_id::text,a.instance_id::text,a.mount_path')
   })
 
+  it('reads what each request asks for with the same document', async () => {
+    const query = `query ($all: Boolean!) { instances(first: 1) { nodes { ...fields @include(if: $all) numGpus } } }
+      fragment fields on Instance { label }`
+    for (const all of [true, false, true]) {
+      const { data } = await app.graphql(one, query, { all })
+      expect(data.instances.nodes).toEqual([{ ...(all && { label: null }), numGpus: 1 }])
+    }
+    const merged = `{ a: instances(first: 1) { nodes { ...instance } }
+      b: instances(first: 1) { nodes { ...instance events(first: 1) { nodes { kind } } } } }
+      fragment instance on Instance { events(first: 1) { nodes { id } } }`
+    for (const _ of [1, 2]) {
+      const { data } = await app.graphql(one, merged)
+      const event = { id: expect.any(String) }
+      expect(data.a.nodes[0].events.nodes).toEqual([event])
+      expect(data.b.nodes[0].events.nodes).toEqual([{ ...event, kind: expect.any(String) }])
+    }
+  })
+
   it('runs one statement over REST for any number of rows', async () => {
     for (const [key, rows] of [[one, 1] as const, [many, 50] as const]) {
       const statements = await captureQueries(async () => {
