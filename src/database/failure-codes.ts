@@ -68,6 +68,14 @@ function failureKindOfCode(code: string): FailureKind | undefined {
   return /^[0-9A-Z]{5}$/.test(code) ? kindsByClass[code.slice(0, 2)] : undefined
 }
 
+/**
+ * Whether a connection prepared the statement before the type of one of its columns changed. The server has then refused
+ * the statement, on this connection alone. It gives the same code to features that it lacks.
+ */
+export function isStalePlan(error: unknown): boolean {
+  return errorCodesOf(error).includes('0A000')
+}
+
 /** Fields that a library may have put on its error. */
 type Fields<Name extends string> = Partial<Record<Name, unknown>>
 

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
+import { isStalePlan } from './failure-codes.ts'
 import type { Prisma, PrismaClient } from './generated/client.ts'
 
 /** The connection of an open transaction, for the one `connect` that Prisma makes in a call of `inTransactionOf`. */
@@ -21,6 +22,16 @@ export class ConnectionPool extends pg.Pool {
     loan.state = 'taken'
     return Promise.resolve(lend(loan.client))
   }
+
+  /** The pool drops the connection of a statement that failed. A stale one is repeated without its name, on any other. */
+  override query = (async (statement: Statement, values?: unknown[]) => {
+    try {
+      return await super.query(statement, values)
+    } catch (error) {
+      if (!isStalePlan(error)) throw error
+      return await super.query(withoutName(statement), values)
+    }
+  }) as pg.Pool['query']
 }
 
 const nestedMessage =
@@ -45,9 +56,21 @@ export async function inTransactionOf<Result>(
 
 const boundaries = new Set(['BEGIN', 'COMMIT', 'ROLLBACK'])
 
+type Statement = string | pg.QueryConfig
+
+/** The connection without names of statements: each one is prepared for its single use. */
+export function withoutNames(client: pg.PoolClient): pg.PoolClient {
+  const query = (statement: Statement, values?: unknown[]) => client.query(withoutName(statement), values)
+  return Object.create(client, { query: { value: query } })
+}
+
+function withoutName(statement: Statement): Statement {
+  return typeof statement === 'string' ? statement : { ...statement, name: undefined }
+}
+
 /** The connection without the means to end its transaction, or to give it back to the pool. */
 function lend(client: pg.PoolClient): pg.PoolClient {
-  const query = (statement: string | pg.QueryConfig, values?: unknown[]) =>
+  const query = (statement: Statement, values?: unknown[]) =>
     boundaries.has(typeof statement === 'string' ? statement : statement.text)
       ? Promise.resolve({ rows: [], fields: [], rowCount: 0 })
       : client.query(statement, values)

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock } from './clock.ts'
-import { errorCodesOf, failureKindOf } from './failure-codes.ts'
+import { errorCodesOf, failureKindOf, isStalePlan } from './failure-codes.ts'
 import { Prisma, type PrismaClient } from './generated/client.ts'
-import { inTransactionOf } from './pool.ts'
+import { inTransactionOf, withoutNames } from './pool.ts'
 import type { NameOf } from './statement-names.ts'
 import { type Statements, statementsOn } from './statements.ts'
 
@@ -76,12 +76,27 @@ export async function snapshot<T>(database: TransactionDeps, read: (tx: Snapshot
   )
 }
 
+/** Begins once more if a column has changed its type since the connection prepared a statement. */
 async function attemptTransaction<T>(
-  { pool, prisma, clock, nameOfRepeated, notify, onRefusal }: TransactionDeps,
+  database: TransactionDeps,
   begin: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect()
+  try {
+    return await runTransaction(database, await database.pool.connect(), begin, work)
+  } catch (error) {
+    if (!isStalePlan(error)) throw error
+    // The other connections of the pool may be as old.
+    return await runTransaction(database, withoutNames(await database.pool.connect()), begin, work)
+  }
+}
+
+async function runTransaction<T>(
+  { prisma, clock, nameOfRepeated, notify, onRefusal }: TransactionDeps,
+  client: pg.PoolClient,
+  begin: string,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
   let isBroken = false
   let notifies = false
   let result: T
@@ -108,8 +123,8 @@ async function attemptTransaction<T>(
     await commit(client)
   } catch (error) {
     const isRefused = failureKindOf(error) === 'refused'
-    // Drop the connection: the next one may lead to the promoted server, which accepts writes.
-    isBroken = isRefused
+    // Drop the connection: the next one may lead to the promoted server, which accepts writes, and has no stale plans.
+    isBroken = isRefused || isStalePlan(error)
     await client.query('ROLLBACK').catch(() => {
       isBroken = true
     })
