@@ -61,7 +61,7 @@ const layers: Record<string, Layer> = {
       ...['@pothos/core', '@pothos/plugin-prisma', '@pothos/plugin-relay', 'dataloader'],
       ...['graphql', 'graphql-scalars', 'graphql-ws', 'graphql-yoga'],
     ],
-    folders: [...nouns, 'errors', 'graphiql', 'instances/bulk', 'limits', 'nodes', 'pothos', 'transport'],
+    folders: [...nouns, 'errors', 'execution', 'graphiql', 'instances/bulk', 'limits', 'nodes', 'pothos', 'transport'],
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',
   },
   rest: {

@@ -5,6 +5,7 @@ import { parseAccept } from '../http/accept.ts'
 import type { Context } from './context.ts'
 import { redactError } from './errors/errors.ts'
 import { completeError, faceError } from './errors/face-errors.ts'
+import { executeQuery } from './execution/execute.ts'
 import { toAnswer } from './limits/answer.ts'
 import { limitsRule, operationLimits } from './limits/operation-limits.ts'
 import { subscribe } from './subscribe.ts'
@@ -79,7 +80,8 @@ export const completeErrorsPlugin: Plugin = {
 }
 
 export const executionErrorsPlugin: Plugin<Context> = {
-  onExecute({ args }) {
+  onExecute({ args, executeFn, setExecuteFn }) {
+    setExecuteFn(executed => executeQuery(executed) ?? executeFn(executed))
     return {
       onExecuteDone({ result, setResult }) {
         const { operation } = getOperationAST(args.document, args.operationName) ?? {}
