@@ -1,16 +1,13 @@
 import { createYoga } from 'graphql-yoga'
 import { authenticate } from '../auth/authenticate.ts'
-import { DomainError } from '../domain/errors.ts'
-import { BodyError, checkEncoding, maxBodyBytes } from '../http/body.ts'
-import { jsonResponse } from '../http/json.ts'
+import { checkEncoding, maxBodyBytes } from '../http/body.ts'
 import type { PlainHandler } from '../http/plain.ts'
 import type { Handler, RequestContext } from '../http/router.ts'
 import type { SocketFace } from '../http/sockets.ts'
-import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
-import { describeRefusal, httpOf } from './errors/errors.ts'
 import { extensionsOf } from './errors/face-errors.ts'
+import { errorResponse, refusalResponse } from './errors/response.ts'
 import { costPlugin } from './limits/cost-plugin.ts'
 import {
   completeErrorsPlugin,
@@ -61,6 +58,8 @@ export function createGraphqlFace(services: Services): { answer: Handler; plain:
       if (message !== undefined) return errorResponse(response.status, message, extensionsOf('BAD_REQUEST'))
       return isStream(response) ? disableBuffering(response) : response
     } catch (error) {
+      // The client disconnected.
+      if (request.signal.aborted) throw error
       return refusalResponse(error, context)
     }
   }
@@ -88,25 +87,4 @@ function disableBuffering(response: Response): Response {
   // The HTTP server sets this header itself: when the gateway stops, it closes the connection after the answer.
   response.headers.delete('connection')
   return response
-}
-
-/** The answer to a request that failed before its operation ran. */
-function refusalResponse(error: unknown, { requestId, log }: RequestContext): Response {
-  const known = translateDatabaseError(error)
-  if (known instanceof BodyError) return errorResponse(known.status, known.message, extensionsOf('BAD_REQUEST'))
-  if (known instanceof DomainError) {
-    const { message, extensions, status = 400 } = describeRefusal(known)
-    return errorResponse(status, message, extensions, httpOf(status).headers)
-  }
-  log.error({ err: error }, 'A GraphQL request failed.')
-  return errorResponse(500, 'Unexpected error.', { ...extensionsOf('INTERNAL_SERVER_ERROR'), requestId })
-}
-
-function errorResponse(
-  status: number,
-  message: string,
-  extensions: Record<string, unknown>,
-  headers: Record<string, string> = {},
-): Response {
-  return jsonResponse(status, { errors: [{ message, extensions }] }, headers)
 }

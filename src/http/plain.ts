@@ -2,20 +2,24 @@
 // small answer, so plain requests are answered without them.
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import { maxBodyBytes } from './body.ts'
-import type { RequestContext } from './router.ts'
+import type { LoggedRequest, RequestContext } from './router.ts'
 
 export type PlainRequest = {
   headers: IncomingHttpHeaders
-  body: string
-  /** Aborted when the client disconnects before the answer. */
-  disconnected: AbortSignal
+  /** Reads the body; undefined if it is not UTF-8. Fails if the client disconnects before it has sent all. */
+  readBody(): Promise<string | undefined>
+  isDisconnected(): boolean
 }
 export type PlainAnswer = { status: number; headers: Record<string, string>; body: string }
-/** Answers a plain request, or leaves it to the others: then it has done nothing. */
+/** Answers the request, or returns undefined without side effects. The router answers it then. */
 export type PlainHandler = (request: PlainRequest, context: RequestContext) => Promise<PlainAnswer | undefined>
-/** The same, with an id, a log and metrics. */
-export type PlainFetch = (path: string, request: PlainRequest) => Promise<PlainAnswer | undefined>
+/** The same, with an id, a log and metrics. A request that it does not answer has begun, and is not begun again. */
+export type PlainFetch = (
+  path: string,
+  request: PlainRequest,
+) => Promise<{ answer: PlainAnswer } | { begun: LoggedRequest }>
 
 const plainPath = '/graphql'
 
@@ -29,40 +33,39 @@ export function isPlain({ method, url, headers }: IncomingMessage): boolean {
   )
 }
 
-/**
- * Answers the request if it is one that the handler takes. Otherwise returns false, and the body that it has read is the
- * property `body` of the request.
- */
+/** Answers the request, or returns it as begun. If its body was read by then, `request.body` has it. */
 export async function answerPlainly(
-  request: IncomingMessage & { body?: Buffer },
+  request: IncomingMessage & { body?: Readable },
   response: ServerResponse,
   fetch: PlainFetch,
-): Promise<boolean> {
-  const bytes = await readBytes(request)
-  request.body = bytes
-  const body = decode(bytes)
-  if (body === undefined) return false
-  const disconnected = new AbortController()
-  response.once('close', () => {
-    if (!response.writableFinished) disconnected.abort()
-  })
-  const answer = await fetch(plainPath, { headers: request.headers, body, disconnected: disconnected.signal })
-  if (!answer) return false
+): Promise<LoggedRequest | undefined> {
+  const readBody = async () => {
+    const bytes = await readBytes(request)
+    // A stream, because the adapter of fetch objects lists the keys of what it finds here: a buffer has one for each byte.
+    request.body = Readable.from([bytes])
+    return decode(bytes)
+  }
+  const isDisconnected = () => response.destroyed
+  const result = await fetch(plainPath, { headers: request.headers, readBody, isDisconnected })
+  if ('begun' in result) return result.begun
+  const { answer } = result
   response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) })
   response.end(answer.body)
-  return true
+  return undefined
 }
 
-/** Never settles for a client that disconnects before it has sent all: there is nobody to answer. */
 function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
-  return new Promise(resolve => {
+  return new Promise((resolve, reject) => {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.once('end', () => resolve(Buffer.concat(chunks)))
+    request.once('error', reject)
+    request.once('close', () => reject(new Error('The client disconnected before it had sent all.')))
   })
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
+/** A byte order mark stays in the text, which is no JSON then. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function decode(bytes: Buffer): string | undefined {
   try {

@@ -1,21 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { jsonResponse } from './json.ts'
-import type { PlainFetch, PlainHandler } from './plain.ts'
-import type { Handler } from './router.ts'
+import type { PlainAnswer, PlainFetch, PlainHandler } from './plain.ts'
+import type { Handler, LoggedRequest } from './router.ts'
 import type { Fetch } from './server.ts'
 
 type ObserveRequest = (path: string | undefined, status: number, ms: number) => void
-/** A request that has begun. */
-type LoggedRequest = {
-  requestId: string
-  log: Logger
-  /** Headers that every answer has. */
-  headers: Record<string, string>
-  /** The body of the answer to a request that failed unexpectedly. */
-  describeFailure(error: unknown): object
-  end(path: string | undefined, status: number): void
-}
 type BeginRequest = (method: string, sentId: string | null | undefined) => LoggedRequest
 
 /** Gives each request an id, which its answer and log lines carry, and logs the result. */
@@ -45,36 +35,44 @@ export function createRequestLog(log: Logger, observe: ObserveRequest = () => {}
   }
 }
 
+/** The status in the log if the client disconnected before its answer, which is no failure of the gateway. */
+export const disconnectedStatus = 499
+
 export function logRequests(begin: BeginRequest, handler: Handler): Fetch {
-  return async request => {
-    const { requestId, log, headers, describeFailure, end } = begin(request.method, request.headers.get('x-request-id'))
+  return async (request, begun = begin(request.method, request.headers.get('x-request-id'))) => {
+    const { requestId, log, headers, describeFailure, end } = begun
     let path: string | undefined
     const answer = async () => {
       // Without the query: old clients send their key in it.
       path = new URL(request.url).pathname
       return await handler(request, { requestId, path, log })
     }
-    const response = await answer().catch((error: unknown) => jsonResponse(500, describeFailure(error)))
+    const failure = (error: unknown) =>
+      request.signal.aborted
+        ? new Response(null, { status: disconnectedStatus })
+        : jsonResponse(500, describeFailure(error))
+    const response = await answer().catch(failure)
     for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
-    end(path, response.status)
+    end(path, request.signal.aborted ? disconnectedStatus : response.status)
     return response
   }
 }
 
 export function logPlainRequests(begin: BeginRequest, handler: PlainHandler): PlainFetch {
   return async (path, request) => {
-    const { requestId, log, headers, describeFailure, end } = begin(
-      'POST',
-      String(request.headers['x-request-id'] ?? ''),
-    )
-    const failure = (error: unknown) => ({
-      status: 500,
-      headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-      body: JSON.stringify(describeFailure(error)),
-    })
+    const begun = begin('POST', String(request.headers['x-request-id'] ?? ''))
+    const { requestId, log, headers, describeFailure, end } = begun
+    const failure = (error: unknown): PlainAnswer =>
+      request.isDisconnected()
+        ? { status: disconnectedStatus, headers: {}, body: '' }
+        : {
+            status: 500,
+            headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+            body: JSON.stringify(describeFailure(error)),
+          }
     const answer = await handler(request, { requestId, path, log }).catch(failure)
-    if (!answer) return undefined
-    end(path, answer.status)
-    return { ...answer, headers: { ...answer.headers, ...headers } }
+    if (!answer) return { begun }
+    end(path, request.isDisconnected() ? disconnectedStatus : answer.status)
+    return { answer: { ...answer, headers: { ...answer.headers, ...headers } } }
   }
 }

@@ -4,6 +4,16 @@ import { jsonResponse } from './json.ts'
 
 /** Set before a handler runs. Lines of `log` carry the request id; `path` is the path of the URL. */
 export type RequestContext = { requestId: string; path: string; log: Logger }
+/** A request whose log has begun. */
+export type LoggedRequest = {
+  requestId: string
+  log: Logger
+  /** Headers that every answer has. */
+  headers: Record<string, string>
+  /** The body of the answer to a request that failed unexpectedly. */
+  describeFailure(error: unknown): object
+  end(path: string | undefined, status: number): void
+}
 export type Handler = (request: Request, context: RequestContext) => Promise<Response>
 
 type Faces = {

@@ -4,9 +4,11 @@ import { createServerAdapter } from '@whatwg-node/server'
 import { jsonResponse } from './json.ts'
 import { answerPlainly, isPlain, type PlainFetch } from './plain.ts'
 import { findRequestProblem, printRefusal } from './refusal.ts'
+import type { LoggedRequest } from './router.ts'
 import type { Sockets } from './sockets.ts'
 
-export type Fetch = (request: Request) => Promise<Response>
+/** `begun`: the request, if its log has begun. */
+export type Fetch = (request: Request, begun?: LoggedRequest) => Promise<Response>
 
 export type ServerOptions = {
   /** Handles WebSockets. Without it the server refuses them. */
@@ -20,7 +22,9 @@ export type ServerOptions = {
 /** The HTTP server around an app. Cuts off clients that send slowly or endlessly, or do not read. */
 export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_000 }: ServerOptions = {}): Server {
   // Otherwise the adapter answers with the stack of a thrown error.
-  const adapter = createServerAdapter((request: Request) => fetch(request).catch(internalError))
+  const adapter = createServerAdapter<{ begun?: LoggedRequest | undefined }>((request: Request, { begun }) =>
+    fetch(request, begun).catch(internalError),
+  )
   const settings = {
     headersTimeout: 5_000,
     requestTimeout: 15_000,
@@ -33,8 +37,10 @@ export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_
     shouldUpgradeCallback: (request: IncomingMessage) => upgrade !== undefined && isSocketUpgrade(request),
   }
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    if (plain && isPlain(request) && (await answerPlainly(request, response, plain))) return
-    await adapter(request, response)
+    const isPlainOne = plain && isPlain(request)
+    const begun = isPlainOne ? await answerPlainly(request, response, plain) : undefined
+    if (isPlainOne && !begun) return
+    await adapter(request, response, { begun })
     // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
     request.socket.setTimeout(stalledMs)
   }

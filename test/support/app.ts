@@ -5,6 +5,7 @@ import { createLog } from '../../src/http/log.ts'
 import { unlimitedAdmission } from './billing/admission.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createDatabase, type TestDatabase } from './database/database.ts'
+import { plainRequest } from './plain-request.ts'
 import './faces/rows-as-selected.ts'
 import { requireDocumented } from './rest/require-documented.ts'
 
@@ -92,12 +93,12 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
     async graphql(key, query, variables) {
       const headers = { 'content-type': 'application/json', ...authorization(key) }
       const body = JSON.stringify({ query, variables })
-      const disconnected = new AbortController().signal
       // As the HTTP server does.
-      const plain = await app.plain('/graphql', { headers, body, disconnected })
-      const response = plain
-        ? new Response(plain.body, plain)
-        : await fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }))
+      const plain = await app.plain('/graphql', plainRequest(headers, body))
+      const response =
+        'answer' in plain
+          ? new Response(plain.answer.body, plain.answer)
+          : await fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }), plain.begun)
       const { data, errors } = await response.json()
       return { status: response.status, data, errors }
     },

@@ -13,7 +13,7 @@ export type OperationParams = { query: string; variables?: unknown; operationNam
 /** The arguments of an execution, with the functions that execute it. */
 export type PreparedOperation = ExecutionArgs & Pick<ReturnType<Envelop>, 'execute' | 'subscribe'>
 
-/** Whether the text may have a mutation, before it is parsed: every mutation has this word. */
+/** True for every mutation, and for some queries. GraphQL has no other spelling of this word. */
 export function mayMutate({ query }: OperationParams): boolean {
   return query.includes('mutation')
 }

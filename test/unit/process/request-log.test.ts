@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/http/log.ts'
-import type { PlainHandler } from '../../../src/http/plain.ts'
+import type { PlainHandler, PlainRequest } from '../../../src/http/plain.ts'
 import { createRequestLog, logPlainRequests, logRequests } from '../../../src/http/request-log.ts'
 import type { Handler } from '../../../src/http/router.ts'
+import { plainRequest } from '../../support/plain-request.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -16,10 +17,10 @@ async function ask(request: Request, handler: Handler = async () => new Response
   return { response: await logRequests(begin, handler)(request), lines }
 }
 
-async function askPlainly(handler: PlainHandler) {
+async function askPlainly(handler: PlainHandler, request: Partial<PlainRequest> = {}) {
   const { lines, begin } = captureLog()
-  const disconnected = new AbortController().signal
-  return { answer: await logPlainRequests(begin, handler)('/graphql', { headers: {}, body: '', disconnected }), lines }
+  const result = await logPlainRequests(begin, handler)('/graphql', { ...plainRequest({}, ''), ...request })
+  return { answer: 'answer' in result ? result.answer : undefined, lines }
 }
 
 /** A request whose URL cannot be parsed, as a server may build it from a client's input. */
@@ -87,5 +88,31 @@ describe('a plain request', () => {
 
   it('leaves no line in the log if another handler answers it', async () => {
     expect(await askPlainly(() => Promise.resolve(undefined))).toEqual({ answer: undefined, lines: [] })
+  })
+
+  it('leaves one line with one id if another handler answers it', async () => {
+    const { lines, begin } = captureLog()
+    const result = await logPlainRequests(begin, () => Promise.resolve(undefined))('/graphql', plainRequest({}, ''))
+    const begun = 'begun' in result ? result.begun : undefined
+    const response = await logRequests(begin, async () => new Response('{}'))(new Request('http://a/x'), begun)
+    expect(response.headers.get('x-request-id')).toBe(begun?.requestId)
+    expect(lines).toMatchObject([{ requestId: begun?.requestId, path: '/x', status: 200 }])
+  })
+})
+
+describe('a client that disconnects', () => {
+  const gone = { level: 30, status: 499 }
+
+  it.each<[string, PlainHandler]>([
+    ['before its answer', () => Promise.resolve({ status: 200, headers: {}, body: '{}' })],
+    ['so that its request fails', () => Promise.reject(new Error('aborted'))],
+  ])('%s leaves a line with the status 499, and no error', async (_, handler) => {
+    expect((await askPlainly(handler, { isDisconnected: () => true })).lines).toMatchObject([gone])
+    const signal = AbortSignal.abort()
+    const asResponse: Handler = async (_request, context) => {
+      const answer = await handler(plainRequest({}, ''), context)
+      return new Response(answer?.body)
+    }
+    expect((await ask(new Request('http://a/', { signal }), asResponse)).lines).toMatchObject([gone])
   })
 })
