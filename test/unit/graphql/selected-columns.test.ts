@@ -13,7 +13,8 @@ type Select = Record<string, unknown>
 /** Each leads to rows of the same account, to rows that every account may read, or is read with a condition of its own. */
 const allowedRelations = [
   ...['Instance.machine', 'Instance.offer', 'Instance.portBindings', 'Instance.template', 'Instance.volumes'],
-  ...['LedgerEntry.meter', 'Machine.gpuModel', 'Offer.machine', 'Volume.machine', 'WebhookDelivery.event'],
+  ...['LedgerEntry.meter', 'Machine.gpuModel', 'Offer.machine', 'Volume.machine', 'VolumeAttachment.volume'],
+  'WebhookDelivery.event',
 ]
 
 /** A type that a relation leads to has its own selections. */
