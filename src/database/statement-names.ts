@@ -6,9 +6,13 @@ import type { Prisma } from './generated/client.ts'
 
 /** Connections of the pool are replaced after this time, and forget their statements. */
 export const connectionLifetimeMs = 3_600_000
-/** Repeated texts that get a name in that time. */
-const maxRepeatedTexts = 100
-const usesBeforeName = 3
+/**
+ * Repeated texts that get a name in that time. A connection may live in two such times, so it prepares twice as many, and
+ * the constant texts.
+ */
+const maxRepeatedTexts = 150
+/** Uses that give a text a name. They double for each further 10 names, so that rare texts cannot take those of frequent ones. */
+const usesForName = (names: number) => 3 * 2 ** Math.floor(names / 10)
 /** Texts whose uses are counted. */
 const maxCountedTexts = 1_000
 
@@ -56,15 +60,23 @@ export function createRepeatedNames(now: () => number = Date.now): NameOf {
     if (known !== undefined) return known
     if (named.size === maxRepeatedTexts) return ''
     const count = (uses.get(text) ?? 0) + 1
-    if (count < usesBeforeName) {
-      if (uses.size === maxCountedTexts) uses.clear()
-      uses.set(text, count)
+    if (count < usesForName(named.size)) {
+      if (count === 1 && uses.size === maxCountedTexts) discountAll(uses)
+      else uses.set(text, count)
       return ''
     }
     const name = hashOf(text)
     uses.delete(text)
     named.set(text, name)
     return name
+  }
+}
+
+/** Takes one use from each text. Texts that were used once make room; a frequent text keeps most of its uses. */
+function discountAll(uses: Map<string, number>): void {
+  for (const [text, count] of uses) {
+    if (count === 1) uses.delete(text)
+    else uses.set(text, count - 1)
   }
 }
 
