@@ -70,7 +70,8 @@ export async function migrate(url: string, check = async () => {}): Promise<stri
  */
 export async function applyMigrations(client: pg.ClientBase, migrations: readonly Migration[]): Promise<string[]> {
   if (migrations.length === 0) return []
-  await client.query(createTableSql)
+  // Two statements of one query are one transaction.
+  await client.query(`${lockSql}; ${createTableSql}`)
   const applied: string[] = []
   for (const migration of migrations) if (await applyMigration(client, migration)) applied.push(migration.name)
   return applied
@@ -80,8 +81,7 @@ export async function applyMigrations(client: pg.ClientBase, migrations: readonl
 async function applyMigration(client: pg.ClientBase, { name, script }: Migration): Promise<boolean> {
   try {
     await client.query('BEGIN')
-    // Others may read the table meanwhile.
-    await client.query('LOCK TABLE _prisma_migrations IN EXCLUSIVE MODE')
+    await client.query(lockSql)
     const recorded = await readRecorded(client)
     refuseUnfinished(recorded)
     const isMissing = recorded.every(other => other.name !== name)
@@ -122,6 +122,9 @@ function refuseUnfinished(recorded: readonly RecordedMigration[]): void {
     `The migration ${unfinished.name} was begun and not finished. Undo it, or ${resolve}; then start again.`,
   )
 }
+
+/** Held until the transaction ends, so a pooler of transactions keeps it. Prisma's engine holds the same while it migrates. */
+const lockSql = 'SELECT pg_advisory_xact_lock(72707369)'
 
 /** The table as Prisma makes it. */
 const createTableSql = `CREATE TABLE IF NOT EXISTS _prisma_migrations (

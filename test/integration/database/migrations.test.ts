@@ -101,18 +101,43 @@ describe('the migrations', () => {
     await database.drop()
   })
 
-  it('are applied once by two gateways that both believe to hold the lock', async () => {
+  it('are applied once by six gateways that all believe to hold the lock', async () => {
     const database = await createDatabase({ empty: true })
-    const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }))
+    const clients = Array.from({ length: 6 }).map(() => new pg.Client({ connectionString: database.url }))
     for (const client of clients) await client.connect()
+    const migrations = [
+      { name: '20990101000000_a', script: 'SELECT pg_sleep(0.1); CREATE TABLE counter AS SELECT 0 AS n' },
+      { name: '20990102000000_b', script: 'SELECT pg_sleep(0.1); UPDATE counter SET n = n + 1' },
+    ]
+    const applied = await Promise.all(clients.map(client => applyMigrations(client, migrations)))
+    expect(applied.flat().toSorted()).toEqual(migrations.map(({ name }) => name))
     const [first] = clients as [pg.Client]
-    await applyMigrations(first, [{ name: '20990101000000_a', script: 'CREATE TABLE counter AS SELECT 0 AS n' }])
-    const second = { name: '20990102000000_b', script: 'SELECT pg_sleep(0.1); UPDATE counter SET n = n + 1' }
-    const applied = await Promise.all(clients.map(client => applyMigrations(client, [second])))
-    expect(applied.flat()).toEqual([second.name])
     expect((await first.query('SELECT n FROM counter')).rows).toEqual([{ n: 1 }])
     expect((await first.query('SELECT FROM _prisma_migrations')).rowCount).toBe(2)
     for (const client of clients) await client.end()
+    await database.drop()
+  })
+
+  it('wait for a `prisma migrate deploy` that runs', async () => {
+    const database = await createDatabase({ empty: true })
+    const [deploy, client] = [1, 2].map(() => new pg.Client({ connectionString: database.url })) as [
+      pg.Client,
+      pg.Client,
+    ]
+    for (const each of [deploy, client]) await each.connect()
+    // Prisma's engine holds this lock while it applies migrations.
+    await deploy.query('SELECT pg_advisory_lock(72707369)')
+    let isDone = false
+    const applying = applyMigrations(client, [{ name: '20990101000000_a', script: 'SELECT 1' }]).then(() => {
+      isDone = true
+    })
+    const waiting = `SELECT FROM pg_locks JOIN pg_database d ON d.oid = database
+      WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()`
+    await expect.poll(async () => (await deploy.query(waiting)).rowCount).toBe(1)
+    expect(isDone).toBe(false)
+    await deploy.query('SELECT pg_advisory_unlock(72707369)')
+    await applying
+    for (const each of [deploy, client]) await each.end()
     await database.drop()
   })
 
