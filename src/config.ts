@@ -56,7 +56,10 @@ const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
 const settings = {
   HOST: { must: 'a host name or an address', schema: z.string().regex(/^[\w.:-]+$/) },
   PORT: { must: 'a port, 0 to 65535', schema: z.coerce.number().int().min(0).max(65535) },
-  DATABASE_URL: { must: 'a URL that begins with postgresql://', schema: z.string().regex(/^postgres(ql)?:\/\//) },
+  DATABASE_URL: {
+    must: 'a URL that begins with postgresql:// and names no schema: Berth uses the schema public of the database',
+    schema: z.string().regex(/^postgres(ql)?:\/\/(?!.*[?&]schema=)/),
+  },
   DATABASE_POOL_SIZE: { must: 'a number of connections, 2 to 200', schema: z.coerce.number().int().min(2).max(200) },
   BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
   DEMO_MARKET: { must: 'true or false', schema: booleanSetting },

@@ -95,9 +95,20 @@ describe('the settings', () => {
     ['OFFLINE_GRACE_MINUTES', '0.5', 'OFFLINE_GRACE_MINUTES must be a number of minutes, 1 to 1440, not "0.5".'],
     ['START_TIMEOUT_MINUTES', 'long', 'START_TIMEOUT_MINUTES must be a number of minutes'],
     ['EVENT_RETENTION_DAYS', '2', 'EVENT_RETENTION_DAYS must be a number of days, 3 to 3650'],
-    ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that begins with postgresql://.'],
+    ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that begins with postgresql://'],
+    [
+      'DATABASE_URL',
+      `${DATABASE_URL}?schema=tenant`,
+      'and names no schema: Berth uses the schema public of the database.',
+    ],
+    ['DATABASE_URL', `${DATABASE_URL}?sslmode=require&schema=public`, 'and names no schema'],
   ])('refuse %s=%s', (name, value, message) => {
     expect(() => parseConfig({ [name]: value })).toThrow(message)
+  })
+
+  it('may name a database or a user like the parameter for a schema', () => {
+    const databaseUrl = 'postgresql://schema=a:secret@db.example.com/schema=b?application_name=schema'
+    expect(parseConfig({ DATABASE_URL: databaseUrl })).toMatchObject({ databaseUrl })
   })
 
   it('report all problems at once, without secrets', () => {
