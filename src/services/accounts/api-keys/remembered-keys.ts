@@ -30,6 +30,14 @@ export type RememberedKeys = {
 const maxAgeMs = 1_000
 const maxKeys = 10_000
 
+/** A map keeps the order in which its keys were set. */
+function deleteOldest(keys: Map<string, unknown>): void {
+  for (const oldest of keys.keys()) {
+    keys.delete(oldest)
+    return
+  }
+}
+
 export function createRememberedKeys(nowMs: () => number = () => performance.now()): RememberedKeys {
   const keys = new Map<string, { key: KnownKey; endMs: number }>()
   let isListening = false
@@ -44,7 +52,7 @@ export function createRememberedKeys(nowMs: () => number = () => performance.now
       const key = await read()
       keys.delete(publicId)
       if (!key || !isListening || changes !== before) return key
-      if (keys.size >= maxKeys) keys.clear()
+      if (keys.size >= maxKeys) deleteOldest(keys)
       keys.set(publicId, { key, endMs: startMs + Math.min(maxAgeMs, key.remainingMs ?? maxAgeMs) })
       return key
     },
