@@ -3,7 +3,7 @@ import { ensureDemo } from '../prisma/seed.ts'
 import { openDatabase } from './database/client.ts'
 import { updateEpoch } from './database/epoch.ts'
 import { locks, withLock } from './database/locks.ts'
-import { migrate } from './database/migrations.ts'
+import { editedMigrations, migrate } from './database/migrations.ts'
 import { retryUncertain } from './database/retry.ts'
 import { transaction } from './database/transaction.ts'
 import { createWakeUps } from './database/wake-ups.ts'
@@ -213,6 +213,8 @@ export function createApp(options: AppOptions): App {
         const applied = await migrate(databaseUrl, () => retryUncertain(secretCheck.verify))
         await retryUncertain(secretCheck.save)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
+        const edited = await editedMigrations(database.pool)
+        if (edited.length > 0) log.warn({ edited }, 'Migrations have been edited since they were applied.')
         if (await updateEpoch(databaseUrl))
           log.warn('The database moved to another cluster. Event cursors have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)

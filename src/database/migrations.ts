@@ -40,6 +40,16 @@ export async function pendingMigrations(client: pg.ClientBase | pg.Pool): Promis
   return known.filter(name => !applied.includes(name))
 }
 
+/** Names of the applied migrations whose scripts were another text then. Prisma ignores them, too, where it deploys. */
+export async function editedMigrations(client: pg.ClientBase | pg.Pool): Promise<string[]> {
+  const migrations = await readMigrations()
+  const recorded = await readRecorded(client)
+  return recorded.flatMap(({ name, checksum }) => {
+    const migration = migrations.find(other => other.name === name)
+    return migration && checksumOf(migration) !== checksum ? [name] : []
+  })
+}
+
 function newerSchemaMessage(newest: string): string {
   return `A newer version of Berth migrated the database: this version does not know its migration ${newest}. Upgrade Berth here.`
 }
@@ -90,7 +100,7 @@ async function applyMigration(client: pg.ClientBase, { name, script }: Migration
       await client.query(
         `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
           VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
-        [randomUUID(), createHash('sha256').update(script).digest('hex'), name],
+        [randomUUID(), checksumOf({ script }), name],
       )
     }
     await client.query('COMMIT')
@@ -102,12 +112,16 @@ async function applyMigration(client: pg.ClientBase, { name, script }: Migration
   }
 }
 
-type RecordedMigration = { name: string; isFinished: boolean }
+function checksumOf({ script }: Pick<Migration, 'script'>): string {
+  return createHash('sha256').update(script).digest('hex')
+}
+
+type RecordedMigration = { name: string; checksum: string; isFinished: boolean }
 
 /** The migrations that the database has, or that were begun there. */
 async function readRecorded(client: pg.ClientBase | pg.Pool): Promise<RecordedMigration[]> {
   const { rows } = await client.query<RecordedMigration>(
-    `SELECT migration_name AS name, finished_at IS NOT NULL AS "isFinished"
+    `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS "isFinished"
       FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
   )
   return rows

@@ -141,6 +141,18 @@ describe('the migrations', () => {
     await database.drop()
   })
 
+  it('are named in the log of a gateway that starts if they were edited since', async () => {
+    const app = await startApp()
+    const edited = (lines: Record<string, unknown>[]) => lines.filter(line => 'edited' in line)
+    expect(edited(app.logLines)).toEqual([])
+    const [last] = (await readMigrations()).slice(-1)
+    await app.sql("UPDATE _prisma_migrations SET checksum = 'other' WHERE migration_name = $1", [last?.name])
+    const other = await startApp({ sharedApp: app })
+    expect(edited(other.logLines)).toMatchObject([{ level: 40, edited: [last?.name] }])
+    await other.close()
+    await app.close()
+  })
+
   it('leave transactions to the gateway, and can run in one', async () => {
     for (const { name, script } of await readMigrations())
       expect([name, outsideTransaction(script)]).toEqual([name, []])
