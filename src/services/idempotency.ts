@@ -6,6 +6,7 @@ import type { Operation } from '../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
 import { textProblem } from '../domain/texts.ts'
+import { activeKeySql } from './accounts/api-keys/find.ts'
 import type { Deps } from './deps.ts'
 import { openJson, sealJson } from './secrets.ts'
 
@@ -176,8 +177,7 @@ async function findResult<Result extends JsonResult>(
   const [row] = await from.query(
     sql`
     SELECT i.api_key_id, i.input_hash, i.result, EXISTS (SELECT FROM api_keys k WHERE k.id = ${apiKeyId}
-      AND k.public_id = ${publicId} AND k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > ${from.nowSql})) AS is_api_key_valid
+      AND k.public_id = ${publicId} AND ${activeKeySql(from.nowSql)}) AS is_api_key_valid
     FROM idempotency_keys i
     WHERE i.account_id = ${accountId} AND i.key = ${key} AND i.created_at > ${keyExpirySql(from.nowSql)}`,
     { apiKeyId: nullable(int4), inputHash: bytea, result: bytea, isApiKeyValid: bool },

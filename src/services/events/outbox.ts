@@ -7,6 +7,7 @@ import { readingOf } from '../../database/selection/reading.ts'
 import type { Permissions } from '../../domain/accounts/permissions/permissions.ts'
 import type { EventCursor } from '../../domain/events/cursor.ts'
 import type { Event, Position } from '../../domain/events/events.ts'
+import { activeKeySql } from '../accounts/api-keys/find.ts'
 import type { DataDeps } from '../deps.ts'
 import { changesClaimSql, rivalsOfEventSql } from '../instances/sql.ts'
 import { eventsIn, keptEventSource, keptRangeSql, positionSql, wholeEvent } from './sql.ts'
@@ -75,8 +76,8 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
     async findActiveKeys(publicIds: string[]): Promise<Map<string, Permissions | null>> {
       const rows = await database.query(
         sql`
-        SELECT public_id, permissions FROM api_keys WHERE public_id = ANY(${publicIds}::text[]) AND revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > ${database.nowSql})`,
+        SELECT public_id, permissions FROM api_keys k
+        WHERE public_id = ANY(${publicIds}::text[]) AND ${activeKeySql(database.nowSql)}`,
         { publicId: text, permissions: nullable(jsonb<Permissions>()) },
       )
       return new Map(rows.map(({ publicId, permissions }) => [publicId, permissions]))

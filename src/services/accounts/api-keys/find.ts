@@ -1,4 +1,4 @@
-import type { Prisma } from '../../../database/generated/client.ts'
+import { Prisma } from '../../../database/generated/client.ts'
 import { type ApiKeySettings, maxApiKeys, permissionsOf } from '../../../domain/accounts/api-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { asSelected, type ColumnSelect, type SelectedColumns } from '../../selected.ts'
@@ -9,6 +9,11 @@ export type SelectedApiKey<Select> = SelectedColumns<'ApiKey', 'id', Select>
 /** Keys that authenticate requests at this time. */
 export function activeKeys(at: Date) {
   return { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: at } }] } satisfies Prisma.ApiKeyWhereInput
+}
+
+/** The same in SQL, for the alias `k`. */
+export function activeKeySql(nowSql: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${nowSql}))`
 }
 
 export function ownActiveKeys({ accountId }: Actor, at: Date): Prisma.ApiKeyWhereInput {

@@ -14,6 +14,7 @@ import type { Permissions } from '../../../domain/accounts/permissions/permissio
 import type { Actor } from '../../../domain/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { Secrets } from '../../secrets.ts'
+import { activeKeySql } from './find.ts'
 import type { KnownKey } from './remembered-keys.ts'
 
 type IdentityDeps = Pick<Deps, 'database' | 'secrets' | 'rememberedKeys'>
@@ -41,8 +42,7 @@ export function identityServices({ database, secrets, rememberedKeys }: Identity
         SELECT id, account_id, secret_hash, permissions,
           extract(epoch FROM expires_at - ${nowSql})::float8 * 1000 AS remaining_ms,
           coalesce(last_used_at < ${nowSql} - interval '1 minute', true) AS is_stale
-        FROM api_keys
-        WHERE public_id = ${publicId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${nowSql})`,
+        FROM api_keys k WHERE public_id = ${publicId} AND ${activeKeySql(nowSql)}`,
       {
         ...{ id: int4, accountId: int4, secretHash: bytea, permissions: nullable(jsonb<Permissions>()) },
         ...{ remainingMs: nullable(float8), isStale: bool },
