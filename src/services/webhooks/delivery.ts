@@ -2,7 +2,6 @@
 
 import { createHmac } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
-import { int4 } from '../../database/row-types.ts'
 import { readingOf, type Source } from '../../database/selection/reading.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Event } from '../../domain/events/events.ts'
@@ -18,6 +17,7 @@ import {
 import type { Deps } from '../deps.ts'
 import { wholeEvent } from '../events/sql.ts'
 import { leaseMs } from '../reconciliation/leases.ts'
+import { createWebhookTurns, isDueSql, maxInFlightPerWebhook } from './turns.ts'
 import { deliverySource } from './webhooks.ts'
 
 const { sql } = Prisma
@@ -39,18 +39,11 @@ export type DeliveryLease = {
 
 export type WebhookRequest = { url: string; headers: Record<string, string>; body: string }
 
-/** At most this many deliveries of a webhook are in progress, over all gateways. */
-const maxInFlightPerWebhook = 2
-/**
- * At most this many deliveries of an account are in progress. Gateways that lease at the same time may exceed this by a
- * few.
- */
-const maxInFlightPerAccount = 8
-
 export const deletedError = 'The webhook was deleted.'
 export const unwantedError = 'The webhook no longer gets events of this kind.'
 
 export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
+  const lockDueWebhooks = createWebhookTurns()
   return {
     /** Leases due deliveries, at most one per webhook. Accounts take turns, and so do the webhooks of each account. */
     async leaseDue(limit: number): Promise<DeliveryLease[]> {
@@ -110,43 +103,6 @@ export function signBody(secrets: readonly string[], at: Date, body: string): st
 }
 
 /**
- * Locks webhooks that have a due delivery, and fewer deliveries in progress than allowed. Accounts with the fewest
- * deliveries in progress come first, and within an account the webhooks with the fewest. The lock lets the account's
- * events be written, but keeps other gateways from counting deliveries in progress.
- *
- * The recursive query costs one index lookup per webhook with a pending delivery. Reading in order of time would cost one
- * lookup per delivery of an endpoint that is far behind.
- */
-async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promise<number[]> {
-  const rows = await tx.query(
-    sql`
-    WITH RECURSIVE open(id) AS (
-      (SELECT webhook_id FROM webhook_deliveries WHERE due_at IS NOT NULL ORDER BY webhook_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT d.webhook_id FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook_id > open.id
-        ORDER BY d.webhook_id LIMIT 1) FROM open WHERE open.id IS NOT NULL
-    ), busy AS (
-      SELECT w.account_id, w.id, d.sent FROM (
-        SELECT webhook_id, count(*) AS sent FROM webhook_deliveries WHERE leased_until > ${at} GROUP BY webhook_id
-      ) d CROSS JOIN LATERAL (SELECT id, account_id FROM webhooks WHERE id = d.webhook_id LIMIT 1) w
-    ), waiting AS (
-      SELECT w.id, w.account_id, first.due_at, coalesce(b.sent, 0) AS sent
-      FROM open CROSS JOIN LATERAL (SELECT id, account_id FROM webhooks WHERE id = open.id LIMIT 1) w
-      LEFT JOIN busy b ON b.id = w.id CROSS JOIN LATERAL (
-        SELECT d.due_at FROM webhook_deliveries d WHERE d.webhook_id = w.id AND ${isDueSql(at)} ORDER BY d.due_at LIMIT 1
-      ) first WHERE coalesce(b.sent, 0) < ${maxInFlightPerWebhook}
-    ), turns AS (
-      SELECT id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY sent, due_at, id)
-        + (SELECT coalesce(sum(b.sent), 0) FROM busy b WHERE b.account_id = waiting.account_id) AS turn FROM waiting
-    )
-    SELECT w.id FROM (SELECT id FROM turns WHERE turn <= ${maxInFlightPerAccount} ORDER BY turn, due_at, id) t
-    CROSS JOIN LATERAL (SELECT id FROM webhooks WHERE id = t.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) w LIMIT ${limit}`,
-    { id: int4 },
-  )
-  return rows.map(({ id }) => id)
-}
-
-/**
  * Leases the oldest due delivery of each webhook. Counts the deliveries in progress again, now that the webhooks are
  * locked.
  */
@@ -193,8 +149,4 @@ const leased = { id: true, attempts: true, ...ofWebhook, event: { select: wholeE
 /** Whether a webhook with these kinds gets an event `e`. */
 export function isWantedSql(kinds: Prisma.Sql): Prisma.Sql {
   return sql`(e.kind = ANY(${kinds}) OR e.kind = ${testKind})`
-}
-
-function isDueSql(at: Date): Prisma.Sql {
-  return sql`d.due_at <= ${at} AND (d.leased_until IS NULL OR d.leased_until <= ${at})`
 }
