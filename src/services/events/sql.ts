@@ -1,5 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, int8, type RowOf, text } from '../../database/row-types.ts'
+import { columnsOf } from '../../database/selection/columns.ts'
 import type { Source } from '../../database/selection/reading.ts'
 import type { Selected, SelectOf } from '../../database/selection/selected.ts'
 import {
@@ -17,7 +18,6 @@ import {
   eventReadOperations,
   type Position,
 } from '../../domain/events/events.ts'
-import { columnsOf } from '../machines/source.ts'
 
 const { sql, join, empty } = Prisma
 

@@ -1,9 +1,10 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf } from '../../database/selection/columns.ts'
 import { readingOf } from '../../database/selection/reading.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { DataDeps } from '../deps.ts'
-import { columnsOf, machineSource } from './source.ts'
+import { machineSource } from './source.ts'
 
 const { sql, empty } = Prisma
 

@@ -1,4 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf } from '../../database/selection/columns.ts'
 import type { Source } from '../../database/selection/reading.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 
@@ -13,12 +14,6 @@ export function machineSource<Values>(
 
 /** Every statement of machines joins their models. */
 const relations = { gpuModel: { model: 'GpuModel', alias: 'g', join: Prisma.empty } } as const
-
-/** Selects the columns of a model. `fields` is Prisma's list of them. */
-export function columnsOf<Field extends string>(fields: Record<Field, string>): Record<Field, true> {
-  // Safe: the keys are those of the list.
-  return Object.fromEntries(Object.keys(fields).map(field => [field, true])) as Record<Field, true>
-}
 
 /** Selects all of a machine, with its GPU model. */
 export const wholeMachine = {

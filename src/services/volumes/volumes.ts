@@ -1,4 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf } from '../../database/selection/columns.ts'
 import { type Reading, readingOf, type Source, withValues } from '../../database/selection/reading.ts'
 import type { Selected, SelectOf } from '../../database/selection/selected.ts'
 import { nameIfRepeated } from '../../database/statement-names.ts'
@@ -9,7 +10,7 @@ import { parseVolumeCursor, printVolumeCursor } from '../../domain/volumes/page.
 import type { Volume } from '../../domain/volumes/volumes.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
-import { columnsOf, wholeMachine } from '../machines/source.ts'
+import { wholeMachine } from '../machines/source.ts'
 
 const { sql, join } = Prisma
 

@@ -1,7 +1,8 @@
 import { Prisma } from '../../../database/generated/client.ts'
+import { columnsOf } from '../../../database/selection/columns.ts'
 import type { Source } from '../../../database/selection/reading.ts'
 import type { OfferFacts } from '../../../domain/offers/offers.ts'
-import { columnsOf, wholeMachine } from '../../machines/source.ts'
+import { wholeMachine } from '../../machines/source.ts'
 
 const { sql } = Prisma
 
