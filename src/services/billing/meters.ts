@@ -89,7 +89,7 @@ export async function startGpuMeter(tx: Transaction, account: AccountBalance, in
   // `chargeMeters` has charged the time until now. An end that is still recorded belongs to that time, and must not end
   // the new charges.
   await tx.execute(
-    sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${gpuMetersSql([instanceId])}`,
+    sql`DELETE FROM meter_ends WHERE meter_id = ANY(ARRAY(SELECT m.id FROM meters m WHERE ${gpuMetersSql([instanceId])}))`,
   )
   await tx.execute(sql`
     UPDATE meters m SET rate_nanos = i.gpu_price_nanos, since = ${account.at}

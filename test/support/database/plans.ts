@@ -94,3 +94,9 @@ export function findIndexWalks(plan: Plan, firstColumns: ReadonlyMap<string, str
   if (column === undefined || condition === undefined || new RegExp(`\\b${column}\\b`).test(condition)) return below
   return [...below, index]
 }
+
+/** The indexes that a plan reads. */
+export function findIndexes(plan: Plan): string[] {
+  const { 'Index Name': index, Plans: below = [] } = plan
+  return [...(index === undefined ? [] : [index]), ...below.flatMap(findIndexes)]
+}
