@@ -484,7 +484,7 @@ describe('a large fleet', () => {
       const id = BigInt(row?.['id'] as string)
       const stream = await watch(named('a'))
       await take(stream, size)
-      const ofStream = (text: string) => /AS only_bid|port_bindings b WHERE/.test(text)
+      const ofStream = (text: string) => /AS only_bid|FROM port_bindings/.test(text)
       const change = take(stream, 1)
       const statements = await captureQueries(async () => {
         await gateway.sql(`
