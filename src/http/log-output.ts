@@ -28,8 +28,10 @@ export function createLogOutput(stream: Writable): LogOutput {
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    if (waiting) stream.write(waiting)
+    const missing = dropped > 0 ? describeDropped(dropped) : ''
+    if (waiting || missing) stream.write(waiting + missing)
     waiting = ''
+    dropped = 0
   }
   return {
     write(line) {
@@ -37,8 +39,7 @@ export function createLogOutput(stream: Writable): LogOutput {
         dropped += 1
         return
       }
-      if (dropped) waiting += describeDropped(dropped)
-      dropped = 0
+      if (dropped > 0) flush()
       waiting += line
       if (waiting.length >= maxWaitingCharacters) flush()
       else timer ??= setTimeout(flush, maxDelayMs).unref()

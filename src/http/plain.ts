@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { maxBodyBytes } from './body.ts'
-import type { LoggedRequest, RequestContext } from './router.ts'
+import { disconnectedStatus, type LoggedRequest, type RequestContext } from './router.ts'
 
 export type PlainRequest = {
   headers: IncomingHttpHeaders
@@ -13,9 +13,9 @@ export type PlainRequest = {
   isDisconnected(): boolean
 }
 export type PlainAnswer = { status: number; headers: Record<string, string>; body: string }
-/** Answers the request, or returns undefined without side effects. The router answers it then. */
+/** Answers the request, or returns undefined: then the router answers it. It may have read the body. */
 export type PlainHandler = (request: PlainRequest, context: RequestContext) => Promise<PlainAnswer | undefined>
-/** The same, with an id, a log and metrics. A request that it does not answer has begun, and is not begun again. */
+/** The same, with an id, a log and metrics. Otherwise returns the begun log, so that the request gets one id and one line. */
 export type PlainFetch = (
   path: string,
   request: PlainRequest,
@@ -33,21 +33,27 @@ export function isPlain({ method, url, headers }: IncomingMessage): boolean {
   )
 }
 
-/** Answers the request, or returns it as begun. If its body was read by then, `request.body` has it. */
+/** Answers the request, or returns its begun log. If its body was read by then, `request.body` has it. */
 export async function answerPlainly(
   request: IncomingMessage & { body?: Readable },
   response: ServerResponse,
   fetch: PlainFetch,
 ): Promise<LoggedRequest | undefined> {
+  let bytes: Buffer | undefined
   const readBody = async () => {
-    const bytes = await readBytes(request)
-    // A stream, because the adapter of fetch objects lists the keys of what it finds here: a buffer has one for each byte.
-    request.body = Readable.from([bytes])
+    bytes = await readBytes(request)
     return decode(bytes)
   }
   const isDisconnected = () => response.destroyed
   const result = await fetch(plainPath, { headers: request.headers, readBody, isDisconnected })
-  if ('begun' in result) return result.begun
+  if ('begun' in result) {
+    // A stream, because the adapter of fetch objects lists the keys of what it finds here: a buffer has one for each byte.
+    if (bytes) request.body = Readable.from([bytes])
+    if (!isDisconnected()) return result.begun
+    // The adapter would miss that the client has gone, and open a stream that nobody reads.
+    result.begun.end(plainPath, disconnectedStatus)
+    return undefined
+  }
   const { answer } = result
   response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) })
   response.end(answer.body)
@@ -56,11 +62,14 @@ export async function answerPlainly(
 
 function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
+  const disconnected = () => new Error('The client disconnected before it had sent all.')
   return new Promise((resolve, reject) => {
+    // Its events may be over: the key was checked first.
+    if (request.destroyed) reject(disconnected())
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.once('end', () => resolve(Buffer.concat(chunks)))
     request.once('error', reject)
-    request.once('close', () => reject(new Error('The client disconnected before it had sent all.')))
+    request.once('close', () => reject(disconnected()))
   })
 }
 

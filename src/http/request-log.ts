@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { jsonResponse } from './json.ts'
 import type { PlainAnswer, PlainFetch, PlainHandler } from './plain.ts'
-import type { Handler, LoggedRequest } from './router.ts'
+import { disconnectedStatus, type Handler, type LoggedRequest } from './router.ts'
 import type { Fetch } from './server.ts'
 
 type ObserveRequest = (path: string | undefined, status: number, ms: number) => void
@@ -34,9 +34,6 @@ export function createRequestLog(log: Logger, observe: ObserveRequest = () => {}
     }
   }
 }
-
-/** The status in the log if the client disconnected before its answer, which is no failure of the gateway. */
-export const disconnectedStatus = 499
 
 export function logRequests(begin: BeginRequest, handler: Handler): Fetch {
   return async (request, begun = begin(request.method, request.headers.get('x-request-id'))) => {

@@ -4,6 +4,9 @@ import { jsonResponse } from './json.ts'
 
 /** Set before a handler runs. Lines of `log` carry the request id; `path` is the path of the URL. */
 export type RequestContext = { requestId: string; path: string; log: Logger }
+/** The status in the log if the client disconnected before its answer, which is no failure of the gateway. */
+export const disconnectedStatus = 499
+
 /** A request whose log has begun. */
 export type LoggedRequest = {
   requestId: string

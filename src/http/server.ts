@@ -37,9 +37,9 @@ export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_
     shouldUpgradeCallback: (request: IncomingMessage) => upgrade !== undefined && isSocketUpgrade(request),
   }
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const isPlainOne = plain && isPlain(request)
-    const begun = isPlainOne ? await answerPlainly(request, response, plain) : undefined
-    if (isPlainOne && !begun) return
+    const plainFetch = isPlain(request) ? plain : undefined
+    const begun = plainFetch && (await answerPlainly(request, response, plainFetch))
+    if (plainFetch && !begun) return
     await adapter(request, response, { begun })
     // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
     request.socket.setTimeout(stalledMs)

@@ -12,7 +12,8 @@ const { models } = getDatamodel().datamodel
 const plainTypes = new Set(['Boolean', 'Float', 'Int', 'Json', 'String'])
 
 export function jsonColumnOf(model: Prisma.ModelName, name: string, column: Prisma.Sql): Column {
-  const { kind, type } = models[model]?.fields.find(field => field.name === name) ?? {}
+  const { kind, type, isList } = models[model]?.fields.find(field => field.name === name) ?? {}
+  if (isList) throw new Error(`A list in JSON, ${model}.${name}, has no decoder.`)
   if (kind === 'enum' || (type && plainTypes.has(type))) return { sql: column }
   if (type === 'BigInt') return { sql: sql`${column}::text`, decode: unlessNull(BigInt) }
   if (type === 'DateTime') return { sql: column, decode: unlessNull(text => new Date(text)) }

@@ -17,7 +17,7 @@ import { type Answer, executeFields } from './values.ts'
 
 type Result = ExecutionResult | Promise<ExecutionResult>
 
-/** Undefined for operations that are no queries, and for one that cannot run: GraphQL Tools says why. */
+/** Undefined for anything but a query that can run. GraphQL Tools executes it, or explains what is wrong with its variables. */
 export function executeQuery(args: ExecutionArgs): Result | undefined {
   const { schema, document, rootValue, contextValue: context, variableValues } = args
   const operation = getOperationAST(document, args.operationName)

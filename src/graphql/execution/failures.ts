@@ -6,7 +6,7 @@ import type { Shape } from './shape.ts'
 
 export type Fail = (field: Field, path: ResponsePath, shape: Shape, thrown: unknown) => null
 
-/** Node throws several errors as one if it cannot connect to any address of a host. */
+/** Node throws several errors as one if it cannot connect to any address of a host. GraphQL Tools tells each of them, too. */
 export const failField: Fail = (field, path, shape, thrown) => {
   const errors = thrown instanceof AggregateError && thrown.errors.length > 0 ? thrown.errors : [thrown]
   for (const error of errors) failItem(field, path, shape, error)

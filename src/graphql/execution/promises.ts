@@ -3,7 +3,7 @@ export function isPromise<T>(value: T | PromiseLike<T>): value is Promise<T> {
 }
 
 /** Puts the value in the place of its promise. */
-export async function replaceLater(
+export async function awaitInPlace(
   answer: Record<string, unknown>,
   name: string,
   value: Promise<unknown>,
@@ -12,7 +12,7 @@ export async function replaceLater(
 }
 
 /** Throws the error once the promise, whose value is no longer needed, has a value or an error. */
-export function rethrowAfter(promise: Promise<unknown>, error: unknown): Promise<never> {
+export function rethrowWhenDone(promise: Promise<unknown>, error: unknown): Promise<never> {
   const rethrow = () => {
     throw error
   }

@@ -13,7 +13,7 @@ import {
 } from 'graphql'
 import { type Fail, failField, failItem } from './failures.ts'
 import { argumentsOf, type Field, fieldsInside, infoOf } from './fields.ts'
-import { ignoreErrors, isPromise, replaceLater, rethrowAfter } from './promises.ts'
+import { awaitInPlace, ignoreErrors, isPromise, rethrowWhenDone } from './promises.ts'
 import type { Shape } from './shape.ts'
 
 export type Answer = Record<string, unknown>
@@ -38,16 +38,16 @@ export function executeFields(
       })
       // A promise keeps the place of its value in the order of the fields.
       answer[field.name] = value
-      if (isPromise(value)) pending.push(replaceLater(answer, field.name, value))
+      if (isPromise(value)) pending.push(awaitInPlace(answer, field.name, value))
     }
   } catch (error) {
     if (pending.length === 0) throw error
-    return rethrowAfter(answerAfter(pending, answer), error)
+    return rethrowWhenDone(whenAllDone(pending, answer), error)
   }
-  return pending.length === 0 ? answer : answerAfter(pending, answer)
+  return pending.length === 0 ? answer : whenAllDone(pending, answer)
 }
 
-function answerAfter(pending: readonly Promise<void>[], answer: Answer): Promise<Answer> {
+function whenAllDone(pending: readonly Promise<void>[], answer: Answer): Promise<Answer> {
   const [first] = pending
   return (first && pending.length === 1 ? first : Promise.all(pending)).then(() => answer)
 }
@@ -67,7 +67,7 @@ function executeField(field: Field, source: unknown, path: ResponsePath): unknow
   }
 }
 
-// These make closures, which the functions for values that are there do without.
+// Apart from the functions for values that are no promises, which need no closures.
 
 function completeLater(
   field: Field,
@@ -160,6 +160,7 @@ function completeList(
     }
   } catch (error) {
     if (isPending) ignoreErrors(items)
+    if (Array.isArray(values)) ignoreErrors(values)
     throw error
   }
   return isPending ? Promise.all(items) : items

@@ -37,7 +37,7 @@ export async function prepareOperation(
     if (!known) {
       const errors = validate(schema, document)
       if (errors.length > 0) return errors
-      if (validDocuments.size >= maxDocuments) validDocuments.clear()
+      if (validDocuments.size >= maxDocuments) validDocuments.delete(validDocuments.keys().next().value ?? '')
       validDocuments.set(query, document)
     }
     if (!getOperationAST(document, operationName)) return [unknownOperation()]

@@ -30,7 +30,7 @@ export function createPlainFace({ getEnveloped, fetchAPI }: Yoga, services: Serv
   ): Promise<PlainAnswer | undefined> {
     const mediaType = mediaTypeOf(headers.accept)
     const identify = (fresh: boolean) => authenticate(headers.authorization, services, { fresh })
-    // Before the body is read: nobody makes the gateway keep it without a key.
+    // Checked before the body is read, so that callers without a key cannot fill the memory.
     const reader = await identify(false)
     const params = mediaType && parseParams((await readBody()) ?? '')
     if (!params) return undefined
@@ -53,7 +53,7 @@ export function createPlainFace({ getEnveloped, fetchAPI }: Yoga, services: Serv
   }
 }
 
-/** Only a subscription ends when its client disconnects. */
+/** Queries and mutations run to their end even if the client disconnects. */
 const neverDisconnected = new AbortController().signal
 
 /** The parameters of a request, if they have the form that Yoga takes. */

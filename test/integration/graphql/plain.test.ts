@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request as startRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { serverAudits } from 'graphql-http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,6 +12,7 @@ import type { PlainFetch } from '../../../src/http/plain.ts'
 import { createHttpServer } from '../../../src/http/server.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureStatements } from '../../support/database/captured-statements.ts'
+import { withSession } from '../../support/database/sessions.ts'
 
 let app: TestApp
 let server: ReturnType<typeof createHttpServer>
@@ -220,9 +222,35 @@ describe.each(['/graphql', '/graphql/'])('a client of %s that sends half of its 
     app.logLines.length = 0
     const request = startHalf(key)
     request.on('error', () => {})
-    await new Promise(resolve => setTimeout(resolve, 100))
+    await sleep(100)
     request.destroy()
     await expect.poll(() => app.logLines).toMatchObject([{ level: 30, requestId: 'half', status: 499 }])
+  })
+})
+
+describe.each(['/graphql', '/graphql/'])('a client of %s that disconnects while its key is read', path => {
+  it.each([
+    ['after half of its body', '{', 1_000],
+    ['after its body', JSON.stringify({ query: 'subscription { events { cursor } } # mutation' }), undefined],
+  ])('%s leaves one line with the status 499, and no stream', async (_, body, length) => {
+    app.logLines.length = 0
+    const headers = {
+      ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'x-request-id': 'gone' },
+      ...{ 'content-length': length ?? body.length, authorization: `Bearer ${await app.newKey()}` },
+    }
+    await withSession(app.database.url, async session => {
+      await session.query('BEGIN; LOCK TABLE api_keys')
+      const request = startRequest({ port, path, method: 'POST', headers, agent: false })
+      request.on('error', () => {})
+      request.write(body)
+      await sleep(100)
+      request.destroy()
+      await sleep(50)
+      await session.query('COMMIT')
+    })
+    await expect.poll(() => app.logLines).toMatchObject([{ level: 30, requestId: 'gone', status: 499 }])
+    await sleep(50)
+    expect(app.countStreams()).toBe(0)
   })
 })
 
