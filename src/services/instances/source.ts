@@ -10,7 +10,6 @@ import { holdsGpusSql, isChargedSql } from './sql.ts'
 
 const { sql } = Prisma
 
-/** The tables that conditions on instances `i` may need: machines `m`, and GPU models `g`. */
 const machineJoin = sql`JOIN machines m ON m.id = i.machine_id`
 const gpuModelJoin = sql`JOIN gpu_models g ON g.id = m.gpu_model_id`
 
