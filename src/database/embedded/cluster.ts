@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { chown, link, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createFolderAtomically } from '../atomic-folder.ts'
 import { toError } from '../failure-codes.ts'
 import {
@@ -17,6 +18,7 @@ import {
 } from './cluster-check.ts'
 import { makeDataDir, withDataDirErrors } from './data-dir.ts'
 import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
+import { findPidFileProcess } from './pid-file.ts'
 
 export type Cluster = { engine: Engine; folder: string; password: string }
 
@@ -109,8 +111,24 @@ export async function startServer(cluster: Cluster): Promise<void> {
   }
 }
 
+/** Longer than a server takes that only writes its last checkpoint. */
+const stopLimitMs = 60_000
+
+/**
+ * Stops the server and waits until it has ended. Not with pg_ctl, which would wait for the end of any server of the folder:
+ * another process may start one at once.
+ */
 export async function stopServer({ engine, folder }: Cluster): Promise<void> {
-  await runProgram(engine.pgCtl, ['stop', '--wait', '--silent', '--mode=fast', '-D', folder], engine.runAs)
+  const server = await findPidFileProcess(folder)
+  if (!server?.isServer) return
+  await runProgram(engine.pgCtl, ['stop', '--no-wait', '--silent', '--mode=fast', '-D', folder], engine.runAs)
+  const deadline = performance.now() + stopLimitMs
+  for (;;) {
+    const now = await findPidFileProcess(folder)
+    if (now?.pid !== server.pid || now.isZombie) return
+    if (performance.now() > deadline) throw clusterError(folder, `The server ${server.pid} does not stop.`)
+    await sleep(20)
+  }
 }
 
 /** The preferred port if it is free: clients from before a crash then find the server at the same port. */

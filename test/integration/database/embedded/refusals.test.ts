@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { prepareCluster } from '../../../../src/database/embedded/cluster.ts'
+import { prepareCluster, readLastPort, startServer } from '../../../../src/database/embedded/cluster.ts'
 import { openEmbedded } from '../../../../src/database/embedded/embedded.ts'
 import { canReach } from '../../../../src/database/embedded/engine.ts'
 import { makeDataDir } from '../../../support/processes/programs.ts'
@@ -119,8 +119,10 @@ describe('a data folder', () => {
 
   it('whose server was killed during a query opens once the query has ended', async () => {
     const { message } = await openDamaged(async (folder, dataDir) => {
-      const { url } = await openEmbedded({ dataDir, role: 'command', onLost: () => {} })
-      const client = new pg.Client({ connectionString: url })
+      const cluster = await prepareCluster(dataDir)
+      await startServer(cluster)
+      const connection = { host: '127.0.0.1', port: await readLastPort(cluster), database: 'postgres' }
+      const client = new pg.Client({ ...connection, user: 'berth', password: cluster.password })
       client.on('error', () => {})
       await client.connect()
       // Busy for longer than the retry limit for a server that ends at each start.

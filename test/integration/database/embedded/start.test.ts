@@ -1,8 +1,9 @@
 import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { prepareCluster } from '../../../../src/database/embedded/cluster.ts'
+import { prepareCluster, startServer, stopServer } from '../../../../src/database/embedded/cluster.ts'
 import { type EmbeddedServer, openEmbedded } from '../../../../src/database/embedded/embedded.ts'
 import { copyPrograms } from '../../../../src/database/embedded/engine.ts'
 import { locks } from '../../../../src/database/locks.ts'
@@ -45,6 +46,31 @@ describe('a second gateway on a data folder', () => {
     await expect.poll(cut, { interval: 20 }).toBe(1)
     expect(await second).toMatchObject({ message: expect.stringMatching(/terminat|connection error/) })
   })
+})
+
+it('stops its server within seconds although others start it again at once', async () => {
+  const { dataDir, remove } = await makeDataDir()
+  const cluster = await prepareCluster(dataDir)
+  const seconds: number[] = []
+  await startServer(cluster)
+  for (let round = 0; round < 8; round += 1) {
+    let isStarted = false
+    const start = async () => {
+      while (!isStarted)
+        await startServer(cluster).then(
+          () => (isStarted = true),
+          () => {},
+        )
+    }
+    const begun = performance.now()
+    const started = Promise.all([start(), sleep(30).then(start), sleep(60).then(start)])
+    await stopServer(cluster)
+    seconds.push((performance.now() - begun) / 1_000)
+    await started
+  }
+  await stopServer(cluster)
+  await remove()
+  expect(Math.max(...seconds)).toBeLessThan(5)
 })
 
 it('starts despite leftovers of killed starts, and removes them', async () => {
