@@ -120,13 +120,12 @@ const stopLimitMs = 60_000
  */
 export async function stopServer({ engine, folder }: Cluster): Promise<void> {
   const server = await findPidFileProcess(folder)
-  if (!server?.isServer) return
   await runProgram(engine.pgCtl, ['stop', '--no-wait', '--silent', '--mode=fast', '-D', folder], engine.runAs)
   const deadline = performance.now() + stopLimitMs
   for (;;) {
     const now = await findPidFileProcess(folder)
-    if (now?.pid !== server.pid || now.isZombie) return
-    if (performance.now() > deadline) throw clusterError(folder, `The server ${server.pid} does not stop.`)
+    if (!now || now.pid !== server?.pid || now.isZombie) return
+    if (performance.now() > deadline) throw clusterError(folder, `The server ${now.pid} does not stop.`)
     await sleep(20)
   }
 }
