@@ -1,8 +1,10 @@
 // The database itself refuses invalid money rows.
 
+import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'
+import { waitUntilBlocksOthers, withSession } from '../../support/database/sessions.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -68,13 +70,13 @@ function charging(meter: number, changed: Record<string, string> = {}): string {
     ${period_start}, ${period_end}, ${rate_nanos}, ${carried}, now() FROM meters m WHERE m.id = ${meter}`
 }
 const other = (kind: string, changed: Record<string, string>) =>
-  charging(gpu, { kind: `'${kind}'`, ...noMeter, ...changed })
+  charging(gpu, { kind: `'${kind}'::ledger_kind`, ...noMeter, ...changed })
 const noMeter = {
-  meter_id: 'NULL',
+  meter_id: 'NULL::bigint',
   period_start: 'NULL::timestamptz',
-  period_end: 'NULL',
-  rate_nanos: 'NULL',
-  carried: 'NULL',
+  period_end: 'NULL::timestamptz',
+  rate_nanos: 'NULL::bigint',
+  carried: 'NULL::int',
 }
 
 describe('a ledger entry', () => {
@@ -151,7 +153,7 @@ describe('a ledger entry', () => {
     await refused(charging(disk, { rate_nanos, amount_nanos }), goesOn)
     const carried = { carried: 'm.carried + 1', amount_nanos: more('m.rate_nanos * 3600000::numeric + m.carried + 1') }
     await refused(charging(disk, carried), goesOn)
-    await refused(charging(disk, { meter_id: '0' }), goesOn)
+    await refused(charging(disk, { meter_id: '0' }), 'ledger_entries_meter_id_fkey')
   })
 
   it('is refused for an account that does not exist', async () => {
@@ -185,6 +187,121 @@ describe('a ledger entry', () => {
     }[]
     const balance = String(BigInt(before?.posted_nanos as string) + 5n)
     expect(await app.sql(`${claimed} RETURNING balance_after_nanos`)).toEqual([{ balance_after_nanos: balance }])
+  })
+})
+
+describe('a statement with several entries', () => {
+  /** One INSERT of what several SELECTs answer. */
+  const together = (...inserts: string[]) => {
+    const [first = '', ...rest] = inserts
+    const selected = rest.map(insert => `(${insert.slice(insert.indexOf(' SELECT '))})`)
+    return [`${first.replace(' SELECT ', ' (SELECT ')})`, ...selected].join(' UNION ALL ')
+  }
+  const topUp = (amount: number) => other('top_up', { amount_nanos: String(amount) })
+
+  it('gives each entry the balance after it, and writes each account and meter once', async () => {
+    const foreignAccount = await one(`SELECT account_id FROM meters WHERE id = ${foreign}`)
+    const posted = async (id: number) => BigInt(await one(`SELECT posted_nanos FROM accounts WHERE id = ${id}`))
+    const before = [await posted(account), await posted(foreignAccount)] as const
+    const entries = together(charging(gpu), charging(foreign), topUp(5), charging(disk), topUp(7))
+    const { rows, written } = await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      const { rows } = await session.query(`${entries} RETURNING account_id, amount_nanos, balance_after_nanos`)
+      const { rows: written } = await session.query(`SELECT relname, n_tup_upd FROM pg_stat_xact_user_tables
+        WHERE relname IN ('accounts', 'meters') ORDER BY relname`)
+      await session.query('COMMIT')
+      return { rows, written }
+    })
+    const balances = new Map([
+      [account, before[0]],
+      [foreignAccount, before[1]],
+    ])
+    expect(rows.map(row => row.amount_nanos)).toEqual(expect.arrayContaining(['-400000000', '5', '7']))
+    for (const { account_id, amount_nanos, balance_after_nanos } of rows) {
+      balances.set(account_id, (balances.get(account_id) as bigint) + BigInt(amount_nanos))
+      expect(BigInt(balance_after_nanos)).toBe(balances.get(account_id))
+    }
+    expect(await posted(account)).toBe(balances.get(account))
+    expect(await posted(foreignAccount)).toBe(balances.get(foreignAccount))
+    expect(written).toEqual([
+      { relname: 'accounts', n_tup_upd: '2' },
+      { relname: 'meters', n_tup_upd: '3' },
+    ])
+  })
+
+  it('is refused as a whole if one of its entries is', async () => {
+    const stale = charging(disk, { period_start: "m.since - interval '1 hour'", period_end: 'm.since' })
+    await refused(together(charging(gpu), topUp(5), stale), `the entry does not go on from where meter ${disk}`)
+  })
+
+  it('is refused if it charges a meter twice, even for one hour after the other', async () => {
+    const next = { period_start: "m.since + interval '1 hour'", period_end: "m.since + interval '2 hours'" }
+    const goesOn = `the entry does not go on from where meter ${gpu}`
+    await refused(together(charging(gpu), charging(gpu)), goesOn)
+    await refused(together(charging(gpu), charging(gpu, next)), goesOn)
+  })
+
+  it('refunds a meter at most its total charge, and only to its account', async () => {
+    await app.sql(charging(gpu))
+    const none = { kind: "'refund'::ledger_kind", rate_nanos: 'NULL::bigint', carried: 'NULL::int' }
+    const refund = (minutes: number, changed: Record<string, string>) =>
+      charging(gpu, { ...none, period_end: `m.since + interval '${minutes} min'`, ...changed })
+    const goesOn = `the entry does not go on from where meter ${gpu}`
+    const half = { amount_nanos: 'm.charged_nanos / 2 + 1' }
+    await refused(together(refund(1, half), refund(2, half)), goesOn)
+    const toAnother = { amount_nanos: '1', account_id: String(account + 1) }
+    await refused(together(refund(1, { amount_nanos: '1' }), refund(2, toAnother)), goesOn)
+    const charged = await one(`SELECT charged_nanos FROM meters WHERE id = ${gpu}`)
+    await app.sql(together(refund(1, { amount_nanos: '1' }), refund(2, { amount_nanos: '2' })))
+    expect(await one(`SELECT charged_nanos FROM meters WHERE id = ${gpu}`)).toBe(charged - 3)
+  })
+
+  it('is refused if a later entry was posted before it got the lock of the account', async () => {
+    const late = `INSERT INTO ledger_entries (id, account_id, kind, amount_nanos, posted_at)
+      VALUES (nextval('ledger_entries_id_seq') + 1, ${account}, 'top_up', 1, now())`
+    await app.sql(late)
+    await expect(app.sql(topUp(2))).rejects.toMatchObject({ code: '40001' })
+    await app.sql(topUp(3))
+  })
+
+  it('is refused if the balance of its account is not that of its last entry', async () => {
+    await withSession(app.database.url, async session => {
+      await session.query(`BEGIN; SET LOCAL session_replication_role = replica;
+        UPDATE accounts SET posted_nanos = posted_nanos + 1 WHERE id = ${account};
+        SET LOCAL session_replication_role = origin`)
+      await expect(session.query(topUp(1))).rejects.toThrow(
+        `the entries do not go on from the balance of account ${account}`,
+      )
+    })
+  })
+
+  it('goes on from balances that a migration wrote in the order of the ids', async () => {
+    await app.sql(topUp(1))
+    await app.sql(`SET session_replication_role = replica;
+      UPDATE ledger_entries SET balance_after_nanos = balance_after_nanos + 1
+      WHERE id IN (SELECT id FROM ledger_entries WHERE account_id = ${account} ORDER BY id DESC LIMIT 2);
+      SET session_replication_role = origin`)
+    await refused(topUp(1), 'the entries do not go on')
+    const migration = '../../../prisma/migrations/20261124010100_ledger_in_order/migration.sql'
+    await app.sql(await readFile(new URL(migration, import.meta.url), 'utf8'))
+    expect(await brokenLaws(app.sql)).toEqual([])
+    await app.sql(topUp(1))
+    await refused('UPDATE ledger_entries SET note = NULL', 'update of ledger_entries is not possible')
+  })
+
+  it('waits for another transaction that posts to the account', async () => {
+    await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query(topUp(100))
+      const waiting = app.sql(together(topUp(10), topUp(20)))
+      await waitUntilBlocksOthers(session)
+      await session.query('COMMIT')
+      await waiting
+    })
+    const [balances] = (await app.sql(`SELECT posted_nanos, ARRAY(
+      SELECT posted_nanos - balance_after_nanos FROM ledger_entries WHERE account_id = ${account} ORDER BY id DESC LIMIT 3
+    ) AS behind FROM accounts WHERE id = ${account}`)) as { behind: string[] }[]
+    expect(balances?.behind).toEqual(['0', '20', '30'])
   })
 })
 
@@ -254,6 +371,15 @@ describe('a meter', () => {
     ]
     for (const change of changes) await refused(`UPDATE meters SET ${change} WHERE id = ${disk}`, moved)
     await refused(`UPDATE meters SET volume_id = volume_id + 1 WHERE volume_id = ${volume}`, moved)
+  })
+
+  it('writes its account only when its cost changes', async () => {
+    const versions = async () => await one(`SELECT xmin FROM accounts WHERE id = ${account}`)
+    const before = await versions()
+    await app.sql(`UPDATE meters SET ends_at = now() + interval '1 year', stop_reason = NULL WHERE id = ${disk}`)
+    expect(await versions()).toBe(before)
+    await app.sql(`UPDATE meters SET rate_nanos = rate_nanos + 1 WHERE id = ${disk}`)
+    expect(await versions()).not.toBe(before)
   })
 
   it('can move its start to a later instant while its rate is zero, but never to an earlier one', async () => {

@@ -60,10 +60,10 @@ export async function checkRunning(app: TestApp, story: string): Promise<number>
   const running = (await app.sql(`
     SELECT i.id, m.rate_nanos > 0 AND (m.ends_at IS NULL OR m.ends_at > '${app.clock.now().toISOString()}')
       AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id) AS is_paid
-    FROM instances i JOIN meters m ON m.instance_id = i.id AND m.kind = 'gpu'
+    FROM instances i JOIN instance_looks l ON l.instance_id = i.id JOIN meters m ON m.instance_id = i.id AND m.kind = 'gpu'
     WHERE i.target_state = 'running' AND i.status = 'running' AND i.destroyed_at IS NULL
-    AND NOT (i.due_at > '${app.clock.now().toISOString()}' AND EXISTS (
-      SELECT FROM events e WHERE e.instance_id = i.id AND e.created_at = i.due_at))
+    AND NOT (l.due_at > '${app.clock.now().toISOString()}' AND EXISTS (
+      SELECT FROM events e WHERE e.instance_id = i.id AND e.created_at = l.due_at))
     AND i.unreachable_at IS NULL AND m.stop_reason IS NULL AND i.num_gpus = (
       SELECT count(*) FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)`)) as { is_paid: boolean }[]
   const free = running.filter(({ is_paid }) => !is_paid)
