@@ -69,7 +69,7 @@ async function answer(request: Request, services: Services, options: RestOptions
   const result = await route.answer(input).catch((error: unknown) => {
     throw replaceUncertainOutcome(route, error, idempotencyKey)
   })
-  return successResponse(route, result)
+  return await successResponse(route, result)
 }
 
 /** The caller. Undefined on an open route. */

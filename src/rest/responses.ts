@@ -1,5 +1,6 @@
 import { type Asset, answerAsset, createAsset } from '../http/asset.ts'
-import { jsonResponse } from '../http/json.ts'
+import { printedJsonResponse } from '../http/json.ts'
+import { printJsonInTurns } from './in-turns.ts'
 import type { Route } from './route.ts'
 
 /** The page loads and runs nothing. Plain text may come from renters, so browsers must not run it as a page. */
@@ -7,8 +8,8 @@ const contentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** A success in the content type of its route. */
-export function successResponse({ produces }: Pick<Route, 'produces'>, result: unknown): Response {
-  if (!produces) return jsonResponse(200, result)
+export async function successResponse({ produces }: Pick<Route, 'produces'>, result: unknown): Promise<Response> {
+  if (!produces) return printedJsonResponse(200, await printJsonInTurns(result))
   return new Response(String(result), {
     headers: { ...headersOf(produces), 'cache-control': 'no-store' },
   })

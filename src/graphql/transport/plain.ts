@@ -29,7 +29,8 @@ export function createPlainFace({ getEnveloped, fetchAPI }: Yoga, services: Serv
     context: RequestContext,
   ): Promise<PlainAnswer | undefined> {
     const mediaType = mediaTypeOf(headers.accept)
-    const identify = (fresh: boolean) => authenticate(headers.authorization, services, { fresh })
+    const since = performance.now()
+    const identify = (fresh: boolean) => authenticate(headers.authorization, services, { fresh, since })
     // Checked before the body is read, so that callers without a key cannot fill the memory.
     const reader = await identify(false)
     const params = mediaType && parseParams((await readBody()) ?? '')

@@ -5,6 +5,7 @@ import { type ItemPlan, maxIdsPerCommand } from '../../domain/instances/command.
 import { type InstanceChange, isWaitingForGpus } from '../../domain/instances/instances.ts'
 import type { Services } from '../../services/services.ts'
 import { RestFailure } from '../errors.ts'
+import { mapInTurns } from '../in-turns.ts'
 import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
 import { boolean, integer } from '../values.ts'
@@ -43,7 +44,7 @@ export const instanceReadRoutes: Route[] = [
     }),
     answer: async ({ services, actor }) => {
       const instances = await services.instances.list(actor, maxRows)
-      return { instances_found: instances.length, instances: instances.map(instanceRow) }
+      return { instances_found: instances.length, instances: await mapInTurns(instances, instanceRow) }
     },
   }),
   route({
