@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { measureAlone } from './alone.ts'
 import { compareAll } from './compare.ts'
+import { measureGrowth } from './growth.ts'
 import { type Options, parseOptions } from './options.ts'
 import { startGateway } from './peers/stacks.ts'
 import { type Place, startDatabase } from './setup/database.ts'
@@ -12,6 +13,10 @@ import { checkMarket } from './setup/market-check.ts'
 import { installPackages } from './setup/packages.ts'
 
 const options = parseOptions(process.argv.slice(2))
+if (options.growth) {
+  await Promise.race([measureGrowth(options), failOnSignal()])
+  process.exit(0)
+}
 await installPackages()
 const problems = await withFolder(async folder => {
   const database = await startDatabase(folder)

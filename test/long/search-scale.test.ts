@@ -113,6 +113,7 @@ async function comparePlans(
     pricing,
     bundled: true,
     nowSql: Prisma.sql`${now}::timestamptz`,
+    limits: { offers: 2_000, machines: 3_000, count: 10_000 },
   }
   const keys = completeOrder(order)
   const plainOrder = keys.map(

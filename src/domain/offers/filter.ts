@@ -104,6 +104,21 @@ export function checkFilter(filter: OfferFilter, parseIssues: Issue[]): OfferFil
   return filter
 }
 
+/** A search reads a front for each alternative, up to this many. */
+const maxAlternatives = 16
+
+/**
+ * Filters of which at least one matches if and only if this one does, as flat as possible: conditions alone, unless there
+ * would be too many.
+ */
+export function alternativesOf(filter: OfferFilter): OfferFilter[] {
+  const { conditions, anyOf } = filter
+  if (anyOf.length === 0) return [filter]
+  const alternatives = anyOf.flatMap(alternativesOf)
+  if (alternatives.length > maxAlternatives) return [filter]
+  return alternatives.map(each => ({ conditions: [...conditions, ...each.conditions], anyOf: each.anyOf }))
+}
+
 function countConditions(filter: OfferFilter): number {
   return filter.anyOf.reduce((sum, alternative) => sum + countConditions(alternative), filter.conditions.length)
 }

@@ -3,6 +3,9 @@ import { diskPricePerHour, divideRounded, usdToNumber } from '../money.ts'
 
 export const defaultDiskMb = 8_000
 
+/** Beyond this many, the matches of a search are not counted. */
+export const maxCounted = 10_000
+
 export const rentalKinds = ['onDemand', 'interruptible'] as const
 export type RentalKind = (typeof rentalKinds)[number]
 

@@ -1,5 +1,6 @@
 import { renameIssuePaths } from '../../domain/errors.ts'
 import { maxFacetValues } from '../../domain/offers/facets.ts'
+import { maxCounted } from '../../domain/offers/offers.ts'
 import { maxOrderKeys } from '../../domain/offers/order.ts'
 import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
@@ -32,6 +33,17 @@ export const OfferOrder = builder.inputType('OfferOrder', {
 })
 
 export const defaultOrder: (typeof OfferOrder.$inferInput)[] = [{ field: 'pricePerHour', direction: 'asc' }]
+
+const printedMost = maxCounted.toLocaleString('en-US')
+
+/** Calls `read` once, when it is first needed. */
+function lazy<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let value: Promise<Value> | undefined
+  return () => {
+    value ??= read()
+    return value
+  }
+}
 
 builder.queryField('offers', t =>
   t.connection(
@@ -69,7 +81,8 @@ builder.queryField('offers', t =>
         const result = await services.offers
           .page(actor, search, page, pageSelectionOf(context, info))
           .catch((error: unknown) => Promise.reject(renameIssuePaths(error, { order: 'orderBy' })))
-        return { search, ...connectionOf(result) }
+        const count = lazy(() => services.offers.count(actor, search))
+        return { search, count, ...connectionOf(result) }
       },
     },
     {
@@ -91,8 +104,12 @@ builder.queryField('offers', t =>
           resolve: ({ search }, { by }, { services, actor }) => services.offers.facets(actor, search, by),
         }),
         totalCount: t.int({
-          description: 'Number of matching offers on all pages. Counted only when this field is requested.',
-          resolve: ({ search }, _args, { services, actor }) => services.offers.count(actor, search),
+          description: `Number of matching offers on all pages, at most ${printedMost}: more are not counted. Counted only when this field or \`isTotalCountExact\` is requested.`,
+          resolve: async ({ count }) => (await count()).count,
+        }),
+        isTotalCountExact: t.boolean({
+          description: `Whether \`totalCount\` is the exact number. False when more than ${printedMost} offers match.`,
+          resolve: async ({ count }) => (await count()).isExact,
         }),
       }),
     },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
 import type { Services } from '../../services/services.ts'
+import { mapInTurns } from '../in-turns.ts'
 import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { text } from '../values.ts'
@@ -78,6 +79,7 @@ type SearchContext = { services: Services; actor: Actor }
 async function search({ services, actor }: SearchContext, request: Record<string, unknown>) {
   const { search, limit, columns } = parseSearch(request)
   const offers = await services.offers.search(actor, search, limit, offerRowSelect)
-  const rows = offers.map(offer => offerRow(offer, search.pricing))
-  return { offers: rows.map(row => selectColumns<OfferRow, OfferColumns>(row, columns)) }
+  const present = (offer: (typeof offers)[number]) =>
+    selectColumns<OfferRow, OfferColumns>(offerRow(offer, search.pricing), columns)
+  return { offers: await mapInTurns(offers, present) }
 }

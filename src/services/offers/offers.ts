@@ -13,15 +13,16 @@ import {
   maxCountedValues,
 } from '../../domain/offers/facets.ts'
 import type { Condition } from '../../domain/offers/filter.ts'
-import type { OfferFacts, Pricing } from '../../domain/offers/offers.ts'
+import { maxCounted, type OfferFacts, type Pricing } from '../../domain/offers/offers.ts'
 import { completeOrder, type OrderKey, positionFrom, reverseOrder } from '../../domain/offers/order.ts'
 import { parseOfferCursor, printOfferCursor } from '../../domain/offers/page.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { facetRow, facetStatement } from './sql/facets.ts'
+import type { OfferSelection, ReadLimits } from './sql/selection.ts'
 import { offerSource, wholeOffer } from './sql/source.ts'
-import { countStatement, type OfferSelection, positionOfRowSql, searchStatement } from './sql/statement.ts'
+import { countStatement, positionOfRowSql, searchStatement } from './sql/statement.ts'
 
 export type OfferSearch = OfferSelection & { order: OrderKey[] }
 /** An offer that the caller could not rent, and the pricing of that attempt. */
@@ -30,7 +31,10 @@ type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pr
 /** What a read asks of offers. */
 export type OfferSelect = SelectOf<OfferFacts>
 
-export function offerReadServices(deps: DataDeps) {
+/** Enough for a page of most searches, and read in milliseconds. */
+const defaultLimits: ReadLimits = { offers: 2_000, machines: 3_000, count: maxCounted }
+
+export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
   const { database } = deps
 
   return {
@@ -42,7 +46,7 @@ export function offerReadServices(deps: DataDeps) {
       select: Select,
     ): Promise<Selected<OfferFacts, Select>[]> {
       authorize(actor, 'offers.search')
-      return await findOffers(deps, search, limit, select)
+      return await findOffers(deps, search, limit, select, limits)
     },
 
     async page<const Select extends OfferSelect>(
@@ -56,7 +60,7 @@ export function offerReadServices(deps: DataDeps) {
       const keys = completeOrder(search.order)
       const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
       const slice = { keys: backward ? reverseOrder(keys) : keys, after, limit: limit + 1 }
-      const timed = { ...search, nowSql: database.nowSql }
+      const timed = { ...search, nowSql: database.nowSql, limits }
       const reading = withValues(readingOf(offerSource(database.nowSql), select), positionOfRowSql(slice, timed))
       const rows = await database.read(searchStatement(timed, slice, reading), reading)
       const found = pageOf(rows, { limit, backward, cursor }, ({ values }) =>
@@ -65,11 +69,13 @@ export function offerReadServices(deps: DataDeps) {
       return { ...found, edges: found.edges.map(({ node, ...edge }) => ({ ...edge, node: node.row })) }
     },
 
-    async count(actor: Actor, selection: OfferSelection): Promise<number> {
+    /** The number of matches or, if there are more than are counted, how many are counted. */
+    async count(actor: Actor, selection: OfferSelection): Promise<{ count: number; isExact: boolean }> {
       authorize(actor, 'offers.search')
-      const statement = countStatement({ ...selection, nowSql: database.nowSql })
+      const statement = countStatement({ ...selection, nowSql: database.nowSql, limits })
       const [row] = await database.query(withoutStatementName(statement), { count: int4 })
-      return row?.count ?? 0
+      const count = row?.count ?? 0
+      return { count: Math.min(count, limits.count), isExact: count <= limits.count }
     },
 
     /** The facets of a search, in the order of the fields, from one statement. */
@@ -78,7 +84,7 @@ export function offerReadServices(deps: DataDeps) {
       const unique = [...new Set(fields)]
       if (unique.length === 0) return []
       const columns = [...new Set(unique.map(facetColumnOf))]
-      const timed = { ...selection, nowSql: database.nowSql }
+      const timed = { ...selection, nowSql: database.nowSql, limits }
       const statement = facetStatement(timed, columns, maxCountedValues)
       const rows = await database.query(withoutStatementName(statement), facetRow)
       const counted = columns.map((_, index) => rows.filter(({ facet }) => facet === index).map(toFacetValue))
@@ -97,7 +103,7 @@ export function offerReadServices(deps: DataDeps) {
       ]
       const { pricing } = wanted
       const search = { filter: { conditions, anyOf: [] }, order: [], pricing, bundled: true }
-      return await findOffers(deps, search, limit, wholeOffer)
+      return await findOffers(deps, search, limit, wholeOffer, limits)
     },
 
     /** Offers by id, if they are on the market or the caller rented them. */
@@ -123,10 +129,11 @@ export async function findOffers<const Select extends OfferSelect>(
   search: OfferSearch,
   limit: number,
   select: Select,
+  limits = defaultLimits,
 ): Promise<Selected<OfferFacts, Select>[]> {
   const slice = { keys: completeOrder(search.order), after: undefined, limit }
   const reading = readingOf(offerSource(database.nowSql), select)
-  return await database.read(searchStatement({ ...search, nowSql: database.nowSql }, slice, reading), reading)
+  return await database.read(searchStatement({ ...search, nowSql: database.nowSql, limits }, slice, reading), reading)
 }
 
 function toFacetValue({ value, count, price }: RowOf<typeof facetRow>): FacetValue {

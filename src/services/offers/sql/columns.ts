@@ -17,6 +17,8 @@ type FieldColumn = {
    */
   scope: 'kind' | 'offer' | 'machine'
   sql: Prisma.Sql
+  /** The same from m and g alone, unless it depends on the block or its price. */
+  machineSql?: Prisma.Sql
   /** What a cursor keeps of the column, where that is not its value. */
   positionSql?: Prisma.Sql
 }
@@ -29,13 +31,17 @@ export function fieldColumnOf(field: OfferField, { pricing, nowSql }: ColumnCont
     case 'rentable':
       return { scope: 'offer', sql: sql`(o.rentable AND o.listed_until > ${nowSql})` }
     case 'availableSeconds':
-      return { scope: 'offer', sql: sql`extract(epoch FROM o.listed_until - ${nowSql})::float8` }
+      return {
+        scope: 'offer',
+        sql: sql`extract(epoch FROM o.listed_until - ${nowSql})::float8`,
+        machineSql: sql`extract(epoch FROM m.listed_until - ${nowSql})::float8`,
+      }
     case 'pricePerHour':
       return { scope: 'offer', sql: totalPriceSql(pricing) }
     case 'gpuPricePerHour':
       return { scope: 'offer', sql: gpuPriceSql(pricing) }
     case 'diskPricePerHour':
-      return { scope: 'offer', sql: diskPriceSql(pricing) }
+      return { scope: 'offer', sql: diskPriceSql(pricing, 'o'), machineSql: diskPriceSql(pricing, 'm') }
     case 'pricePerGpuHour':
       return { scope: 'offer', sql: sql`((${totalPriceSql(pricing)} + k.num_gpus / 2) / k.num_gpus)` }
     case 'tflopsPerDollar':
@@ -58,12 +64,12 @@ function gpuPriceSql({ rentalKind: type }: Pricing): Prisma.Sql {
 
 function totalPriceSql(pricing: Pricing): Prisma.Sql {
   if (pricing.diskMb === defaultDiskMb) return storedPriceSql(pricing)
-  return sql`(${gpuPriceSql(pricing)} + ${diskPriceSql(pricing)})`
+  return sql`(${gpuPriceSql(pricing)} + ${diskPriceSql(pricing, 'o')})`
 }
 
-function diskPriceSql({ diskMb }: Pricing): Prisma.Sql {
+function diskPriceSql({ diskMb }: Pricing, alias: 'o' | 'm'): Prisma.Sql {
   const [divisor, half] = [raw(String(mbHoursPerGbMonth)), raw(String(mbHoursPerGbMonth / 2n))]
-  return sql`((o.disk_price_per_gb_month_nanos * ${diskMb}::bigint + ${half}) / ${divisor})`
+  return sql`((${raw(alias)}.disk_price_per_gb_month_nanos * ${diskMb}::bigint + ${half}) / ${divisor})`
 }
 
 type ContextualField =
@@ -76,14 +82,21 @@ type ContextualField =
   | 'tflopsPerDollar'
   | 'dlperfPerDollar'
 
+const ofModel = (text: string): FieldColumn => ({ scope: 'kind', sql: raw(text), machineSql: raw(text) })
 const ofKind = (text: string): FieldColumn => ({ scope: 'kind', sql: raw(text) })
-/** For a column of `offers`, which has only those facts of the machine that `offerRowsOf` (machines/market.ts) copies. */
 const ofOffer = (text: string): FieldColumn => ({ scope: 'offer', sql: raw(text) })
+/** For the few facts of the machine that `offerRowsOf` (machines/market-writes.ts) copies to its offers. */
+const copied = (text: string, machineText: string): FieldColumn => {
+  return { scope: 'offer', sql: raw(text), machineSql: raw(machineText) }
+}
 /** For all other facts of the machine. */
-const ofMachine = (text: string): FieldColumn => ({ scope: 'machine', sql: raw(text) })
+const ofMachine = (text: string): FieldColumn => ({ scope: 'machine', sql: raw(text), machineSql: raw(text) })
+/** For facts that depend on the machine and on how many of its GPUs the offer has. */
+const ofShare = (text: string): FieldColumn => ({ scope: 'machine', sql: raw(text) })
 /** Versions are compared by their keys. A missing one is "". */
 const version = (scope: FieldColumn['scope'], text: string): FieldColumn => {
-  return { scope, sql: raw(`version_key(${text})`), positionSql: raw(`coalesce(${text}, '')`) }
+  const key = raw(`version_key(${text})`)
+  return { scope, sql: key, machineSql: key, positionSql: raw(`coalesce(${text}, '')`) }
 }
 
 /** The rule of `ramGbOf`. Reads g alone, so it is computed once for each kind of offer. */
@@ -92,20 +105,20 @@ const ramGbSql = `coalesce((SELECT min(size) FROM unnest('{${marketedRamGb.join(
 
 const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = {
   id: ofOffer('o.id'),
-  machineId: ofOffer('o.machine_id'),
+  machineId: copied('o.machine_id', 'm.id'),
   hostId: ofMachine('m.host_id'),
 
-  gpuName: ofKind('g.name'),
-  gpuVendor: ofKind('g.vendor'),
-  gpuRamMb: ofKind('g.ram_mb'),
-  gpuRamGb: ofKind(ramGbSql),
+  gpuName: ofModel('g.name'),
+  gpuVendor: ofModel('g.vendor'),
+  gpuRamMb: ofModel('g.ram_mb'),
+  gpuRamGb: ofModel(ramGbSql),
   gpuTotalRamMb: ofKind('(g.ram_mb * k.num_gpus)'),
-  gpuMemoryBandwidthGigabytesPerSecond: ofKind('g.memory_bandwidth_gigabytes_per_second'),
-  gpuMaxPowerWatts: ofKind('g.max_power_watts'),
+  gpuMemoryBandwidthGigabytesPerSecond: ofModel('g.memory_bandwidth_gigabytes_per_second'),
+  gpuMaxPowerWatts: ofModel('g.max_power_watts'),
   computeCapability: version('kind', 'g.compute_capability'),
-  computeCapabilityNumber: ofKind('round((version_number(g.compute_capability) * 100)::numeric)::bigint'),
+  computeCapabilityNumber: ofModel('round((version_number(g.compute_capability) * 100)::numeric)::bigint'),
   numGpus: ofKind('k.num_gpus'),
-  gpuFraction: ofMachine('(k.num_gpus::float8 / m.num_gpus)'),
+  gpuFraction: ofShare('(k.num_gpus::float8 / m.num_gpus)'),
   gpuMaxTempCelsius: ofMachine('m.gpu_max_temp_celsius'),
   gpuDisplayActive: ofMachine('m.gpu_display_active'),
   gpuLanes: ofMachine('m.gpu_lanes'),
@@ -123,7 +136,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   driverVersionNumber: ofMachine('driver_version_number(m.driver_version)'),
   cpuArch: ofMachine('m.cpu_arch'),
   cpuCores: ofMachine('m.cpu_cores'),
-  cpuCoresEffective: ofMachine('((m.cpu_cores * k.num_gpus)::float8 / m.num_gpus)'),
+  cpuCoresEffective: ofShare('((m.cpu_cores * k.num_gpus)::float8 / m.num_gpus)'),
   cpuGhz: ofMachine('m.cpu_ghz'),
   cpuRamMb: ofMachine('m.cpu_ram_mb'),
   hasAvx: ofMachine('m.has_avx'),
@@ -140,19 +153,19 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   freePorts: ofMachine('m.free_ports'),
   staticIp: ofMachine('m.static_ip'),
 
-  country: ofOffer('o.country'),
+  country: copied('o.country', 'm.country'),
   city: ofMachine('m.city'),
   datacenter: ofMachine('m.datacenter'),
   vmsEnabled: ofMachine('m.vms_enabled'),
   verification: ofMachine('m.verification::text'),
   verified: ofOffer('o.verified'),
-  reliability: ofOffer('o.reliability'),
+  reliability: copied('o.reliability', 'm.reliability'),
   rented: ofKind('false'),
   external: ofKind('false'),
-  listedUntil: ofOffer('extract(epoch FROM o.listed_until)::float8'),
+  listedUntil: copied('extract(epoch FROM o.listed_until)::float8', 'extract(epoch FROM m.listed_until)::float8'),
 
   minimumBidPerHour: ofOffer('o.min_bid_nanos'),
-  diskPricePerGbMonth: ofOffer('o.disk_price_per_gb_month_nanos'),
+  diskPricePerGbMonth: copied('o.disk_price_per_gb_month_nanos', 'm.disk_price_per_gb_month_nanos'),
   downloadPricePerGb: ofMachine('m.download_price_per_gb_nanos'),
   uploadPricePerGb: ofMachine('m.upload_price_per_gb_nanos'),
 }

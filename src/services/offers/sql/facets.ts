@@ -2,7 +2,8 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { int4, int8, text } from '../../../database/row-types.ts'
 import type { FacetColumn } from '../../../domain/offers/facets.ts'
 import { fieldColumnOf } from './columns.ts'
-import { fromMatchesSql, type TimedSelection } from './statement.ts'
+import type { TimedSelection } from './selection.ts'
+import { fromMatchesSql } from './statement.ts'
 
 const { sql, join, raw } = Prisma
 

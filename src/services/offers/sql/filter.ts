@@ -25,9 +25,12 @@ export function andSql(conditions: Prisma.Sql[]): Prisma.Sql {
 
 const sqlOperators = { eq: raw('='), neq: raw('<>'), gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
 
-export function conditionSql(condition: Condition, context: ColumnContext): Prisma.Sql {
+export function conditionSql(
+  condition: Condition,
+  context: ColumnContext,
+  column = fieldColumnOf(condition.field, context).sql,
+): Prisma.Sql {
   const { field } = condition
-  const column = fieldColumnOf(field, context).sql
   if (fieldTypeOf(field) === 'version') return versionConditionSql(column, condition)
   const value = fieldTypeOf(field) === 'text' ? sql`lower(${column})` : column
   switch (condition.operator) {

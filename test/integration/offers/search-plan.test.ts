@@ -1,0 +1,45 @@
+// The rows that searches read in a market of thousands of machines, where a scan of all offers would be cheap enough for the
+// planner to choose it.
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { seedMarket } from '../../../prisma/seed.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { countRowsRead, explainStatements } from '../../support/database/plans.ts'
+
+let app: TestApp
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  key = await app.newKey()
+  await seedMarket(app.operations, { machines: 3_000 })
+  await app.sql('VACUUM ANALYZE offers, machines, gpu_models, offer_kinds')
+}, 240_000)
+
+afterAll(() => app.close())
+
+it.each([
+  ['without a filter', {}, 500],
+  ['of one model', { filter: { gpuName: { eq: 'RTX 4090' } } }, 500],
+  ['of a country that no machine is in', { filter: { country: { eq: 'ZZ' } } }, 4_500],
+  ['of a fact that no machine has', { filter: { downloadMbps: { gte: 1_000_000 } } }, 2_500],
+  [
+    'of two models, as alternatives',
+    { filter: { or: ['RTX 4090', 'H100 SXM'].map(eq => ({ gpuName: { eq } })) } },
+    1_000,
+  ],
+  ['in the order of scores', { orderBy: [{ field: 'SCORE', direction: 'DESC' }] }, 500],
+  ['in the order of performance', { orderBy: [{ field: 'DLPERF', direction: 'DESC' }] }, 1_000],
+])('a search %s reads few of 18,000 offers', async (_what, variables, most) => {
+  const query = `query ($filter: OfferFilter, $orderBy: [OfferOrder!]! = [{ field: PRICE_PER_HOUR, direction: ASC }]) {
+    offers(first: 20, filter: $filter, orderBy: $orderBy) { nodes { id } }
+  }`
+  const explained = await explainStatements(async () => {
+    expect((await app.graphql(key, query, variables)).errors).toBeUndefined()
+  })
+  const searches = explained.filter(({ text }) => /WITH page AS/.test(text))
+  expect(searches).not.toEqual([])
+  for (const { plan, text, mode } of searches) {
+    expect(countRowsRead(plan), `${mode} plan: ${text}`).toBeLessThan(most)
+  }
+})
