@@ -39,7 +39,8 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
       const stored = await find(instanceId, signal)
       const next = stored && applyChange(stored.container, now(), scale)
       signal.throwIfAborted()
-      if (!stored || !next || (await world.replace(instanceId, next, stored.revision))) return
+      if (!stored || !next) return
+      if (await world.replace({ instanceId, container: next, revision: stored.revision })) return
     }
   }
 
@@ -53,7 +54,7 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
       const { machineId } = spec
       if (await world.isMachineOut(machineId)) throw new MachineUnreachable(`Machine ${machineId} does not answer.`)
       signal.throwIfAborted()
-      await world.add(spec.instanceId, makeContainer(spec, now(), scale))
+      await world.add({ instanceId: spec.instanceId, container: makeContainer(spec, now(), scale) })
     },
     setSshKeys: ({ instanceId, sshKeys }, signal) =>
       change(instanceId, signal, container => ({ ...container, sshKeys })),

@@ -22,9 +22,13 @@ export type LoopOptions<Item> = {
   name: string
   /** Leases at most `limit` due items. `busy` are the items that this loop works on now. */
   leaseDue(limit: number, busy: readonly Item[]): Promise<Item[]>
+  /** Whether `leaseDue` leases as many items as it may. Then fewer mean that no more are due. */
+  leasesAll?: boolean
   work(item: Item): Promise<void>
   /** The safety net: the loop finds due work within this time without a wake-up. */
   pollMs?: number
+  /** After a poll, wake-ups wait for this time while slots are free, so that what becomes due meanwhile is leased together. */
+  restMs?: number
   /** Maximum number of items in work at once. */
   concurrency?: number
   log: Logger
@@ -33,18 +37,26 @@ export type LoopOptions<Item> = {
 const failingAfterMs = 60_000
 
 export function createLoop<Item>(options: LoopOptions<Item>): Loop {
-  const { name, leaseDue, work, pollMs = 1_000, concurrency = 8, log } = options
+  const { name, leaseDue, leasesAll = false, work, pollMs = 1_000, restMs = 0, concurrency = 8, log } = options
   const running = new Map<Promise<void>, Item>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
   let held = false
   let polling: Promise<void> | undefined
+  let scheduledTick: NodeJS.Immediate | undefined
+  let restTimer: NodeJS.Timeout | undefined
+  let lastPollMs = Number.NEGATIVE_INFINITY
   let pollAgain = false
   let failingSince: number | undefined
   let startedCount = 0
 
   /** Starts due work while slots are free. A call during a poll makes it lease once more. */
   function poll(): Promise<void> {
+    clearImmediate(scheduledTick)
+    scheduledTick = undefined
+    clearTimeout(restTimer)
+    restTimer = undefined
+    lastPollMs = performance.now()
     pollAgain = true
     polling ??= startDue().finally(() => {
       polling = undefined
@@ -59,8 +71,9 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   async function startDue(): Promise<void> {
     while (canLease()) {
       pollAgain = false
-      const items = await leaseDue(concurrency - running.size, [...running.values()])
-      if (items.length > 0) pollAgain = true
+      const limit = concurrency - running.size
+      const items = await leaseDue(limit, [...running.values()])
+      if (items.length === limit || (items.length > 0 && !leasesAll)) pollAgain = true
       for (const item of items) startItem(item)
     }
   }
@@ -73,9 +86,18 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
       .catch((error: unknown) => log.warn({ err: error, loop: name }, 'Due work failed.'))
       .finally(() => {
         running.delete(task)
-        tick()
+        const wasFull = running.size === concurrency - 1
+        if (restMs > 0 && !wasFull) tickAfterRest()
+        // Once for all items that are done in this turn, so that the next lease fills all of their slots.
+        else scheduledTick ??= setImmediate(tick)
       })
     running.set(task, item)
+  }
+
+  function tickAfterRest(): void {
+    const waitMs = lastPollMs + restMs - performance.now()
+    if (waitMs <= 0) tick()
+    else restTimer ??= setTimeout(tick, waitMs)
   }
 
   function tick(): void {
@@ -99,7 +121,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
       tick()
     },
     wake() {
-      if (timer) tick()
+      if (timer) tickAfterRest()
     },
     hold(isHeld) {
       held = isHeld
@@ -107,16 +129,20 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     },
     async idle() {
       const before = startedCount
+      let startedBefore: number
       do {
+        startedBefore = startedCount
         await poll()
         await Promise.all(running.keys())
-      } while (running.size > 0 || polling)
+      } while (running.size > 0 || polling || scheduledTick || startedCount > startedBefore)
       return startedCount > before
     },
     isFailing: () => failingSince !== undefined && performance.now() - failingSince > failingAfterMs,
     async stop() {
       stopped = true
       clearInterval(timer)
+      clearImmediate(scheduledTick)
+      clearTimeout(restTimer)
       timer = undefined
       await polling?.catch(() => {})
       await Promise.all(running.keys())
@@ -124,12 +150,20 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   }
 }
 
-/** Combines loops. Each has slots of its own, so none waits for another. */
-export function createLoops(loops: readonly Loop[]): Loop {
-  const each = <Value>(act: (loop: Loop) => Value) => loops.map(act)
+export type Loops = Omit<Loop, 'wake'> & {
+  /** Wakes the loops of these kinds of work. */
+  wake(kinds: ReadonlySet<string>): void
+}
+
+/** Combines the loops of several kinds of work. Each has slots of its own, so none waits for another. */
+export function createLoops(byKind: Readonly<Record<string, Loop>>): Loops {
+  const loops = Object.entries(byKind)
+  const each = <Value>(act: (loop: Loop) => Value) => loops.map(([, loop]) => act(loop))
   return {
     start: () => void each(loop => loop.start()),
-    wake: () => void each(loop => loop.wake()),
+    wake(kinds) {
+      for (const [kind, loop] of loops) if (kinds.has(kind)) loop.wake()
+    },
     hold: isHeld => void each(loop => loop.hold(isHeld)),
     /** Repeats, because the work of one loop may make work due for another. */
     async idle() {

@@ -9,12 +9,19 @@ import type { ReconcilerDeps } from './deps.ts'
 import { createLoop, type Loop } from './loop.ts'
 import { reconcile } from './reconcile.ts'
 
+/** Passes that run at once. Most wait for a machine, and what they ask of the database is sent together. */
+const maxConcurrentPasses = 100
+
 export function createInstanceLoop(deps: ReconcilerDeps): Loop {
   const { reconciliation, log } = deps
   return createLoop<InstanceLease>({
     name: 'instances',
     leaseDue: (limit, busy) => reconciliation.leaseDue(limit, busy),
+    leasesAll: true,
     work: lease => reconcile(deps, lease),
+    concurrency: maxConcurrentPasses,
+    // An image is pulled for seconds: nobody notices this, and rentals of that time share their passes.
+    restMs: 50,
     log,
   })
 }
@@ -26,6 +33,7 @@ export function createPolicyLoop({ policies, log }: PolicyLoopDeps): Loop {
   return createLoop<PolicyLease>({
     name: 'policies',
     leaseDue: limit => policies.leaseDue(limit),
+    leasesAll: true,
     work: lease => policies.perform(lease),
     concurrency: 2,
     log,
@@ -39,8 +47,10 @@ export function createBillingLoop({ billing, log }: BillingLoopDeps): Loop {
   return createLoop<AccountLease>({
     name: 'billing',
     leaseDue: limit => billing.leaseDue(limit),
+    leasesAll: true,
     work: lease => billing.perform(lease),
     concurrency: 4,
+    restMs: 100,
     log,
   })
 }

@@ -46,7 +46,7 @@ async function fillAccounts(): Promise<void> {
   await client.connect()
   const { rows } = await client.query(`
     SELECT string_agg(quote_ident(column_name), ', ') AS all FROM information_schema.columns
-    WHERE table_name = 'instances' AND column_name NOT IN ('id', 'account_id', 'offer_id', 'due_at', 'status')`)
+    WHERE table_name = 'instances' AND column_name NOT IN ('id', 'account_id', 'offer_id', 'status')`)
   const columns = rows[0].all as string
   await client.query(`
     INSERT INTO accounts (email) SELECT 'many-' || n || '@example.com' FROM generate_series(1, ${accounts}) n;

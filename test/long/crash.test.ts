@@ -35,7 +35,8 @@ const killCount = Math.max(2, Math.floor(rentalCount / 20))
 const machineIds = [1, 2, 3]
 /** The instances of a dead gateway stay leased for 30 s. */
 const settleTimeoutMs = 75_000
-const expireLeasesSql = "UPDATE instances SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL"
+const expireLeasesSql =
+  "UPDATE instance_looks SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL"
 /** Cuts connections as a database restart does, except those of starting gateways, which would give up. */
 const terminateConnectionsSql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND application_name IN ('berth', 'berth wake-ups')`

@@ -1,8 +1,8 @@
-// Loads everything that a container is made from, with decrypted secrets.
+// Loads everything that containers are made from, with decrypted secrets.
 
 import type { Database } from '../../database/client.ts'
 import { Prisma } from '../../database/generated/client.ts'
-import { bytea, int4, json, jsonb, nullable, textArray } from '../../database/row-types.ts'
+import { bytea, int4, int8, json, jsonb, nullable, type RowOf, textArray } from '../../database/row-types.ts'
 import type { ContainerSpec } from '../../domain/instances/containers.ts'
 import type { LaunchConfig, PortBinding } from '../../domain/instances/instances.ts'
 import { servedMode } from '../../domain/instances/ports.ts'
@@ -17,38 +17,36 @@ const { sql } = Prisma
 export const instanceSshKeysSql = sql`ARRAY(
   SELECT k.public_key FROM instance_ssh_keys a JOIN ssh_keys k ON k.id = a.ssh_key_id WHERE a.instance_id = i.id ORDER BY k.id)`
 
-export async function loadContainerSpec(
+const specRow = {
+  ...{ id: int8, machineId: int4, firstGpu: int4, numGpus: int4, diskMb: int4, launch: jsonb<LaunchConfig>() },
+  ...{ registryLogin: nullable(bytea), secretEnv: nullable(bytea), ports: nullable(json<PortBinding[]>()) },
+  attached: nullable(json<{ volumeId: string; mountPath: string }[]>()),
+  sshKeys: textArray,
+}
+
+/** Loads the specs of instances in one statement. Each is decrypted as it is taken, so that a bad secret fails alone. */
+export async function loadContainerSpecs(
   database: Database,
   secrets: Secrets,
-  instanceId: bigint,
-): Promise<ContainerSpec> {
+  instanceIds: readonly bigint[],
+): Promise<Map<bigint, () => ContainerSpec>> {
   const statement = sql`
-    SELECT machine_id, first_gpu, num_gpus, disk_mb, launch, registry_login, secret_env, (
+    SELECT id, machine_id, first_gpu, num_gpus, disk_mb, launch, registry_login, secret_env, (
       SELECT json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol))
       FROM port_bindings b WHERE b.instance_id = i.id
     ) AS ports, (
       SELECT json_agg(json_build_object('volumeId', volume_id::text, 'mountPath', mount_path) ORDER BY mount_path)
       FROM volume_attachments a WHERE a.instance_id = i.id AND a.released_at IS NULL
-    ) AS attached, ${instanceSshKeysSql} AS ssh_keys FROM instances i WHERE id = ${instanceId}`
-  const [row] = await database.query(statement, {
-    ...{ machineId: int4, firstGpu: int4, numGpus: int4, diskMb: int4, launch: jsonb<LaunchConfig>() },
-    ...{ registryLogin: nullable(bytea), secretEnv: nullable(bytea), ports: nullable(json<PortBinding[]>()) },
-    attached: nullable(json<{ volumeId: string; mountPath: string }[]>()),
-    sshKeys: textArray,
-  })
-  if (!row) throw new Error(`The instance ${instanceId} has no row.`)
-  const {
-    machineId,
-    firstGpu,
-    numGpus,
-    diskMb,
-    launch: config,
-    registryLogin,
-    secretEnv,
-    ports,
-    attached,
-    sshKeys,
-  } = row
+    ) AS attached, ${instanceSshKeysSql} AS ssh_keys FROM instances i WHERE id = ANY(${instanceIds.map(String)}::bigint[])`
+  const rows = await database.query(statement, specRow)
+  return new Map(rows.map(row => [row.id, () => specOf(secrets, row)]))
+}
+
+function specOf(
+  secrets: Secrets,
+  { id: instanceId, firstGpu, numGpus, launch: config, registryLogin, secretEnv, ...row }: RowOf<typeof specRow>,
+): ContainerSpec {
+  const { machineId, diskMb, ports, attached, sshKeys } = row
   const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
   const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
   return {

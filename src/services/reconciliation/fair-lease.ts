@@ -8,17 +8,19 @@ import { type InstanceLease, leaseEndSql } from './leases.ts'
 
 const { sql } = Prisma
 
-/** Compares this many of the instances that are due the longest. If more are due, accounts take turns. */
-const comparedCount = 64
+/** Compares at least this many of the instances that are due the longest. If more are due, accounts take turns. */
+const leastCompared = 64
+/** `taken`: how many instances are chosen in turns at most. `walked`: how many accounts are looked at for them at most. */
+const turnLimits = { taken: 16, walked: 64 }
 
-const leasedRow = { id: int8, accountId: int4, step: nullable(int4), leasedUntil: timestamptz, readAt: timestamptz }
+const leasedRow = { id: int8, leasedUntil: timestamptz, walkedTo: nullable(int4), readAt: timestamptz }
 
 type LeaseQuery = { limit: number; busy: readonly InstanceLease[] }
 type LeasedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
 
 /**
  * Leases due instances. Among the instances that are due the longest, accounts with the fewest instances in work come
- * first. If more are due, one account may fill all `comparedCount` places and hide the instances of other accounts. So
+ * first. If more are due, one account may fill all compared places and hide the instances of other accounts. So
  * a round-robin goes first: it takes the next instance of each account, but skips accounts that have half of the slots
  * already.
  */
@@ -29,44 +31,58 @@ export function createFairLease(database: Database): (query: LeaseQuery) => Prom
   return async function leaseDue({ limit, busy }) {
     const { nowSql, clock } = database
     const askedMs = performance.now()
-    const isFree = sql`i.due_at <= ${nowSql} AND (i.leased_until IS NULL OR i.leased_until <= ${nowSql})`
     const capacity = limit + busy.length
+    const compared = Math.max(leastCompared, 2 * capacity)
+    const turns = Math.min(limit, turnLimits.taken)
+    const isUnleased = sql`(l.leased_until IS NULL OR l.leased_until <= ${nowSql})`
+    // Not `due_at <= now`: after many instances became due at once, the planner believes that few are due. It would read all
+    // of them for each account and each candidate. No index of due instances serves this form.
+    const isDue = sql`coalesce(l.due_at, 'infinity') <= ${nowSql}`
     const statement = sql`
       WITH RECURSIVE longest AS MATERIALIZED (
-        SELECT i.id, i.account_id, i.due_at FROM instances i WHERE ${isFree} ORDER BY i.due_at LIMIT ${comparedCount}
+        SELECT l.instance_id AS id, l.account_id, l.due_at FROM instance_looks l WHERE l.due_at <= ${nowSql} AND ${isUnleased}
+        ORDER BY l.due_at LIMIT ${compared}
       ), in_work AS MATERIALIZED (
         SELECT account_id, count(*) FROM unnest(${busy.map(({ accountId }) => accountId)}::int[]) AS account_id GROUP BY 1
-      ), walk (step, account_id) AS (
-        SELECT 0, ${lastAccount}::int WHERE (SELECT count(*) FROM longest) = ${comparedCount}
+      ), walk (step, account_id, id, taken) AS (
+        SELECT 0, ${lastAccount}::int, NULL::bigint, 0 WHERE (SELECT count(*) FROM longest) = ${compared}
         UNION ALL
-        SELECT step + 1, coalesce(
-          (SELECT i.account_id FROM instances i WHERE ${isFree} AND i.account_id > walk.account_id ORDER BY 1 LIMIT 1),
-          (SELECT i.account_id FROM instances i WHERE ${isFree} ORDER BY 1 LIMIT 1)
-        ) FROM walk WHERE step < ${capacity}
+        SELECT step + 1, next.account_id, first.id, taken + (first.id IS NOT NULL)::int FROM walk CROSS JOIN LATERAL (
+          SELECT coalesce(
+            (SELECT l.account_id FROM instance_looks l WHERE l.due_at IS NOT NULL AND l.account_id > walk.account_id ORDER BY 1 LIMIT 1),
+            (SELECT l.account_id FROM instance_looks l WHERE l.due_at IS NOT NULL ORDER BY 1 LIMIT 1)
+          ) AS account_id
+        ) next LEFT JOIN LATERAL (
+          SELECT l.id FROM (
+            SELECT l.instance_id AS id, l.due_at FROM instance_looks l WHERE l.account_id = next.account_id AND l.due_at IS NOT NULL AND ${isUnleased}
+            ORDER BY l.due_at LIMIT 1
+          ) l WHERE ${isDue}
+          AND NOT EXISTS (SELECT FROM in_work h WHERE h.account_id = next.account_id AND h.count >= ${capacity / 2}::float)
+        ) first ON true
+        WHERE step < ${turnLimits.walked} AND taken < ${turns}
       ), turns AS MATERIALIZED (
-        SELECT next.id, min(step) AS step FROM walk CROSS JOIN LATERAL (
-          SELECT i.id FROM instances i WHERE ${isFree} AND i.account_id = walk.account_id ORDER BY i.due_at LIMIT 1
-        ) next
-        WHERE step > 0 AND NOT EXISTS (SELECT FROM in_work h WHERE h.account_id = walk.account_id AND h.count >= ${capacity / 2}::float)
-        GROUP BY next.id
+        SELECT id, min(step) AS step FROM walk WHERE id IS NOT NULL GROUP BY id
       ), candidates AS (
         SELECT id, step, NULL::bigint AS place, NULL::timestamptz AS since FROM turns
         UNION ALL
         SELECT id, NULL, row_number() OVER (PARTITION BY account_id ORDER BY due_at)
           + coalesce((SELECT count FROM in_work h WHERE h.account_id = longest.account_id), 0), due_at
         FROM longest WHERE id NOT IN (SELECT id FROM turns)
+      ), ordered AS MATERIALIZED (
+        SELECT array_agg(id ORDER BY step, place, since) AS ids FROM candidates
       ), taken AS MATERIALIZED (
-        SELECT i.id, i.account_id, c.step FROM candidates c JOIN instances i ON i.id = c.id AND ${isFree}
-        ORDER BY c.step, c.place, c.since LIMIT ${limit} FOR NO KEY UPDATE OF i SKIP LOCKED
+        SELECT l.instance_id AS id FROM instance_looks l
+        WHERE l.instance_id = ANY((SELECT ids FROM ordered)::bigint[]) AND ${isDue} AND ${isUnleased}
+        ORDER BY array_position((SELECT ids FROM ordered), l.instance_id) LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
       )
-      UPDATE instances SET leased_until = ${leaseEndSql(nowSql)} FROM taken WHERE instances.id = taken.id
-      RETURNING instances.id, taken.account_id, taken.step, instances.leased_until, ${nowSql} AS read_at`
+      UPDATE instance_looks look SET leased_until = ${leaseEndSql(nowSql)} FROM taken WHERE look.instance_id = taken.id
+      RETURNING taken.id, look.leased_until, (SELECT account_id FROM walk ORDER BY step DESC LIMIT 1) AS walked_to,
+        ${nowSql} AS read_at`
     const rows = await database.query(statement, leasedRow)
     const [first] = rows
     // Passes estimate the time from this reading: the gateway's computer may have slept since the last reading.
     if (first) clock.recordReading(first.readAt, askedMs)
-    const walked = rows.flatMap(({ accountId, step }) => (step === null ? [] : [{ accountId, step }]))
-    lastAccount = walked.toSorted((one, other) => one.step - other.step).at(-1)?.accountId ?? lastAccount
+    lastAccount = first?.walkedTo ?? lastAccount
     return { ids: rows.map(({ id }) => id), leasedUntil: first?.leasedUntil }
   }
 }

@@ -1,5 +1,6 @@
 import type { InstanceStatus, Restart } from '../../domain/instances/states.ts'
 import type { Reason } from '../../domain/reasons.ts'
+import type { InstanceLease } from './leases.ts'
 
 /** The result of a pass: what it observed and decided. */
 export type Finding = {
@@ -29,3 +30,5 @@ export type Finding = {
   /** When the next pass is due; null if only a change of the desired state makes one due. */
   dueAt: Date | null
 }
+
+export type LeasedFinding = { lease: InstanceLease; finding: Finding }

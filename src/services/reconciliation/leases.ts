@@ -1,4 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
+import { int4, int8 } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { InstanceStatus, Restart, TargetState } from '../../domain/instances/states.ts'
 
@@ -28,12 +29,16 @@ export type InstanceLease = {
   status: InstanceStatus
   interruptible: boolean
   holdsGpus: boolean
+  /** Whether the instance's container may be using GPUs. */
+  occupiesGpus: boolean
   /** Whether the instance's GPUs are being charged. */
   charged: boolean
   hasRun: boolean
   destroyed: boolean
   destroyedAt: Date | null
   statusChangedAt: Date
+  /** Why the instance has its status; null if there is no reason. */
+  reasonCode: string | null
   /** Whether the machine refused the last step. */
   refused: boolean
   /** The remaining part of a restart; null if there is none. */
@@ -49,12 +54,61 @@ export type InstanceLease = {
 }
 
 /**
- * Locks the instance if this gateway still has its lease. Another gateway may lease the instance at any time after the
- * lease ends.
+ * Locks the instance and its lease, if this gateway still has it, and returns the generation. Another gateway may lease the
+ * instance at any time after the lease ends.
  */
-export async function lockIfLeased(tx: Transaction, { instanceId, leasedUntil }: InstanceLease): Promise<boolean> {
-  const locked = await tx.execute(sql`
-    SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND leased_until > ${tx.nowSql}
-    FOR NO KEY UPDATE`)
-  return locked === 1
+export async function lockIfLeased(
+  tx: Transaction,
+  { instanceId, leasedUntil }: InstanceLease,
+): Promise<{ generation: number } | undefined> {
+  const [locked] = await tx.query(
+    sql`SELECT l.generation FROM instances i JOIN instance_looks l ON l.instance_id = i.id
+      WHERE i.id = ${instanceId} AND l.leased_until = ${leasedUntil} AND l.leased_until > ${tx.nowSql} FOR NO KEY UPDATE`,
+    { generation: int4 },
+  )
+  return locked
+}
+
+/** Locks those of the leases that this gateway still has. Returns the generations of their instances. */
+export async function lockLeases(
+  tx: Transaction,
+  leases: readonly InstanceLease[],
+): Promise<Map<InstanceLease, number>> {
+  if (leases.length === 0) return new Map()
+  const rows = await tx.query(sql`${heldLeasesSql(tx, leases)} FOR NO KEY UPDATE OF l`, heldRow)
+  return new Map(rows.map(({ place, generation }) => [leases[Number(place) - 1] as InstanceLease, generation]))
+}
+
+/** Locks those of the leases that this gateway still has and no other transaction has locked. */
+export async function lockFreeLeases(tx: Transaction, leases: readonly InstanceLease[]): Promise<InstanceLease[]> {
+  if (leases.length === 0) return []
+  const rows = await tx.query(sql`${heldLeasesSql(tx, leases)} FOR NO KEY UPDATE OF l SKIP LOCKED`, heldRow)
+  return rows.map(({ place }) => leases[Number(place) - 1] as InstanceLease)
+}
+
+/** `place`: which of the leases, from 1. An instance may have been leased again since an earlier one of them. */
+const heldRow = { place: int8, generation: int4 }
+
+function heldLeasesSql({ nowSql }: Transaction, leases: readonly InstanceLease[]): Prisma.Sql {
+  return sql`
+    SELECT lease.place, l.generation FROM unnest(
+      ${leases.map(({ instanceId }) => String(instanceId))}::bigint[], ${leases.map(({ leasedUntil }) => leasedUntil)}::timestamptz[]
+    ) WITH ORDINALITY AS lease (instance_id, leased_until, place)
+    JOIN instance_looks l ON l.instance_id = lease.instance_id AND l.leased_until = lease.leased_until
+    WHERE l.leased_until > ${nowSql} ORDER BY l.instance_id`
+}
+
+/** Locks instances in id order, as every transaction does. */
+export async function lockInstances(tx: Transaction, ids: readonly bigint[]): Promise<void> {
+  await tx.execute(sql`${instancesSql(ids)} FOR NO KEY UPDATE`)
+}
+
+/** Locks those of the instances that no other transaction has locked, and returns them. */
+export async function lockFreeInstances(tx: Transaction, ids: readonly bigint[]): Promise<Set<bigint>> {
+  const rows = await tx.query(sql`${instancesSql(ids)} FOR NO KEY UPDATE SKIP LOCKED`, { id: int8 })
+  return new Set(rows.map(({ id }) => id))
+}
+
+function instancesSql(ids: readonly bigint[]): Prisma.Sql {
+  return sql`SELECT id FROM instances WHERE id = ANY(${ids.map(String)}::bigint[]) ORDER BY id`
 }

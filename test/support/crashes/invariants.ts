@@ -9,9 +9,9 @@ export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string
 /** Instances that still need a pass of the reconciler. */
 export async function findUnsettledInstances(sql: RunSql): Promise<Record<string, unknown>[]> {
   return await sql(`
-    SELECT i.id, i.status, i.reason_code, i.target_state, i.due_at, i.leased_until, i.attempts, i.destroyed_at
-    FROM instances i LEFT JOIN simulated_containers c ON c.instance_id = i.id
-    WHERE i.due_at <= now() OR i.leased_until IS NOT NULL OR (i.destroyed_at IS NOT NULL AND i.removed_at IS NULL)
+    SELECT i.id, i.status, i.reason_code, i.target_state, l.due_at, l.leased_until, l.attempts, i.destroyed_at
+    FROM instances i JOIN instance_looks l ON l.instance_id = i.id LEFT JOIN simulated_containers c ON c.instance_id = i.id
+    WHERE l.due_at <= now() OR l.leased_until IS NOT NULL OR (i.destroyed_at IS NOT NULL AND i.removed_at IS NULL)
     OR (i.destroyed_at IS NULL AND (i.status IN ('loading', 'stopping')
       OR (i.status = 'running' AND c.ends_at IS NOT NULL)
       OR (i.status = 'scheduling' AND EXISTS (SELECT FROM gpus g WHERE g.holder_id = i.id))))`)
@@ -20,7 +20,7 @@ export async function findUnsettledInstances(sql: RunSql): Promise<Record<string
 /** All gateways are dead, so no instance may be leased, and none may be overdue. */
 export async function expectNoLeaseOrDueInstance(sql: RunSql, restedAt: Date): Promise<void> {
   const unfinished = await sql(
-    'SELECT id, due_at, leased_until FROM instances WHERE leased_until IS NOT NULL OR due_at <= $1',
+    'SELECT instance_id, due_at, leased_until FROM instance_looks WHERE leased_until IS NOT NULL OR due_at <= $1',
     [restedAt],
   )
   expect(unfinished, 'instances that are leased or overdue').toEqual([])

@@ -26,7 +26,8 @@ export async function createDueInstances(
     [String(first.id), count],
   )
   const rows = await gateway.sql(
-    `UPDATE instances SET due_at = $2::timestamptz + (id - $3) * interval '1 millisecond' WHERE account_id = $1 RETURNING id`,
+    `UPDATE instance_looks SET due_at = $2::timestamptz + (instance_id - $3) * interval '1 millisecond' WHERE account_id = $1
+    RETURNING instance_id AS id`,
     [actor.accountId, from, String(first.id)],
   )
   return { accountId: actor.accountId, ids: rows.map(({ id }) => BigInt(id as string)) }

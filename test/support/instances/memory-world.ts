@@ -15,12 +15,12 @@ export function createMemoryWorld() {
       const row = rows.get(id)
       return row && { ...row, isMachineOut: outages.has(row.container.machineId) }
     },
-    async add(id, container) {
-      if (!rows.has(id)) keep(id, container)
+    async add({ instanceId, container }) {
+      if (!rows.has(instanceId)) keep(instanceId, container)
     },
-    async replace(id, container, revision) {
-      if (rows.get(id)?.revision !== revision) return false
-      keep(id, container)
+    async replace({ instanceId, container, revision }) {
+      if (rows.get(instanceId)?.revision !== revision) return false
+      keep(instanceId, container)
       return true
     },
     async remove(id) {

@@ -68,7 +68,8 @@ export function rentalsOf(app: TestApp): Rentals {
     await converge()
     if (status === 'exited') await exit(id)
     if (status === 'offline') {
-      await app.sql(`UPDATE instances SET status = 'offline', due_at = created_at WHERE id = ${id}`)
+      await app.sql(`UPDATE instances SET status = 'offline' WHERE id = ${id}`)
+      await app.sql(`UPDATE instance_looks SET due_at = 'epoch' WHERE instance_id = ${id}`)
       await converge()
     }
     if (status === 'unknown') {

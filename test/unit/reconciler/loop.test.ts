@@ -26,6 +26,33 @@ describe('a loop', () => {
     expect(await loop.idle()).toBe(false)
   })
 
+  it('leases what several wake-ups announce together, after a rest', async () => {
+    const due: string[] = []
+    const leases: string[][] = []
+    const { loop, done } = createTestLoop(due, {
+      leaseDue: async limit => {
+        const items = due.splice(0, limit)
+        leases.push(items)
+        return items
+      },
+      leasesAll: true,
+      restMs: 30,
+      pollMs: 100_000,
+    })
+    loop.start()
+    await turn()
+    for (const item of ['a', 'b', 'c']) {
+      due.push(item)
+      loop.wake()
+      await turn()
+    }
+    expect(leases).toEqual([[]])
+    await vi.waitFor(() => expect(done).toEqual(['a', 'b', 'c']))
+    expect(leases).toEqual([[], ['a', 'b', 'c']])
+    await vi.waitFor(() => expect(leases).toEqual([[], ['a', 'b', 'c'], []]))
+    await loop.stop()
+  })
+
   it('leases nothing while it is on hold', async () => {
     const { loop, done } = createTestLoop(['a'])
     loop.hold(true)
@@ -70,6 +97,24 @@ describe('a loop', () => {
     })
     await loop.idle()
     expect([done.length, [...requestedLimits]]).toEqual([7, [3]])
+  })
+
+  it('polls once for items that are done in the same turn, and not again after a lease that got all that is due', async () => {
+    const due = ['a', 'b', 'c']
+    const limits: number[] = []
+    const { loop, done } = createTestLoop([], {
+      pollMs: 3_600_000,
+      concurrency: 4,
+      leasesAll: true,
+      leaseDue: async limit => {
+        limits.push(limit)
+        return due.splice(0, limit)
+      },
+    })
+    loop.start()
+    for (let turns = 0; turns < 10; turns += 1) await turn()
+    await loop.stop()
+    expect([done.length, limits]).toEqual([3, [4, 4]])
   })
 
   it.each([0, 1, 2, 3, 4, 5, 6])('reacts to a wake-up %i microtasks after an empty poll', async moments => {
@@ -134,9 +179,9 @@ describe('a loop that cannot lease', () => {
       },
     })
     const other = createTestLoop([]).loop
-    const loops = createLoops([other, loop])
+    const loops = createLoops({ other, broken: loop })
     const wakeOnce = async () => {
-      loops.wake()
+      loops.wake(new Set(['other', 'broken']))
       await turn()
     }
     loops.start()
@@ -156,11 +201,29 @@ describe('a loop that cannot lease', () => {
 })
 
 describe('several loops', () => {
+  it('are woken by the kind of work that is due', async () => {
+    const polls: string[] = []
+    const counted = (name: string) => {
+      const leaseDue = async () => {
+        polls.push(name)
+        return []
+      }
+      return createTestLoop([], { pollMs: 3_600_000, leaseDue }).loop
+    }
+    const loops = createLoops({ some: counted('some'), others: counted('others') })
+    loops.start()
+    await turn()
+    loops.wake(new Set(['some', 'a kind of a later version']))
+    await turn()
+    await loops.stop()
+    expect(polls).toEqual(['some', 'others', 'some'])
+  })
+
   it('are idle when no loop makes work due for another loop', async () => {
     const [first, second]: [string[], string[]] = [['3'], []]
     const countdown = (from: string[], to: string[]) =>
       createTestLoop(from, { work: async item => void (item !== '0' && to.push(String(Number(item) - 1))) })
-    const loops = createLoops([countdown(second, first).loop, countdown(first, second).loop])
+    const loops = createLoops({ first: countdown(second, first).loop, second: countdown(first, second).loop })
     expect(await loops.idle()).toBe(true)
     expect([...first, ...second]).toEqual([])
     expect(await loops.idle()).toBe(false)
@@ -170,11 +233,11 @@ describe('several loops', () => {
     const greedy = createTestLoop([], { leaseDue: async () => ['more'], work: async () => void (await turn()) })
     const rare = ['once']
     const other = createTestLoop(rare)
-    const loops = createLoops([greedy.loop, other.loop])
+    const loops = createLoops({ greedy: greedy.loop, other: other.loop })
     loops.start()
     for (let turns = 0; other.done.length === 0 && turns < 100; turns += 1) await turn()
     rare.push('twice')
-    loops.wake()
+    loops.wake(new Set(['other']))
     for (let turns = 0; other.done.length === 1 && turns < 100; turns += 1) await turn()
     await loops.stop()
     expect(other.done).toEqual(['once', 'twice'])

@@ -1,0 +1,91 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { pino } from 'pino'
+import { describe, expect, it } from 'vitest'
+import { type BatchWork, createBatcher } from '../../../src/services/batches.ts'
+
+type Item = { name: string; accountId?: number }
+
+/** Answers names in capitals. Items with a name in `alone` are left to be done one by one, and `bad` ones fail. */
+function createTestBatcher({ alone = [], bad = [] }: { alone?: string[]; bad?: string[] } = {}) {
+  const batches: string[][] = []
+  const singles: string[] = []
+  const waits = new Map<string, PromiseWithResolvers<void>>()
+  const work: BatchWork<Item, string> = {
+    accountOf: ({ accountId = 1 }) => accountId,
+    async many(items) {
+      batches.push(items.map(({ name }) => name))
+      if (items.some(({ name }) => bad.includes(name))) throw new Error('A bad item.')
+      for (const { name } of items) await waits.get(name)?.promise
+      return new Map(items.filter(({ name }) => !alone.includes(name)).map(item => [item, item.name.toUpperCase()]))
+    },
+    async one({ name }) {
+      singles.push(name)
+      await waits.get(`alone ${name}`)?.promise
+      if (bad.includes(name)) throw new Error(`${name} is bad.`)
+      return name.toUpperCase()
+    },
+  }
+  const ask = createBatcher(work, pino({ level: 'silent' }))
+  const hold = (name: string) => void waits.set(name, Promise.withResolvers())
+  return {
+    batches,
+    singles,
+    hold,
+    go: (name: string) => waits.get(name)?.resolve(),
+    ask: (name: string, accountId?: number) => ask({ name, ...(accountId && { accountId }) }),
+  }
+}
+
+describe('a batcher', () => {
+  it('does the work of all calls of one turn together', async () => {
+    const { ask, batches, singles } = createTestBatcher()
+    const later = Promise.resolve().then(() => ask('c'))
+    expect(await Promise.all([ask('a'), ask('b'), later])).toEqual(['A', 'B', 'C'])
+    expect(await ask('d')).toBe('D')
+    expect([batches, singles]).toEqual([[['a', 'b', 'c'], ['d']], []])
+  })
+
+  it('lets the other items of a batch go on while one of them waits for something of its own', async () => {
+    const { ask, hold, go, singles } = createTestBatcher({ alone: ['locked'] })
+    hold('alone locked')
+    const asked = ['a', 'locked', 'b'].map(name => ask(name))
+    expect(await Promise.all([asked[0], asked[2]])).toEqual(['A', 'B'])
+    go('alone locked')
+    expect(await asked[1]).toBe('LOCKED')
+    expect(singles).toEqual(['locked'])
+  })
+
+  it('lets accounts take turns with items that are done one by one', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    const { ask, hold, go, singles } = createTestBatcher({ alone: [...names, 'other'] })
+    for (const name of names) hold(`alone ${name}`)
+    const asked = names.map(name => ask(name))
+    const other = ask('other', 2)
+    await turn()
+    for (const name of names) go(`alone ${name}`)
+    expect(await other).toBe('OTHER')
+    await Promise.all(asked)
+    // Four slots are taken, the fifth item of the first account waits, and then the other account has a turn.
+    expect(singles).toEqual(['a', 'b', 'c', 'd', 'e', 'other', 'f'])
+  })
+
+  it('fails a bad item alone', async () => {
+    const { ask } = createTestBatcher({ bad: ['x'] })
+    const outcomes = await Promise.allSettled(['a', 'x', 'b'].map(name => ask(name)))
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  })
+
+  it('collects further calls while two batches are in work', async () => {
+    const { ask, hold, go, batches } = createTestBatcher()
+    const asked: Promise<string>[] = []
+    for (const name of ['a', 'b', 'c', 'd']) {
+      hold(name)
+      asked.push(ask(name))
+      await turn()
+    }
+    expect(batches).toEqual([['a'], ['b']])
+    for (const name of ['a', 'b', 'c', 'd']) go(name)
+    expect(await Promise.all(asked)).toEqual(['A', 'B', 'C', 'D'])
+    expect(batches).toEqual([['a'], ['b'], ['c', 'd']])
+  })
+})
