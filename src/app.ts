@@ -6,7 +6,7 @@ import { locks, withLock } from './database/locks.ts'
 import { editedMigrations, migrate } from './database/migrations.ts'
 import { retryUncertain } from './database/retry.ts'
 import { transaction } from './database/transaction.ts'
-import { createWakeUps } from './database/wake-ups.ts'
+import { createWakeUps, type WorkKind } from './database/wake-ups.ts'
 import { monitorWrites } from './database/write-monitor.ts'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
@@ -127,7 +127,7 @@ export function createApp(options: AppOptions): App {
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const onNewEpoch = () => log.warn('The database failed over to another server. Event cursors have expired.')
-  const notify = () => wakeUps.notify()
+  const notify = (kinds: ReadonlySet<WorkKind>) => wakeUps.notify(kinds)
   const onRefusal = (error: unknown) => writes.check(error)
   const listeners = { onIdleError, onNewEpoch, onRefusal, notify }
   const database = openDatabase({ url: databaseUrl, poolSize, ...listeners, now: options.now })
@@ -144,18 +144,18 @@ export function createApp(options: AppOptions): App {
   const services = createServices(deps)
   const { reconciliation, policies, billing, deliveries, chores, measures } = createBackground(deps, eventRetentionDays)
   const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })
-  const work = createLoops([
-    createInstanceLoop({ reconciliation, provider, clock: database.clock, log, limits: options }),
-    createPolicyLoop({ policies, log }),
-    createBillingLoop({ billing, log }),
-    createLoop({ ...delivery, name: 'webhooks', concurrency: maxConcurrentDeliveries, log }),
-    createHousekeepingLoop({ chores, now, log }),
-  ])
+  const work = createLoops({
+    instances: createInstanceLoop({ reconciliation, provider, clock: database.clock, log, limits: options }),
+    policies: createPolicyLoop({ policies, log }),
+    billing: createBillingLoop({ billing, log }),
+    webhooks: createLoop({ ...delivery, name: 'webhooks', concurrency: maxConcurrentDeliveries, log }),
+    housekeeping: createHousekeepingLoop({ chores, now, log }),
+  })
   const writes = monitorWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
   const operations = createOperations({ database })
-  const wake = () => {
-    work.wake()
-    feed.wake()
+  const wake = (kinds: ReadonlySet<WorkKind>) => {
+    work.wake(kinds)
+    if (kinds.has('events')) feed.wake()
   }
   const keyListeners = { onKeyChange: rememberedKeys.forget, onListening: rememberedKeys.setListening }
   const wakeUps = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake, ...keyListeners })

@@ -72,7 +72,7 @@ const layers: Record<string, Layer> = {
   },
   providers: {
     imports: ['domain'],
-    packages: ['pino'],
+    packages: ['dataloader', 'pino'],
     folders: [],
     reason: 'A provider gets its orders in the terms of the domain and does not know the caller.',
   },
@@ -108,9 +108,19 @@ const layers: Record<string, Layer> = {
 /** The folders inside each level of tests. The nouns are the same as in the layers. */
 const testFolders: Record<string, string[]> = {
   bench: ['measure', 'peers', 'peers/floor', 'report', 'setup', 'workloads'],
-  unit: [...nouns, 'database', 'graphql', 'operator', 'process', 'rest'],
+  unit: [...nouns, 'database', 'graphql', 'operator', 'process', 'reconciler', 'rest'],
   property: [...nouns, 'graphql', 'rest'],
-  integration: [...nouns, 'database', 'database/embedded', 'faces', 'graphql', 'instances/rent', 'rest'],
+  integration: [
+    ...nouns,
+    'database',
+    'database/embedded',
+    'database/statements',
+    'faces',
+    'graphql',
+    'instances/rent',
+    'reconciler',
+    'rest',
+  ],
   support: [...nouns, 'crashes', 'database', 'faces', 'processes', 'rest'],
   client: [],
   contract: [],

@@ -1,9 +1,7 @@
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
+import type { HowFresh } from '../services/accounts/api-keys/remembered-keys.ts'
 import type { Services } from '../services/services.ts'
-
-/** `fresh`: whether the request may change something, so that the key must be valid now. */
-type HowFresh = { fresh: boolean }
 
 /**
  * Identifies the caller by the Authorization header. `queryKey` is a key in the URL, which only the REST face accepts, for
@@ -12,12 +10,12 @@ type HowFresh = { fresh: boolean }
 export async function authenticate(
   authorization: string | null | undefined,
   services: Services,
-  { fresh, queryKey }: HowFresh & { queryKey?: string | null },
+  { queryKey, ...how }: HowFresh & { queryKey?: string | null },
 ): Promise<Actor> {
   const key = parseBearerKey(authorization) ?? queryKey
   if (!key)
     throw new DomainError('UNAUTHENTICATED', 'An API key is required: send the header "Authorization: Bearer KEY".')
-  const actor = await services.apiKeys.identify(key, { fresh })
+  const actor = await services.apiKeys.identify(key, how)
   // The same message for unknown, revoked and expired keys. Old clients look for these words.
   if (!actor) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
   return actor

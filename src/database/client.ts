@@ -7,6 +7,7 @@ import { type Prisma, PrismaClient } from './generated/client.ts'
 import { ConnectionPool } from './pool.ts'
 import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
 import { type Statements, statementsOn } from './statements.ts'
+import type { WorkKind } from './wake-ups.ts'
 
 /** One connection pool for Prisma and for handwritten SQL. */
 export type Database = Statements & {
@@ -17,8 +18,8 @@ export type Database = Statements & {
   nameOfRepeated: NameOf
   /** The current time, as a SQL expression. */
   readonly nowSql: Prisma.Sql
-  /** Called after each commit of a transaction that called `notifyAfterCommit`. */
-  notify(): void
+  /** Called after each commit of a transaction that called `notifyAfterCommit`, with the kinds of work that it named. */
+  notify(kinds: ReadonlySet<WorkKind>): void
   /** Called when the server refused a statement that may succeed later. */
   onRefusal(error: unknown): void
   close(): Promise<void>
@@ -31,7 +32,7 @@ type DatabaseOptions = {
   /** Called when a connection finds the database on another line of history and has raised the cursors' epoch. */
   onNewEpoch?: () => void
   /** Wakes the loops and streams. Without it, they find work and events at their next poll, as after a lost wake-up. */
-  notify?: () => void
+  notify?: (kinds: ReadonlySet<WorkKind>) => void
   onRefusal?: (error: unknown) => void
   /** Replaces the database's clock in tests. */
   now?: (() => Date) | undefined

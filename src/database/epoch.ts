@@ -69,7 +69,7 @@ function isOtherLine(known: string, name: string): boolean {
 async function moveForeignEvents(client: pg.ClientBase): Promise<boolean> {
   const next = 'pg_snapshot_xmax(pg_current_snapshot())'
   const { rows } = await client.query(`SELECT FROM events WHERE xid >= ${next} LIMIT 1`)
-  await client.query(`UPDATE machines SET offers_xid = '0' WHERE offers_xid >= ${next}`)
+  await client.query(`UPDATE market_changes SET xid = '0' WHERE xid >= ${next}`)
   if (rows.length === 0) return false
   const text = "UPDATE events SET xid = '0' WHERE xid <> '0'"
   await client.query({ text, query_timeout: moveTimeoutMs } as pg.QueryConfig)

@@ -24,6 +24,11 @@ const typeParsers: pg.CustomTypesConfig = {
     oid === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(oid, format),
 }
 
+/** How the text of a value of this type is read. */
+export function parserOf(oid: number): (text: string) => unknown {
+  return typeParsers.getTypeParser(oid, 'text')
+}
+
 /** The columns of a model, for handwritten SQL that reads or writes whole rows. */
 type ModelColumns = { names: string[]; columns: string[] }
 
@@ -42,22 +47,25 @@ export function columnsSql(alias: string, shape: RowShape): Prisma.Sql {
   )
 }
 
-/** Inserts many records in one statement. A field that no record has gets its column's default. */
+/**
+ * Inserts many records in one statement. A field that no record has gets its column's default. Only a field itself can be a
+ * BigInt or bytes, not a part of its value.
+ */
 export function insertSql(
   table: string,
   { names, columns }: ModelColumns,
-  records: Record<string, unknown>[],
+  records: readonly Record<string, unknown>[],
 ): Prisma.Sql {
-  const given = names.flatMap((name, index) =>
-    records.some(record => name in record) ? [{ name, column: columns[index] }] : [],
-  )
+  const isGiven = (name: string) => records.some(record => name in record)
+  const given = names.flatMap((name, index) => (isGiven(name) ? [{ name, column: columns[index] as string }] : []))
   const list = Prisma.raw(given.map(({ column }) => `"${column}"`).join(', '))
-  const rows = records.map(record =>
-    Object.fromEntries(given.map(({ name, column }) => [column, jsonOf(record[name])])),
-  )
-  const json = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  const rows = records.map(record => {
+    const row: Record<string, unknown> = {}
+    for (const { name, column } of given) row[column] = jsonOf(record[name])
+    return row
+  })
   const into = Prisma.raw(`"${table}"`)
-  return Prisma.sql`INSERT INTO ${into} (${list}) SELECT ${list} FROM json_populate_recordset(NULL::${into}, ${json})`
+  return Prisma.sql`INSERT INTO ${into} (${list}) SELECT ${list} FROM json_populate_recordset(NULL::${into}, ${JSON.stringify(rows)})`
 }
 
 /** For ON CONFLICT DO UPDATE: sets every column to the value in the refused row. */
@@ -65,7 +73,8 @@ export function setFromExcludedSql({ columns }: ModelColumns): Prisma.Sql {
   return Prisma.raw(columns.map(column => `"${column}" = EXCLUDED."${column}"`).join(', '))
 }
 
-/** Bytes as PostgreSQL reads them from a text. */
+/** A value that JSON keeps, as PostgreSQL reads it from a text. */
 function jsonOf(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
 }

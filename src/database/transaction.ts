@@ -6,6 +6,7 @@ import { Prisma, type PrismaClient } from './generated/client.ts'
 import { inTransactionOf, withoutNames } from './pool.ts'
 import type { NameOf } from './statement-names.ts'
 import { type Statements, statementsOn } from './statements.ts'
+import type { WorkKind } from './wake-ups.ts'
 
 const { sql } = Prisma
 
@@ -22,10 +23,10 @@ export type Transaction = Statements & {
   /** Moves `at` to the time when the transaction got a lock. `at` never goes back. */
   advanceTo(lockedAt: Date): void
   /**
-   * After the commit, and only then, calls the `notify` that was passed to `openDatabase`: in app.ts it wakes the loops and
-   * the streams. For transactions that write due work or events.
+   * After the commit, and only then, calls the `notify` that was passed to `openDatabase`, once with all kinds: in app.ts it
+   * wakes their loops and the streams. Called where work becomes due now, or where events are written.
    */
-  notifyAfterCommit(): void
+  notifyAfterCommit(kind: WorkKind): void
 }
 
 /** Errors of transactions that the server rolled back because it could not write, such as on a full disk or a standby. */
@@ -43,7 +44,7 @@ type TransactionDeps = {
   prisma: PrismaClient
   clock: Clock
   nameOfRepeated: NameOf
-  notify(): void
+  notify(kinds: ReadonlySet<WorkKind>): void
   onRefusal(error: unknown): void
 }
 /** A read-only transaction. Its `nowSql` is always `at`. */
@@ -53,7 +54,7 @@ export type Snapshot = Statements & Pick<Transaction, 'at' | 'nowSql' | 'prisma'
 export async function transaction<T>(database: TransactionDeps, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await attemptTransaction(database, 'BEGIN', work)
+      return await attemptTransaction(database, beginWriting, work)
     } catch (error) {
       if (attempt === maxAttempts || !errorCodesOf(error).some(code => conflictCodes.has(code))) {
         if (error instanceof Error && failureKindOf(error) === 'refused') rolledBack.add(error)
@@ -67,13 +68,9 @@ export async function transaction<T>(database: TransactionDeps, work: (tx: Trans
 
 /** Runs several statements that all read the database as of one instant. */
 export async function snapshot<T>(database: TransactionDeps, read: (tx: Snapshot) => Promise<T>): Promise<T> {
-  return await attemptTransaction(
-    database,
-    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-    async ({ at, ...tx }) => {
-      return await read({ ...tx, at, nowSql: sql`${at}::timestamptz` })
-    },
-  )
+  return await attemptTransaction(database, beginSnapshot, async ({ at, ...tx }) => {
+    return await read({ ...tx, at, nowSql: sql`${at}::timestamptz` })
+  })
 }
 
 /** Begins once more if a column has changed its type since the connection prepared a statement. */
@@ -98,7 +95,7 @@ async function runTransaction<T>(
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   let isBroken = false
-  let notifies = false
+  const kinds = new Set<WorkKind>()
   let result: T
   try {
     const askedMs = performance.now()
@@ -116,8 +113,8 @@ async function runTransaction<T>(
         const later = clock.timeOfLock(lockedAt)
         if (later > at) at = later
       },
-      notifyAfterCommit() {
-        notifies = true
+      notifyAfterCommit(kind) {
+        kinds.add(kind)
       },
     })
     await commit(client)
@@ -134,7 +131,7 @@ async function runTransaction<T>(
     client.release(isBroken)
   }
   // In a microtask: an error in `notify` must not make a committed transaction look failed.
-  if (notifies) queueMicrotask(notify)
+  if (kinds.size > 0) queueMicrotask(() => notify(kinds))
   return result
 }
 
@@ -147,9 +144,16 @@ async function commit(client: pg.PoolClient): Promise<void> {
   )
 }
 
+/**
+ * Each statement of a write has one good plan, whatever its values. Left to itself, PostgreSQL often plans for the values of
+ * each execution, which takes longer than the execution.
+ */
+const beginWriting = "BEGIN; SELECT clock_timestamp(), set_config('plan_cache_mode', 'force_generic_plan', true)"
+const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT clock_timestamp()'
+
 /** Begins the transaction and reads the database's clock in one round trip. */
 async function beginTransaction(client: pg.PoolClient, begin: string): Promise<Date> {
-  const results: unknown = await client.query(`${begin}; SELECT clock_timestamp()`)
+  const results: unknown = await client.query(begin)
   // For two statements, pg returns an array of two results.
   const [, { rows }] = results as [unknown, pg.QueryResult<{ clock_timestamp: Date }>]
   return rows[0]?.clock_timestamp as Date

@@ -1,13 +1,17 @@
-// Wakes this gateway and the others on the database after a commit with due work or events. Nothing depends on a
-// wake-up: a gateway that misses one finds the work at its next poll.
+// Wakes this gateway and the others on the database after a commit with due work or events. A wake-up names the kinds of
+// that work. Nothing depends on it: a gateway that misses one finds the work at its next poll.
 
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { toError } from './failure-codes.ts'
 
+/** What a transaction can make due: work of a loop, or events for the streams. */
+export const workKinds = ['instances', 'policies', 'billing', 'webhooks', 'events'] as const
+export type WorkKind = (typeof workKinds)[number]
+
 export type WakeUps = {
   /** Wakes this gateway at once. Between `start` and `stop`, wakes the other gateways soon after. */
-  notify(): void
+  notify(kinds: ReadonlySet<WorkKind>): void
   start(): void
   stop(): Promise<void>
 }
@@ -16,7 +20,7 @@ type WakeUpOptions = {
   pool: pg.Pool
   log: Logger
   /** Wakes only this gateway. */
-  wake: () => void
+  wake: (kinds: ReadonlySet<WorkKind>) => void
   /** Called with the id of each API key that has changed, by any gateway, command or person: the database tells of it. */
   onKeyChange: (id: number) => void
   /** Called when this gateway begins to be told of changes, and when it no longer is. */
@@ -29,20 +33,25 @@ const keyChannel = 'berth_key_change'
 /** All commits within this time share one notification to the other gateways. */
 const minNotifyIntervalMs = 20
 const reconnectMs = 2_000
+const allKinds: ReadonlySet<WorkKind> = new Set(workKinds)
 
 export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }: WakeUpOptions): WakeUps {
   let listener: pg.Client | undefined
   let notifyTimer: NodeJS.Timeout | undefined
+  /** The kinds of the next notification. */
+  let announced = new Set<WorkKind>()
   let reconnectTimer: NodeJS.Timeout | undefined
   let isRunning = false
   let isOutageLogged = false
 
   function notifyOthers(): void {
     notifyTimer = undefined
+    const payload = [...announced].join(',')
+    announced = new Set()
     // Outside the work's own transaction: commits with a NOTIFY wait for one lock that they all share.
     // Not repeated: the other gateways poll every second and find the work then. Logged for debugging only, because the
     // loops warn when the database does not answer.
-    pool.query(`NOTIFY ${channel}`).catch((error: unknown) => {
+    pool.query('SELECT pg_notify($1, $2)', [channel, payload]).catch((error: unknown) => {
       log.debug({ err: error }, 'The other gateways could not be notified. They find the work when they poll.')
     })
   }
@@ -65,7 +74,7 @@ export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }
     client.on('error', handleLoss)
     client.on('end', () => handleLoss(undefined))
     client.on('notification', message =>
-      message.channel === keyChannel ? onKeyChange(Number(message.payload)) : wake(),
+      message.channel === keyChannel ? onKeyChange(Number(message.payload)) : wake(kindsOf(message.payload)),
     )
     try {
       await client.connect()
@@ -73,16 +82,18 @@ export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }
       isOutageLogged = false
       if (listener === client) onListening(true)
       // Other gateways may have committed work before this one listened.
-      wake()
+      wake(allKinds)
     } catch (error) {
       handleLoss(toError(error))
     }
   }
 
   return {
-    notify() {
-      wake()
-      if (isRunning) notifyTimer ??= setTimeout(notifyOthers, minNotifyIntervalMs)
+    notify(kinds) {
+      wake(kinds)
+      if (!isRunning) return
+      for (const kind of kinds) announced.add(kind)
+      notifyTimer ??= setTimeout(notifyOthers, minNotifyIntervalMs)
     },
     start() {
       isRunning = true
@@ -98,4 +109,11 @@ export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }
       await client?.end().catch(() => {})
     },
   }
+}
+
+/** Gateways of earlier versions name no kind, and those of later versions may name unknown ones. */
+function kindsOf(payload: string | undefined): ReadonlySet<WorkKind> {
+  if (!payload) return allKinds
+  const named = payload.split(',')
+  return new Set(workKinds.filter(kind => named.includes(kind)))
 }

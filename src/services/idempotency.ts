@@ -1,6 +1,7 @@
 import { errorCodesOf } from '../database/failure-codes.ts'
 import { Prisma } from '../database/generated/client.ts'
 import { bool, bytea, int4, nullable } from '../database/row-types.ts'
+import { writeTogether } from '../database/together.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Operation } from '../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../domain/actor.ts'
@@ -25,10 +26,17 @@ export type IdempotentRequest = { operation: Operation; input: unknown; idempote
 
 type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
 
+/**
+ * Does what must not happen twice. With `storeWrites`, it can store its result with what else it writes; otherwise the
+ * result is stored after it.
+ */
+type Work<Result> = (tx: Transaction, storeWrites: StoreWrites<Result>) => Promise<Result>
+export type StoreWrites<Result> = (result: Result) => Record<string, Prisma.Sql>
+
 type Steps<Result extends JsonResult, Answer> = {
   /** Checks that need a lock. They run before the work, and before a stored result is read. */
   checkPermission?: ((tx: Transaction) => Promise<void>) | undefined
-  work: (tx: Transaction) => Promise<Result>
+  work: Work<Result>
   /** Reads what the result names, so that a repeated request shows it as it is now. */
   read: (tx: Transaction, result: Result) => Promise<Answer>
 }
@@ -45,7 +53,7 @@ export async function runIdempotent<Result extends JsonResult>(
   deps: IdempotencyDeps,
   actor: Actor,
   request: IdempotentRequest,
-  work: (tx: Transaction) => Promise<Result>,
+  work: Work<Result>,
   checkPermission?: (tx: Transaction) => Promise<void>,
 ): Promise<{ result: Result; replayed: boolean }> {
   const read = async (_tx: Transaction, result: Result) => result
@@ -66,7 +74,7 @@ export async function runAndRead<Result extends JsonResult, Answer>(
   if (key === undefined) {
     const checkedWork = async (tx: Transaction) => {
       await checkPermission(tx)
-      return await read(tx, await work(tx))
+      return await read(tx, await work(tx, () => ({})))
     }
     return { answer: await transaction(database, checkedWork), replayed: false }
   }
@@ -80,10 +88,15 @@ export async function runAndRead<Result extends JsonResult, Answer>(
       if (storedResult === undefined) throw idempotencyInProgress(tx.at)
       return { answer: await read(tx, storedResult), replayed: true }
     }
-    const result = await work(tx)
-    const sealed = sealJson(secrets, result)
-    await tx.execute(sql`
-      UPDATE idempotency_keys SET result = ${sealed} WHERE account_id = ${accountId} AND key = ${key}`)
+    let isStored = false
+    const storeWrites = (result: Result) => {
+      isStored = true
+      const sealed = sealJson(secrets, result)
+      const update = sql`UPDATE idempotency_keys SET result = ${sealed} WHERE account_id = ${accountId} AND key = ${key}`
+      return { storedResult: sql`${update} RETURNING 1` }
+    }
+    const result = await work(tx, storeWrites)
+    if (!isStored) await writeTogether(tx, storeWrites(result))
     return { answer: await read(tx, result), replayed: false }
   })
 }
@@ -149,17 +162,20 @@ function hashRequest({ secrets }: IdempotencyDeps, { operation, input }: Idempot
  */
 async function reserveKey(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
   const { accountId, apiKeyId } = actor
-  await tx.execute(sql`SELECT set_config('lock_timeout', ${String(firstRequestWaitMs)}, true)`)
+  // One statement: it sets the timeout before it inserts, and resets it if it has inserted.
   const reserving = tx.execute(sql`
+    WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS timeout),
+    brief AS MATERIALIZED (SELECT set_config('lock_timeout', ${String(firstRequestWaitMs)}, true) FROM before)
     INSERT INTO idempotency_keys AS k (account_id, key, api_key_id, input_hash, result, created_at)
-    VALUES (${accountId}, ${key}, ${apiKeyId}, ${hash}, '', ${tx.at})
+    SELECT ${accountId}::int, ${key}, ${apiKeyId}::int, ${hash}::bytea, '', ${tx.at}::timestamptz FROM brief
     ON CONFLICT (account_id, key) DO UPDATE
     SET api_key_id = excluded.api_key_id, input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
-    WHERE k.created_at <= ${keyExpirySql(sql`${tx.at}::timestamptz`)}`)
+    WHERE k.created_at <= ${keyExpirySql(sql`${tx.at}::timestamptz`)}
+    RETURNING set_config('lock_timeout', (SELECT timeout FROM before), true)`)
   const reserved = await reserving.catch((error: unknown) => {
     throw errorCodesOf(error).includes('55P03') ? idempotencyInProgress(tx.at) : error
   })
-  await tx.execute(sql`SET LOCAL lock_timeout TO DEFAULT`)
+  if (reserved === 0) await tx.execute(sql`SET LOCAL lock_timeout TO DEFAULT`)
   return reserved === 1
 }
 

@@ -28,7 +28,7 @@ export function measureServices({ database }: DataDeps) {
         AND (${Prisma.raw(leasedUntil)} IS NULL OR ${Prisma.raw(leasedUntil)} <= ${nowSql})`
       const [due, [rest]] = await Promise.all([
         database.query(
-          sql`${dueSql('instances', 'instances', 'due_at', 'leased_until')}
+          sql`${dueSql('instances', 'instance_looks', 'due_at', 'leased_until')}
           UNION ALL ${dueSql('policies', 'instances', 'policy_due_at', 'policy_leased_until')}
           UNION ALL ${dueSql('billing', 'accounts', 'billing_due_at', 'billing_leased_until')}
           UNION ALL ${dueSql('webhooks', 'webhook_deliveries', 'due_at', 'leased_until')}`,

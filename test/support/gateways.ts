@@ -1,4 +1,5 @@
 import { openDatabase } from '../../src/database/client.ts'
+import type { WorkKind } from '../../src/database/wake-ups.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { AdmissionRules } from '../../src/domain/billing/admission.ts'
 import type { RentalTerms } from '../../src/domain/instances/rent/decide.ts'
@@ -13,6 +14,7 @@ import { createInstanceLoop } from '../../src/reconciler/loops.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createRememberedKeys } from '../../src/services/accounts/api-keys/remembered-keys.ts'
 import { outboxServices } from '../../src/services/events/outbox.ts'
+import { wholeInstance } from '../../src/services/instances/source.ts'
 import { createOperations } from '../../src/services/operations.ts'
 import { reconciliationServices } from '../../src/services/reconciliation/reconciliation.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
@@ -31,8 +33,8 @@ export type GatewayOptions = {
   /** How many events the feed reads at a time. */
   eventBatch?: number
   admission?: AdmissionRules
-  /** Called after a commit of this gateway woke its feed. */
-  notify?: () => void
+  /** Called after a commit of this gateway, with the kinds of work that it made due. */
+  notify?: (kinds: ReadonlySet<WorkKind>) => void
 }
 
 export type Gateway = ReturnType<typeof openGateway>
@@ -51,10 +53,10 @@ export function openGateway({
   const logLines: Record<string, unknown>[] = []
   const log = createLog('info', { write: line => void logLines.push(JSON.parse(line)) })
   let wakeCount = 0
-  const wake = () => {
+  const wake = (kinds: ReadonlySet<WorkKind>) => {
     wakeCount += 1
-    feed.wake()
-    notify()
+    if (kinds.has('events')) feed.wake()
+    notify(kinds)
   }
   const database = openDatabase({ url, poolSize, onIdleError: () => {}, notify: wake, now: fixedNow })
   const { now } = database.clock
@@ -83,7 +85,7 @@ export function openGateway({
     provider,
     /** Every line of the log. */
     lines: logLines,
-    /** How often a commit of this gateway woke its feed. */
+    /** How many commits of this gateway made work due. */
     wakeCount: () => wakeCount,
     idle: () => reconciler.idle(),
     reconcile: (lease: Parameters<typeof reconcile>[1]) => reconcile(reconcileDeps, lease),
@@ -95,7 +97,7 @@ export function openGateway({
       return { accountId: account.id, apiKeyId: key.id, publicId: key.publicId, permissions: null }
     },
     rent: async (actor: Actor, offerId: bigint, options: RentOptions = {}) =>
-      (await services.instances.rent(actor, rentInputOf(offerId, options))).instance,
+      (await services.instances.rent(actor, rentInputOf(offerId, options), wholeInstance)).instance,
     async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
       return (await database.pool.query(text, values)).rows
     },

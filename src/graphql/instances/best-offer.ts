@@ -9,7 +9,7 @@ import { OfferFilter } from '../offers/filter.ts'
 import { parseOfferFilter } from '../offers/parse-filter.ts'
 import { defaultOrder, OfferOrder } from '../offers/search.ts'
 import { Instance } from './instances.ts'
-import { InterruptibleTermsInput } from './rent.ts'
+import { InterruptibleTermsInput, rentedSelectionOf } from './rent.ts'
 import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
 
 const CappedTermsInput = builder.inputType('CappedTermsInput', {
@@ -112,8 +112,9 @@ builder.mutationField('rentBestOffer', t =>
         description: 'The offers to search for, the rental terms, and the instance to create.',
       }),
     },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input }, context, info) =>
       answer({ ...specIssuePaths, bid: 'terms.interruptible.bidPerHour', order: 'orderBy' }, async () => {
+        const { services, actor } = context
         authorizeOperation(actor, 'offers.search')
         authorizeOperation(actor, 'instances.rent')
         const { filter, orderBy, terms, spec, maxAttempts } = input
@@ -124,7 +125,8 @@ builder.mutationField('rentBestOffer', t =>
           ...parseSpecInput(spec),
           maxAttempts,
         }
-        return await services.instances.rentBestOffer(actor, rentInput, input.idempotencyKey ?? undefined)
+        const select = rentedSelectionOf(context, info, 'RentBestOfferSuccess')
+        return await services.instances.rentBestOffer(actor, rentInput, select, input.idempotencyKey ?? undefined)
       }),
   }),
 )

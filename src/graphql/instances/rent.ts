@@ -1,11 +1,14 @@
+import type { GraphQLResolveInfo } from 'graphql'
 import { bidRange } from '../../domain/instances/bid.ts'
 import type { RentalTerms, RentInput } from '../../domain/instances/rent/decide.ts'
 import { printUsd } from '../../domain/money.ts'
 import type { Rental } from '../../services/instances/rent/rent.ts'
 import { builder } from '../builder.ts'
+import type { Context } from '../context.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
+import { selectionOf } from '../selection.ts'
 import { Instance } from './instances.ts'
 import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
 
@@ -113,12 +116,19 @@ builder.mutationField('rentInstance', t =>
         description: 'The offer to rent, the rental terms, and the instance to create.',
       }),
     },
-    resolve: (_root, { input }, { services, actor }) =>
-      answer(rentIssuePaths, () =>
-        services.instances.rent(actor, parseRentInput(input), input.idempotencyKey ?? undefined),
-      ),
+    resolve: (_root, { input }, context, info) =>
+      answer(rentIssuePaths, () => {
+        const select = rentedSelectionOf(context, info, 'RentInstanceSuccess')
+        const idempotencyKey = input.idempotencyKey ?? undefined
+        return context.services.instances.rent(context.actor, parseRentInput(input), select, { idempotencyKey })
+      }),
   }),
 )
+
+/** What the client asks of the instance that was rented. */
+export function rentedSelectionOf(context: Context, info: GraphQLResolveInfo, success: string): { id: true } {
+  return selectionOf(context, info, { of: [{ type: success, name: 'instance' }] })
+}
 
 export function parseRentInput({
   offerId,

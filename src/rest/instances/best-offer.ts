@@ -34,7 +34,12 @@ export const rentBestOfferRoutes: Route[] = [
     result: rentedBody,
     failures: rentFailures,
     answer: async ({ services, actor, body, idempotencyKey }) => {
-      const renting = services.instances.rentBestOffer(actor, parseRentBestOfferBody(body), idempotencyKey)
+      const renting = services.instances.rentBestOffer(
+        actor,
+        parseRentBestOfferBody(body),
+        { id: true },
+        idempotencyKey,
+      )
       const { instance, apiKey } = await renting.catch((error: unknown) =>
         Promise.reject(renameIssuePaths(error, rentIssuePaths)),
       )

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type DomainError, renameIssuePaths } from '../../domain/errors.ts'
+import type { Instance } from '../../domain/instances/instances.ts'
 import { combineErrors, maxOffersPerRequest } from '../../domain/instances/rent/many.ts'
 import { targetStates } from '../../domain/instances/states.ts'
 import type { RentOutcome } from '../../services/instances/rent/many.ts'
@@ -69,7 +70,7 @@ export const rentManyRoutes: Route[] = [
       if (!ids) throw new RestFailure(400, 'invalid_args', "error missings offer 'ids' parameter")
       const begun = performance.now()
       const input = { offerIds: ids.map(BigInt), ...parseRentBody(body) }
-      const renting = services.instances.rentMany(actor, input, idempotencyKey)
+      const renting = services.instances.rentMany(actor, input, { id: true, targetState: true }, idempotencyKey)
       const rented = await renting.catch((error: unknown) => Promise.reject(renameIssuePaths(error, rentIssuePaths)))
       const outcome = summarizeRentals(rented)
       return { success: true as const, ...outcome, elapsed: Math.round(performance.now() - begun) / 1000 }
@@ -77,7 +78,9 @@ export const rentManyRoutes: Route[] = [
   }),
 ]
 
-function summarizeRentals(rented: RentOutcome[]) {
+type Rented = Pick<Instance, 'id' | 'targetState'>
+
+function summarizeRentals(rented: RentOutcome<Rented>[]) {
   const errors = rented.flatMap(one => ('error' in one ? renameRentIssues(one.error) : []))
   const results = rented.map(offerResultOf)
   const created = results.flatMap(({ new_contract }) => new_contract ?? [])
@@ -88,7 +91,7 @@ function summarizeRentals(rented: RentOutcome[]) {
   throw new RestFailure(400, error, msg, outcome)
 }
 
-function offerResultOf({ offerId, ...outcome }: RentOutcome): OfferResult {
+function offerResultOf({ offerId, ...outcome }: RentOutcome<Rented>): OfferResult {
   const ask_id = Number(offerId)
   if ('error' in outcome) return { ask_id, success: false, ...itemFailureOf(renameRentIssues(outcome.error)) }
   const { id, targetState } = outcome.rental.instance

@@ -51,7 +51,8 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
       { status: 410, error: 'no_such_ask', when: `${offerGoneMessage} Replaces 404 if cancel_unavail is set.` },
     ],
     answer: async ({ services, actor, params: { id }, body, idempotencyKey }) => {
-      const renting = services.instances.rent(actor, { offerId: id, ...parseRentBody(body) }, idempotencyKey)
+      const input = { offerId: id, ...parseRentBody(body) }
+      const renting = services.instances.rent(actor, input, { id: true }, { idempotencyKey })
       const { instance, apiKey } = await renting.catch((error: unknown) =>
         Promise.reject(renameIssuePaths(error, rentIssuePaths)),
       )

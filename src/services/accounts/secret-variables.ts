@@ -1,6 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { bytea, text } from '../../database/row-types.ts'
+import { bytea, type RowOf, text } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
+import { type Read, readOf } from '../../database/together.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import {
   maxSecretVariables,
@@ -117,11 +118,22 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
   }
 }
 
-/** The variables, with their values, that a new rental of the account gets. Internal: does not authorize. */
-export async function loadSecretVariables(tx: Transaction, secrets: Secrets, { accountId }: Actor): Promise<EnvVar[]> {
-  const rows = await tx.query(
+/** The variables with their values. */
+async function loadSecretVariables(tx: Transaction, secrets: Secrets, actor: Actor): Promise<EnvVar[]> {
+  const { statement, shape } = secretVariablesRead(actor)
+  return (await tx.query(statement, shape)).map(row => openVariable(secrets, row))
+}
+
+/** The rows that `openVariable` makes variables of. */
+export function secretVariablesRead({ accountId }: Actor): Read<typeof sealedVariable> {
+  return readOf(
     sql`SELECT name, value FROM secret_variables WHERE account_id = ${accountId} ORDER BY name COLLATE "C"`,
-    { name: text, value: bytea },
+    sealedVariable,
   )
-  return rows.map(({ name, value }) => toSecretEnvVar({ name, value: secrets.open(value) }))
+}
+
+const sealedVariable = { name: text, value: bytea }
+
+export function openVariable(secrets: Secrets, { name, value }: RowOf<typeof sealedVariable>): EnvVar {
+  return toSecretEnvVar({ name, value: secrets.open(value) })
 }

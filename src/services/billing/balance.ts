@@ -1,9 +1,10 @@
-// An account's credit and running costs. A transaction that changes credit or costs first locks all machines and
-// instances that it changes, then this account, and no other account.
+// Credit and running costs of accounts. A transaction that changes credit or costs first locks all machines and instances
+// that it changes, then all accounts that it changes, at once, and no other account.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { bool, int4, int8, json, nullable, numeric, type RowOf, timestamptz } from '../../database/row-types.ts'
 import type { Statements } from '../../database/statements.ts'
+import { type Read, readOf } from '../../database/together.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { type Balance, type ChargeKind, creditStatusOf } from '../../domain/billing/balance.ts'
 import { endSpenderGpus } from './gpu-ends.ts'
@@ -34,12 +35,17 @@ export async function readBalances(
   accountIds: readonly number[],
   at?: Date,
 ): Promise<AccountBalance[]> {
-  const instant = at === undefined ? database.nowSql : sql`${at}::timestamptz`
+  const { statement, shape } = balanceRead(accountIds, at === undefined ? database.nowSql : sql`${at}::timestamptz`)
+  return (await database.query(statement, shape)).map(toBalance)
+}
+
+/** The rows that `toBalance` makes balances of. */
+export function balanceRead(accountIds: readonly number[], instantSql: Prisma.Sql): Read<typeof balanceRow> {
   const statement = sql`
-    SELECT a.id AS account_id, ${instant} AS read_at, ${balanceColumns}, ${meterEndsSql(instant)} AS ends,
+    SELECT a.id AS account_id, ${instantSql} AS read_at, ${balanceColumns}, ${meterEndsSql(instantSql)} AS ends,
       EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id) AS is_limited
     FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`
-  return (await database.query(statement, balanceRow)).map(toBalance)
+  return readOf(statement, balanceRow)
 }
 
 /**
@@ -63,7 +69,7 @@ const balanceRow = {
   ...{ ends: nullable(json<MeterEndRow[]>()), isLimited: bool },
 }
 
-function toBalance({ readAt, gpuOrigin, diskOrigin, ends, ...row }: RowOf<typeof balanceRow>): AccountBalance {
+export function toBalance({ readAt, gpuOrigin, diskOrigin, ends, ...row }: RowOf<typeof balanceRow>): AccountBalance {
   return {
     ...row,
     at: readAt < row.meteredAt ? row.meteredAt : readAt,
@@ -79,16 +85,47 @@ function toBalance({ readAt, gpuOrigin, diskOrigin, ends, ...row }: RowOf<typeof
   }
 }
 
-/**
- * Locks an account for the rest of the transaction. If its credit has ended, or a `stop_running` limit was reached,
- * its GPU charges end when that happened, whatever the caller does next. The account also becomes due, since the
- * caller is about to change the account.
- */
+/** Locks one account, as `lockAccounts` does. */
 export async function lockAccount(tx: Transaction, accountId: number, at: Date): Promise<AccountBalance> {
-  await tx.execute(sql`UPDATE accounts SET billing_due_at = least(billing_due_at, ${at}) WHERE id = ${accountId}`)
-  tx.notifyAfterCommit()
-  // Read the balance only under the lock: until then, other transactions may have recorded meter ends.
-  let balance = await readBalance(tx, accountId, at)
+  return (await lockAccounts(tx, [accountId], at))[0] as AccountBalance
+}
+
+/**
+ * Locks accounts for the rest of the transaction. If the credit of one has ended, or a `stop_running` limit was reached,
+ * its GPU charges end when that happened, whatever the caller does next. The accounts also become due, since the caller is
+ * about to change them. Takes the same number of statements for any number of accounts that have no such end and no limits.
+ */
+export async function lockAccounts(
+  tx: Transaction,
+  accountIds: readonly number[],
+  at: Date,
+): Promise<AccountBalance[]> {
+  if (accountIds.length === 0) return []
+  // An account that is due already is only locked. A later statement writes the account anyway, in most cases.
+  const becameDue = await tx.execute(sql`
+    WITH locked AS (
+      SELECT id, billing_due_at FROM accounts WHERE id = ANY(${accountIds}::int[]) ORDER BY id FOR NO KEY UPDATE
+    )
+    UPDATE accounts SET billing_due_at = ${at} FROM locked
+    WHERE accounts.id = locked.id AND coalesce(locked.billing_due_at > ${at}, true)`)
+  if (becameDue > 0) tx.notifyAfterCommit('billing')
+  // Read the balances only under the locks: until then, other transactions may have recorded meter ends.
+  const balances: AccountBalance[] = []
+  for (const balance of await readBalances(tx, accountIds, at)) balances.push(await recordEnds(tx, balance, at))
+  return balances
+}
+
+/** Locks those of the accounts that no other transaction has locked, and returns them. */
+export async function lockFreeAccounts(tx: Transaction, ids: readonly number[]): Promise<Set<number>> {
+  if (ids.length === 0) return new Set()
+  const statement = sql`SELECT id FROM accounts WHERE id = ANY(${ids}::int[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`
+  return new Set((await tx.query(statement, { id: int4 })).map(({ id }) => id))
+}
+
+/** Records that the credit of a locked account has ended, or that limits were reached. Returns the balance afterwards. */
+async function recordEnds(tx: Transaction, read: AccountBalance, at: Date): Promise<AccountBalance> {
+  const { accountId } = read
+  let balance = read
   while (balance.isLimited && (await recordReachedLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
   const { endsAt, hasEnded } = creditStatusOf(balance)
   if (!hasEnded || endsAt === null) return balance
@@ -97,4 +134,17 @@ export async function lockAccount(tx: Transaction, accountId: number, at: Date):
   if (!(await endSpenderGpus(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
   await tx.execute(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)
+}
+
+/**
+ * Locks an account whose costs this transaction changes and makes it due, for `writeTogether`. An account that is due already
+ * is not written.
+ */
+export function lockAccountWrites(accountId: number, at: Date) {
+  return {
+    lockedAccount: sql`SELECT id, billing_due_at, metered_at FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`,
+    accountDue: sql`
+      UPDATE accounts SET billing_due_at = ${at} FROM locked_account l
+      WHERE accounts.id = l.id AND coalesce(l.billing_due_at > ${at}, true) RETURNING 1`,
+  }
 }

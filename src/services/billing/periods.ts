@@ -2,7 +2,7 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Period } from '../../domain/billing/charges.ts'
-import { meterEndSql } from './sql.ts'
+import { meterEndOfAccountSql } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -34,7 +34,7 @@ export function chargedPeriodsSql(
         AND e.period_end > ${startsAt}::timestamptz AND e.period_start < ${until}::timestamptz
       UNION ALL
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, m.rate_nanos, m.carried, m.since,
-        least(${at}::timestamptz, ${meterEndSql},
+        least(${at}::timestamptz, ${meterEndOfAccountSql(accountId)},
           CASE WHEN m.kind = 'gpu' THEN ${endsAt}::timestamptz END)
       FROM meters m WHERE m.account_id = ${accountId} AND ${which} AND m.rate_nanos > 0`
 }

@@ -5,7 +5,7 @@ import { int4, json, nullable, numeric, type RowOf, timestamptz } from '../../da
 import type { Statements } from '../../database/statements.ts'
 import type { KeyRate, Spending } from '../../domain/billing/limits.ts'
 import { wantsGpusSql } from '../instances/sql.ts'
-import { meterEndSql } from './sql.ts'
+import { meterEndOfAccountSql } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -42,7 +42,7 @@ export async function loadSpending<Window extends SpendingWindow>(
       ) charged
       GROUP BY start, meters.api_key_id
     ), going AS (
-      SELECT m.*, least(${meterEndSql}, CASE m.kind WHEN 'gpu' THEN ${gpusEnd}::timestamptz END) AS stops_at
+      SELECT m.*, least(${meterEndOfAccountSql(accountId)}, CASE m.kind WHEN 'gpu' THEN ${gpusEnd}::timestamptz END) AS stops_at
       FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0
     ), running AS (
       SELECT start, m.api_key_id, sum(m.rate_nanos) AS rate,
@@ -50,7 +50,7 @@ export async function loadSpending<Window extends SpendingWindow>(
         sum(${meterCostUntilSql(sql`least(start, m.stops_at)`, sql`m.since`)}) AS before,
         sum(${meterCostUntilSql(sql`least(greatest(${at}::timestamptz, start), m.stops_at)`, sql`m.since`)}) AS until
       FROM starts, going m GROUP BY start, m.api_key_id
-    ), ended AS (
+    ), ended AS MATERIALIZED (
       SELECT api_key_id, greatest(since, stops_at) AS at, sum(rate_nanos)::text AS rate FROM going
       WHERE stops_at IS NOT NULL GROUP BY api_key_id, greatest(since, stops_at)
     )

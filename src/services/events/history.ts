@@ -69,7 +69,7 @@ export function eventHistoryServices({ database }: DataDeps) {
       for (const same of Map.groupBy(queries, ({ page }) => JSON.stringify(page)).values()) {
         const instanceGroups = sql`unnest(${[...new Set(same.map(({ instanceId }) => String(instanceId)))]}::bigint[])`
         const mine = sql`e.account_id = ${actor.accountId}`
-        const conditions = [mine, isKnownKindSql, sql`e.instance_id = g.id`]
+        const conditions = [mine, isKnownKindSql, sql`e.subject_type = 'Instance' AND e.subject_id = g.id`]
         const pages = await readPages(instanceGroups, conditions, same[0]?.page ?? {}, select)
         for (const one of same) pageByQuery.set(one, pages.get(one.instanceId) as EventPage<Select>)
       }

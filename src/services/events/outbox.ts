@@ -52,10 +52,10 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
     /** Machines whose offers last changed in a transaction from `from` (inclusive) to `before` (exclusive). */
     async findChangedMachines(from: bigint, before: bigint): Promise<number[]> {
       const rows = await database.query(
-        sql`SELECT id FROM machines WHERE offers_xid >= ${String(from)}::xid8 AND offers_xid < ${String(before)}::xid8`,
-        { id: int4 },
+        sql`SELECT machine_id FROM market_changes WHERE xid >= ${String(from)}::xid8 AND xid < ${String(before)}::xid8`,
+        { machineId: int4 },
       )
-      return rows.map(({ id }) => id)
+      return rows.map(({ machineId }) => machineId)
     },
 
     /**

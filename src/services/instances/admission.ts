@@ -1,41 +1,21 @@
 // Checks admission when instances of an account start or their containers are made anew.
 
-import { Prisma } from '../../database/generated/client.ts'
-import { int8 } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import type { Actor } from '../../domain/actor.ts'
 import { type AdmissionRules, findRefusedStarts } from '../../domain/billing/admission.ts'
 import type { DomainError } from '../../domain/errors.ts'
-import type { ItemPlan } from '../../domain/instances/command.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
 import { isStarting } from '../../domain/instances/start-backoff.ts'
 import { checkAdmission, loadAdmissionFacts } from '../billing/admission.ts'
-import { type AccountBalance, lockAccount, readBalance } from '../billing/balance.ts'
-import { countFailedStart, hasGpuHolder } from './start-backoff.ts'
+import type { AccountBalance } from '../billing/balance.ts'
+import { countFailedStart, findAccountsWithGpus } from './start-backoff.ts'
 
-const { sql } = Prisma
-
-/** Refusals of starts beyond what the account may have, by instance id. Earlier ids in the plans have precedence. */
+/** Refusals of starts beyond what the account may have, by instance id. Earlier starts have precedence. */
 export async function unaffordableStarts(
   tx: Transaction,
   rules: AdmissionRules,
-  { accountId }: Actor,
-  plans: readonly ItemPlan[],
-  { dryRun, at }: { dryRun: boolean; at: Date },
+  account: AccountBalance,
+  starts: readonly { id: bigint; gpuPriceNanos: bigint }[],
 ): Promise<Map<bigint, DomainError>> {
-  const started = plans.filter(plan => plan.outcome === 'applied' && plan.targetState === 'running')
-  if (started.length === 0) return new Map()
-  const ids = [...new Set(started.map(({ id }) => id))]
-  const account = await (dryRun ? readBalance : lockAccount)(tx, accountId, at)
-  const rows = await tx.query(
-    sql`SELECT id, gpu_price_nanos FROM instances WHERE id = ANY(${ids.map(String)}::bigint[])`,
-    { id: int8, gpuPriceNanos: int8 },
-  )
-  const rates = new Map(rows.map(({ id, gpuPriceNanos }) => [id, gpuPriceNanos]))
-  const starts = ids.flatMap(id => {
-    const gpuPriceNanos = rates.get(id)
-    return gpuPriceNanos === undefined ? [] : [{ id, gpuPriceNanos }]
-  })
   return findRefusedStarts(await loadAdmissionFacts(tx, account, rules), starts, rules)
 }
 
@@ -51,5 +31,6 @@ export async function admitRestart(
 ): Promise<void> {
   if (instance.targetState === 'stopped') return
   await checkAdmission(tx, rules, account, { loading: 1 }, { isWritten: instance.status !== 'running' })
-  if (isStarting(instance) && (await hasGpuHolder(tx, [instance.id]))) await countFailedStart(tx, account)
+  if (isStarting(instance) && (await findAccountsWithGpus(tx, [instance.id])).size > 0)
+    await countFailedStart(tx, [account])
 }

@@ -19,6 +19,7 @@ import { loadGpuRates } from '../billing/spending.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { loadClaims, lockMachine, updateMarket } from '../machines/market.ts'
+import { lockLivingInstances } from './lock.ts'
 import { scheduleNextAction } from './policy/facts.ts'
 import { findInstances } from './read.ts'
 
@@ -125,15 +126,6 @@ export function bidServices(deps: Deps) {
     const { firstGpu, numGpus } = bidder
     const block = { instanceId: bidder.id, firstGpu, numGpus }
     return winningBid(bidder.id, calculateMinimumBid(block, machine, await loadClaims(tx, [machine.id])))
-  }
-
-  /**
-   * Locks all instances that the market may move, in the order of their ids. Locking the bidder first and the instances
-   * that it displaces later would break that order. The lock on the machine keeps new rentals out.
-   */
-  async function lockLivingInstances(tx: Transaction, machineId: number): Promise<void> {
-    await tx.execute(sql`
-      SELECT FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR NO KEY UPDATE`)
   }
 
   async function loadBidder(tx: Transaction, id: bigint): Promise<Bidder | undefined> {

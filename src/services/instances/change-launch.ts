@@ -15,6 +15,7 @@ import { authorize } from '../authorize.ts'
 import { lockAccount } from '../billing/balance.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
+import { makeInstancesDue } from '../reconciliation/due.ts'
 import { openJson, sealJson } from '../secrets.ts'
 import { loadTemplatesForLaunch } from '../templates/rent.ts'
 import { admitRestart } from './admission.ts'
@@ -56,8 +57,9 @@ export function changeLaunchServices(deps: Deps) {
             registry_login = ${sealJson(secrets, registry)}::bytea, secret_env = ${sealJson(secrets, values)}::bytea,
             template_id = coalesce(${template?.id ?? null}::int, template_id),
             template_hash = coalesce(${template?.hash ?? null}, template_hash),
-            restart = ${restartNow}::restart, generation = generation + 1, due_at = ${at}
+            restart = ${restartNow}::restart
           WHERE id = ${id}`)
+        await makeInstancesDue(tx, [id], at)
         const { accountId } = actor
         const before = { image: current.launch.image, templateId, templateHash }
         const after = {

@@ -1,8 +1,9 @@
-import { transaction } from '../../database/transaction.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
 import {
+  type CommandSubject,
   checkExpectation,
   checkMatchedCount,
   checkTarget,
@@ -16,11 +17,12 @@ import type { InstanceChange } from '../../domain/instances/instances.ts'
 import { checkLabel } from '../../domain/launch/launch.ts'
 import { requireCredit } from '../accounts/accounts.ts'
 import { authorizeEach } from '../authorize.ts'
+import { type AccountBalance, lockAccount, readBalance } from '../billing/balance.ts'
 import { checkStartLimits } from '../billing/limits/check.ts'
 import type { Deps } from '../deps.ts'
 import { unaffordableStarts } from './admission.ts'
 import { applyPlans } from './apply-plans.ts'
-import { lockTarget } from './lock.ts'
+import { type LockedInstance, lockTarget } from './lock.ts'
 import { loadStartRefusals } from './policy/facts.ts'
 import { updateMarkets } from './update-markets.ts'
 
@@ -80,24 +82,57 @@ export function commandServices(deps: Deps) {
   ): Promise<ItemPlan[]> {
     const { plans, machines } = await transaction(database, async tx => {
       const { at } = tx
-      if (command.kind === 'change' && command.change.targetState === 'running') await requireCredit(tx, actor, at)
+      const starts = isStart(command)
+      if (starts) await requireCredit(tx, actor, at)
       const locked = await lockTarget(tx, actor, target, limit)
       checkMatchedCount(locked.length, expectedCount)
       const ids = 'ids' in target ? target.ids : locked.map(({ subject }) => subject.id)
-      const starts = command.kind === 'change' && command.change.targetState === 'running'
-      const subjects = locked.map(({ subject }) => subject)
-      const refusals = starts ? await loadStartRefusals(tx, ids, at) : undefined
-      const possiblePlans = planCommand(ids, subjects, command, false, refusals)
-      const unaffordable = await unaffordableStarts(tx, admission, actor, possiblePlans, { dryRun, at })
-      const plans = planCommand(ids, subjects, command, allOrNothing, new Map([...(refusals ?? []), ...unaffordable]))
+      const { plans, account } = starts
+        ? await planStarts(tx, actor, { ids, locked, command }, { allOrNothing, dryRun })
+        : { plans: planCommand(ids, subjectsOf(locked), command, allOrNothing) }
       const cause = { actor: apiKeyActor(actor), reason: 'USER_REQUEST' } as const
       const machines = dryRun ? [] : await applyPlans(tx, cause, plans, locked, at)
-      await checkStartLimits(tx, actor, plans, { dryRun, at })
+      if (account) await checkStartLimits(tx, actor, account, startsIn(plans, locked), { dryRun })
       return { plans, machines }
     })
     await updateMarkets(deps, machines)
     return plans
   }
+
+  /** Starts that neither a policy nor the account's admission refuses. Locks the account unless it is a dry run. */
+  async function planStarts(
+    tx: Transaction,
+    actor: Actor,
+    { ids, locked, command }: { ids: readonly bigint[]; locked: LockedInstance[]; command: InstanceCommand },
+    { allOrNothing, dryRun }: { allOrNothing: boolean; dryRun: boolean },
+  ): Promise<{ plans: ItemPlan[]; account?: AccountBalance }> {
+    const subjects = subjectsOf(locked)
+    const refusals = await loadStartRefusals(tx, ids, tx.at)
+    const starts = startsIn(planCommand(ids, subjects, command, false, refusals), locked)
+    if (starts.length === 0) return { plans: planCommand(ids, subjects, command, allOrNothing, refusals) }
+    const account = await (dryRun ? readBalance : lockAccount)(tx, actor.accountId, tx.at)
+    const unaffordable = await unaffordableStarts(tx, admission, account, starts)
+    const allRefusals = new Map([...refusals, ...unaffordable])
+    return { plans: planCommand(ids, subjects, command, allOrNothing, allRefusals), account }
+  }
+}
+
+function isStart(command: InstanceCommand): boolean {
+  return command.kind === 'change' && command.change.targetState === 'running'
+}
+
+function subjectsOf(locked: readonly LockedInstance[]): CommandSubject[] {
+  return locked.map(({ subject }) => subject)
+}
+
+/** The instances that the plans start, each once, in the order of the plans. */
+function startsIn(
+  plans: readonly ItemPlan[],
+  locked: readonly LockedInstance[],
+): { id: bigint; gpuPriceNanos: bigint }[] {
+  const started = plans.filter(plan => plan.outcome === 'applied' && plan.targetState === 'running')
+  const prices = new Map(locked.map(({ subject, gpuPriceNanos }) => [subject.id, gpuPriceNanos]))
+  return [...new Set(started.map(({ id }) => id))].map(id => ({ id, gpuPriceNanos: prices.get(id) ?? 0n }))
 }
 
 /**

@@ -13,7 +13,7 @@ import { matchingInstancesSql } from './filter.ts'
 
 const { sql, join } = Prisma
 
-export type LockedInstance = { subject: CommandSubject; accountId: number; machineId: number }
+export type LockedInstance = { subject: CommandSubject; accountId: number; machineId: number; gpuPriceNanos: bigint }
 
 /**
  * Locks instances in the order of their ids, as every transaction does that locks several instances. With `owner`, an
@@ -32,6 +32,15 @@ export async function lockInstances(
     lockedRow,
   )
   return rows.map(toLockedInstance)
+}
+
+/**
+ * Locks all instances that a market update of the machine may move, in the order of their ids. Locking some first, and those that
+ * they displace later, would break that order. The lock on the machine keeps new rentals out.
+ */
+export async function lockLivingInstances(tx: Transaction, machineId: number): Promise<void> {
+  await tx.execute(sql`
+    SELECT FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR NO KEY UPDATE`)
 }
 
 /** Locks the instances of an account that match a filter, at most `limit`, in the order of their ids. */
@@ -59,11 +68,13 @@ const lockedRow = {
     status: enumeration<InstanceStatus>(),
   },
   ...{ destroyedAt: nullable(timestamptz), stopAt: nullable(timestamptz), accountId: int4, machineId: int4 },
+  gpuPriceNanos: int8,
 }
 const subjectColumnsSql = columnsSql('i', lockedRow)
 
-function toLockedInstance({ accountId, machineId, ...subject }: RowOf<typeof lockedRow>): LockedInstance {
-  return { subject, accountId, machineId }
+function toLockedInstance(row: RowOf<typeof lockedRow>): LockedInstance {
+  const { accountId, machineId, gpuPriceNanos, ...subject } = row
+  return { subject, accountId, machineId, gpuPriceNanos }
 }
 
 /** Locks the instances of a target. Of a filter's matches, exactly the locked ones are changed. */

@@ -1,6 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, json, textOf } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
+import { readOf, writeTogether } from '../../database/together.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { PortBinding } from '../../domain/instances/instances.ts'
 import { choosePorts, missingPorts } from '../../domain/instances/ports.ts'
@@ -14,12 +15,26 @@ const { sql } = Prisma
 const bindingColumns = modelColumnsOf(Prisma.PortBindingScalarFieldEnum)
 
 /** Binds public ports of a machine to an instance. The machine must be locked and have enough free ports. */
-export async function bindPorts(tx: Transaction, machine: Machine, instanceId: bigint, ports: Port[]): Promise<void> {
-  const statement = sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`
-  const bound = await tx.query(statement, { hostPort: int4 })
+async function bindPorts(tx: Transaction, machine: Machine, instanceId: bigint, ports: Port[]): Promise<void> {
+  const { statement, shape } = boundPortsRead(machine.id)
+  await writeTogether(tx, portWrites(machine, instanceId, { ports, bound: await tx.query(statement, shape) }))
+}
+
+/** The public ports of a machine that are bound. */
+export function boundPortsRead(machineId: number) {
+  return readOf(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machineId}`, { hostPort: int4 })
+}
+
+/** Binds free ports of a locked machine, for `writeTogether`. */
+export function portWrites(
+  machine: Machine,
+  instanceId: bigint,
+  { ports, bound }: { ports: Port[]; bound: readonly { hostPort: number }[] },
+): Record<string, Prisma.Sql> {
+  if (ports.length === 0) return {}
   const bindings = choosePorts(machine, new Set(bound.map(({ hostPort }) => hostPort)), ports)
   const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
-  await tx.execute(insertSql('port_bindings', bindingColumns, rows))
+  return { boundPorts: sql`${insertSql('port_bindings', bindingColumns, rows)} RETURNING 1` }
 }
 
 /**

@@ -12,6 +12,7 @@ import { lockAccount } from '../billing/balance.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { runIdempotent } from '../idempotency.ts'
+import { makeInstancesDue } from '../reconciliation/due.ts'
 import { admitRestart } from './admission.ts'
 import { bindMissingPorts, lockMissingPorts } from './ports.ts'
 import { findInstances } from './read.ts'
@@ -76,7 +77,8 @@ async function requestRestart(
     await admitRestart(tx, deps.admission, account, { id, ...row })
   }
   await tx.execute(sql`
-    UPDATE instances SET restart = ${decided}::restart, generation = generation + 1, due_at = ${at} WHERE id = ${id}`)
+    UPDATE instances SET restart = ${decided}::restart WHERE id = ${id}`)
+  await makeInstancesDue(tx, [id], at)
   await recordEvents(
     tx,
     [

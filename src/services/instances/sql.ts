@@ -14,12 +14,19 @@ export function livingInstancesSql({ accountId }: Pick<Actor, 'accountId'>): Pri
 export const wantsGpusSql = Prisma.sql`i.target_state = 'running' AND i.destroyed_at IS NULL
   AND i.status <> ALL (${finalStatuses}::instance_status[])`
 
+/** Whether an instance has a policy. After a change of such an instance, its next action must be computed again. */
+export const hasPolicySql = Prisma.sql`num_nonnulls(stop_at, stop_at_cost_nanos, destroy_at, destroy_stopped_ms) > 0`
+
 // For EXISTS, PostgreSQL may read all GPUs or meters into a hash table first. A scalar subquery is an index lookup in
 // every plan.
 
 /** Whether the market gave the instance its GPUs. */
 export const holdsGpusSql = Prisma.sql`((
   SELECT 1 FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id LIMIT 1) IS NOT NULL)`
+
+/** Whether the instance's container may be using GPUs. */
+export const occupiesGpusSql = Prisma.sql`((
+  SELECT 1 FROM gpus g WHERE g.machine_id = i.machine_id AND g.occupant_id = i.id LIMIT 1) IS NOT NULL)`
 
 /** Whether the instance's GPUs are charged now. */
 export const isChargedSql = Prisma.sql`((

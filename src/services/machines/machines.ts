@@ -11,7 +11,7 @@ import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { asSelected, type ColumnSelect, type SelectedColumns } from '../selected.ts'
 import type { GpuModelSelect } from './gpu-models.ts'
-import { offerRowsOf } from './market.ts'
+import { offerRowsOf } from './market-writes.ts'
 
 type MachineSelect = ColumnSelect<'Machine', 'id', { readonly gpuModel?: { readonly select: GpuModelSelect } }>
 type SelectedMachine<Select> = SelectedColumns<'Machine', 'id', Select, { gpuModel: GpuModel }>

@@ -1,20 +1,23 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { bool, enumeration, float8, int4, int8, nullable, text, timestamptz } from '../../database/row-types.ts'
-import { columnsSql, insertSql, modelColumnsOf } from '../../database/rows.ts'
+import { columnsSql } from '../../database/rows.ts'
 import type { Statements } from '../../database/statements.ts'
+import { type Read, readOf, readTogether, writeTogether } from '../../database/together.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import { systemActor } from '../../domain/events/actor.ts'
 import type { Machine, Verification } from '../../domain/machines/machines.ts'
-import {
-  type Claim,
-  type CurrentOffer,
-  calculateMinimumBid,
-  planOffers,
-  selectGranted,
-} from '../../domain/machines/market.ts'
-import { endGpuMeter } from '../billing/meters.ts'
-import { type NewEvent, recordEvents } from '../events/events.ts'
+import { type Claim, selectGranted } from '../../domain/machines/market.ts'
+import { gpuMeterEndWrites } from '../billing/meters.ts'
+import { eventWrites, notifyOfEvents } from '../events/events.ts'
 import { holdsGpusSql, wantsGpusSql } from '../instances/sql.ts'
+import {
+  grantChanges,
+  grantEvent,
+  holderWrites,
+  type Market,
+  makeDue,
+  notifyOfOffers,
+  offerWrites,
+} from './market-writes.ts'
 
 const machineRow = {
   ...{ id: int4, hostId: int4, gpuModelId: int4, numGpus: int4, dlperfPerGpu: float8, gpuMaxTempCelsius: float8 },
@@ -37,7 +40,6 @@ const claimRow = {
   ...{ instanceId: int8, machineId: int4, firstGpu: int4, numGpus: int4, interruptible: bool, gpuPriceNanos: int8 },
   ...{ claimedAt: timestamptz, holdsGpus: bool },
 }
-const offerColumns = modelColumnsOf(Prisma.OfferScalarFieldEnum)
 
 /**
  * Locks a machine for the rest of the transaction. Every change of its GPUs, disk, ports or offers takes this lock
@@ -49,6 +51,16 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine 
   const statement = Prisma.sql`
     WITH locked AS MATERIALIZED (
       SELECT ${columnsSql('m', machineRow)} FROM machines m WHERE id = ${id} FOR NO KEY UPDATE
+    ) SELECT locked.*, clock_timestamp() AS locked_at FROM locked`
+  return (await queryLocked(tx, statement))[0]
+}
+
+/** `lockMachine` for the machine of an offer; undefined, without a lock, if the offer cannot be rented. */
+export async function lockMachineOfOffer(tx: Transaction, offerId: bigint): Promise<Machine | undefined> {
+  const statement = Prisma.sql`
+    WITH locked AS MATERIALIZED (
+      SELECT ${columnsSql('m', machineRow)} FROM machines m
+      WHERE id = (SELECT machine_id FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable) FOR NO KEY UPDATE
     ) SELECT locked.*, clock_timestamp() AS locked_at FROM locked`
   return (await queryLocked(tx, statement))[0]
 }
@@ -65,15 +77,18 @@ export async function lockFreeMachines(tx: Transaction, ids: readonly number[]):
 
 async function queryLocked(tx: Transaction, statement: Prisma.Sql): Promise<Machine[]> {
   const rows = await tx.query(statement, lockedRow)
-  if (rows[0]) tx.advanceTo(rows[0].lockedAt)
+  // The clock is read for each row once it is locked.
+  const last = rows.at(-1)
+  if (last) tx.advanceTo(last.lockedAt)
   return rows.map(({ lockedAt: _, ...machine }) => machine)
 }
 
-/** Reads a machine without a lock, so another transaction may be changing it. */
-export async function readMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
-  const statement = Prisma.sql`SELECT ${columnsSql('m', machineRow)} FROM machines m WHERE id = ${id}`
-  const [machine] = await tx.query(statement, machineRow)
-  return machine
+/** The machine of an offer on the market, without a lock: another transaction may be changing it. */
+export function machineOfOfferRead(offerId: bigint): Read<typeof machineRow> {
+  const statement = Prisma.sql`
+    SELECT ${columnsSql('m', machineRow)} FROM offers o JOIN machines m ON m.id = o.machine_id
+    WHERE o.id = ${offerId} AND o.withdrawn_at IS NULL`
+  return readOf(statement, machineRow)
 }
 
 /**
@@ -85,10 +100,15 @@ export async function changeFreeCapacity(
   machine: Machine,
   { diskMb, ports = 0 }: { diskMb: number; ports?: number },
 ): Promise<Machine> {
-  const [freeDiskMb, freePorts] = [machine.freeDiskMb + diskMb, machine.freePorts + ports]
-  await tx.execute(Prisma.sql`
-    UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${machine.id}`)
-  return { ...machine, freeDiskMb, freePorts }
+  const machineAfter = { ...machine, freeDiskMb: machine.freeDiskMb + diskMb, freePorts: machine.freePorts + ports }
+  await writeTogether(tx, capacityWrites(machineAfter))
+  return machineAfter
+}
+
+/** Writes the free capacity of a locked machine, for `writeTogether`. */
+export function capacityWrites({ id, freeDiskMb, freePorts }: Machine) {
+  const update = Prisma.sql`UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${id}`
+  return { capacity: Prisma.sql`${update} RETURNING 1` }
 }
 
 /**
@@ -100,59 +120,53 @@ export async function updateMarket(tx: Transaction, machine: Machine, at: Date):
   return market?.granted ?? []
 }
 
-type Market = { machine: Machine; claims: Claim[]; granted: Claim[] }
-
 /** Like `updateMarket` for several locked machines, with the same number of statements. */
 export async function updateMarketsOf(tx: Transaction, machines: readonly Machine[], at: Date): Promise<Market[]> {
   if (machines.length === 0) return []
-  const claimsByMachine = await loadClaimsByMachine(tx, machines)
-  const markets = machines.map(machine => {
-    const claims = claimsByMachine.get(machine.id) ?? []
-    return { machine, claims, granted: selectGranted(claims) }
+  const markets = (await loadMarkets(tx, machines)).map(market => ({
+    ...market,
+    granted: selectGranted(market.claims),
+  }))
+  const changes = markets.flatMap(grantChanges)
+  const accounts = await makeDue(tx, changes, at)
+  const losers = changes.filter(({ claim }) => claim.holdsGpus).map(({ claim }) => claim.instanceId)
+  const events = changes.map(change => grantEvent(change, accounts.get(change.claim.instanceId) as number))
+  const written = await writeTogether(tx, {
+    ...holderWrites(markets),
+    ...gpuMeterEndWrites(losers, at),
+    ...eventWrites(events, at),
+    ...offerWrites(markets, at),
   })
-  await saveGrants(tx, markets, at)
-  await saveOffers(tx, markets, at)
+  notifyOfEvents(tx, written)
+  notifyOfOffers(tx, written)
+  if (written['meterEnds']) tx.notifyAfterCommit('billing')
   return markets
 }
 
 /** Recomputes a machine's offers when its claims have not changed. The machine must be locked. */
 export async function updateOffers(tx: Transaction, machine: Machine, at: Date): Promise<void> {
-  const claims = await loadClaims(tx, [machine.id])
-  await saveOffers(tx, [{ machine, granted: claims.filter(({ holdsGpus }) => holdsGpus) }], at)
-}
-
-async function saveOffers(tx: Transaction, markets: Omit<Market, 'claims'>[], at: Date): Promise<void> {
-  const current = await loadCurrentOffers(
-    tx,
-    markets.map(({ machine }) => machine.id),
-  )
-  const plans = markets.map(({ machine, granted }) => {
-    return { machine, ...planOffers(machine, current.get(machine.id) ?? [], granted) }
+  const markets = (await loadMarkets(tx, [machine])).map(market => {
+    return { ...market, granted: market.claims.filter(({ holdsGpus }) => holdsGpus) }
   })
-  const changed = plans.flatMap(plan => plan.changed)
-  const added = plans.flatMap(plan => offerRowsOf(plan.machine, plan.added, at))
-  if (changed.length > 0) await saveChangedOffers(tx, changed)
-  if (added.length > 0) await tx.execute(insertSql('offers', offerColumns, added))
+  notifyOfOffers(tx, await writeTogether(tx, offerWrites(markets, at)))
 }
 
-/**
- * Rows of new offers. They copy the few facts of the machine that the search indexes contain. A search reads all other
- * facts from the machine.
- */
-export function offerRowsOf(machine: Machine, added: ReturnType<typeof planOffers>['added'], listedAt: Date) {
-  const { id, gpuModelId, country, verification, reliability, listedUntil, diskPricePerGbMonthNanos } = machine
-  const verified = verification === 'verified'
-  const facts = {
-    machineId: id,
-    gpuModelId,
-    country,
-    verified,
-    reliability,
-    listedUntil,
-    diskPricePerGbMonthNanos,
-    listedAt,
-  }
-  return added.map(offer => ({ ...facts, ...offer }))
+async function loadMarkets(tx: Transaction, machines: readonly Machine[]): Promise<Omit<Market, 'granted'>[]> {
+  const { claims, offers } = await readTogether(tx, marketReads(machines.map(({ id }) => id)))
+  const claimsByMachine = Map.groupBy(claims, ({ machineId }) => machineId)
+  const offersByMachine = Map.groupBy(offers, ({ machineId }) => machineId)
+  return machines.map(machine => {
+    const [ownClaims = [], ownOffers = []] = [claimsByMachine.get(machine.id), offersByMachine.get(machine.id)]
+    return { machine, claims: ownClaims, offers: ownOffers }
+  })
+}
+
+/** The claims of all instances that want GPUs of these machines now, and the machines' current offers. */
+export function marketReads(machineIds: readonly number[]) {
+  const offers = Prisma.sql`
+    SELECT ${columnsSql('o', currentOfferRow)} FROM offers o
+    WHERE o.machine_id = ANY(${machineIds}::int[]) AND o.withdrawn_at IS NULL`
+  return { claims: readOf(claimsSql(machineIds), claimRow), offers: readOf(offers, currentOfferRow) }
 }
 
 /** The claims of all instances that want GPUs of these machines now. */
@@ -160,89 +174,12 @@ export async function loadClaims(
   database: Pick<Statements, 'query'>,
   machineIds: readonly number[],
 ): Promise<(Claim & { machineId: number })[]> {
-  const statement = Prisma.sql`
+  return await database.query(claimsSql(machineIds), claimRow)
+}
+
+function claimsSql(machineIds: readonly number[]): Prisma.Sql {
+  return Prisma.sql`
     SELECT i.id AS instance_id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.gpu_price_nanos, i.claimed_at,
       ${holdsGpusSql} AS holds_gpus
     FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpusSql}`
-  return await database.query(statement, claimRow)
-}
-
-/**
- * Writes the holder of each GPU. Instances that won or lost their GPUs become due and get an event. The GPU charges of
- * those that lost them end.
- */
-async function saveGrants(tx: Transaction, markets: Market[], at: Date): Promise<void> {
-  const changes = markets.flatMap(({ machine, claims, granted }) => {
-    const changed = claims.filter(claim => claim.holdsGpus !== granted.includes(claim))
-    return changed.map(claim => ({ claim, machine, claims }))
-  })
-  const changed = changes.map(({ claim }) => claim)
-  // Locks instances in id order, before the update of `gpus` locks them through foreign keys in any order.
-  const renters = changed.length > 0 ? await tx.query(makeDueSql(changed, at), { id: int8, accountId: int4 }) : []
-  const machineIds = markets.map(({ machine }) => machine.id)
-  const holders = markets.flatMap(({ machine, granted }) =>
-    granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
-      Array.from({ length: numGpus }, (_, index) => [machine.id, firstGpu + index, String(instanceId)] as const),
-    ),
-  )
-  await tx.execute(Prisma.sql`
-    UPDATE gpus SET holder_id = wanted.holder_id
-    FROM gpus AS old LEFT JOIN unnest(${holders.map(([machineId]) => machineId)}::int[], ${holders.map(([, index]) => index)}::int[],
-      ${holders.map(([, , instanceId]) => instanceId)}::bigint[]) AS wanted(machine_id, index, holder_id)
-      ON wanted.machine_id = old.machine_id AND wanted.index = old.index
-    WHERE old.machine_id = ANY(${machineIds}::int[]) AND gpus.machine_id = ANY(${machineIds}::int[])
-    AND gpus.machine_id = old.machine_id AND gpus.index = old.index
-    AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
-  const lost = changed.filter(({ holdsGpus }) => holdsGpus).map(({ instanceId }) => instanceId)
-  await endGpuMeter(tx, lost, at)
-  const accounts = new Map(renters.map(({ id, accountId }) => [id, accountId]))
-  const events = changes.map(({ claim, machine, claims }): NewEvent => {
-    const about = {
-      actor: systemActor,
-      instanceId: claim.instanceId,
-      accountId: accounts.get(claim.instanceId) as number,
-    }
-    const [before, after] = [{ granted: claim.holdsGpus }, { granted: !claim.holdsGpus }]
-    if (!claim.holdsGpus) return { ...about, kind: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
-    const minimum = calculateMinimumBid(claim, machine, claims)
-    const outbid = { ...about, kind: 'INSTANCE_OUTBID' as const, before }
-    if (minimum === undefined) return { ...outbid, after, reason: 'ON_DEMAND' }
-    return { ...outbid, after: { ...after, minimumBidNanos: String(minimum) }, reason: 'OUTBID' }
-  })
-  await recordEvents(tx, events, at)
-}
-
-function makeDueSql(changed: Claim[], at: Date): Prisma.Sql {
-  return Prisma.sql`
-    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
-      SELECT id FROM instances WHERE id = ANY(${changed.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR NO KEY UPDATE
-    ) RETURNING id, account_id`
-}
-
-async function loadCurrentOffers(tx: Transaction, machineIds: readonly number[]): Promise<Map<number, CurrentOffer[]>> {
-  const statement = Prisma.sql`
-    SELECT ${columnsSql('o', currentOfferRow)} FROM offers o
-    WHERE o.machine_id = ANY(${machineIds}::int[]) AND o.withdrawn_at IS NULL`
-  const offers = await tx.query(statement, currentOfferRow)
-  return Map.groupBy(offers, ({ machineId }) => machineId)
-}
-
-async function loadClaimsByMachine(tx: Transaction, machines: readonly Machine[]): Promise<Map<number, Claim[]>> {
-  const claims = await loadClaims(
-    tx,
-    machines.map(({ id }) => id),
-  )
-  return Map.groupBy(claims, ({ machineId }) => machineId)
-}
-
-async function saveChangedOffers(tx: Transaction, offers: CurrentOffer[]): Promise<void> {
-  const of = <Value>(value: (offer: CurrentOffer) => Value) => offers.map(value)
-  await tx.execute(Prisma.sql`
-    UPDATE offers SET rentable = changed.rentable, min_bid_nanos = changed.min_bid_nanos,
-      bid_price_nanos = changed.bid_price_nanos, leads = changed.leads, leads_bids = changed.leads_bids
-    FROM unnest(
-      ${of(({ id }) => String(id))}::bigint[], ${of(({ rentable }) => rentable)}::boolean[],
-      ${of(({ minBidNanos }) => String(minBidNanos))}::bigint[], ${of(({ bidPriceNanos }) => String(bidPriceNanos))}::bigint[],
-      ${of(({ leads }) => leads)}::boolean[], ${of(({ leadsBids }) => leadsBids)}::boolean[]
-    ) AS changed(id, rentable, min_bid_nanos, bid_price_nanos, leads, leads_bids) WHERE offers.id = changed.id`)
 }

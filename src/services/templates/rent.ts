@@ -1,5 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { int4, jsonb, text } from '../../database/row-types.ts'
+import { int4, jsonb, type RowOf, text } from '../../database/row-types.ts'
+import { type Read, readOf } from '../../database/together.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { LaunchInput } from '../../domain/launch/launch.ts'
@@ -16,26 +17,41 @@ import { visibleSql } from './templates.ts'
 
 const { sql } = Prisma
 
-type TemplateForLaunch = { id: number; hash: string; launch: LaunchInput }
+/** With its secrets. */
+export type TemplateForLaunch = { id: number; hash: string; launch: LaunchInput }
 
-/** The templates that a rental can start from, with their secrets: several only if they share a name. */
+const templateRow = { id: int4, hashId: text, settings: jsonb<TemplateSettings>(), ...sealedSecrets }
+
+/** The templates that a container can be made from: several only if they share a name. */
 export async function loadTemplatesForLaunch(
   tx: Transaction,
   secrets: Secrets,
   actor: Actor,
   reference: TemplateReference,
 ): Promise<TemplateForLaunch[]> {
-  const named = referenceSql(actor, reference)
-  if (!named) return []
-  const rows = await tx.query(
-    sql`
-      SELECT t.id, t.hash_id, t.settings, t.registry_login, t.secret_env FROM templates t
-      WHERE ${visibleSql(actor.accountId)} AND ${named} LIMIT 2`,
-    { id: int4, hashId: text, settings: jsonb<TemplateSettings>(), ...sealedSecrets },
-  )
-  return rows.map(({ id, hashId, settings, ...sealed }) => {
-    return { id, hash: hashId, launch: templateLaunchInput(settings, openSecrets(secrets, sealed)) }
-  })
+  const { templates } = templateReads(actor, reference)
+  if (!templates) return []
+  return (await tx.query(templates.statement, templates.shape)).map(row => toTemplateForLaunch(secrets, row))
+}
+
+/** For `readTogether`: the rows that `toTemplateForLaunch` makes templates of. Nothing if no template can match. */
+export function templateReads(
+  actor: Actor,
+  reference: TemplateReference | undefined,
+): { templates?: Read<typeof templateRow> } {
+  const named = reference && referenceSql(actor, reference)
+  if (!named) return {}
+  const statement = sql`
+    SELECT t.id, t.hash_id, t.settings, t.registry_login, t.secret_env FROM templates t
+    WHERE ${visibleSql(actor.accountId)} AND ${named} LIMIT 2`
+  return { templates: readOf(statement, templateRow) }
+}
+
+export function toTemplateForLaunch(
+  secrets: Secrets,
+  { id, hashId, settings, ...sealed }: RowOf<typeof templateRow>,
+): TemplateForLaunch {
+  return { id, hash: hashId, launch: templateLaunchInput(settings, openSecrets(secrets, sealed)) }
 }
 
 /** Undefined if no template can match, because PostgreSQL rejects the text or the text is no hash. */

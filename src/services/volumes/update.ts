@@ -20,7 +20,7 @@ import { authorize } from '../authorize.ts'
 import { checkAdmission } from '../billing/admission.ts'
 import { lockAccount } from '../billing/balance.ts'
 import { checkSpendLimits } from '../billing/limits/check.ts'
-import { openMeters } from '../billing/meters.ts'
+import { openVolumeMeters } from '../billing/meters.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import { runAndRead } from '../idempotency.ts'
@@ -68,7 +68,9 @@ export function volumeUpdateServices(deps: Deps) {
         const account = await lockAccount(tx, actor.accountId, at)
         const diskNanos = diskPricePerHour(machine.diskPricePerGbMonthNanos, sizeMb)
         await checkAdmission(tx, deps.admission, account, { diskNanos, diskMb: sizeMb, volumes: 1 })
-        await openMeters(tx, account, { apiKeyId: actor.apiKeyId, volumeIds: [id as bigint] })
+        await openVolumeMeters(tx, { accountId: actor.accountId, apiKeyId: actor.apiKeyId, since: account.at }, [
+          id as bigint,
+        ])
         await checkSpendLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos: diskNanos }])
         return { id: String(id) }
       }

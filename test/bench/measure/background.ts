@@ -17,12 +17,12 @@ export async function measureBackground(
 ): Promise<BackgroundShares> {
   // Rentals of the bench would first have to be brought to running.
   await client.query(
-    `UPDATE instances SET due_at = now() + random() * $1 * interval '1 second'
-     WHERE id IN (SELECT instance_id FROM bench.rentals)`,
+    `UPDATE instance_looks SET due_at = now() + random() * $1 * interval '1 second'
+     WHERE instance_id IN (SELECT instance_id FROM bench.rentals)`,
     [roundSeconds],
   )
   // As after a while: without the old versions of all these rows, and with statistics of the new ones.
-  await client.query('VACUUM ANALYZE instances')
+  await client.query('VACUUM ANALYZE instance_looks')
   await sleep(warmUpMs)
   const read = async () => [await readCpuMs(gateway.pid), await readTreeCpuMs(postgresPid)] as const
   const before = await read()

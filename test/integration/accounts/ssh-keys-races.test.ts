@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeTogether } from '../../../src/database/together.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { attachAllSshKeys } from '../../../src/services/accounts/ssh-keys/ssh-keys.ts'
+import { sshKeyWrites } from '../../../src/services/accounts/ssh-keys/ssh-keys.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -47,7 +48,7 @@ async function aRenter(keys: number) {
 
 const attachAll = ({ actor, id }: { actor: Actor; id: bigint }, until: () => Promise<void> = async () => {}) =>
   transaction(gateway.database, async tx => {
-    const given = await attachAllSshKeys(tx, actor.accountId, id)
+    const { attachedKeys: given } = await writeTogether(tx, sshKeyWrites(actor.accountId, id))
     await until()
     return given
   })
@@ -58,7 +59,7 @@ async function keysOf(id: bigint): Promise<unknown[]> {
 }
 
 const generationOf = async (id: bigint) =>
-  (await gateway.sql('SELECT generation FROM instances WHERE id = $1', [id]))[0]?.['generation'] as number
+  (await gateway.sql('SELECT generation FROM instance_looks WHERE instance_id = $1', [id]))[0]?.['generation'] as number
 
 /** Deletes the key in another transaction, which commits once `work` waits for it. */
 async function whileDeleting<T>(sshKey: number, work: () => Promise<T>): Promise<T> {

@@ -322,7 +322,7 @@ describe('a container', () => {
     const id = await rentals.rentToStatus(key, 'running')
     const pass = async () => {
       app.clock.advance(61_000)
-      await app.sql(`UPDATE instances SET due_at = NULL WHERE id <> ${id}`)
+      await app.sql(`UPDATE instance_looks SET due_at = NULL WHERE instance_id <> ${id}`)
       const statements = await captureQueries(() => app.runUntilIdle())
       // The number and order of polls for due work depend on timing.
       return statements.filter(text => !/SKIP LOCKED|^BEGIN|^COMMIT|advisory/.test(text)).toSorted()
@@ -398,11 +398,11 @@ describe('updating an SSH key', () => {
     const publicKey = aKey()
     const { sshKey } = await register(key, { publicKey, name: 'laptop' })
     const id = await rentals.rentToStatus(key, 'running')
-    const [before] = await app.sql(`SELECT generation FROM instances WHERE id = ${id}`)
+    const [before] = await app.sql(`SELECT generation FROM instance_looks WHERE instance_id = ${id}`)
     const { createdAt: _, ...facts } = sshKey
     expect(await update(key, sshKey.id, { name: 'desktop' })).toEqual({ ...facts, name: 'desktop' })
     expect(await update(key, sshKey.id, {})).toEqual({ ...facts, name: 'desktop' })
-    expect(await app.sql(`SELECT generation FROM instances WHERE id = ${id}`)).toEqual([before])
+    expect(await app.sql(`SELECT generation FROM instance_looks WHERE instance_id = ${id}`)).toEqual([before])
     const { data } = await app.graphql(
       key,
       `{ events(first: 9, filter: { subjectIds: ["${sshKey.id}"], kinds: [SSH_KEY_UPDATED] }) {

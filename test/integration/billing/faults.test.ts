@@ -2,10 +2,11 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
+import { writeTogether } from '../../../src/database/together.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { lockAccount } from '../../../src/services/billing/balance.ts'
-import { chargeMeters, endGpuMeter } from '../../../src/services/billing/meters.ts'
+import { chargeMeters, gpuMeterEndWrites } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
 import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'
@@ -72,7 +73,7 @@ const actions: Record<string, Action> = {
   'a gateway charges ended GPUs': async (by, { actor, id }) => {
     await transaction(by.database, async tx => {
       const ends = await tx.execute(Prisma.sql`SELECT FROM meter_ends WHERE account_id = ${actor.accountId}`)
-      if (ends === 0) await endGpuMeter(tx, [id], later(-5_000))
+      if (ends === 0) await writeTogether(tx, gpuMeterEndWrites([id], later(-5_000)))
       await chargeMeters(tx, await lockAccount(tx, actor.accountId, clock.now()), allMetersSql)
     })
   },

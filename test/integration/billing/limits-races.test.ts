@@ -138,7 +138,7 @@ describe('a limit that is set during another request', () => {
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
       await session.query('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [owner.accountId])
-      const renting = first.rent(worker, one)
+      const refusal = expect(first.rent(worker, one)).rejects.toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
       await waitUntilBlocksOthers(session)
       await session.query(
         `INSERT INTO spend_limits (account_id, "window", amount_nanos, action, created_at, updated_at)
@@ -146,7 +146,7 @@ describe('a limit that is set during another request', () => {
         [owner.accountId],
       )
       await session.query('COMMIT')
-      await expect(renting).rejects.toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
+      await refusal
     })
     const [set] = await first.services.billing.spendLimits(owner, { id: true })
     await first.services.billing.updateSpendLimit(
@@ -166,6 +166,7 @@ describe('a limit that is set during another request', () => {
       await session.query('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [owner.accountId])
       const setting = limit(worker, 9_000_000_000n)
       const making = gateways[1].services.apiKeys.create(worker, { fullAccess: true }, { id: true })
+      const settled = Promise.allSettled([setting, making])
       await waitUntilBlocksOthers(session)
       await session.query(
         `INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at, updated_at)
@@ -173,8 +174,7 @@ describe('a limit that is set during another request', () => {
         [owner.accountId, worker.apiKeyId],
       )
       await session.query('COMMIT')
-      const results = await Promise.allSettled([setting, making])
-      expect(results).toMatchObject([{ reason: { code: 'FORBIDDEN' } }, { reason: { code: 'FORBIDDEN' } }])
+      expect(await settled).toMatchObject([{ reason: { code: 'FORBIDDEN' } }, { reason: { code: 'FORBIDDEN' } }])
     })
   })
 })

@@ -2,20 +2,24 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
+import { int8 } from '../../../src/database/row-types.ts'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { creditStatusOf } from '../../../src/domain/billing/balance.ts'
 import { systemActor } from '../../../src/domain/events/actor.ts'
-import { type AccountBalance, lockAccount, readBalance } from '../../../src/services/billing/balance.ts'
-import { chargeMeters, startGpuMeter, stopMeters } from '../../../src/services/billing/meters.ts'
+import { type AccountBalance, lockAccount, lockAccounts, readBalance } from '../../../src/services/billing/balance.ts'
+import { chargeMeters, startGpuMeters, stopMeters } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
 import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
 import { applyPlans } from '../../../src/services/instances/apply-plans.ts'
 import { lockInstances } from '../../../src/services/instances/lock.ts'
 import { lockMachine } from '../../../src/services/machines/market.ts'
 import { loadVolumeFacts } from '../../../src/services/volumes/rent.ts'
+import { brokenLaws } from '../../support/billing/ledger-laws.ts'
 import { manualClock } from '../../support/clock.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { waitUntilBlocksOthers, withSession } from '../../support/database/sessions.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway, type RentOptions } from '../../support/gateways.ts'
 
@@ -224,7 +228,7 @@ describe('a bid', () => {
     await update(id, 'stopped')
     await endLater(id, clock.now())
     clock.advance(minute)
-    await withLockedAccount((tx, account) => startGpuMeter(tx, account, id))
+    await withLockedAccount((tx, account) => startGpuMeters(tx, account, [id]))
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now(), ends: null })
   })
 
@@ -244,7 +248,7 @@ describe('a bid', () => {
     await update(id, 'stopped')
     const end = new Date(clock.now().getTime() + 5_000)
     await endLater(id, end)
-    await withLockedAccount((tx, account) => startGpuMeter(tx, account, id))
+    await withLockedAccount((tx, account) => startGpuMeters(tx, account, [id]))
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now() })
   })
 })
@@ -254,7 +258,7 @@ describe('a posted charge', () => {
     const id = await rentRunning()
     const [since, made] = [(await meterOf(id)).since, (await meterOf(id, 'disk')).since]
     await gateway.operations.machines.unplug(machineId)
-    const [row] = await gateway.sql('SELECT seen_at FROM instances WHERE id = $1', [id])
+    const [row] = await gateway.sql('SELECT seen_at FROM instance_looks WHERE instance_id = $1', [id])
     const seen = row?.['seen_at'] as Date
     // Two charges on the way: the refund covers a part of one entry and all of another.
     await advanceTime(2 * minute)
@@ -291,7 +295,7 @@ describe('a posted charge', () => {
     await advanceTime(minute)
     const { since } = await meterOf(id)
     await gateway.operations.machines.unplug(machineId)
-    const [row] = await gateway.sql('SELECT seen_at FROM instances WHERE id = $1', [id])
+    const [row] = await gateway.sql('SELECT seen_at FROM instance_looks WHERE instance_id = $1', [id])
     const seen = row?.['seen_at'] as Date
     await advanceTime(2 * minute)
     await postAll()
@@ -371,7 +375,7 @@ describe('when the credit ends', () => {
     const dropped = (await credit()) - (1_000_000_000n + before)
     expect([0n, 1n]).toContain(dropped)
     // The instance runs until it is stopped, and its GPUs cost nothing.
-    await withLockedAccount((tx, account) => startGpuMeter(tx, account, id))
+    await withLockedAccount((tx, account) => startGpuMeters(tx, account, [id]))
     await advanceTime(minute)
     await postAll()
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: ended, ends: null })
@@ -455,4 +459,99 @@ it('makes an account due when its money changes, and keeps an earlier due time',
   await withLockedAccount(async () => {})
   expect(await dueAt()).toEqual(clock.now())
   await expect.poll(() => gateway.wakeCount()).toBeGreaterThan(wakes)
+})
+
+describe('the lock of an account', () => {
+  /** How often the work writes accounts. */
+  async function countWrites(tx: Transaction, work: () => Promise<unknown>): Promise<number> {
+    const statement = Prisma.sql`SELECT n_tup_upd AS writes FROM pg_stat_xact_user_tables WHERE relname = 'accounts'`
+    const read = async () => Number((await tx.query(statement, { writes: int8 }))[0]?.writes)
+    const before = await read()
+    await work()
+    return (await read()) - before
+  }
+  const setDue = (at: Date | null) =>
+    gateway.sql('UPDATE accounts SET billing_due_at = $2 WHERE id = $1', [actor.accountId, at])
+  const dueAt = async () =>
+    (await gateway.sql('SELECT billing_due_at FROM accounts WHERE id = $1', [actor.accountId]))[0]?.['billing_due_at']
+
+  it.each([
+    ['does not write the account if it is due', () => clock.now(), 0],
+    ['makes the account due if it is not', () => null, 1],
+    ['makes the account due earlier', () => new Date(clock.now().getTime() + 1), 1],
+  ])('%s', async (_, due, writes) => {
+    await setDue(due())
+    await transaction(gateway.database, async tx => {
+      const { accountId } = actor
+      expect(await countWrites(tx, () => lockAccount(tx, accountId, clock.now()))).toBe(writes)
+    })
+    expect(await dueAt()).toEqual(clock.now())
+  })
+
+  it('makes the account due if a transaction that had the lock before has done what was due', async () => {
+    await setDue(clock.now())
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [actor.accountId])
+      const locking = withLockedAccount(async () => {})
+      await waitUntilBlocksOthers(session)
+      await session.query('COMMIT')
+      await locking
+    })
+    expect(await dueAt()).toEqual(clock.now())
+  })
+
+  it('is taken for several accounts at once, whose instances stop with as many statements as those of one', async () => {
+    const rented = [{ id: await rentRunning(), by: actor }]
+    while (rented.length < 4) {
+      machineId += 1
+      await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+      const by = await gateway.newActor()
+      rented.push({ id: await rent({}, by), by })
+    }
+    await advanceTime(hour)
+    await gateway.sql('UPDATE accounts SET billing_due_at = $1', [clock.now()])
+    const stop = (chosen: typeof rented) =>
+      captureQueries(() =>
+        transaction(gateway.database, async tx => {
+          const ids = chosen.map(({ id }) => id)
+          const locked = await lockInstances(tx, ids)
+          const steps = ids.map(id => ({ id, outcome: 'applied', targetState: 'stopped' }) as const)
+          const cause = { actor: systemActor, reason: 'USER_REQUEST' } as const
+          const writes = await countWrites(tx, () => applyPlans(tx, cause, steps, locked, clock.now()))
+          // For each account: its charges, and its rates.
+          expect(writes).toBe(2 * chosen.length)
+        }),
+      )
+    const [first, ...others] = rented
+    const statements = await stop(first ? [first] : [])
+    expect((await stop(others)).map(text => text.trim().slice(0, 20))).toEqual(
+      statements.map(text => text.trim().slice(0, 20)),
+    )
+    for (const { id, by } of rented) {
+      expect(await meterOf(id)).toMatchObject({ rate: 0n, since: clock.now() })
+      const last = (await entriesOf(id)).filter(({ kind }) => kind === 'gpu').at(-1)
+      expect(last).toMatchObject({ end: clock.now(), amount: -cost(gpuRate, last?.start as Date, clock.now()) })
+      const { gpuRateNanos } = await readBalance(gateway.database, by.accountId, clock.now())
+      expect(gpuRateNanos).toBe(0n)
+    }
+    const accounts = rented.map(({ by }) => by.accountId)
+    await transaction(gateway.database, async tx => {
+      const ids = rented.map(({ id }) => id)
+      await startGpuMeters(tx, await lockAccounts(tx, accounts.toReversed(), clock.now()), ids)
+    })
+    for (const { id } of rented) expect(await meterOf(id)).toMatchObject({ rate: gpuRate, since: clock.now() })
+    expect(await brokenLaws(gateway.sql)).toEqual([])
+  })
+
+  it('charges each meter up to its own instant', async () => {
+    const id = await rentRunning()
+    clock.advance(hour)
+    const earlier = (ms: number) => new Date(clock.now().getTime() - ms)
+    await withLockedAccount((tx, account) =>
+      stopMeters(tx, [account], instanceMetersSql([id]), ({ kind }) => earlier(kind === 'gpu' ? 7 : 5)),
+    )
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: earlier(7) })
+    expect(await meterOf(id, 'disk')).toMatchObject({ rate: 0n, since: earlier(5) })
+  })
 })

@@ -38,7 +38,7 @@ async function exit(id: number, at: Date | null): Promise<void> {
 }
 
 async function seenAt(id: number): Promise<Date> {
-  return (await account.instance(id))['seen_at'] as Date
+  return (await account.look(id))['seen_at'] as Date
 }
 
 /** Checks that the GPUs are charged for exactly these periods, to the millisecond. */

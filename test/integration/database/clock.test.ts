@@ -148,12 +148,12 @@ describe('a lease', () => {
     expect(lease?.instanceId).toBe(id)
     jumpClock(5 * minuteMs)
     expect(await leaseBy(wrong)).toEqual([])
-    expect(await queryRow(`SELECT leased_until FROM instances WHERE id = ${id}`)).toEqual({
+    expect(await queryRow(`SELECT leased_until FROM instance_looks WHERE instance_id = ${id}`)).toEqual({
       leased_until: lease?.leasedUntil,
     })
-    await app.sql(`UPDATE instances SET leased_until = clock_timestamp() WHERE id = ${id}`)
+    await app.sql(`UPDATE instance_looks SET leased_until = clock_timestamp() WHERE instance_id = ${id}`)
     expect((await leaseBy(wrong))?.map(({ instanceId }) => instanceId)).toEqual([id])
-    await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
+    await app.sql(`UPDATE instance_looks SET leased_until = NULL WHERE instance_id = ${id}`)
   })
 
   it('holds nothing after it expired, even if no other gateway has leased the instance', async () => {
@@ -163,9 +163,11 @@ describe('a lease', () => {
     const lease = leases.find(({ instanceId }) => instanceId === BigInt(id)) as (typeof leases)[number]
     expect(await right?.reconciliation.occupyGpus(lease)).toBe(true)
     const late = { ...lease, leasedUntil: await readDatabaseTime() }
-    await app.sql(`UPDATE instances SET leased_until = '${late.leasedUntil.toISOString()}' WHERE id = ${id}`)
+    await app.sql(
+      `UPDATE instance_looks SET leased_until = '${late.leasedUntil.toISOString()}' WHERE instance_id = ${id}`,
+    )
     expect(await right?.reconciliation.occupyGpus(late)).toBe(false)
-    await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
+    await app.sql(`UPDATE instance_looks SET leased_until = NULL WHERE instance_id = ${id}`)
     await app.runUntilIdle()
   })
 })
@@ -180,11 +182,11 @@ describe('a gateway whose machine was suspended', () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.now() })
     await sleep(1_000)
     const resumedAt = await readDatabaseTime()
-    await app.sql(`UPDATE instances SET due_at = clock_timestamp() WHERE id = ${id}`)
+    await app.sql(`UPDATE instance_looks SET due_at = clock_timestamp() WHERE instance_id = ${id}`)
     const [lease] = await gateway.reconciliation.leaseDue(1)
     if (!lease) throw new Error('Nothing is due.')
     await gateway.reconcile(lease)
-    const seenAt = (await account.instance(id))['seen_at'] as Date
+    const seenAt = (await account.look(id))['seen_at'] as Date
     expect(seenAt.getTime()).toBeGreaterThanOrEqual(resumedAt.getTime())
     await expectNothingAhead()
     await gateway.close()
@@ -196,7 +198,7 @@ describe('a transaction', () => {
     // A new connection sends further statements.
     await transaction(database, tx => tx.execute(Prisma.sql`SELECT 1`))
     const statements = await captureQueries(() => transaction(database, tx => tx.execute(Prisma.sql`SELECT 1`)))
-    expect(statements).toEqual(['BEGIN; SELECT clock_timestamp()', 'SELECT 1', 'COMMIT'])
+    expect(statements).toEqual([expect.stringMatching(/^BEGIN; SELECT clock_timestamp\(\)/), 'SELECT 1', 'COMMIT'])
   })
 
   it('has a new time for each attempt', async () => {
@@ -266,7 +268,9 @@ describe('a transaction', () => {
     expect([bid.status, rented.status]).toEqual([200, 200])
     await expect
       .poll(async () => {
-        await app.sql('UPDATE instances SET due_at = clock_timestamp() WHERE destroyed_at IS NULL')
+        await app.sql(
+          'UPDATE instance_looks SET due_at = clock_timestamp() FROM instances WHERE id = instance_id AND destroyed_at IS NULL',
+        )
         await app.runUntilIdle()
         return (await rentals.read(second.key, rented.body.new_contract)).actual_status
       })
@@ -281,7 +285,7 @@ describe('a transaction', () => {
   it('finds due work by an index, since its clock is constant within a statement', async () => {
     const plan = await transaction(database, async tx => {
       await tx.execute(Prisma.sql`SET LOCAL enable_seqscan = off`)
-      const explain = Prisma.sql`EXPLAIN SELECT id FROM instances WHERE due_at <= ${tx.nowSql}`
+      const explain = Prisma.sql`EXPLAIN SELECT FROM instance_looks WHERE due_at <= ${tx.nowSql}`
       return await tx.read(explain, { toRow: ([line]) => line })
     })
     expect(plan.join(' ')).toMatch(/Index Cond: \(due_at <= date_trunc/)

@@ -23,7 +23,7 @@ const minutesToMs = (count: number) => count * 60_000
 const timeAgo = (ms: number) => new Date(clock.now().getTime() - ms)
 
 /** Clears the due instances of earlier tests. */
-const clearDue = () => gateway.sql('UPDATE instances SET due_at = NULL, leased_until = NULL')
+const clearDue = () => gateway.sql('UPDATE instance_looks SET due_at = NULL, leased_until = NULL')
 
 /** Leases as a loop does that finishes all of its work before it leases again. */
 async function leaseAll({
@@ -40,7 +40,9 @@ async function leaseAll({
     const leases = await by.reconciliation.leaseDue(concurrency, [])
     rounds.push(leases)
     const ids = leases.map(({ instanceId }) => String(instanceId))
-    await by.sql('UPDATE instances SET due_at = NULL, leased_until = NULL WHERE id = ANY($1::bigint[])', [ids])
+    await by.sql('UPDATE instance_looks SET due_at = NULL, leased_until = NULL WHERE instance_id = ANY($1::bigint[])', [
+      ids,
+    ])
     if (leases.length === 0 || leases.some(until)) return rounds
   }
 }

@@ -400,9 +400,9 @@ describe('the database', () => {
     let attempts = 0
     await transaction({ ...database, notify }, async tx => {
       attempts += 1
-      tx.notifyAfterCommit()
+      tx.notifyAfterCommit('events')
       await tx.execute(Prisma.sql`INSERT INTO accounts (email) VALUES ('notified@example.com')`)
-      tx.notifyAfterCommit()
+      tx.notifyAfterCommit('events')
       if (attempts < 3) throw Object.assign(new Error('conflict'), { code: '40001' })
     })
     expect([attempts, await Promise.all(written)]).toEqual([3, [[{ count: 1 }]]])
@@ -411,14 +411,14 @@ describe('the database', () => {
   it('does not notify after a rollback, or without a request to notify', async () => {
     const notify = vi.fn()
     const failed = transaction({ ...database, notify }, async tx => {
-      tx.notifyAfterCommit()
+      tx.notifyAfterCommit('events')
       throw new Error('no')
     })
     await expect(failed).rejects.toThrow('no')
     const refused = transaction({ ...database, notify }, async tx => {
       await tx.execute(Prisma.sql`CREATE TABLE twice (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
       await tx.execute(Prisma.sql`INSERT INTO twice VALUES (1), (1)`)
-      tx.notifyAfterCommit()
+      tx.notifyAfterCommit('events')
     })
     await expect(refused).rejects.toMatchObject({ code: '23505' })
     await transaction({ ...database, notify }, tx => tx.execute(Prisma.sql`SELECT 1`))
@@ -430,7 +430,7 @@ describe('the database', () => {
     const work = transaction({ ...database, notify }, async tx => {
       await tx.execute(Prisma.sql`INSERT INTO accounts (email) VALUES ('swallowed@example.com')`)
       await tx.execute(Prisma.sql`SELECT 1 / 0`).catch(() => {})
-      tx.notifyAfterCommit()
+      tx.notifyAfterCommit('events')
       return 'done'
     })
     await expect(work).rejects.toThrow('PostgreSQL rolled the transaction back instead of committing it')
@@ -451,7 +451,7 @@ describe('the database', () => {
     const work = transaction({ ...database, notify }, async tx => {
       attempts += 1
       await tx.execute(Prisma.sql`INSERT INTO accounts (email) VALUES ('told@example.com')`)
-      tx.notifyAfterCommit()
+      tx.notifyAfterCommit('events')
       return 'done'
     })
     expect([await work, await failed.promise, attempts]).toEqual(['done', failure, 1])

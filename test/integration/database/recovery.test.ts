@@ -55,7 +55,10 @@ async function drainGateway(): Promise<void> {
 }
 
 async function readInstance(id: bigint) {
-  const [row] = await liveGateway().sql('SELECT * FROM instances WHERE id = $1', [id])
+  const [row] = await liveGateway().sql(
+    'SELECT * FROM instances i JOIN instance_looks l ON l.instance_id = i.id WHERE i.id = $1',
+    [id],
+  )
   return row as Record<string, unknown>
 }
 
@@ -223,10 +226,11 @@ describe('a gateway that, at any call of the provider,', () => {
 
 describe('a command whose gateway crashed before it updated the market', () => {
   const writeDesired = async (id: bigint, change: string) => {
-    await liveGateway().sql(`UPDATE instances SET ${change}, generation = generation + 1, due_at = $2 WHERE id = $1`, [
-      id,
-      clock.now(),
-    ])
+    await liveGateway().sql(
+      `WITH due AS (UPDATE instance_looks SET generation = generation + 1, due_at = $2 WHERE instance_id = $1)
+       UPDATE instances SET ${change} WHERE id = $1`,
+      [id, clock.now()],
+    )
   }
 
   it.each(["target_state = 'stopped'", 'destroyed_at = $2'])(

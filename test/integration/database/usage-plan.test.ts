@@ -1,8 +1,10 @@
-// The query for the usage of a month, in an account with a long history among many others.
+// The queries for the usage of a month and for limits, in an account with a long history among many others.
 
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Prisma } from '../../../src/database/generated/client.ts'
 import type { UsageDimension } from '../../../src/domain/billing/usage.ts'
+import { loadSpending } from '../../../src/services/billing/spending.ts'
 import { usageStatement } from '../../../src/services/billing/usage-sql.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
@@ -71,6 +73,10 @@ async function explain(startsAt: string, days: number, dimensions: readonly Usag
     return { startsAt: new Date(start), endsAt: new Date(start + day) }
   })
   const { text, values } = usageStatement({ accountId, at: app.clock.now(), endsAt: null }, spans, dimensions)
+  return await explainStatement({ text, values })
+}
+
+async function explainStatement({ text, values }: { text: string; values: unknown[] }): Promise<Plan[]> {
   const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)
   return scansOf((rows[0]['QUERY PLAN'][0] as { Plan: Plan }).Plan)
 }
@@ -99,5 +105,38 @@ describe('the usage of an account with 100,000 charges', () => {
 
   it('reads no charge for a period after all of them', async () => {
     expect(rowsOf(await explain('2026-03-01', 31, ['label']), 'e')).toBe(0)
+  })
+})
+
+describe('the ends of 2,000 running meters', () => {
+  const ends = 130
+  beforeAll(async () => {
+    await app.sql(`SET session_replication_role = replica;
+      UPDATE meters SET rate_nanos = 4000000 WHERE account_id = ${accountId};
+      INSERT INTO meter_ends (meter_id, account_id, at)
+      SELECT id, account_id, since FROM meters WHERE account_id = ${accountId} ORDER BY id LIMIT ${ends};
+      RESET session_replication_role`)
+    await app.sql('VACUUM ANALYZE meters, meter_ends')
+  })
+
+  async function explainSpending(): Promise<Plan[]> {
+    const sent: Prisma.Sql[] = []
+    const database = {
+      query: async (statement: Prisma.Sql) => {
+        sent.push(statement)
+        return []
+      },
+    }
+    await loadSpending(database, { accountId, at: app.clock.now() }, [{ apiKeyId: null, from: new Date('2021-09-10') }])
+    return await explainStatement(sent[0] as Prisma.Sql)
+  }
+
+  it.each([
+    ['usage', () => explain('2021-09-10', 31, ['kind'])],
+    ['limits', explainSpending],
+  ])('are found together for the %s, and then read only for the meters that have one', async (_what, explained) => {
+    const scans = await explained()
+    const read = scans.filter(scan => scan['Relation Name'] === 'meter_ends')
+    expect(read.reduce((sum, scan) => sum + scan['Actual Loops'], 0)).toBeLessThanOrEqual(ends + 2)
   })
 })

@@ -1,7 +1,7 @@
 // The base of all streams: a follower gets every event once and in order until its stream ends.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createWakeUps, type WakeUps } from '../../../src/database/wake-ups.ts'
+import { createWakeUps, type WakeUps, type WorkKind } from '../../../src/database/wake-ups.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { Event } from '../../../src/domain/events/events.ts'
 import { createFeed, type FeedOptions } from '../../../src/events/feed.ts'
@@ -14,7 +14,7 @@ import { startFaultyProxy } from '../../support/database/faulty-proxy.ts'
 import { withSession } from '../../support/database/sessions.ts'
 import { idsInOrder, takeEvents, writeEvent } from '../../support/events/events.ts'
 import { listMachines } from '../../support/factories.ts'
-import { type Gateway, openGateway } from '../../support/gateways.ts'
+import { type Gateway, type GatewayOptions, openGateway } from '../../support/gateways.ts'
 
 let testDatabase: TestDatabase
 let clock: ReturnType<typeof manualClock>
@@ -197,7 +197,7 @@ describe('a follower', () => {
     await listMachines(gateway.operations, [{}, {}])
     await readOnce()
     expect((await buyer.next())?.machineIds.toSorted()).toEqual([1, 2])
-    await gateway.sql('UPDATE machines SET offers_xid = pg_current_xact_id() WHERE id = 2')
+    await gateway.sql('UPDATE machines SET free_ports = free_ports WHERE id = 2')
     await readOnce()
     expect((await buyer.next())?.machineIds).toEqual([2])
     await write()
@@ -410,8 +410,11 @@ describe('two gateways', () => {
       ...{ onKeyChange: () => {}, onListening: () => {} },
     })
 
-  async function withOtherGateway(work: (other: Gateway) => Promise<void>, notify = () => {}): Promise<void> {
-    const other = openGateway({ url: testDatabase.url, now: clock.now, notify })
+  async function withOtherGateway(
+    work: (other: Gateway) => Promise<void>,
+    notify?: GatewayOptions['notify'],
+  ): Promise<void> {
+    const other = openGateway({ url: testDatabase.url, now: clock.now, ...(notify && { notify }) })
     await work(other).finally(() => other.close())
   }
   const happen = (on: Gateway) => on.operations.accounts.grantCredit('renter-0@example.com', { amountNanos: 1n })
@@ -419,7 +422,7 @@ describe('two gateways', () => {
   it('wake each other on new events', async () => {
     const listening = Promise.withResolvers<void>()
     let telling: WakeUps | undefined
-    const tellOthers = () => telling?.notify()
+    const tellOthers = (kinds: ReadonlySet<WorkKind>) => telling?.notify(kinds)
     await withOtherGateway(async other => {
       telling = wakeUpsOf(other)
       const hearing = wakeUpsOf(gateway, () => {

@@ -462,7 +462,7 @@ describe('a large fleet', () => {
         INSERT INTO offers SELECT (jsonb_populate_record(o, jsonb_build_object('id', nextval('offers_id_seq'), 'withdrawn_at', now()))).*
         FROM offers o, generate_series(2, ${count}) WHERE o.id = (SELECT offer_id FROM instances WHERE id = ${first}) RETURNING id)
       INSERT INTO instances SELECT (jsonb_populate_record(i, jsonb_build_object('id', nextval('instances_id_seq'),
-        'offer_id', offer.id, 'target_state', 'stopped', 'due_at', NULL))).* FROM instances i, offer WHERE i.id = ${first}`)
+        'offer_id', offer.id, 'target_state', 'stopped'))).* FROM instances i, offer WHERE i.id = ${first}`)
   }
 
   it('is refused beyond 1,000 instances, and begins with as many', async () => {

@@ -186,7 +186,7 @@ describe('a database', () => {
     await gateway.sql("UPDATE outbox SET purged_xid = '8000000000'")
     await withSession(testDatabase.url, async session => {
       await session.query('SET session_replication_role = replica')
-      await session.query("UPDATE machines SET offers_xid = '8000000000'")
+      await session.query("UPDATE market_changes SET xid = '8000000000'")
     })
     expect(idsOf((await all()).edges)).toEqual([])
     expect(await updateEpoch(testDatabase.url)).toBe(true)

@@ -47,7 +47,9 @@ async function rent(image = 'ubuntu'): Promise<bigint> {
 }
 
 async function readInstance(id: bigint) {
-  return (await gateway.sql('SELECT * FROM instances WHERE id = $1', [id]))[0] as Record<string, unknown>
+  return (
+    await gateway.sql('SELECT * FROM instances i JOIN instance_looks l ON l.instance_id = i.id WHERE i.id = $1', [id])
+  )[0] as Record<string, unknown>
 }
 
 const readGpu = async () =>

@@ -1,10 +1,10 @@
-import { wholeInstance } from '../../../src/services/instances/source.ts'
 // How findings of the reconciler are recorded after a restart, a destruction or another command.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { emptyEnvironment, type Port } from '../../../src/domain/launch/env.ts'
 import type { LaunchInput } from '../../../src/domain/launch/launch.ts'
+import { wholeInstance } from '../../../src/services/instances/source.ts'
 import type { Finding } from '../../../src/services/reconciliation/finding.ts'
 import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
 import { manualClock } from '../../support/clock.ts'
@@ -53,7 +53,10 @@ async function idle(): Promise<void> {
 }
 
 async function leaseOf(id: bigint): Promise<InstanceLease> {
-  await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
+  await gateway.sql('UPDATE instance_looks SET due_at = $2, leased_until = NULL WHERE instance_id = $1', [
+    id,
+    clock.now(),
+  ])
   const lease = (await gateway.reconciliation.leaseDue(100)).find(({ instanceId }) => instanceId === id)
   if (!lease) throw new Error(`Instance ${id} is not due.`)
   return lease
@@ -87,7 +90,10 @@ describe('a pass that began before a restart was requested', () => {
     await gateway.services.instances[kind](actor, id)
     const runs = { ...goneFinding, status: 'running' as const, ran: true, usesGpus: true, gone: false }
     await gateway.reconciliation.record(lease, { ...runs, restart: null, dueAt: null })
-    const [row] = await gateway.sql('SELECT restart, due_at FROM instances WHERE id = $1', [id])
+    const [row] = await gateway.sql(
+      'SELECT restart, due_at FROM instances JOIN instance_looks ON instance_id = id WHERE id = $1',
+      [id],
+    )
     expect(row).toMatchObject({ restart: kind, due_at: clock.now() })
     await idle()
     expect(await gateway.sql('SELECT status, restart FROM instances WHERE id = $1', [id])).toEqual([
@@ -163,7 +169,8 @@ describe('a finding from before a command', () => {
     const lease = await leaseOf(id)
     clock.advance(1_000)
     await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
-    const dueAt = async () => (await gateway.sql('SELECT due_at, leased_until FROM instances WHERE id = $1', [id]))[0]
+    const dueAt = async () =>
+      (await gateway.sql('SELECT due_at, leased_until FROM instance_looks WHERE instance_id = $1', [id]))[0]
     const [before, kinds] = [await statusOf(id), await kindsOf(id)]
     expect(before).toMatchObject([{ status: 'running', reason_code: 'STARTED' }])
     const commandedAt = clock.now()
@@ -187,7 +194,8 @@ describe('a finding from before a command', () => {
 
 it('makes an instance due on a new target state, but not on a new label', async () => {
   const id = await rentWithPorts(0)
-  const dueStateOf = async () => (await gateway.sql('SELECT generation, due_at FROM instances WHERE id = $1', [id]))[0]
+  const dueStateOf = async () =>
+    (await gateway.sql('SELECT generation, due_at FROM instance_looks WHERE instance_id = $1', [id]))[0]
   await idle()
   const before = await dueStateOf()
   clock.advance(1_000)
@@ -197,4 +205,33 @@ it('makes an instance due on a new target state, but not on a new label', async 
   await instances.update(actor, { ids: [id] }, { targetState: 'stopped', label: 'third' })
   expect(await dueStateOf()).toMatchObject({ due_at: clock.now() })
   expect((await dueStateOf())?.['generation']).toBeGreaterThan(before?.['generation'] as number)
+})
+
+describe('a finding of a lease that has ended', () => {
+  const found = (status: Finding['status']): Finding => ({
+    ...{
+      status,
+      reason: undefined,
+      ran: status === 'running',
+      usesGpus: true,
+      gone: false,
+      answered: true,
+      seenAt: null,
+    },
+    ...{ unconfirmed: false, needsRetry: false, dueAt: null },
+  })
+
+  it('is not recorded beside one of the current lease, and its GPUs are not marked', async () => {
+    const id = await rent({})
+    const old = await leaseOf(id)
+    clock.advance(31_000)
+    const current = await leaseOf(id)
+    const { occupyGpus, record } = gateway.reconciliation
+    expect(await Promise.all([occupyGpus(current), occupyGpus(old)])).toEqual([true, false])
+    await Promise.all([record(current, found('loading')), record(old, found('running'))])
+    expect(await statusOf(id)).toMatchObject([{ status: 'loading' }])
+    const meters = await gateway.sql("SELECT rate_nanos FROM meters WHERE instance_id = $1 AND kind = 'gpu'", [id])
+    expect(meters).toEqual([{ rate_nanos: '0' }])
+    await idle()
+  })
 })

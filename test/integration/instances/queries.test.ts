@@ -95,6 +95,26 @@ describe('a list of instances', () => {
   })
 })
 
+describe('a rental', () => {
+  const rent = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
+    ... on RentInstanceSuccess { instance { id } replayed } ... on Error { code message } } }`
+  async function statementsOf(key: string, more: object = {}): Promise<string[]> {
+    const offerId = await rentals.newOffer()
+    const input = { offerId, spec: { source: { image: 'ubuntu' } }, ...more }
+    return await captureQueries(async () => {
+      const { data } = await app.graphql(key, rent, { input })
+      expect(data.rentInstance).toEqual({ instance: { id: expect.any(String) }, replayed: false })
+    })
+  }
+
+  it('sends six statements besides that for the key, and one more with an idempotency key', async () => {
+    const words = (statements: string[]) => statements.map(statement => statement.trim().split(/\s/)[0])
+    // BEGIN, the lock of the machine, what is decided on, all that is written, the admission of the account, COMMIT.
+    expect(words(await statementsOf(one))).toEqual(['BEGIN;', 'WITH', 'SELECT', 'WITH', 'SELECT', 'COMMIT'])
+    expect(await statementsOf(one, { idempotencyKey: 'rent with a key' })).toHaveLength(7)
+  })
+})
+
 describe('a bulk command', () => {
   /** Rents instances on one machine. Each is stopped, so that the next can rent the GPU. */
   async function onOneMachine(count: number): Promise<number[]> {

@@ -59,12 +59,18 @@ async function idle(): Promise<void> {
 const holders = () => gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])
 
 async function read(id: bigint) {
-  const [row] = await gateway.sql('SELECT * FROM instances WHERE id = $1', [id])
+  const [row] = await gateway.sql(
+    'SELECT * FROM instances i JOIN instance_looks l ON l.instance_id = i.id WHERE i.id = $1',
+    [id],
+  )
   return row as Record<string, unknown>
 }
 
 async function leaseOf(id: bigint): Promise<InstanceLease> {
-  await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
+  await gateway.sql('UPDATE instance_looks SET due_at = $2, leased_until = NULL WHERE instance_id = $1', [
+    id,
+    clock.now(),
+  ])
   const lease = (await gateway.reconciliation.leaseDue(100)).find(({ instanceId }) => instanceId === id)
   if (!lease) throw new Error(`Instance ${id} is not due.`)
   return lease
@@ -88,11 +94,13 @@ describe('leasing due instances', () => {
     await idle()
     const winner = await rentBlock(0, 1)
     await start(holder)
-    await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [winner])
+    await gateway.sql('UPDATE instance_looks SET due_at = NULL WHERE instance_id = $1', [winner])
     // The trigger pauses the statement after it began to read and before it has locked a row.
     await gateway.sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF current_query() LIKE '%SKIP LOCKED%' THEN PERFORM pg_advisory_xact_lock(7); END IF; RETURN NULL; END $$`)
-    await gateway.sql('CREATE TRIGGER pause BEFORE UPDATE ON instances FOR EACH STATEMENT EXECUTE FUNCTION pause()')
+    await gateway.sql(
+      'CREATE TRIGGER pause BEFORE UPDATE ON instance_looks FOR EACH STATEMENT EXECUTE FUNCTION pause()',
+    )
     await withSession(testDatabase.url, async session => {
       await session.query('SELECT pg_advisory_lock(7)')
       const passing = gateway.idle()
@@ -268,7 +276,8 @@ describe('a command', () => {
     const [earlier] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await stop(earlier)
     clock.advance(1_000)
-    const command = "UPDATE instances SET target_state = 'running', claimed_at = $2, due_at = $2 WHERE id = $1"
+    const command =
+      "WITH due AS (UPDATE instance_looks SET due_at = $2 WHERE instance_id = $1) UPDATE instances SET target_state = 'running', claimed_at = $2 WHERE id = $1"
     await gateway.sql(command, [earlier, clock.now()])
     clock.advance(1_000)
     const [offer] = await gateway.sql(

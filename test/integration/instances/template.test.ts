@@ -147,7 +147,18 @@ describe('a rental with a template', () => {
     expect(instance).toEqual({ templateHashId: hashId, launch: { image: 'torch', onStart: 'go' } })
   })
 
-  it('has the settings of the named hash, even if the template is changed and deleted meanwhile', async () => {
+  it('keeps its settings when the template is changed and deleted', async () => {
+    const first = { name: 'kept', image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
+    const { id, hashId } = await templates.mustCreate(owner, first)
+    const { instance } = await rent(await rentals.newOffer(), hashId)
+    await templates.mustUpdate(owner, { id, name: 'changed', image: 'ubuntu', env: [{ name: 'A', value: '2' }] })
+    await templates.remove(owner, id)
+    const query = `{ instance(id: "${instance.id}") { templateHashId template { id } launch { image onStart env { name value } } } }`
+    const launch = { image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
+    expect((await app.graphql(owner, query)).data.instance).toEqual({ templateHashId: hashId, template: null, launch })
+  })
+
+  it('is refused if the template is changed while the rental waits for its machine: a hash names one version', async () => {
     const first = { name: 'first', image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
     const { id, hashId } = await templates.mustCreate(owner, first)
     const offer = await rentals.newOffer()
@@ -159,13 +170,11 @@ describe('a rental with a template', () => {
       const renting = rent(offer, hashId)
       await waitForLockWaiters(session)
       await templates.mustUpdate(owner, { id, name: 'second', image: 'ubuntu', env: [{ name: 'A', value: '2' }] })
-      await templates.remove(owner, id)
       await session.query('COMMIT')
       return await renting
     })
-    const launch = { image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
-    expect(answer.instance).toMatchObject({ templateHashId: hashId, template: null, launch })
-    expect(await rent(await rentals.newOffer(), hashId)).toMatchObject({ code: 'NOT_FOUND' })
+    expect(answer).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await rent(offer, hashId)).toMatchObject({ code: 'NOT_FOUND' })
   })
 
   it('names it by its ID, by its name or by its hash', async () => {

@@ -185,7 +185,7 @@ describe('States, rule 3', () => {
       const id = await rentals.rentToStatus(key, status)
       await app.sql(`INSERT INTO simulated_containers (instance_id, prepared_at, up_at) VALUES (${id}, now(), now())
         ON CONFLICT (instance_id) DO UPDATE SET exit_code = NULL, down_at = NULL`)
-      await app.sql(`UPDATE instances SET due_at = created_at WHERE id = ${id}`)
+      await app.sql(`UPDATE instance_looks SET due_at = 'epoch' WHERE instance_id = ${id}`)
       await rentals.converge()
       expect(await readStatus(id)).toBe(status)
     })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
+import { writeTogether } from '../../../src/database/together.ts'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { UsageGroup } from '../../../src/domain/billing/usage.ts'
@@ -8,8 +9,8 @@ import { type AccountBalance, lockAccount } from '../../../src/services/billing/
 import {
   changeRate,
   chargeMeters,
-  endGpuMeter,
-  startGpuMeter,
+  gpuMeterEndWrites,
+  startGpuMeters,
   stopMeters,
 } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
@@ -183,7 +184,7 @@ const applyToDatabase: Record<
   (tx: Transaction, account: AccountBalance, id: bigint, rate: bigint) => Promise<unknown>
 > = {
   post: (tx, account) => chargeMeters(tx, account, sql`true`),
-  start: startGpuMeter,
+  start: (tx, account, id) => startGpuMeters(tx, account, [id]),
   stop: (tx, account, id) => stopMeters(tx, account, gpuMetersSql([id])),
   rate: changeRate,
   outbid: async () => {},
@@ -232,7 +233,7 @@ async function run(renter: Renter, { does, which, waits, rateNanos }: Command): 
   if (does !== 'post' && renter.lost.has(which)) return
   if (does === 'outbid') {
     // An outbid does not lock the account.
-    await transaction(gateway.database, tx => endGpuMeter(tx, [id], requestedAt))
+    await transaction(gateway.database, tx => writeTogether(tx, gpuMeterEndWrites([id], requestedAt)))
     return applyToModel[does](renter, which, now, rateNanos)
   }
   await gateway.sql('UPDATE instances SET gpu_price_nanos = $1 WHERE id = $2', [String(rateNanos), String(id)])

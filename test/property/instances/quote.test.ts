@@ -4,6 +4,7 @@ import type { Actor } from '../../../src/domain/actor.ts'
 import { DomainError } from '../../../src/domain/errors.ts'
 import type { RentInput } from '../../../src/domain/instances/rent/decide.ts'
 import { emptyEnvironment } from '../../../src/domain/launch/env.ts'
+import { wholeInstance } from '../../../src/services/instances/source.ts'
 import { unlimitedAdmission } from '../../support/billing/admission.ts'
 import { creditSql } from '../../support/billing/credit-sql.ts'
 import { manualClock } from '../../support/clock.ts'
@@ -107,7 +108,7 @@ it(
       const actor = given.pays ? rich : poor
       const { services } = gateway
       const quote = await services.instances.quote(actor, input)
-      const outcome = await services.instances.rent(actor, input).catch((error: unknown) => error)
+      const outcome = await services.instances.rent(actor, input, wholeInstance).catch((error: unknown) => error)
       if (outcome instanceof DomainError) {
         expect(quote.blockers[0]).toMatchObject({ code: outcome.code, message: outcome.message })
         return

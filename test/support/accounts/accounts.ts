@@ -50,6 +50,8 @@ export async function newAccount(app: TestApp, creditNanos: bigint) {
     },
     row: () => first<Record<string, unknown>>(`SELECT * FROM accounts WHERE id = ${id}`),
     instance: (instance: number) => first<Record<string, unknown>>(`SELECT * FROM instances WHERE id = ${instance}`),
+    look: (instance: number) =>
+      first<Record<string, unknown>>(`SELECT * FROM instance_looks WHERE instance_id = ${instance}`),
     async entries(condition = 'true'): Promise<TestLedgerEntry[]> {
       const rows = (await app.sql(`
         SELECT e.kind, amount_nanos AS amount, balance_after_nanos AS after, period_start AS start, period_end AS end, e.rate_nanos AS rate

@@ -172,10 +172,16 @@ function copyStatements(shape: Shape, machineId: number, source: Source): (strin
         ...{ api_key_id: own('s.api_key_id'), template_id: own('s.template_id') },
         target_state: `CASE WHEN r.running THEN 'running' ELSE 'stopped' END::target_state`,
         status: `CASE WHEN r.running THEN 'running' ELSE 'stopped' END::instance_status`,
-        due_at: `CASE WHEN r.running THEN ${later} END`,
         destroyed_at: 'CASE WHEN NOT r.living THEN s.created_at END',
         removed_at: 'CASE WHEN NOT r.living THEN s.created_at END',
         policy_due_at: `CASE WHEN r.living THEN ${later} END`,
+      },
+    },
+    {
+      ...{ table: 'instance_looks', from: 'rentals r', where: `s.instance_id = ${source.instanceId}` },
+      changes: {
+        ...{ instance_id: 'r.id', account_id: 'r.account_id' },
+        due_at: `CASE WHEN r.running THEN ${later} END`,
       },
     },
     `UPDATE gpus SET holder_id = r.id, occupant_id = r.id FROM rentals r
@@ -223,10 +229,12 @@ function copyStatements(shape: Shape, machineId: number, source: Source): (strin
         since: `s.since - CASE WHEN r.living THEN 0 ELSE 30 END * interval '1 day'`,
       },
     },
+    // The next entry goes on from the last balance.
     `INSERT INTO ledger_entries (account_id, kind, amount_nanos, meter_id, period_start, period_end, rate_nanos, carried,
-       posted_at)
+       posted_at, balance_after_nanos)
      SELECT account_id, kind::text::ledger_kind, -1000, id, since - n * interval '1 hour', since - (n - 1) * interval '1 hour',
-       1000, 0, since - (n - 1) * interval '1 hour'
+       1000, 0, since - (n - 1) * interval '1 hour',
+       (SELECT posted_nanos FROM accounts a WHERE a.id = account_id)
      FROM meters, generate_series(1, 2) n WHERE id > ${firstCopyId}`,
     {
       ...{ table: 'events', from: 'rentals r', where: `s.instance_id = ${source.instanceId}` },

@@ -102,12 +102,12 @@ export async function openMarketSite() {
     }
     await gateway.reconciliation.record(await leaseOf(id), gone)
     await gateway.reconciliation.catchUpMarket(await leaseOf(id))
-    await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [id])
+    await gateway.sql('UPDATE instance_looks SET due_at = NULL WHERE instance_id = $1', [id])
   }
 
   /** Makes the instance due before all other instances, which are due because no pass has run over them. */
   async function leaseOf(id: bigint): Promise<InstanceLease> {
-    await gateway.sql("UPDATE instances SET due_at = 'epoch', leased_until = NULL WHERE id = $1", [id])
+    await gateway.sql("UPDATE instance_looks SET due_at = 'epoch', leased_until = NULL WHERE instance_id = $1", [id])
     const [lease] = await gateway.reconciliation.leaseDue(1)
     if (lease?.instanceId !== id) throw new Error(`Instance ${id} is not due first.`)
     return lease

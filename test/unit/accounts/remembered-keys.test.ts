@@ -16,7 +16,7 @@ function setUp({ listening = true } = {}) {
       meanwhile()
       return found
     })
-  return { keys, find, reads: () => reads, pass: (ms: number) => (nowMs += ms) }
+  return { keys, find, reads: () => reads, now: () => nowMs, pass: (ms: number) => (nowMs += ms) }
 }
 
 it('remembers a key for less than a second', async () => {
@@ -52,6 +52,20 @@ it('reads a key anew for a request that needs it fresh, and remembers or forgets
   expect(await findFresh(undefined)).toBeUndefined()
   await find()
   expect(reads()).toBe(2)
+})
+
+it('is fresh enough for a request that began before the key was read, and for no later request', async () => {
+  const { keys, find, reads, pass, now } = setUp()
+  const begun = now()
+  pass(10)
+  await find()
+  const later = { ...key(), permissions: { api: {} } }
+  const findSince = (since: number) => keys.find('id', async () => later, { fresh: true, since })
+  expect(await findSince(begun)).toEqual(key())
+  expect(await findSince(now())).toEqual(key())
+  pass(1)
+  expect(await findSince(now())).toBe(later)
+  expect(reads()).toBe(1)
 })
 
 it('remembers no unknown key', async () => {

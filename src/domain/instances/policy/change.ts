@@ -98,7 +98,10 @@ export function policyWarnings({ stopAt, destroyAt }: Policy, endsAt: Date): str
 }
 
 /** Fields of a policy, in the names and units that events show. */
-export function policyEventDetails(policy: Policy, fields: readonly (keyof Policy)[]): Record<string, unknown> {
+export function policyEventDetails(
+  policy: Policy,
+  fields: readonly (keyof Policy)[],
+): Record<string, string | number | null> {
   const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs } = policy
   const details = {
     stopAt: { stopAt: stopAt?.toISOString() ?? null },

@@ -91,7 +91,7 @@ export function itemSelectionOf(context: Context, info: GraphQLResolveInfo, succ
   return selectionOf(context, info, { of: [{ type: success, name: 'items' }, { name: 'instance' }] })
 }
 
-/** Adds the current state of its instance to each plan. */
+/** Adds the current state of its instance to each plan. The ids of the instances need no read. */
 export async function loadBulkItems(
   context: Context,
   plans: ItemPlan[],
@@ -99,8 +99,13 @@ export async function loadBulkItems(
   select: { id: true },
 ): Promise<BulkOutcome> {
   const { services, actor } = context
-  const ids = [...new Set(plans.map(({ id }) => id))]
-  const instances = ids.length === 0 ? [] : await services.instances.byIds(actor, ids, select, operation)
+  const ids = [...new Set(plans.flatMap(plan => (isFound(plan) ? [plan.id] : [])))]
+  const isIdAlone = Object.keys(select).length === 1
+  const instances = isIdAlone ? ids.map(id => ({ id })) : await services.instances.byIds(actor, ids, select, operation)
   const found = new Map(instances.map(instance => [instance.id, instance]))
   return { items: plans.map((plan, index) => ({ ...plan, index, instance: found.get(plan.id) ?? null })) }
+}
+
+function isFound(plan: ItemPlan): boolean {
+  return plan.outcome !== 'failed' || plan.error.code !== 'NOT_FOUND'
 }

@@ -15,7 +15,7 @@ import type { Actor } from '../../../domain/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { Secrets } from '../../secrets.ts'
 import { activeKeySql } from './find.ts'
-import type { KnownKey } from './remembered-keys.ts'
+import type { HowFresh, KnownKey } from './remembered-keys.ts'
 
 type IdentityDeps = Pick<Deps, 'database' | 'secrets' | 'rememberedKeys'>
 
@@ -23,12 +23,12 @@ export type NewApiKey = { name?: string; permissions: Permissions | null; expire
 
 export function identityServices({ database, secrets, rememberedKeys }: IdentityDeps) {
   return {
-    /** Finds the actor of a key as it is now or, unless it must be `fresh`, as it was within the last second. */
-    async identify(key: string, { fresh }: { fresh: boolean }): Promise<Actor | undefined> {
+    /** Finds the actor of a key as it is now or, if that is as fresh as asked for, as it was within the last second. */
+    async identify(key: string, how: HowFresh): Promise<Actor | undefined> {
       const parsed = parseApiKey(key)
       if (!parsed) return await identifyInstance(key)
       const { publicId } = parsed
-      const known = await rememberedKeys.find(publicId, () => readKey(publicId), { fresh })
+      const known = await rememberedKeys.find(publicId, () => readKey(publicId), how)
       if (!known || !timingSafeEqual(known.secretHash, hashSecret(parsed.secret))) return undefined
       const { id, accountId, permissions } = known
       return { accountId, apiKeyId: id, publicId, permissions }

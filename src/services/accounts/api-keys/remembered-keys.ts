@@ -13,13 +13,12 @@ export type KnownKey = {
   remainingMs: number | null
 }
 
+/** `fresh`: read now or, with `since`, not before that time of `performance.now()`. Otherwise up to a second ago. */
+export type HowFresh = { fresh: boolean; since?: number }
+
 export type RememberedKeys = {
-  /** The key with this public id, as `read` finds it now or, unless `fresh`, as it was read less than a second ago. */
-  find(
-    publicId: string,
-    read: () => Promise<KnownKey | undefined>,
-    options?: { fresh?: boolean },
-  ): Promise<KnownKey | undefined>
+  /** The key with this public id, as `read` finds it now or, if that is as fresh as asked for, as it was read lately. */
+  find(publicId: string, read: () => Promise<KnownKey | undefined>, how?: HowFresh): Promise<KnownKey | undefined>
   /** Forgets the key with this id. Each change of a key calls it, on every gateway. */
   forget(id: number): void
   /** Whether this gateway is told of changes by others. While it is not, it remembers nothing. */
@@ -39,21 +38,21 @@ function deleteOldest(keys: Map<string, unknown>): void {
 }
 
 export function createRememberedKeys(nowMs: () => number = () => performance.now()): RememberedKeys {
-  const keys = new Map<string, { key: KnownKey; endMs: number }>()
+  const keys = new Map<string, { key: KnownKey; readMs: number; endMs: number }>()
   let isListening = false
   /** Another number than before shows that a key changed while one was being read. */
   let changes = 0
   return {
-    async find(publicId, read, { fresh = false } = {}) {
+    async find(publicId, read, { fresh, since = Number.POSITIVE_INFINITY } = { fresh: false }) {
       const known = keys.get(publicId)
       const startMs = nowMs()
-      if (!fresh && known && startMs < known.endMs) return known.key
+      if (known && startMs < known.endMs && (!fresh || known.readMs >= since)) return known.key
       const before = changes
       const key = await read()
       keys.delete(publicId)
       if (!key || !isListening || changes !== before) return key
       if (keys.size >= maxKeys) deleteOldest(keys)
-      keys.set(publicId, { key, endMs: startMs + Math.min(maxAgeMs, key.remainingMs ?? maxAgeMs) })
+      keys.set(publicId, { key, readMs: startMs, endMs: startMs + Math.min(maxAgeMs, key.remainingMs ?? maxAgeMs) })
       return key
     },
     forget(id) {

@@ -12,6 +12,7 @@ import type { InstanceStatus } from '../../../domain/instances/states.ts'
 import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
+import { makeInstancesDue } from '../../reconciliation/due.ts'
 
 const { sql } = Prisma
 
@@ -116,8 +117,7 @@ export async function recordKeysChanged(
   at: Date,
 ): Promise<void> {
   if (ids.length === 0) return
-  await tx.execute(sql`
-    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id = ANY(${ids.map(String)}::bigint[])`)
+  await makeInstancesDue(tx, ids, at)
   const event = {
     kind: 'INSTANCE_SSH_KEYS_CHANGED' as const,
     accountId,

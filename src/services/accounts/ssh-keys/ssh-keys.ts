@@ -114,11 +114,14 @@ async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<bool
 }
 
 /**
- * Attaches all keys of the account to an instance, in the transaction that creates the instance. Returns the number of
- * keys. The share lock waits for deletions in progress, and delays new ones until the commit.
+ * Attaches all keys of the account to an instance, for `writeTogether` in the transaction that creates the instance. The
+ * share lock waits for deletions in progress, and delays new ones until the commit.
  */
-export async function attachAllSshKeys(tx: Transaction, accountId: number, instanceId: bigint): Promise<number> {
-  return await tx.execute(sql`
-    INSERT INTO instance_ssh_keys (instance_id, ssh_key_id)
-    SELECT ${instanceId}, id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL ORDER BY id FOR SHARE`)
+export function sshKeyWrites(accountId: number, instanceId: bigint) {
+  return {
+    attachedKeys: sql`
+      INSERT INTO instance_ssh_keys (instance_id, ssh_key_id)
+      SELECT ${instanceId}::bigint, id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL
+      ORDER BY id FOR SHARE RETURNING 1`,
+  }
 }

@@ -7,8 +7,7 @@ import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { type KeyRate, limitErrors, sumCountedRates } from '../../../domain/billing/limits.ts'
 import { DomainError } from '../../../domain/errors.ts'
-import type { ItemPlan } from '../../../domain/instances/command.ts'
-import { type AccountBalance, lockAccount, readBalance } from '../balance.ts'
+import type { AccountBalance } from '../balance.ts'
 import { loadGpuRates } from '../spending.ts'
 import { readLimitsWithUsage } from './usage.ts'
 
@@ -41,16 +40,16 @@ export async function checkSpendLimits(
 export async function checkStartLimits(
   tx: Transaction,
   actor: Actor,
-  steps: readonly ItemPlan[],
-  { dryRun, at }: { dryRun: boolean; at: Date },
+  account: AccountBalance,
+  started: readonly { id: bigint }[],
+  { dryRun }: { dryRun: boolean },
 ): Promise<void> {
-  const started = steps.filter(step => step.outcome === 'applied' && step.targetState === 'running')
-  if (started.length === 0) return
+  if (started.length === 0 || !account.isLimited) return
   const ids = started.map(({ id }) => id)
-  const account = await (dryRun ? readBalance : lockAccount)(tx, actor.accountId, at)
   await checkOwnInstances(tx, account, actor, ids)
-  if (!dryRun) return await checkSpendLimits(tx, account, await loadGpuRates(tx, ids))
-  const [error] = await findLimitErrors(tx, account, await loadGpuRates(tx, ids))
+  const rates = await loadGpuRates(tx, ids)
+  if (!dryRun) return await checkSpendLimits(tx, account, rates)
+  const [error] = await findLimitErrors(tx, account, rates)
   if (error) throw error
 }
 

@@ -3,6 +3,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { enumeration, int8, json, nullable, timestamptz } from '../../../database/row-types.ts'
 import { columnsSql } from '../../../database/rows.ts'
+import { writeTogether } from '../../../database/together.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { CostMeter } from '../../../domain/billing/costs.ts'
 import type { StartRefusals } from '../../../domain/instances/command.ts'
@@ -15,6 +16,7 @@ import {
 import type { InstanceStatus, TargetState } from '../../../domain/instances/states.ts'
 import type { AccountBalance } from '../../billing/balance.ts'
 import { ownMetersSql } from '../../billing/sql.ts'
+import { hasPolicySql } from '../sql.ts'
 
 const { sql } = Prisma
 
@@ -35,11 +37,15 @@ const metersSql = sql`(
  * The policy facts by instance id; an unknown id is left out. Every transaction that changes these facts locks the
  * instance or its account.
  */
-export async function loadPolicyFacts(tx: Transaction, ids: readonly bigint[]): Promise<Map<bigint, PolicyFacts>> {
+export async function loadPolicyFacts(
+  tx: Transaction,
+  ids: readonly bigint[],
+  which: Prisma.Sql = sql`true`,
+): Promise<Map<bigint, PolicyFacts>> {
   const rows = await tx.query(
     sql`
       SELECT ${columnsSql('i', factColumns)}, ${metersSql} AS meters
-      FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[])`,
+      FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND ${which}`,
     { ...factColumns, meters: nullable(json<MeterRow[]>()) },
   )
   return new Map(
@@ -68,31 +74,52 @@ function toMeter([kind, rate, since, carried, charged, end]: MeterRow): PolicyFa
   }
 }
 
-/**
- * Writes when the next action is due, and when the meters end by policy. The caller must have locked the instance, and
- * then its account.
- */
+/** Schedules the next action of one instance, as `scheduleNextActions` does. */
 export async function scheduleNextAction(
   tx: Transaction,
-  { accountId }: AccountBalance,
+  account: AccountBalance,
   instanceId: bigint,
   at: Date,
 ): Promise<void> {
-  const facts = (await loadPolicyFacts(tx, [instanceId])).get(instanceId)
-  if (!facts) return
-  const { gpu, disk } = policyMeterEnds(facts)
-  await tx.execute(sql`
-    UPDATE instances SET policy_due_at = ${nextPolicyAction(facts, at)?.at ?? null}::timestamptz WHERE id = ${instanceId}`)
-  await tx.execute(sql`
-    UPDATE meters m SET ends_at = until FROM (VALUES ('gpu'::charge_kind, ${gpu}::timestamptz), ('disk', ${disk}))
-      AS of(charged, until) WHERE kind = charged AND instance_id = ${instanceId} AND ${ownMetersSql(accountId)}
-    AND ends_at IS DISTINCT FROM until`)
-  tx.notifyAfterCommit()
+  await scheduleNextActions(tx, [account], [instanceId], at)
+}
+
+/**
+ * Writes when the next actions are due, and when the meters end by policy. The caller must have locked the instances, and
+ * then their accounts.
+ */
+export async function scheduleNextActions(
+  tx: Transaction,
+  accounts: readonly AccountBalance[],
+  instanceIds: readonly bigint[],
+  at: Date,
+): Promise<void> {
+  const planned = [...(await loadPolicyFacts(tx, instanceIds))].map(([id, facts]) => {
+    return { id, dueAt: nextPolicyAction(facts, at)?.at ?? null, ...policyMeterEnds(facts) }
+  })
+  if (planned.length === 0) return
+  const of = <Value>(value: (one: (typeof planned)[number]) => Value) => planned.map(value)
+  const ids = of(({ id }) => String(id))
+  const kinds = ['gpu', 'disk'] as const
+  await writeTogether(tx, {
+    due: sql`
+      UPDATE instances SET policy_due_at = next.due_at FROM unnest(${ids}::bigint[], ${of(({ dueAt }) => dueAt)}::timestamptz[])
+        AS next(id, due_at) WHERE instances.id = next.id RETURNING 1`,
+    ends: sql`
+      UPDATE meters m SET ends_at = until FROM unnest(
+        ${kinds.flatMap(() => ids)}::bigint[], ${kinds.flatMap(kind => of(() => kind))}::charge_kind[],
+        ${kinds.flatMap(kind => of(one => one[kind]))}::timestamptz[]
+      ) AS of(instance_id, charged, until)
+      WHERE m.instance_id = of.instance_id AND m.kind = charged AND ${ownMetersSql(...accounts.map(({ accountId }) => accountId))}
+      AND ends_at IS DISTINCT FROM until RETURNING 1`,
+  })
+  if (planned.some(({ dueAt }) => dueAt !== null && dueAt <= at)) tx.notifyAfterCommit('policies')
 }
 
 /** Instances whose policy forbids starting now, and why. */
 export async function loadStartRefusals(tx: Transaction, ids: readonly bigint[], at: Date): Promise<StartRefusals> {
-  const facts = await loadPolicyFacts(tx, ids)
+  // Of the others, `startRefusal` refuses none.
+  const facts = await loadPolicyFacts(tx, ids, sql`(${hasPolicySql} OR i.ends_at <= ${at})`)
   return new Map(
     [...facts].flatMap(([id, one]) => {
       const refusal = startRefusal(one, at)

@@ -1,7 +1,9 @@
+import type { Selected } from '../../../database/selection/selected.ts'
 import { transaction } from '../../../database/transaction.ts'
 import { isAllowed } from '../../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import type { Attempt } from '../../../domain/errors.ts'
+import type { Instance } from '../../../domain/instances/instances.ts'
 import {
   attemptInput,
   bestOfferSearch,
@@ -17,9 +19,16 @@ import type { Deps } from '../../deps.ts'
 import { findReplay, type IdempotentRequest, runIdempotent } from '../../idempotency.ts'
 import { type OfferSearch, offerReadServices } from '../../offers/offers.ts'
 import { loadRentFacts } from './facts.ts'
-import { loadRental, OfferNotRentedError, type Rental, rentInTransaction, type StoredRental } from './rent.ts'
+import {
+  loadRental,
+  OfferNotRentedError,
+  type Rental,
+  type RentedSelect,
+  rentInTransaction,
+  type StoredRental,
+} from './rent.ts'
 
-export type BestOfferRental = Rental & { attempts: Attempt[] }
+export type BestOfferRental<Row = { id: bigint }> = Rental<Row> & { attempts: Attempt[] }
 type StoredBestOffer = StoredRental & { attempts: { offerId: string; code: Attempt['code'] }[] }
 
 export function bestOfferServices(deps: Deps) {
@@ -28,18 +37,23 @@ export function bestOfferServices(deps: Deps) {
 
   return {
     /** Rents the best offer of a search. If that offer is gone or cannot be rented after all, tries the next. */
-    async rentBestOffer(actor: Actor, input: RentBestOfferInput, idempotencyKey?: string): Promise<BestOfferRental> {
+    async rentBestOffer<const Select extends RentedSelect>(
+      actor: Actor,
+      input: RentBestOfferInput,
+      select: Select,
+      idempotencyKey?: string,
+    ): Promise<BestOfferRental<Selected<Instance, Select>>> {
       authorize(actor, 'offers.search')
       authorizeOperation(actor, 'instances.rent')
       checkRentBestOfferInput(input)
       const request = { operation: 'instances.rent', input: { best: canonicalRequest(input) }, idempotencyKey } as const
       const replayedResult = await findReplay<StoredBestOffer>(deps, actor, request)
-      if (replayedResult) return await loadBestOfferRental(actor, replayedResult, true)
+      if (replayedResult) return await loadBestOfferRental(actor, replayedResult, true, select)
       const attempts: Attempt[] = []
       const offers = await search(actor, await prepareSearch(actor, input), input.maxAttempts, { id: true })
       for (const offerId of permittedOffers(actor, offers)) {
         const outcome = await tryOffer(actor, input, request, offerId, attempts)
-        if ('result' in outcome) return await loadBestOfferRental(actor, outcome.result, outcome.replayed)
+        if ('result' in outcome) return await loadBestOfferRental(actor, outcome.result, outcome.replayed, select)
         attempts.push({ offerId, ...outcome })
       }
       throw noOfferRented(attempts)
@@ -55,13 +69,14 @@ export function bestOfferServices(deps: Deps) {
     failedAttempts: Attempt[],
   ): Promise<{ result: StoredBestOffer; replayed: boolean } | { code: Attempt['code'] }> {
     const { idempotencyKey } = request
-    const renting = runIdempotent(deps, actor, request, async (tx): Promise<StoredBestOffer> => {
-      const rented = await rentInTransaction(tx, deps, actor, { input: attemptInput(input, offerId), idempotencyKey })
-      const attempts = [...failedAttempts, { offerId, code: null }].map(tried => ({
-        ...tried,
-        offerId: String(tried.offerId),
-      }))
-      return { ...rented, attempts }
+    const attempts = [...failedAttempts, { offerId, code: null }].map(tried => ({
+      ...tried,
+      offerId: String(tried.offerId),
+    }))
+    const renting = runIdempotent<StoredBestOffer>(deps, actor, request, async (tx, store) => {
+      const storeWrites = (rented: StoredRental) => store({ ...rented, attempts })
+      const rental = { input: attemptInput(input, offerId), idempotencyKey, storeWrites }
+      return { ...(await rentInTransaction(tx, deps, actor, rental)), attempts }
     })
     try {
       return await renting
@@ -77,7 +92,7 @@ export function bestOfferServices(deps: Deps) {
     // No offer has the id 0, so this decides everything except the offer.
     const anyOfferInput = attemptInput(input, 0n)
     const { facts, at } = await transaction(database, async tx => {
-      return { facts: await loadRentFacts(tx, deps, actor, anyOfferInput, { lock: false }), at: tx.at }
+      return { facts: await loadRentFacts(tx, deps, actor, anyOfferInput), at: tx.at }
     })
     const { launch, ports, blockers } = decideRent(anyOfferInput, facts, at)
     const blocker = [...facts.forbidden, ...blockers].find(({ code }) => code !== 'OFFER_UNAVAILABLE')
@@ -85,15 +100,16 @@ export function bestOfferServices(deps: Deps) {
     return bestOfferSearch(input, { launch, ports }, facts.volumes)
   }
 
-  async function loadBestOfferRental(
+  async function loadBestOfferRental<const Select extends RentedSelect>(
     actor: Actor,
     { attempts, ...result }: StoredBestOffer,
     replayed: boolean,
-  ): Promise<BestOfferRental> {
+    select: Select,
+  ): Promise<BestOfferRental<Selected<Instance, Select>>> {
     const tried = attempts.map(({ offerId, code }) => ({ offerId: BigInt(offerId), code }))
     // The permissions of the key may have been restricted to other offers since the first request.
     authorize(actor, 'instances.rent', { offerId: Number(tried.at(-1)?.offerId) })
-    return { ...(await loadRental(deps, result, replayed)), attempts: tried }
+    return { ...(await loadRental(deps, result, replayed, select)), attempts: tried }
   }
 }
 

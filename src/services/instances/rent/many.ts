@@ -1,5 +1,7 @@
+import type { Selected } from '../../../database/selection/selected.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { DomainError } from '../../../domain/errors.ts'
+import type { Instance } from '../../../domain/instances/instances.ts'
 import { canonicalRequest } from '../../../domain/instances/rent/canonical-request.ts'
 import {
   checkOfferIds,
@@ -11,10 +13,10 @@ import { authorize, authorizeOperation } from '../../authorize.ts'
 import { translateDatabaseError } from '../../database-errors.ts'
 import type { Deps } from '../../deps.ts'
 import { findReplay } from '../../idempotency.ts'
-import { type Rental, rentServices } from './rent.ts'
+import { type Rental, type RentedSelect, rentServices } from './rent.ts'
 
 /** The outcome of renting one of several offers. */
-export type RentOutcome = { offerId: bigint } & ({ rental: Rental } | { error: DomainError })
+export type RentOutcome<Row = { id: bigint }> = { offerId: bigint } & ({ rental: Rental<Row> } | { error: DomainError })
 
 export function rentManyServices(deps: Deps) {
   const { rent } = rentServices(deps)
@@ -25,7 +27,12 @@ export function rentManyServices(deps: Deps) {
      * idempotency key returns the rentals again and retries the other offers. The key is reserved with the first
      * rental.
      */
-    async rentMany(actor: Actor, input: RentManyInput, idempotencyKey?: string): Promise<RentOutcome[]> {
+    async rentMany<const Select extends RentedSelect>(
+      actor: Actor,
+      input: RentManyInput,
+      select: Select,
+      idempotencyKey?: string,
+    ): Promise<RentOutcome<Selected<Instance, Select>>[]> {
       authorizeOperation(actor, 'instances.rent')
       const offerIds = checkOfferIds(input)
       for (const offerId of offerIds) authorize(actor, 'instances.rent', { offerId: Number(offerId) })
@@ -33,9 +40,9 @@ export function rentManyServices(deps: Deps) {
       const batchInput = { many: canonicalRequest({ ...input, offerIds }) }
       const batch = { operation: 'instances.rent', input: batchInput, idempotencyKey } as const
       await findReplay(deps, actor, batch)
-      const outcomes: RentOutcome[] = []
+      const outcomes: RentOutcome<Selected<Instance, Select>>[] = []
       for (const [index, offerId] of offerIds.entries()) {
-        const renting = rent(actor, { ...sharedInput, offerId }, idempotencyKey, batch)
+        const renting = rent(actor, { ...sharedInput, offerId }, select, { idempotencyKey, batch })
         const outcome = await renting.then(rental => ({ rental }), toRefusal)
         if ('error' in outcome && outcome.error.code === 'UNAVAILABLE') {
           // The caller must learn of the rentals that preceded the failure.

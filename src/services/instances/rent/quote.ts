@@ -25,7 +25,7 @@ export function quoteServices(deps: Deps) {
       const mayNotRent = permissionErrors(actor, 'instances.rent', { offerId: Number(input.offerId) })
       const decision = await transaction(database, async tx => {
         const { at } = tx
-        const facts = await loadRentFacts(tx, deps, actor, input, { lock: false })
+        const facts = await loadRentFacts(tx, deps, actor, input)
         const claims = facts.target ? await loadClaims(tx, [facts.target.machine.id]) : []
         const decided = decideRent(input, facts, at)
         const forecast = forecastRental(decided, input, facts, claims, at)

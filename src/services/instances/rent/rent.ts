@@ -1,6 +1,8 @@
 import { Prisma } from '../../../database/generated/client.ts'
+import { readingOf } from '../../../database/selection/reading.ts'
+import type { Selected } from '../../../database/selection/selected.ts'
+import { nameIfRepeated } from '../../../database/statement-names.ts'
 import type { Transaction } from '../../../database/transaction.ts'
-import { hasSshAccess } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import type { Instance } from '../../../domain/instances/instances.ts'
 import { canonicalRequest } from '../../../domain/instances/rent/canonical-request.ts'
@@ -13,29 +15,33 @@ import {
   sshKeyRequired,
 } from '../../../domain/instances/rent/decide.ts'
 import { instanceApiKey } from '../../accounts/api-keys/identity.ts'
-import { attachAllSshKeys } from '../../accounts/ssh-keys/ssh-keys.ts'
 import { authorize } from '../../authorize.ts'
-import { addAdmissionErrors, checkAdmission } from '../../billing/admission.ts'
-import { lockAccount } from '../../billing/balance.ts'
+import { addAdmissionErrors, checkWrittenAddition } from '../../billing/admission.ts'
 import { checkSpendLimits } from '../../billing/limits/check.ts'
-import { openMeters } from '../../billing/meters.ts'
 import type { Deps } from '../../deps.ts'
-import { type IdempotentRequest, itemKey, reserveBatchKey, runIdempotent } from '../../idempotency.ts'
-import { updateMarket } from '../../machines/market.ts'
+import { type IdempotentRequest, itemKey, reserveBatchKey, runIdempotent, type StoreWrites } from '../../idempotency.ts'
 import { explainUnavailableOffer } from '../../offers/unavailable.ts'
 import { scheduleNextAction } from '../policy/facts.ts'
-import { findInstances } from '../read.ts'
-import { type LoadedRentFacts, loadRentFacts } from './facts.ts'
-import { saveRental } from './save.ts'
+import type { InstanceSelect } from '../read.ts'
+import { instanceSource } from '../source.ts'
+import { type LoadedRentFacts, lockRentFacts } from './facts.ts'
+import { marketWithRental, saveRental } from './save.ts'
+
+const { sql } = Prisma
 
 /** The result of a rental. A repetition of the request gets the same result, with `replayed` set. */
-export type Rental = {
-  instance: Instance
+export type Rental<Row = { id: bigint }> = {
+  instance: Row
   /** An API key that may only start, stop and destroy the instance. */
   apiKey: string
   warnings: string[]
   replayed: boolean
 }
+
+/** What a rental reads of its instance: always the id. */
+export type RentedSelect = InstanceSelect & { id: true }
+
+type RentOptions = { idempotencyKey?: string | undefined; batch?: IdempotentRequest | undefined }
 
 export function rentServices(deps: Deps) {
   return {
@@ -44,7 +50,12 @@ export function rentServices(deps: Deps) {
      * `idempotencyKey` is the one that the renter sent. The instance stores it, so that the renter can find the instance
      * by it. With a `batch`, that key belongs to the whole batch, and each item runs under an `itemKey`.
      */
-    async rent(actor: Actor, input: RentInput, idempotencyKey?: string, batch?: IdempotentRequest): Promise<Rental> {
+    async rent<const Select extends RentedSelect>(
+      actor: Actor,
+      input: RentInput,
+      select: Select,
+      { idempotencyKey, batch }: RentOptions = {},
+    ): Promise<Rental<Selected<Instance, Select>>> {
       authorize(actor, 'instances.rent', { offerId: Number(input.offerId) })
       const reservedKey = batch ? itemKey(deps, batch, String(input.offerId)) : idempotencyKey
       const request = {
@@ -52,16 +63,16 @@ export function rentServices(deps: Deps) {
         input: canonicalRequest(input),
         idempotencyKey: reservedKey,
       } as const
-      const renting = runIdempotent(deps, actor, request, async tx => {
+      const renting = runIdempotent<StoredRental>(deps, actor, request, async (tx, storeWrites) => {
         if (batch) await reserveBatchKey(tx, deps, actor, batch)
-        return await rentInTransaction(tx, deps, actor, { input, idempotencyKey })
+        return await rentInTransaction(tx, deps, actor, { input, idempotencyKey, storeWrites })
       })
       const { result, replayed } = await renting.catch(async (error: unknown) => {
         throw error instanceof OfferNotRentedError
           ? await explainUnavailableOffer(deps, actor, input, error.diskMb)
           : error
       })
-      return await loadRental(deps, result, replayed)
+      return await loadRental(deps, result, replayed, select)
     },
   }
 }
@@ -82,43 +93,47 @@ export class OfferNotRentedError extends Error {
 /** The part of a rental that is stored for a repetition of the request. */
 export type StoredRental = { instanceId: string; warnings: string[] }
 
+type RentalRequest = {
+  input: RentInput
+  idempotencyKey: IdempotentRequest['idempotencyKey']
+  /** Stores the result with what else the rental writes. */
+  storeWrites: StoreWrites<StoredRental>
+}
+
 /** Rents in the caller's transaction, or throws the first blocker. */
 export async function rentInTransaction(
   tx: Transaction,
   deps: Deps,
   actor: Actor,
-  { input, idempotencyKey = null }: { input: RentInput; idempotencyKey: IdempotentRequest['idempotencyKey'] },
+  { input, idempotencyKey = null, storeWrites }: RentalRequest,
 ): Promise<StoredRental> {
-  const facts = await loadRentFacts(tx, deps, actor, input, { lock: true })
+  const { facts, market: locked } = await lockRentFacts(tx, deps, actor, input)
   for (const error of facts.forbidden) throw error
   // After the machine's lock, which moves `tx.at`.
   const { at } = tx
   const decision = decideRent(input, facts, at)
   await throwFirstBlocker(tx, deps, facts, decision)
-  // The offer was rentable, so its machine is locked.
   const { launch, ports, gpuPriceNanos, warnings } = decision
   const { target, template } = facts
-  if (!launch || !target || gpuPriceNanos === undefined)
+  if (!locked || !launch || !target || gpuPriceNanos === undefined)
     throw new Error('No blocker was found, but the launch or the offer is missing.')
-  const decided = { input, template, launch, ports, ...target, gpuPriceNanos, idempotencyKey }
-  const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, decided, at)
-  const granted = await updateMarket(tx, machineAfter, at)
-  // The market may have granted the GPUs to another instance: to a higher bid, or to an older one that was just started.
+  const rental = { input, template, launch, ports, ...target, gpuPriceNanos, idempotencyKey }
+  const market = marketWithRental(rental, locked, at)
+  // The market may grant the GPUs to another instance: to a higher bid, or to an older one that was just started.
   // A start (services/instances/command.ts) commits before it updates the market in a second transaction.
-  const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
+  const waits = market.claim !== undefined && !market.granted.includes(market.claim)
   if (waits && input.failIfUnavailable) throw new OfferNotRentedError(launch.diskMb)
-  // Runs after `updateMarket`, since instances are locked before SSH keys: deleting an SSH key keeps that order, too.
-  const attachedKeyCount = hasSshAccess(launch) ? await attachAllSshKeys(tx, actor.accountId, instanceId) : 0
-  // The keys were counted before the machine was locked, and may have been deleted since.
+  const result = { instanceId: String(locked.instanceId), warnings }
+  const others = storeWrites(result)
+  const attachedKeyCount = await saveRental(tx, deps.secrets, actor, rental, { market, locked, others })
+  // The keys were counted before they were locked, and may have been deleted since.
   if (launch.vm && attachedKeyCount === 0) throw sshKeyRequired()
-  // Also ends what the credit or a limit no longer covers.
-  const account = await lockAccount(tx, actor.accountId, at)
-  await checkAdmission(tx, deps.admission, account, rentalHoldings(target.machine, launch, gpuPriceNanos))
-  await openMeters(tx, account, { apiKeyId: actor.apiKeyId, instanceIds: [instanceId], volumeIds })
-  if (input.policy) await scheduleNextAction(tx, account, instanceId, at)
+  const added = rentalHoldings(target.machine, launch, gpuPriceNanos)
+  const account = await checkWrittenAddition(tx, deps.admission, actor.accountId, added)
+  if (input.policy) await scheduleNextAction(tx, account, locked.instanceId, at)
   const rateNanos = rentalRate(target.machine, launch, gpuPriceNanos)
   await checkSpendLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos }])
-  return { instanceId: String(instanceId), warnings }
+  return result
 }
 
 /** Throws the first blocker of a rental. An `INSUFFICIENT_CREDIT` error also says how much is needed. */
@@ -139,9 +154,18 @@ async function throwFirstBlocker(
   throw detailed
 }
 
-export async function loadRental(deps: Deps, result: StoredRental, replayed: boolean): Promise<Rental> {
-  const id = BigInt(result.instanceId)
-  const [instance] = await findInstances(deps, [Prisma.sql`i.id = ${id}`], Prisma.sql`i.id`, 1)
-  const apiKey = instanceApiKey(deps.secrets, id)
-  return { instance: instance as Instance, apiKey, warnings: result.warnings, replayed }
+/** Reads what is selected of the instance. Its id needs no read. */
+export async function loadRental<const Select extends RentedSelect>(
+  { database, sshProxy, secrets }: Deps,
+  { instanceId, warnings }: StoredRental,
+  replayed: boolean,
+  select: Select,
+): Promise<Rental<Selected<Instance, Select>>> {
+  const id = BigInt(instanceId)
+  const isIdAlone = Object.keys(select).length === 1
+  const reading = readingOf(instanceSource({ sshProxy }, database.nowSql), select)
+  const statement = sql`SELECT ${reading.columns} FROM instances i ${reading.joins} WHERE i.id = ${id}`
+  const [instance] = isIdAlone ? [{ id }] : await database.read(nameIfRepeated(statement), reading)
+  // Safe: the instance exists, with what is selected of it.
+  return { instance: instance as Selected<Instance, Select>, apiKey: instanceApiKey(secrets, id), warnings, replayed }
 }

@@ -1,9 +1,10 @@
 // Writes a rental, in one transaction with the machine locked.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { int8 } from '../../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../../database/rows.ts'
+import { writeTogether } from '../../../database/together.ts'
 import type { Transaction } from '../../../database/transaction.ts'
+import { hasSshAccess } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { changedPolicyFields, mergePolicy, policyEventDetails } from '../../../domain/instances/policy/change.ts'
@@ -12,19 +13,26 @@ import type { RentInput, TargetOffer } from '../../../domain/instances/rent/deci
 import { type Port, splitSecrets } from '../../../domain/launch/env.ts'
 import type { Launch } from '../../../domain/launch/launch.ts'
 import type { Machine } from '../../../domain/machines/machines.ts'
+import { type Claim, selectGranted } from '../../../domain/machines/market.ts'
 import { diskPricePerHour } from '../../../domain/money.ts'
 import { newVolumesMb } from '../../../domain/volumes/mount.ts'
-import { recordEvents } from '../../events/events.ts'
-import { changeFreeCapacity } from '../../machines/market.ts'
+import { sshKeyWrites } from '../../accounts/ssh-keys/ssh-keys.ts'
+import { lockAccountWrites } from '../../billing/balance.ts'
+import { instanceMeterWrites, openVolumeMeters } from '../../billing/meters.ts'
+import { eventWrites, notifyOfEvents } from '../../events/events.ts'
+import { capacityWrites, updateMarket } from '../../machines/market.ts'
+import { grantChanges, grantEvent, holderWrites, type Market, offerWrites } from '../../machines/market-writes.ts'
 import { type Secrets, sealJson } from '../../secrets.ts'
 import { attachVolumes, createMountedVolumes } from '../../volumes/rent.ts'
-import { bindPorts } from '../ports.ts'
+import { lockLivingInstances } from '../lock.ts'
+import { portWrites } from '../ports.ts'
+import type { LockedMarket } from './facts.ts'
 
 const { sql } = Prisma
 const instanceColumns = modelColumnsOf(Prisma.InstanceScalarFieldEnum)
 
 /** A rental without blockers. */
-type DecidedRental = {
+export type DecidedRental = {
   input: RentInput
   template: { id: number; hash: string } | undefined
   launch: Launch
@@ -36,50 +44,113 @@ type DecidedRental = {
   idempotencyKey: string | null
 }
 
+/** The market with the rental. Its claim is missing if the instance should not run. */
+export type RentalMarket = Market & { claim: Claim | undefined }
+
+/** Decides who gets the GPUs, before anything is written. */
+export function marketWithRental(
+  { launch, input, offer, machine, gpuPriceNanos, ports }: DecidedRental,
+  { claims, offers, instanceId }: LockedMarket,
+  at: Date,
+): RentalMarket {
+  const { firstGpu, numGpus } = offer
+  const { interruptible } = input.terms
+  const wanted = { instanceId, firstGpu, numGpus, interruptible, gpuPriceNanos, claimedAt: at, holdsGpus: false }
+  const claim = launch.targetState === 'running' ? wanted : undefined
+  const allClaims = claim ? [...claims, claim] : claims
+  const machineAfter = {
+    ...machine,
+    freeDiskMb: machine.freeDiskMb - launch.diskMb - newVolumesMb(launch.newVolumes),
+    freePorts: machine.freePorts - ports.length,
+  }
+  const others = offers.filter(({ id }) => id !== offer.id)
+  return { machine: machineAfter, claims: allClaims, granted: selectGranted(allClaims), offers: others, claim }
+}
+
 /**
- * Inserts the instance with its ports and volumes, and withdraws the offer. The caller then updates the market, which
- * may grant the GPUs, and opens the meters. `machineAfter` is the machine with the capacity that is left.
+ * Writes the rental in one statement, and then, if it has them, its volumes, and what it changes for other instances.
+ * `others` are writes to send along. Returns how many SSH keys were attached.
  */
 export async function saveRental(
   tx: Transaction,
   secrets: Secrets,
   actor: Actor,
   rental: DecidedRental,
-  at: Date,
-): Promise<{ instanceId: bigint; volumeIds: bigint[]; machineAfter: Machine }> {
-  const { offer, machine, launch } = rental
-  await withdrawOffer(tx, offer.id, at)
-  const instanceId = await insertInstance(tx, secrets, actor, rental, at)
-  const machineAfter = await reserveRoom(tx, instanceId, rental)
-  const newMounts =
-    launch.newVolumes.length > 0 ? await createMountedVolumes(tx, actor, machine, launch.newVolumes, at) : []
-  const mounts = [...launch.volumes, ...newMounts]
-  const instance = { id: instanceId, machineId: machine.id, accountId: actor.accountId }
-  if (mounts.length > 0) await attachVolumes(tx, instance, mounts)
-  await recordEvents(tx, [{ ...createdEvent(actor, rental), instanceId }], at)
-  return { instanceId, volumeIds: newMounts.map(({ volumeId }) => volumeId), machineAfter }
+  { market, locked, others }: { market: RentalMarket; locked: LockedMarket; others: Record<string, Prisma.Sql> },
+): Promise<number> {
+  const { at } = tx
+  const { accountId, apiKeyId } = actor
+  const { offer, launch, ports } = rental
+  const { instanceId } = locked
+  const changes = grantChanges(market)
+  // Instances that win or lose their GPUs must be locked before the account, which this statement writes, and before `gpus`.
+  const changesOthers = changes.some(({ claim }) => claim !== market.claim)
+  if (changesOthers) await lockLivingInstances(tx, market.machine.id)
+  const granted = changesOthers ? [] : changes
+  const row = instanceRow(secrets, actor, rental, { instanceId, at })
+  const meters = { accountId, apiKeyId, since: at }
+  const written = await writeTogether<string>(tx, {
+    withdrawn: withdrawSql(offer.id, at),
+    instance: sql`${insertSql('instances', instanceColumns, [row])} RETURNING 1`,
+    ...capacityWrites(market.machine),
+    ...portWrites(rental.machine, instanceId, { ports, bound: locked.boundPorts }),
+    ...(changesOthers ? {} : { ...holderWrites([market]), ...offerWrites([market], at) }),
+    ...(hasSshAccess(launch) && sshKeyWrites(accountId, instanceId)),
+    ...eventWrites(
+      [{ ...createdEvent(actor, rental), instanceId }, ...granted.map(change => grantEvent(change, accountId))],
+      at,
+    ),
+    ...lockAccountWrites(accountId, at),
+    ...instanceMeterWrites(meters, row),
+    ...others,
+  })
+  if (written['withdrawn'] !== 1) throw new Error(`Offer ${offer.id} was changed without a lock on its machine.`)
+  notifyOfEvents(tx, written)
+  tx.notifyAfterCommit('instances')
+  if (written['accountDue']) tx.notifyAfterCommit('billing')
+  if (row.policyDueAt !== null && row.policyDueAt <= at) tx.notifyAfterCommit('policies')
+  if (changesOthers) await updateMarket(tx, market.machine, at)
+  await saveVolumes(tx, actor, rental, instanceId)
+  return written['attachedKeys'] ?? 0
 }
 
 /** Under the machine's lock the offer cannot have changed. The condition catches a caller without the lock. */
-async function withdrawOffer(tx: Transaction, offerId: bigint, at: Date): Promise<void> {
-  const withdrawn = await tx.execute(sql`
-    UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable`)
-  if (withdrawn !== 1) throw new Error(`Offer ${offerId} was changed without a lock on its machine.`)
+function withdrawSql(offerId: bigint, at: Date): Prisma.Sql {
+  return sql`
+    UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable
+    RETURNING 1`
 }
 
-async function insertInstance(
+/** Makes the new volumes and opens their meters, and attaches all volumes. */
+async function saveVolumes(
   tx: Transaction,
+  actor: Actor,
+  { launch, machine }: DecidedRental,
+  instanceId: bigint,
+): Promise<void> {
+  const { at } = tx
+  const { accountId, apiKeyId } = actor
+  const added =
+    launch.newVolumes.length > 0 ? await createMountedVolumes(tx, actor, machine, launch.newVolumes, at) : []
+  const mounts = [...launch.volumes, ...added]
+  await attachVolumes(tx, { id: instanceId, machineId: machine.id, accountId }, mounts)
+  const addedIds = added.map(({ volumeId }) => volumeId)
+  if (addedIds.length > 0) await openVolumeMeters(tx, { accountId, apiKeyId, since: at }, addedIds)
+}
+
+function instanceRow(
   secrets: Secrets,
   actor: Actor,
   { input, template, launch, offer, machine, gpuPriceNanos, idempotencyKey }: DecidedRental,
-  at: Date,
-): Promise<bigint> {
+  { instanceId, at }: { instanceId: bigint; at: Date },
+) {
   const { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings } = launch
   const { env, secrets: secretEnv } = splitSecrets(settings.env)
   const lifetime = { createdAt: at, endsAt: machine.listedUntil, destroyedAt: null, announcedAt: null }
   const policy = mergePolicy(input.policy ?? {})
   const state = { targetState, claimedAt: at, status: 'created' as const, statusChangedAt: at, gpuPriceNanos }
-  const row = {
+  return {
+    id: instanceId,
     ...lifetime,
     ...policy,
     ...state,
@@ -104,23 +175,7 @@ async function insertInstance(
     interruptible: input.terms.interruptible,
     diskPricePerGbMonthNanos: machine.diskPricePerGbMonthNanos,
     diskNanos: diskPricePerHour(machine.diskPricePerGbMonthNanos, diskMb),
-    dueAt: at,
   }
-  const [inserted] = await tx.query(sql`${insertSql('instances', instanceColumns, [row])} RETURNING id`, { id: int8 })
-  if (!inserted) throw new Error('The instance was not inserted.')
-  return inserted.id
-}
-
-/** Reserves disk and public ports until the container is gone, and room for volumes until the volumes are deleted. */
-async function reserveRoom(
-  tx: Transaction,
-  instanceId: bigint,
-  { machine, launch, ports }: DecidedRental,
-): Promise<Machine> {
-  const delta = { diskMb: -(launch.diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
-  const machineAfter = await changeFreeCapacity(tx, machine, delta)
-  if (ports.length > 0) await bindPorts(tx, machine, instanceId, ports)
-  return machineAfter
 }
 
 /** The event of a new instance. It contains only settings that are not secret. */

@@ -26,14 +26,19 @@ CREATE FUNCTION bench.trace_of_targets(ids bigint[]) RETURNS json LANGUAGE sql S
   FROM instances i WHERE i.id = ANY(ids)
 $$;
 
--- Leaves nothing due for the gateway's loops. Returns how much was.
+-- Leaves nothing due for the gateway's loops but what they have locked. Returns how much was due. Waits for no lock: the loops
+-- lock several accounts in the order of ids, which an UPDATE does not keep.
 CREATE FUNCTION bench.quiet_gateway() RETURNS bigint LANGUAGE sql AS $$
-  WITH instances AS (
-    UPDATE instances SET due_at = bench.quiet_until(), leased_until = NULL WHERE due_at < now() + interval '1 hour' RETURNING 1
+  WITH due_looks AS (SELECT instance_id FROM instance_looks WHERE due_at < now() + interval '1 hour'),
+  free_looks AS (SELECT instance_id FROM instance_looks WHERE due_at < now() + interval '1 hour' FOR UPDATE SKIP LOCKED),
+  due_accounts AS (SELECT id FROM accounts WHERE billing_due_at < now() + interval '1 hour'),
+  free_accounts AS (SELECT id FROM accounts WHERE billing_due_at < now() + interval '1 hour' FOR NO KEY UPDATE SKIP LOCKED),
+  looks AS (
+    UPDATE instance_looks l SET due_at = bench.quiet_until(), leased_until = NULL FROM free_looks f
+    WHERE l.instance_id = f.instance_id
   ), accounts AS (
-    UPDATE accounts SET billing_due_at = bench.quiet_until(), billing_leased_until = NULL WHERE billing_due_at < now() + interval '1 hour'
-    RETURNING 1
-  ) SELECT (SELECT count(*) FROM instances) + (SELECT count(*) FROM accounts)
+    UPDATE accounts a SET billing_due_at = bench.quiet_until(), billing_leased_until = NULL FROM free_accounts f WHERE a.id = f.id
+  ) SELECT (SELECT count(*) FROM due_looks) + (SELECT count(*) FROM due_accounts)
 $$;
 
 -- Lets the instances of all fleets run as at first.
@@ -42,8 +47,9 @@ DECLARE
   ids bigint[] := ARRAY(SELECT instance_id FROM bench.rentals WHERE account_id > 1);
 BEGIN
   PERFORM peer.set_target_state(account_id, array_agg(instance_id), 'running') FROM bench.rentals WHERE account_id > 1 GROUP BY account_id;
-  UPDATE instances SET status = 'running', reason_code = 'STARTED', reason_message = 'The container is up.', attempts = 0,
-    due_at = bench.quiet_until(), leased_until = NULL WHERE id = ANY(ids);
+  UPDATE instances SET status = 'running', reason_code = 'STARTED', reason_message = 'The container is up.'
+  WHERE id = ANY(ids);
+  UPDATE instance_looks SET attempts = 0, due_at = bench.quiet_until(), leased_until = NULL WHERE instance_id = ANY(ids);
   UPDATE gpus g SET occupant_id = holder_id FROM bench.rentals r WHERE g.machine_id = r.machine_id AND r.account_id > 1;
   UPDATE simulated_containers SET down_at = NULL, up_at = now() - interval '1 minute' WHERE instance_id = ANY(ids);
   UPDATE meters m SET rate_nanos = i.gpu_price_nanos, since = greatest(m.since, date_trunc('milliseconds', now())) FROM instances i

@@ -26,7 +26,7 @@ CREATE FUNCTION bench.record_events(event_kind text, ids bigint[], old_states js
 $$;
 
 CREATE FUNCTION bench.grant_gpus(ids bigint[]) RETURNS void LANGUAGE sql AS $$
-  UPDATE instances SET generation = generation + 1 WHERE id = ANY(ids);
+  UPDATE instance_looks SET generation = generation + 1 WHERE instance_id = ANY(ids);
   UPDATE gpus g SET holder_id = i.id FROM instances i
   WHERE i.id = ANY(ids) AND g.machine_id = i.machine_id AND g.index >= i.first_gpu AND g.index < i.first_gpu + i.num_gpus;
   SELECT bench.record_events('INSTANCE_GRANTED', ids, array_fill('{"granted": false}'::jsonb, ARRAY[cardinality(ids)]), '{"granted": true}');
@@ -43,16 +43,17 @@ BEGIN
   UPDATE offers SET rentable = false, withdrawn_at = instant WHERE id = wanted_id AND rentable AND withdrawn_at IS NULL
   RETURNING * INTO STRICT offer;
   INSERT INTO instances (account_id, api_key_id, machine_id, offer_id, first_gpu, num_gpus, vm, launch, disk_mb, interruptible,
-    gpu_price_nanos, disk_price_per_gb_month_nanos, disk_nanos, target_state, claimed_at, status_changed_at, due_at,
+    gpu_price_nanos, disk_price_per_gb_month_nanos, disk_nanos, target_state, claimed_at, status_changed_at,
     policy_due_at, created_at, ends_at)
   SELECT renter_id, k.id, machine.id, offer.id, offer.first_gpu, offer.num_gpus, false,
     jsonb_build_object('env', '[]'::jsonb, 'lab', false, 'args', '[]'::jsonb, 'mode', 'sshProxy', 'image', image, 'ports', '[]'::jsonb,
       'onStart', NULL, 'sources', '{"image": "request"}'::jsonb, 'hostname', NULL, 'directory', NULL),
     8000, false, offer.gpu_price_nanos, machine.disk_price_per_gb_month_nanos,
-    bench.disk_price_per_hour(machine.disk_price_per_gb_month_nanos, 8000), 'running', instant, instant, bench.quiet_until(),
+    bench.disk_price_per_hour(machine.disk_price_per_gb_month_nanos, 8000), 'running', instant, instant,
     machine.listed_until - interval '24 hours', instant, machine.listed_until
   FROM api_keys k WHERE k.account_id = renter_id
   RETURNING * INTO rented;
+  UPDATE instance_looks SET due_at = bench.quiet_until() WHERE instance_id = rented.id;
   UPDATE machines SET free_disk_mb = free_disk_mb - 8000 WHERE id = machine.id;
   PERFORM bench.record_events('INSTANCE_CREATED', ARRAY[rented.id], NULL, jsonb_build_object('mode', 'sshProxy', 'image', image, 'label', NULL,
     'diskMb', 8000, 'offerId', offer.id::text, 'machineId', machine.id, 'targetState', 'running', 'templateHash', NULL,
@@ -95,8 +96,9 @@ BEGIN
   ) i;
   IF moved IS NULL THEN RETURN 0; END IF;
   PERFORM FROM machines WHERE id = ANY(places) ORDER BY id FOR NO KEY UPDATE;
-  UPDATE instances SET target_state = new_state, target_reason = 'USER_REQUEST', claimed_at = instant, generation = generation + 1
+  UPDATE instances SET target_state = new_state, target_reason = 'USER_REQUEST', claimed_at = instant
   WHERE id = ANY(moved);
+  UPDATE instance_looks SET generation = generation + 1 WHERE instance_id = ANY(moved);
   PERFORM bench.record_events('INSTANCE_TARGET_CHANGED', moved, old_states, jsonb_build_object('targetState', new_state));
   UPDATE accounts SET billing_due_at = bench.quiet_until() WHERE id = owner_id;
   IF new_state = 'running' THEN

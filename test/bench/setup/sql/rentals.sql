@@ -21,7 +21,7 @@ UPDATE offers o SET rentable = false, withdrawn_at = r.created_at FROM bench.ren
 
 INSERT INTO instances (id, account_id, api_key_id, machine_id, offer_id, first_gpu, num_gpus, label, vm, template_id,
   template_hash, launch, disk_mb, interruptible, gpu_price_nanos, disk_price_per_gb_month_nanos, disk_nanos, target_state,
-  claimed_at, status, reason_code, reason_message, status_changed_at, generation, due_at, seen_at, policy_due_at, created_at,
+  claimed_at, status, reason_code, reason_message, status_changed_at, policy_due_at, created_at,
   started_at, ends_at)
 SELECT r.instance_id, r.account_id, k.id, r.machine_id, r.offer_id, r.first_gpu, r.num_gpus,
   CASE WHEN bench.share('labeled', r.place) < 0.5 THEN format('job %s', r.place % 20) END, false, t.id, t.hash_id,
@@ -31,11 +31,13 @@ SELECT r.instance_id, r.account_id, k.id, r.machine_id, r.offer_id, r.first_gpu,
     'hostname', NULL, 'directory', NULL),
   r.disk_mb, false, r.gpu_price_nanos, m.disk_price_per_gb_month_nanos,
   bench.disk_price_per_hour(m.disk_price_per_gb_month_nanos, r.disk_mb), 'running', r.created_at, 'running', 'STARTED',
-  'The container is up.', r.created_at + interval '1 minute', 2, bench.quiet_until(), now(),
+  'The container is up.', r.created_at + interval '1 minute',
   m.listed_until - interval '24 hours', r.created_at, r.created_at + interval '1 minute', m.listed_until
 FROM bench.rentals r JOIN machines m ON m.id = r.machine_id JOIN api_keys k ON k.account_id = r.account_id
 LEFT JOIN templates t ON t.account_id = r.account_id AND r.has_template
 ORDER BY r.place;
+
+UPDATE instance_looks SET generation = 2, due_at = bench.quiet_until(), seen_at = now();
 
 UPDATE gpus g SET holder_id = r.instance_id, occupant_id = r.instance_id FROM bench.rentals r
 WHERE g.machine_id = r.machine_id AND g.index >= r.first_gpu AND g.index < r.first_gpu + r.num_gpus;

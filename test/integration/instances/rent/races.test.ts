@@ -78,7 +78,11 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
         besideWork(query, () => tx.query(query, shape)),
       execute: (query: Prisma.Sql) => besideWork(query, () => tx.execute(query)),
     })
-    return rentInTransaction(between, deps, actor, { input: inputFor(offer), idempotencyKey: null })
+    return rentInTransaction(between, deps, actor, {
+      input: inputFor(offer),
+      idempotencyKey: null,
+      storeWrites: () => ({}),
+    })
   })
 }
 
@@ -121,7 +125,7 @@ describe('an offer whose GPUs are rented', () => {
     const setRentable = (rentable: boolean) =>
       gateway.sql('UPDATE offers SET rentable = $1 WHERE id = $2', [rentable, both.id])
     await setRentable(false)
-    const renting = rentBeside(both, 'after', /^SELECT machine_id, rentable FROM offers/, () => setRentable(true))
+    const renting = rentBeside(both, 'after', /WITH locked .* FROM offers/s, () => setRentable(true))
     await expect(renting).rejects.toBeInstanceOf(OfferNotRentedError)
     await gateway.rent(actor, both.id)
   })
@@ -135,7 +139,7 @@ describe('an offer whose GPUs are rented', () => {
       const { instances } = gateway.services
       const asking =
         how === 'rented'
-          ? instances.rent(actor, inputFor(both)).catch(({ code }) => code)
+          ? instances.rent(actor, inputFor(both), { id: true }).catch(({ code }) => code)
           : instances.quote(actor, inputFor(both)).then(({ blockers }) => blockers[0]?.code)
       let isDone = false
       asking.finally(() => {

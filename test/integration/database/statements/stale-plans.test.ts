@@ -1,11 +1,11 @@
 // Statements that a connection prepared before another gateway's migration changed the type of a column.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Database, openDatabase } from '../../../src/database/client.ts'
-import { Prisma } from '../../../src/database/generated/client.ts'
-import { int4 } from '../../../src/database/row-types.ts'
-import { snapshot, type Transaction, transaction } from '../../../src/database/transaction.ts'
-import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { type Database, openDatabase } from '../../../../src/database/client.ts'
+import { Prisma } from '../../../../src/database/generated/client.ts'
+import { int4 } from '../../../../src/database/row-types.ts'
+import { snapshot, type Transaction, transaction } from '../../../../src/database/transaction.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
 
 const { sql } = Prisma
 const poolSize = 8

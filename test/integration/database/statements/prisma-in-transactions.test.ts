@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Database, openDatabase } from '../../../src/database/client.ts'
-import { Prisma, type PrismaClient } from '../../../src/database/generated/client.ts'
-import { inTransactionOf } from '../../../src/database/pool.ts'
-import { int4, text } from '../../../src/database/row-types.ts'
-import { snapshot, transaction } from '../../../src/database/transaction.ts'
-import { captureQueries } from '../../support/database/captured-statements.ts'
-import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { type Database, openDatabase } from '../../../../src/database/client.ts'
+import { Prisma, type PrismaClient } from '../../../../src/database/generated/client.ts'
+import { inTransactionOf } from '../../../../src/database/pool.ts'
+import { int4, text } from '../../../../src/database/row-types.ts'
+import { snapshot, transaction } from '../../../../src/database/transaction.ts'
+import { captureQueries } from '../../../support/database/captured-statements.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
 
 const { sql } = Prisma
 let testDatabase: TestDatabase

@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createWakeUps, type WorkKind, workKinds } from '../../../src/database/wake-ups.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { createLog } from '../../../src/http/log.ts'
+import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+const woken = new Set<WorkKind>()
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  const notify = (kinds: ReadonlySet<WorkKind>) => {
+    for (const kind of kinds) woken.add(kind)
+  }
+  gateway = openGateway({ url: testDatabase.url, now: clock.now, delayFactor: 0, notify })
+  actor = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+/** Rents a machine of one GPU; with a bid, interruptibly. Returns the instance once it runs. */
+async function aRunningInstance(bidNanos?: bigint): Promise<bigint> {
+  await listMachines(gateway.operations, [{ machine: { numGpus: 1 } }])
+  const id = await rentNewest(bidNanos)
+  await gateway.idle()
+  return id
+}
+
+async function rentNewest(bidNanos?: bigint): Promise<bigint> {
+  const [offer] = await gateway.sql('SELECT max(id) AS id FROM offers WHERE withdrawn_at IS NULL')
+  const terms = bidNanos === undefined ? { interruptible: false as const } : { interruptible: true as const, bidNanos }
+  return (await gateway.rent(actor, BigInt(offer?.['id'] as string), { terms })).id
+}
+
+async function clearDue(): Promise<void> {
+  await gateway.sql('UPDATE instance_looks SET due_at = NULL')
+  await gateway.sql('UPDATE instances SET policy_due_at = NULL')
+  await gateway.sql('UPDATE accounts SET billing_due_at = NULL')
+  await gateway.sql('UPDATE webhook_deliveries SET due_at = NULL')
+  await gateway.sql('DELETE FROM meter_ends')
+  clock.advance(1_000)
+}
+
+/** The kinds of work that the database says is due, and whether there are new events. */
+async function dueKinds(eventsBefore: unknown): Promise<WorkKind[]> {
+  const [row] = await gateway.sql(
+    `SELECT EXISTS (SELECT FROM instance_looks WHERE due_at <= $1) AS instances,
+       EXISTS (SELECT FROM instances WHERE policy_due_at <= $1) AS policies,
+       EXISTS (SELECT FROM accounts WHERE billing_due_at <= $1) OR EXISTS (SELECT FROM meter_ends WHERE at <= $1) AS billing,
+       EXISTS (SELECT FROM webhook_deliveries WHERE due_at <= $1) AS webhooks,
+       (SELECT max(id) FROM events) IS DISTINCT FROM $2::bigint AS events`,
+    [clock.now(), eventsBefore],
+  )
+  return workKinds.filter(kind => row?.[kind])
+}
+
+describe('a commit', () => {
+  const services = () => gateway.services
+  const instances = () => gateway.services.instances
+  const label = (id: bigint) => instances().update(actor, { ids: [id] }, { label: 'new' })
+  const stop = (id: bigint) => instances().update(actor, { ids: [id] }, { targetState: 'stopped' })
+  const inAnHour = () => new Date(clock.now().getTime() + 3_600_000)
+
+  it.each<[string, WorkKind[], () => Promise<() => Promise<unknown>>]>([
+    [
+      'of a rental',
+      ['instances', 'billing', 'events'],
+      async () => {
+        await listMachines(gateway.operations, [{ machine: { numGpus: 1 } }])
+        return () => rentNewest()
+      },
+    ],
+    ['of a label', ['events'], async () => label.bind(null, await aRunningInstance())],
+    ['of a stop', ['instances', 'billing', 'events'], async () => stop.bind(null, await aRunningInstance())],
+    [
+      'of a stop with a policy',
+      ['instances', 'policies', 'billing', 'events'],
+      async () => {
+        const id = await aRunningInstance()
+        await instances().updatePolicy(actor, id, { destroyAt: inAnHour() })
+        return () => stop(id)
+      },
+    ],
+    [
+      'of a destroy',
+      ['instances', 'billing', 'events'],
+      async () => {
+        const id = await aRunningInstance()
+        return () => instances().destroy(actor, { ids: [id] })
+      },
+    ],
+    [
+      'of a reboot',
+      ['instances', 'events'],
+      async () => {
+        const id = await aRunningInstance()
+        return () => instances().reboot(actor, id)
+      },
+    ],
+    [
+      'of a new SSH key of a container',
+      ['instances', 'events'],
+      async () => {
+        const id = await aRunningInstance()
+        const { sshKey } = await services().sshKeys.create(actor, { publicKey: aPublicKey('wake-ups') }, { id: true })
+        return () => services().sshKeys.attach(actor, id, sshKey.id)
+      },
+    ],
+    [
+      'of a policy for later',
+      ['billing', 'events'],
+      async () => {
+        const id = await aRunningInstance()
+        return () => instances().updatePolicy(actor, id, { stopAt: inAnHour() })
+      },
+    ],
+    [
+      'that outbids an instance',
+      ['instances', 'billing', 'events'],
+      async () => {
+        await aRunningInstance(400_000_000n)
+        return () => rentNewest()
+      },
+    ],
+    [
+      'of an event for a webhook',
+      ['webhooks', 'events'],
+      async () => {
+        const id = await aRunningInstance()
+        await gateway.sql(
+          `INSERT INTO webhooks (account_id, url, secret, kinds, created_at) VALUES ($1, 'https://example.com/', '', '{INSTANCE_LABEL_CHANGED}', now())`,
+          [actor.accountId],
+        )
+        return () => label(id)
+      },
+    ],
+  ])('%s wakes what it makes due: %j', async (_, expected, prepare) => {
+    const work = await prepare()
+    await clearDue()
+    const [last] = await gateway.sql('SELECT max(id) AS id FROM events')
+    woken.clear()
+    await work()
+    await sleep(0)
+    expect(workKinds.filter(kind => woken.has(kind))).toEqual(expected)
+    expect(await dueKinds(last?.['id'])).toEqual(expected)
+  })
+
+  it('of a pass wakes the policies when the time of a stop begins to count, and the instances when GPUs became free', async () => {
+    const id = await aRunningInstance()
+    await instances().updatePolicy(actor, id, { destroyStoppedSeconds: 3_600 })
+    await stop(id)
+    await rentNewest()
+    await clearDue()
+    await gateway.sql('UPDATE instance_looks SET due_at = $2 WHERE instance_id = $1', [id, clock.now()])
+    woken.clear()
+    const [lease] = await gateway.reconciliation.leaseDue(1)
+    expect(lease?.instanceId).toBe(id)
+    if (lease) await gateway.reconcile(lease)
+    await sleep(0)
+    expect(workKinds.filter(kind => woken.has(kind))).toEqual(['instances', 'policies', 'events'])
+  })
+})
+
+describe('gateways', () => {
+  const log = createLog('silent', { write: () => {} })
+
+  it('are woken with the kinds of all commits of a moment, and with all kinds by an earlier version', async () => {
+    const heard: WorkKind[][] = []
+    const listening = Promise.withResolvers<void>()
+    const wakeUpsOf = (wake: (kinds: ReadonlySet<WorkKind>) => void, onListening = () => {}) =>
+      createWakeUps({
+        ...{ url: testDatabase.url, pool: gateway.database.pool, log, wake },
+        ...{ onKeyChange: () => {}, onListening },
+      })
+    const hearing = wakeUpsOf(kinds => void heard.push([...kinds]), listening.resolve)
+    const telling = wakeUpsOf(() => {})
+    for (const one of [hearing, telling]) one.start()
+    await listening.promise
+    await expect.poll(() => heard).toEqual([[...workKinds]])
+
+    telling.notify(new Set(['events']))
+    telling.notify(new Set(['webhooks', 'events']))
+    await expect.poll(() => heard.slice(1)).toEqual([['webhooks', 'events']])
+    telling.notify(new Set(['billing']))
+    await expect.poll(() => heard.slice(2)).toEqual([['billing']])
+
+    const client = new pg.Client({ connectionString: testDatabase.url })
+    await client.connect()
+    await client.query('NOTIFY berth_wake_up')
+    await expect.poll(() => heard.slice(3)).toEqual([[...workKinds]])
+    await client.query("NOTIFY berth_wake_up, 'policies,a kind of a later version'")
+    await expect.poll(() => heard.slice(4)).toEqual([['policies']])
+    await client.end()
+    for (const one of [hearing, telling]) await one.stop()
+  })
+})
