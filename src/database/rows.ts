@@ -49,7 +49,7 @@ export function columnsSql(alias: string, shape: RowShape): Prisma.Sql {
 
 /**
  * Inserts many records in one statement. A field that no record has gets its column's default. Only a field itself can be a
- * BigInt or bytes, not a part of its value.
+ * BigInt or bytes, not a part of its value. A value that all records share is sent once.
  */
 export function insertSql(
   table: string,
@@ -59,13 +59,25 @@ export function insertSql(
   const isGiven = (name: string) => records.some(record => name in record)
   const given = names.flatMap((name, index) => (isGiven(name) ? [{ name, column: columns[index] as string }] : []))
   const list = Prisma.raw(given.map(({ column }) => `"${column}"`).join(', '))
-  const rows = records.map(record => {
-    const row: Record<string, unknown> = {}
-    for (const { name, column } of given) row[column] = jsonOf(record[name])
-    return row
-  })
+  const { shared = [], own = [] } = Object.groupBy(given, ({ name }) => (isShared(records, name) ? 'shared' : 'own'))
+  const rowOf = (record: Record<string, unknown> = {}, fields: typeof given) =>
+    Object.fromEntries(fields.map(({ name, column }) => [column, jsonOf(record[name])]))
+  const base = JSON.stringify(rowOf(records[0], shared))
+  const rows = JSON.stringify(records.map(record => rowOf(record, own)))
   const into = Prisma.raw(`"${table}"`)
-  return Prisma.sql`INSERT INTO ${into} (${list}) SELECT ${list} FROM json_populate_recordset(NULL::${into}, ${JSON.stringify(rows)})`
+  return Prisma.sql`
+    INSERT INTO ${into} (${list})
+    SELECT ${list} FROM json_populate_recordset(json_populate_record(NULL::${into}, ${base}), ${rows})`
+}
+
+/** Whether several records have the same value, so that it need not be repeated. */
+function isShared(records: readonly Record<string, unknown>[], name: string): boolean {
+  const [first, ...others] = records
+  return others.length > 0 && others.every(other => isSame(other[name], first?.[name]))
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return a === b || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b))
 }
 
 /** For ON CONFLICT DO UPDATE: sets every column to the value in the refused row. */

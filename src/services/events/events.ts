@@ -54,13 +54,14 @@ export function eventWrites(events: NewEvent[], createdAt: Date): Record<string,
     const apiKeyId = actor.kind === 'api_key' ? actor.apiKeyId : null
     return { ...event, actorKind: actor.kind, apiKeyId, subjectType, subjectId, createdAt }
   })
+  const accountIds = [...new Set(events.map(({ accountId }) => accountId))]
   return {
     recorded: Prisma.sql`${insertSql('events', eventColumns, rows)} RETURNING id, account_id, kind, after`,
     deliveries: Prisma.sql`
       INSERT INTO webhook_deliveries (webhook_id, event_id, due_at)
-      SELECT w.id, e.id, ${createdAt}::timestamptz FROM recorded e CROSS JOIN LATERAL (
-        SELECT id, kinds FROM webhooks WHERE account_id = e.account_id AND deleted_at IS NULL OFFSET 0
-      ) w
+      SELECT w.id, e.id, ${createdAt}::timestamptz FROM (
+        SELECT id, account_id, kinds FROM webhooks WHERE account_id = ANY(${accountIds}::int[]) AND deleted_at IS NULL OFFSET 0
+      ) w JOIN recorded e ON e.account_id = w.account_id
       WHERE CASE e.kind WHEN 'WEBHOOK_TESTED' THEN w.id = (e.after->>'webhookId')::int ELSE e.kind = ANY(w.kinds) END
       RETURNING 1`,
   }

@@ -11,7 +11,7 @@ import { type AccountBalance, lockAccount, lockAccounts, readBalance } from '../
 import { chargeMeters, startGpuMeters, stopMeters } from '../../../src/services/billing/meters.ts'
 import { refundAfter } from '../../../src/services/billing/refunds.ts'
 import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
-import { applyPlans } from '../../../src/services/instances/apply-plans.ts'
+import { applyPlans } from '../../../src/services/instances/bulk/apply-plans.ts'
 import { lockInstances } from '../../../src/services/instances/lock.ts'
 import { lockMachine } from '../../../src/services/machines/market.ts'
 import { loadVolumeFacts } from '../../../src/services/volumes/rent.ts'

@@ -12,7 +12,7 @@ import {
   nextDueAt,
 } from '../../../domain/billing/due.ts'
 import { recordEvents } from '../../events/events.ts'
-import { type MarketDeps, updateMarkets } from '../../instances/update-markets.ts'
+import { type MarketDeps, updateMarkets } from '../../instances/bulk/update-markets.ts'
 import { leaseEndSql } from '../../reconciliation/leases.ts'
 import { type AccountBalance, lockAccount, readBalance } from '../balance.ts'
 import { findNextLimitCheck } from '../limits/usage.ts'

@@ -3,7 +3,8 @@ import type { Transaction } from '../../../database/transaction.ts'
 import { systemActor } from '../../../domain/events/actor.ts'
 import { nextPolicyAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
 import { recordEvents } from '../../events/events.ts'
-import { applyPlans, stopAtClearedEvent } from '../apply-plans.ts'
+import { applyPlans } from '../bulk/apply-plans.ts'
+import { stopAtClearedEvent } from '../bulk/plan-events.ts'
 import type { LockedInstance } from '../lock.ts'
 
 const { sql } = Prisma

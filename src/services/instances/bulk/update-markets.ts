@@ -1,9 +1,9 @@
 // Updates the markets of machines whose instances a command has started, stopped or destroyed.
 
-import { failureKindOf } from '../../database/failure-codes.ts'
-import { transaction } from '../../database/transaction.ts'
-import type { Deps } from '../deps.ts'
-import { lockFreeMachines, lockMachine, updateMarket, updateMarketsOf } from '../machines/market.ts'
+import { failureKindOf } from '../../../database/failure-codes.ts'
+import { transaction } from '../../../database/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { lockFreeMachines, lockMachine, updateMarket, updateMarketsOf } from '../../machines/market.ts'
 
 export type MarketDeps = Pick<Deps, 'database' | 'log'>
 

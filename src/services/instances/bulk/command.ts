@@ -1,7 +1,7 @@
-import { type Transaction, transaction } from '../../database/transaction.ts'
-import type { Actor } from '../../domain/actor.ts'
-import { DomainError, invalidInput } from '../../domain/errors.ts'
-import { apiKeyActor } from '../../domain/events/actor.ts'
+import { type Transaction, transaction } from '../../../database/transaction.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import { DomainError, invalidInput } from '../../../domain/errors.ts'
+import { apiKeyActor } from '../../../domain/events/actor.ts'
 import {
   type CommandSubject,
   checkExpectation,
@@ -12,18 +12,18 @@ import {
   type ItemPlan,
   maxInstancesPerCommand,
   planCommand,
-} from '../../domain/instances/command.ts'
-import type { InstanceChange } from '../../domain/instances/instances.ts'
-import { checkLabel } from '../../domain/launch/launch.ts'
-import { requireCredit } from '../accounts/accounts.ts'
-import { authorizeEach } from '../authorize.ts'
-import { type AccountBalance, lockAccount, readBalance } from '../billing/balance.ts'
-import { checkStartLimits } from '../billing/limits/check.ts'
-import type { Deps } from '../deps.ts'
-import { unaffordableStarts } from './admission.ts'
+} from '../../../domain/instances/command.ts'
+import type { InstanceChange } from '../../../domain/instances/instances.ts'
+import { checkLabel } from '../../../domain/launch/launch.ts'
+import { requireCredit } from '../../accounts/accounts.ts'
+import { authorizeEach } from '../../authorize.ts'
+import { type AccountBalance, lockAccount, readBalance } from '../../billing/balance.ts'
+import { checkStartLimits } from '../../billing/limits/check.ts'
+import type { Deps } from '../../deps.ts'
+import { unaffordableStarts } from '../admission.ts'
+import { type LockedInstance, lockTarget } from '../lock.ts'
+import { loadStartRefusals } from '../policy/facts.ts'
 import { applyPlans } from './apply-plans.ts'
-import { type LockedInstance, lockTarget } from './lock.ts'
-import { loadStartRefusals } from './policy/facts.ts'
 import { updateMarkets } from './update-markets.ts'
 
 export type CommandOptions = {
