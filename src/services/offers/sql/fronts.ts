@@ -4,14 +4,12 @@
 // fronts. PostgreSQL checks filters on indexed columns in the index, without visiting rows.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { mbHoursPerGbMonth } from '../../../domain/money.ts'
 import type { OfferField } from '../../../domain/offers/fields.ts'
 import { meetsCondition } from '../../../domain/offers/filter.ts'
-import { defaultDiskMb, type Pricing } from '../../../domain/offers/offers.ts'
 import type { OrderKey } from '../../../domain/offers/order.ts'
-import { fieldColumnOf, storedPriceSql } from './columns.ts'
 import { andSql } from './filter.ts'
-import { afterPositionSql, orderColumnSql, orderWithinKind } from './order.ts'
+import { indexOrderOf } from './index-order.ts'
+import { afterPositionSql, firstWithinKind, orderColumnSql, orderWithinKind } from './order.ts'
 import {
   fieldsOf,
   kindConditionsSql,
@@ -37,8 +35,8 @@ export function frontsSql(selection: TimedSelection, slice: Slice): Prisma.Sql {
 
 /** Whether the ranges have the order of the slice, so that `cappedFrontsSql` can read the beginning of each. */
 export function hasOrderedRanges(selection: TimedSelection, { keys }: Slice): boolean {
-  const [first] = orderWithinKind(keys, selection)
-  return first?.field === 'pricePerHour' || first?.field === 'score'
+  const fields: OfferField[] = ['pricePerHour', 'gpuPricePerHour', 'minimumBidPerHour', 'score']
+  return fields.includes(firstWithinKind(keys, selection).field)
 }
 
 /**
@@ -46,7 +44,7 @@ export function hasOrderedRanges(selection: TimedSelection, { keys }: Slice): bo
  * whether these are the whole fronts.
  */
 export function cappedFrontsSql(selection: TimedSelection, slice: Slice): Prisma.Sql {
-  const { stored, direction, to, end, shift } = indexOrderOf(selection, orderWithinKind(slice.keys, selection))
+  const { stored, direction, to, end, shift } = indexOrderOf(firstWithinKind(slice.keys, selection), selection)
   const { matches, order, bounds } = partsOf(selection, slice, sql`AND ${stored} ${to} coalesce(cap.stored, ${end})`)
   const readsTooFar = shift ? sql`OR NOT bool_and(bound ${to} cap)` : empty
   return sql`
@@ -76,7 +74,11 @@ function partsOf(selection: TimedSelection, slice: Slice, cap: Prisma.Sql) {
   const matches = sql`${fromIndexRangeSql(machineJoinSql(selection, fieldsOf(slice)))} AND ${matching} ${cap}`
   const keysWithinKind = orderWithinKind(keys, selection)
   const order = keysWithinKind.map(({ field, direction }) => sql`${orderColumnSql(field, selection)} ${raw(direction)}`)
-  return { matches, order: join(order), bounds: priceBoundsSql(selection, slice, matches, keysWithinKind) }
+  return {
+    matches,
+    order: join(order),
+    bounds: priceBoundsSql(selection, slice, matches, firstWithinKind(keys, selection)),
+  }
 }
 
 /** Whether a flag of offers can be true, or false, for offers that match. */
@@ -113,55 +115,21 @@ function priceBoundsSql(
   selection: TimedSelection,
   { limit }: Slice,
   fromRangeMatches: Prisma.Sql,
-  keysWithinKind: OrderKey[],
+  firstKey: OrderKey,
 ): { tables: Prisma.Sql; condition: Prisma.Sql; last: Prisma.Sql } {
-  const { stored, direction, greatest, to, shift } = indexOrderOf(selection, keysWithinKind)
+  const { column, stored, direction, last: worst, to, shift } = indexOrderOf(firstKey, selection)
   if (!shift) return { tables: empty, condition: empty, last: sql`NULL::bigint` }
   const last = sql`worst.price - shift.${shift.nearest}`
   return {
     tables: sql`
-      CROSS JOIN (${priceShiftSql(selection.pricing)}) shift
+      CROSS JOIN (${shift.tableSql}) shift
       CROSS JOIN LATERAL (
-        SELECT ${greatest}(price) AS price FROM (
-          SELECT ${fieldColumnOf('pricePerHour', selection).sql} AS price ${fromRangeMatches}
+        SELECT ${worst}(price) AS price FROM (
+          SELECT ${column} AS price ${fromRangeMatches}
           ORDER BY ${stored} ${direction}, o.id LIMIT ${limit}
         ) first_offers
       ) worst`,
     condition: sql`AND ${stored} ${to} ${last}`,
     last,
   }
-}
-
-const directions = {
-  asc: { direction: raw('ASC'), from: raw('>='), to: raw('<='), greatest: raw('max'), end: raw(`'Infinity'`) },
-  desc: { direction: raw('DESC'), from: raw('<='), to: raw('>='), greatest: raw('min'), end: raw('0') },
-}
-const shifts = {
-  asc: { nearest: raw('low'), farthest: raw('high') },
-  desc: { nearest: raw('high'), farthest: raw('low') },
-}
-
-/** How an index of prices, or of another figure, is read. `shift` is set if the price with the disk differs from the stored one. */
-export function indexOrderOf(selection: TimedSelection, [first]: OrderKey[]) {
-  const way = first?.direction ?? 'asc'
-  if (first && first.field !== 'pricePerHour') {
-    return { ...directions[way], stored: fieldColumnOf(first.field, selection).sql, shift: undefined }
-  }
-  const { pricing } = selection
-  const shift = pricing.diskMb === defaultDiskMb ? undefined : shifts[way]
-  const end = way === 'asc' ? raw(String(2n ** 63n - 1n)) : raw('0')
-  return { ...directions[way], end, stored: storedPriceSql(pricing), shift }
-}
-
-/** The least and the greatest difference of a price with this disk from the price with the default disk, as low and high. */
-export function priceShiftSql({ diskMb }: Pricing): Prisma.Sql {
-  const extraMb = diskMb - defaultDiskMb
-  const divisor = raw(String(mbHoursPerGbMonth))
-  // `extraMb` is negative for a smaller disk, so the shift at the lowest disk price can be the higher one. Two
-  // nano-dollars of slack: both prices and the shift are rounded.
-  return sql`
-    SELECT least(at_min, at_max) - 2 AS low, greatest(at_min, at_max) + 2 AS high FROM (
-      SELECT min(disk_price_per_gb_month_nanos) * ${extraMb}::bigint / ${divisor} AS at_min,
-        max(disk_price_per_gb_month_nanos) * ${extraMb}::bigint / ${divisor} AS at_max FROM machines
-    ) shifts`
 }

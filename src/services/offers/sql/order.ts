@@ -54,3 +54,8 @@ export function orderWithinKind(keys: OrderKey[], context: ColumnContext): Order
     return !(sortsAsPrice && next?.field === 'pricePerHour' && next.direction === 'asc')
   })
 }
+
+/** The key that the order within one kind begins with. Every order has the price. */
+export function firstWithinKind(keys: OrderKey[], context: ColumnContext): OrderKey {
+  return orderWithinKind(keys, context)[0] ?? { field: 'pricePerHour', direction: 'asc' }
+}

@@ -11,7 +11,7 @@ import { andSql } from './filter.ts'
 import { cappedFrontsSql, frontsSql, hasOrderedRanges, indexRangesSql } from './fronts.ts'
 import { machineOrderSql, ordersByMachines } from './machine-order.ts'
 import { firstOfMachinesSql, fromMachinesSql, machinesSql } from './machines-first.ts'
-import { hasMarketFront, marketFrontSql } from './market-front.ts'
+import { hasMarketFront, isShifted, marketFrontSql } from './market-front.ts'
 import { afterPositionSql } from './order.ts'
 import {
   fieldsOf,
@@ -101,7 +101,8 @@ function probeSql(selection: TimedSelection, slice: Slice, narrows: boolean): Pr
   // Kinds of offers that the filter leaves are better found by their own fronts, unless it also filters machines.
   if (!hasMarketFront(selection, slice) || (kindConditionsSql(selection).length > 0 && !narrows)) return undefined
   const { offers } = selection.limits
-  return marketFrontSql(selection, slice, narrows ? offers : Math.min(offers, 10 * slice.limit))
+  const isFull = narrows || isShifted(selection, slice)
+  return marketFrontSql(selection, slice, isFull ? offers : Math.min(offers, 10 * slice.limit))
 }
 
 /** Whether a search with the filter may begin with machines. Of one model, copies of facts are filtered in the index. */
