@@ -268,8 +268,9 @@ const unreadIndexes: Record<string, string> = {
   instance_ssh_keys_ssh_key_id_idx: 'The workload deletes no SSH key. A deletion looks for the instances that have it.',
   ...Object.fromEntries(
     [
-      ...['country', 'cpu_cores', 'cpu_ghz', 'cpu_ram', 'disk', 'disk_read', 'download', 'download_price', 'gpu_lanes'],
-      ...['nvlink', 'pci_generation', 'pcie', 'reliability', 'temperature', 'upload', 'upload_price'],
+      ...['cores_per_gpu', 'country', 'cpu_cores', 'cpu_ghz', 'cpu_ram', 'disk', 'disk_read', 'download'],
+      ...['download_price', 'gpu_lanes', 'least_share', 'listed_until', 'nvlink', 'pci_generation', 'pcie', 'ports'],
+      ...['reliability', 'temperature', 'upload', 'upload_price'],
     ].map(fact => [`machines_by_${fact}`, 'The workload searches by no fact of machines.']),
   ),
   machines_by_cuda_version: 'The workload searches by no version.',

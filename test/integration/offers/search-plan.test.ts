@@ -30,9 +30,17 @@ it.each([
   ],
   ['in the order of scores', { orderBy: [{ field: 'SCORE', direction: 'DESC' }] }, 500],
   ['in the order of performance', { orderBy: [{ field: 'DLPERF', direction: 'DESC' }] }, 1_000],
+  ['with a disk of 200 GB', { pricing: { diskGb: 200 } }, 4_500],
+  ['in the order of prices without a disk', { orderBy: [{ field: 'GPU_PRICE_PER_HOUR', direction: 'ASC' }] }, 4_500],
+  ['in the order of bids', { orderBy: [{ field: 'MINIMUM_BID_PER_HOUR', direction: 'ASC' }] }, 4_500],
+  ['of the newest offers', { orderBy: [{ field: 'LISTED_AT', direction: 'DESC' }] }, 500],
+  ['in the order of reliability', { orderBy: [{ field: 'RELIABILITY', direction: 'DESC' }] }, 4_000],
+  ['in the order of free disk', { orderBy: [{ field: 'FREE_DISK_GB', direction: 'DESC' }] }, 4_000],
+  ['in the order of free ports', { orderBy: [{ field: 'FREE_PORTS', direction: 'DESC' }] }, 4_000],
+  ['in the order of the end of the listing', { orderBy: [{ field: 'LISTED_UNTIL', direction: 'DESC' }] }, 4_000],
 ])('a search %s reads few of 18,000 offers', async (_what, variables, most) => {
-  const query = `query ($filter: OfferFilter, $orderBy: [OfferOrder!]! = [{ field: PRICE_PER_HOUR, direction: ASC }]) {
-    offers(first: 20, filter: $filter, orderBy: $orderBy) { nodes { id } }
+  const query = `query ($filter: OfferFilter, $pricing: OfferPricingInput, $orderBy: [OfferOrder!]! = [{ field: PRICE_PER_HOUR, direction: ASC }]) {
+    offers(first: 20, filter: $filter, pricing: $pricing, orderBy: $orderBy) { nodes { id } }
   }`
   const explained = await explainStatements(async () => {
     expect((await app.graphql(key, query, variables)).errors).toBeUndefined()

@@ -1,12 +1,14 @@
-// Searches in the order of a fact of machines, such as their bandwidth.
+// Searches in the order of a fact of machines, such as their bandwidth, or of a figure that a fact bounds.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { defaultDiskMb } from '../../../domain/offers/offers.ts'
-import { fieldColumnOf, storedPriceSql } from './columns.ts'
+import { storedPriceSql } from './columns.ts'
 import { andSql, parameterSql } from './filter.ts'
 import { possibleValues } from './fronts.ts'
-import { fromMachinesSql, machinesSql } from './machines-first.ts'
-import { afterPositionSql } from './order.ts'
+import { directions } from './index-order.ts'
+import { type MachineBound, machineBoundOf } from './machine-bounds.ts'
+import { fromFilteredMachinesSql, fromMachinesSql } from './machines-first.ts'
+import { afterPositionSql, orderColumnSql } from './order.ts'
 import {
   kindConditionsSql,
   offerConditionsSql,
@@ -18,47 +20,56 @@ import {
 
 const { sql, raw, empty } = Prisma
 
-const directions = {
-  asc: { from: raw('>='), before: raw('<'), direction: raw('ASC'), last: raw('max') },
-  desc: { from: raw('<='), before: raw('>'), direction: raw('DESC'), last: raw('min') },
-}
-
-/** The fact of machines that the order begins with. */
-function factOf(selection: TimedSelection, { keys: [first] }: Slice): Prisma.Sql | undefined {
-  const { scope, machineSql } = fieldColumnOf(first?.field ?? 'pricePerHour', selection)
-  return scope === 'kind' ? undefined : machineSql
+/** The bound of the key that the order begins with. */
+function boundOf(selection: TimedSelection, { keys: [first] }: Slice): MachineBound | undefined {
+  return first && machineBoundOf(first, selection)
 }
 
 export function ordersByMachines(selection: TimedSelection, slice: Slice): boolean {
-  return factOf(selection, slice) !== undefined
+  return boundOf(selection, slice) !== undefined
 }
 
 /**
- * Common table expressions: `few` has the first machines of the order, and `ahead` the offers of those that no machine
- * beyond `few` equals. If many machines share the last fact, `tied` has the cheapest offers of these, as far as they are
+ * Common table expressions: `few` has the first machines of the order, and `next` the bound of the machines beyond them.
+ * `reach` is the worst value among some matches, enough for a page. `ahead` has the page among the offers that no other
+ * machine equals. If many machines share the bound `next`, `tied` has the cheapest offers of that value, as far as they are
  * among the cheapest of the market. `probed.done` says whether `probe` has the page.
  */
 export function machineOrderSql(selection: TimedSelection, slice: Slice): Prisma.Sql {
   const { keys, after, limit } = slice
-  const fact = factOf(selection, slice) ?? sql`NULL`
-  const { from, before, direction, last } = directions[keys[0]?.direction ?? 'asc']
+  const [firstKey = { field: 'id', direction: 'asc' }] = keys
+  const { bound, readBy, isFact } = boundOf(selection, slice) ?? { bound: raw('0'), readBy: raw('m.id'), isFact: true }
+  const { from, to, before, direction, last } = directions[firstKey.direction]
   const machines = Math.ceil(selection.limits.machines / 3)
   const start =
-    keys[0] && after?.[0] !== undefined ? sql`AND ${fact} ${from} ${parameterSql(keys[0].field, after[0])}` : empty
+    isFact && after?.[0] !== undefined ? sql`AND ${bound} ${from} ${parameterSql(firstKey.field, after[0])}` : empty
   const afterwards = andSql(afterPositionSql(after, keys, selection))
-  const page = sql`ORDER BY ${positionOrderSql(slice)} LIMIT ${limit}`
+  const value = orderColumnSql(firstKey.field, selection)
+  const next = sql`(SELECT value FROM next)`
+  const early = sql`(${next} IS NULL OR few.bound ${before} ${next})`
+  const machinesOf = (condition: Prisma.Sql) => sql`
+    (SELECT m.* FROM few CROSS JOIN LATERAL (SELECT * FROM machines WHERE id = few.id OFFSET 0) m WHERE ${condition})`
+  const reached = sql`${early} AND coalesce(few.bound ${to} (SELECT value FROM reach), true)`
   return sql`
-    few AS MATERIALIZED (${machinesSql(selection)} ${start} ORDER BY ${fact} ${direction} LIMIT ${machines + 1}),
-    last AS MATERIALIZED (SELECT CASE WHEN count(*) > ${machines} THEN ${last}(${fact}) END AS fact FROM few m),
+    few AS MATERIALIZED (
+      SELECT m.id, ${bound} AS bound ${fromFilteredMachinesSql(selection)} ${start} ORDER BY ${readBy} ${direction} LIMIT ${machines + 1}
+    ),
+    next AS MATERIALIZED (SELECT CASE WHEN count(*) > ${machines} THEN ${last}(bound) END AS value FROM few),
+    reach AS MATERIALIZED (
+      SELECT CASE WHEN count(*) = ${limit} THEN ${last}(value) END AS value FROM (
+        SELECT ${value} AS value ${fromMachinesSql(selection, machinesOf(early))} AND ${afterwards} LIMIT ${limit}
+      ) first_matches
+    ),
     ahead AS MATERIALIZED (
-      SELECT ${positionColumnsSql(selection, slice)} ${fromMachinesSql(selection, raw('few'))} AND ${afterwards}
-        AND ((SELECT fact FROM last) IS NULL OR ${fact} ${before} (SELECT fact FROM last)) ${page}
+      SELECT ${positionColumnsSql(selection, slice)} ${fromMachinesSql(selection, machinesOf(reached))} AND ${afterwards}
+        AND (${next} IS NULL OR ${value} ${before} ${next})
+      ORDER BY ${positionOrderSql(slice)} LIMIT ${limit}
     ),
     tied AS MATERIALIZED (
-      ${tiedSql(selection, slice, sql`${fact} = (SELECT fact FROM last) AND ${afterwards}`)}
+      ${tiedSql(selection, slice, sql`${value} = ${next} AND ${afterwards}`)}
     ),
     probe AS (SELECT * FROM ahead UNION ALL SELECT * FROM tied),
-    probed AS MATERIALIZED (SELECT (SELECT fact FROM last) IS NULL OR (SELECT count(*) FROM probe) >= ${limit} AS done)`
+    probed AS MATERIALIZED (SELECT ${next} IS NULL OR (SELECT count(*) FROM probe) >= ${limit} AS done)`
 }
 
 /** The index of the market has them only by price with the default disk. */
@@ -76,17 +87,20 @@ function tiedSql(selection: TimedSelection, slice: Slice, condition: Prisma.Sql)
       .map(({ direction }, index) => `k${index + 2} ${direction}`)
       .join(', ') || 'o.id',
   )
-  // If more machines share a fact than `few` has, some of their offers are among these.
+  // If more machines share a value than `few` has, some of their offers are among these.
+  const offers = 2 * limits.offers
+  const listed = sql`o.withdrawn_at IS NULL AND o.rentable`
   const cap = sql`SELECT coalesce((
-    SELECT ${stored} FROM offers o WHERE o.withdrawn_at IS NULL AND o.rentable ORDER BY ${stored} LIMIT 1 OFFSET ${2 * limits.offers}
+    SELECT ${stored} FROM offers o WHERE ${listed} ORDER BY ${stored} LIMIT 1 OFFSET ${offers}
   ), ${raw(String(2n ** 63n - 1n))})`
+  // Fewer than LIMIT are below the cap. It has PostgreSQL walk the index, whatever it expects.
   return sql`
     SELECT * FROM (
       SELECT ${positionColumnsSql(selection, slice)}
-      FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
+      FROM (SELECT * FROM offers o WHERE ${listed} AND ${stored} < (${cap}) ORDER BY ${stored} LIMIT ${offers + 1}) o
+      JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
       CROSS JOIN LATERAL (SELECT o.gpu_model_id, o.num_gpus) k
-      WHERE o.withdrawn_at IS NULL AND o.rentable AND ${stored} <= (${cap}) AND ${condition}
-        AND ${andSql([...kindConditionsSql(selection), ...offerConditionsSql(selection)])}
+      WHERE ${condition} AND ${andSql([...kindConditionsSql(selection), ...offerConditionsSql(selection)])}
       ORDER BY ${stored}, ${rest} LIMIT ${slice.limit}
-    ) cheapest WHERE (SELECT fact FROM last) IS NOT NULL AND (SELECT count(*) FROM ahead) < ${slice.limit}`
+    ) cheapest WHERE (SELECT value FROM next) IS NOT NULL AND (SELECT count(*) FROM ahead) < ${slice.limit}`
 }

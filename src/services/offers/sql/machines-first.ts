@@ -17,8 +17,12 @@ const { sql } = Prisma
 
 /** The machines that the filter leaves, as rows of `machines`. */
 export function machinesSql(selection: TimedSelection): Prisma.Sql {
-  return sql`SELECT m.* FROM machines m JOIN gpu_models g ON g.id = m.gpu_model_id
-    WHERE ${andSql(machineConditionsSql(selection))}`
+  return sql`SELECT m.* ${fromFilteredMachinesSql(selection)}`
+}
+
+/** Ends in a WHERE: append conditions with AND. */
+export function fromFilteredMachinesSql(selection: TimedSelection): Prisma.Sql {
+  return sql`FROM machines m JOIN gpu_models g ON g.id = m.gpu_model_id WHERE ${andSql(machineConditionsSql(selection))}`
 }
 
 /**
