@@ -10,3 +10,6 @@ Use the npm scripts (npm start, npm test, npm run berth): they run the Node.js t
 
 // Libraries check their own use in development, which costs time.
 process.env['NODE_ENV'] ??= 'production'
+
+// Compiled code is kept beside the packages, and the next start takes half the time. Where nobody may write, none is kept.
+require('node:module').enableCompileCache(require('node:path').join(__dirname, '../node_modules/.cache/berth'))
