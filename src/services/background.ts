@@ -11,13 +11,12 @@ import { reconciliationServices } from './reconciliation/reconciliation.ts'
 import { deliveryServices } from './webhooks/delivery.ts'
 
 export function createBackground(deps: Deps, eventRetentionDays: number) {
-  const { purge: purgeEvents } = retentionServices(deps, eventRetentionDays)
   return {
     reconciliation: reconciliationServices(deps),
     policies: duePolicyServices(deps),
     billing: dueBillingServices(deps, deps.admission),
     deliveries: deliveryServices(deps),
-    chores: compose(housekeepingServices(deps), { purgeEvents }),
+    chores: compose(housekeepingServices(deps), retentionServices(deps, eventRetentionDays)),
     measures: measureServices(deps),
   }
 }

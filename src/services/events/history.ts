@@ -3,7 +3,7 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import { readingOf } from '../../database/selection/reading.ts'
-import { withoutStatementName } from '../../database/statement-names.ts'
+import { nameIfRepeated, withoutStatementName } from '../../database/statement-names.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
   checkCursorNotExpired,
@@ -15,6 +15,7 @@ import { checkEventFilter, type EventFilter } from '../../domain/events/events.t
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
+import { rangeOfAccountSql, rangeSql } from './page-range.ts'
 import {
   type EventSelect,
   eventSource,
@@ -23,14 +24,13 @@ import {
   isKnownKindSql,
   keptEventSource,
   keptRangeSql,
-  positionSql,
   readableSql,
   type SelectedEvent,
   toKeptRange,
   wholeKeptRange,
 } from './sql.ts'
 
-const { sql, join, raw } = Prisma
+const { sql, join } = Prisma
 
 /**
  * Reading continues after `endCursor`. An empty page has an `endCursor`, too, when only future events can follow the
@@ -52,7 +52,11 @@ export function eventHistoryServices({ database }: DataDeps) {
     ): Promise<EventPage<Select>> {
       authorize(actor, 'events.list')
       checkEventFilter(filter)
-      const pages = await readPages(ungrouped, [...readableByActor(actor), ...filterSql(filter)], page, select)
+      // Events of few subjects are found by their subjects, and all others by the account.
+      const [conditions, account] = filter.subjects
+        ? [[...readableByActor(actor), ...filterSql(filter)], undefined]
+        : [[readableSql(actor.permissions), ...filterSql(filter)], actor.accountId]
+      const pages = await readPages(ungrouped, conditions, page, select, account)
       return pages.get(null) as EventPage<Select>
     },
 
@@ -85,27 +89,33 @@ export function eventHistoryServices({ database }: DataDeps) {
     },
   }
 
-  /** Reads the same page for every group. The result is keyed by the group's id. */
+  /**
+   * Reads the same page for every group. The result is keyed by the group's id. `accountId`: all events are of this
+   * account.
+   */
   async function readPages<const Select extends EventSelect>(
     groups: Prisma.Sql,
     conditions: Prisma.Sql[],
     page: PageArguments,
     select: Select,
+    accountId?: number,
   ): Promise<Map<bigint | null, EventPage<Select>>> {
     const { limit, backward, cursor } = parsePage(withDefaultPage(page))
     const place = cursor === undefined ? undefined : parseEventCursor(cursor)
-    const [direction, comparison] = backward ? [raw('DESC'), raw('<')] : [raw('ASC'), raw('>')]
-    const all = [...conditions, ...(place ? [sql`(e.xid, e.id) ${comparison} ${positionSql(place)}`] : [])]
+    const { range, order } =
+      accountId === undefined ? rangeSql(backward, place) : rangeOfAccountSql(backward, place, accountId)
     const event = { select: { ...select, xid: true as const } }
     const reading = readingOf(keptEventSource, { ...wholeKeptRange, horizon: true, groupId: true, event })
     const statement = sql`
       WITH kept AS MATERIALIZED (${keptRangeSql})
       SELECT ${reading.columns} FROM kept k CROSS JOIN ${groups} AS g(id) LEFT JOIN LATERAL (
-        SELECT e.* FROM events e
-        WHERE e.xid < k.horizon AND (e.xid, e.id) > (k.purged_xid::xid8, k.purged_id) AND ${join(all, ' AND ')}
-        ORDER BY e.xid ${direction}, e.id ${direction} LIMIT ${limit + 1}
+        SELECT e.* FROM events e WHERE ${join([...range, ...conditions], ' AND ')} ORDER BY ${order} LIMIT ${limit + 1}
       ) e ON true`
-    const rows = await database.read(withoutStatementName(statement), reading)
+    // Which index finds events of subjects depends on the filter.
+    const rows = await database.read(
+      (accountId === undefined ? withoutStatementName : nameIfRepeated)(statement),
+      reading,
+    )
     const kept = toKeptRange(rows[0])
     if (place) checkCursorNotExpired(place, kept)
     const horizonCursor = printEventCursor({ xid: BigInt(rows[0]?.horizon ?? 0), id: 0n }, kept.epoch)

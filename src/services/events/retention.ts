@@ -1,43 +1,97 @@
+import { errorCodesOf } from '../../database/failure-codes.ts'
 import { Prisma } from '../../database/generated/client.ts'
-import { int4 } from '../../database/row-types.ts'
-import { transaction } from '../../database/transaction.ts'
+import { bool, int8, text, timestamptz } from '../../database/row-types.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { DataDeps } from '../deps.ts'
+import {
+  beginPartition,
+  dropPartition,
+  listPartitions,
+  type Partition,
+  partitionSize,
+  readLastId,
+} from './partitions.ts'
 
 const { sql } = Prisma
 
-const dayMs = 86_400_000
+const [dayMs, hourMs] = [86_400_000, 3_600_000]
+/** Events are kept in this many parts. More parts go sooner, and make reads of all events dearer. */
+const parts = 4
 
 export function retentionServices({ database }: DataDeps, retentionDays: number) {
+  const keptMs = retentionDays * dayMs
+
   return {
     /**
-     * Deletes up to `limit` expired events with their webhook deliveries, and returns the number of events. Deletes
-     * from the front of the order, so that one position separates deleted events from kept ones.
+     * Begins a partition when a part of the retention has passed, or half of the ids are used. Returns how many
+     * partitions it began.
      */
-    async purge(limit: number): Promise<number> {
-      return await transaction(database, async tx => {
-        const oldest = new Date(tx.at.getTime() - retentionDays * dayMs)
-        // If another gateway holds the lock, that gateway is already purging.
-        const isFree = await tx.execute(sql`SELECT FROM outbox FOR UPDATE SKIP LOCKED`)
-        if (!isFree) return 0
-        const [row] = await tx.query(
-          sql`
-          WITH front AS MATERIALIZED (
-            SELECT xid, id, bool_and(created_at < ${oldest}::timestamptz) OVER (ORDER BY xid, id) AS goes FROM (
-              SELECT xid, id, created_at FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
-              ORDER BY xid, id LIMIT ${limit}
-            ) first
-          ), gone AS (
-            DELETE FROM events WHERE id = ANY(ARRAY(SELECT id FROM front WHERE goes))
-          ), last AS (
-            SELECT xid, id FROM front WHERE goes ORDER BY xid DESC, id DESC LIMIT 1
-          ), noted AS (
-            UPDATE outbox SET purged_xid = l.xid, purged_id = l.id FROM last l
-          )
-          SELECT count(*)::int FROM front WHERE goes`,
-          { count: int4 },
-        )
-        return row?.count ?? 0
+    async partitionEvents(): Promise<number> {
+      return await whileAlone(async (tx, partitions) => {
+        const current = partitions.at(-1)
+        if (!current) throw new Error('The table events has no partition.')
+        const first = await findEdge(tx, current, 'ASC')
+        const isOld = first && first.createdAt.getTime() <= tx.at.getTime() - keptMs / parts
+        if (!isOld && current.before - (await readLastId(tx)) > partitionSize / 2n) return 0
+        await beginPartition(tx, current.before)
+        return 1
+      })
+    },
+
+    /** Drops the oldest partition if all of its events have expired. Returns how many partitions it dropped. */
+    async purgeEvents(): Promise<number> {
+      return await whileAlone(async (tx, [oldest]) => {
+        if (!oldest || oldest.before > (await readLastId(tx))) return 0
+        // The last id was taken last, and the transactions that had ids then lasted no hour.
+        const last = await findEdge(tx, oldest, 'DESC')
+        if (last && last.createdAt.getTime() >= tx.at.getTime() - keptMs - hourMs) return 0
+        return (await drop(tx, oldest)) ? 1 : 0
       })
     },
   }
+
+  /** Does nothing while another gateway does the same, or if others hold the locks that it needs. */
+  async function whileAlone(work: (tx: Transaction, partitions: Partition[]) => Promise<number>): Promise<number> {
+    try {
+      return await transaction(database, async tx => {
+        if (!(await tx.execute(sql`SELECT FROM outbox FOR UPDATE SKIP LOCKED`))) return 0
+        // Requests wait behind a lock that is waited for.
+        await tx.execute(sql`SET LOCAL lock_timeout = '300ms'`)
+        return await work(tx, await listPartitions(tx))
+      })
+    } catch (error) {
+      if (errorCodesOf(error).includes(lockTimeoutCode)) return 0
+      throw error
+    }
+  }
+}
+
+const lockTimeoutCode = '55P03'
+
+/** The first or last event of a partition, in the order of ids. */
+async function findEdge(tx: Transaction, { first, before }: Partition, direction: 'ASC' | 'DESC') {
+  const [edge] = await tx.query(
+    sql`SELECT created_at FROM events WHERE id >= ${first} AND id < ${before} ORDER BY id ${Prisma.raw(direction)} LIMIT 1`,
+    { createdAt: timestamptz },
+  )
+  return edge
+}
+
+/**
+ * Drops a partition, unless some of its events cannot be read yet. Notes their last place first: a reader that has not
+ * read up to there has missed events.
+ */
+async function drop(tx: Transaction, partition: Partition): Promise<boolean> {
+  const { first, before } = partition
+  const [last] = await tx.query(
+    sql`SELECT xid::text, id, xid < pg_snapshot_xmin(pg_current_snapshot()) AS is_readable FROM events
+      WHERE id >= ${first} AND id < ${before} ORDER BY events.xid DESC, id DESC LIMIT 1`,
+    { xid: text, id: int8, isReadable: bool },
+  )
+  if (last && !last.isReadable) return false
+  if (last)
+    await tx.execute(sql`UPDATE outbox SET purged_xid = ${last.xid}::xid8, purged_id = ${last.id}
+      WHERE (purged_xid, purged_id) < (${last.xid}::xid8, ${last.id}::bigint)`)
+  await dropPartition(tx, partition)
+  return true
 }

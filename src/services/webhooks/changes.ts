@@ -39,8 +39,8 @@ export function webhookFactsOf(id: number, { name, url, kinds }: WebhookSettings
 }
 
 /**
- * Gives up the pending deliveries of a webhook whose event `e` meets the condition. Locks in id order, as does every
- * transaction that locks several deliveries.
+ * Gives up the pending deliveries of a webhook whose event `e` meets the condition. Locks in the order of events, as
+ * does every transaction that locks several deliveries.
  */
 export async function giveUpDeliveries(
   tx: Transaction,
@@ -49,7 +49,8 @@ export async function giveUpDeliveries(
   condition = sql`true`,
 ): Promise<void> {
   await tx.execute(sql`
-    UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL, error = ${error} WHERE id IN (
-      SELECT d.id FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-      WHERE d.webhook_id = ${webhookId} AND d.due_at IS NOT NULL AND ${condition} ORDER BY d.id FOR UPDATE OF d)`)
+    UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL, error = ${error}
+    WHERE webhook_id = ${webhookId} AND event_id IN (
+      SELECT d.event_id FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+      WHERE d.webhook_id = ${webhookId} AND d.due_at IS NOT NULL AND ${condition} ORDER BY d.event_id FOR UPDATE OF d)`)
 }

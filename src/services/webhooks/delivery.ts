@@ -27,6 +27,7 @@ export type Deliveries = ReturnType<typeof deliveryServices>
 /** A delivery that one gateway may send until the lease ends. */
 export type DeliveryLease = {
   deliveryId: bigint
+  webhookId: number
   leasedUntil: Date
   attempts: number
   url: string
@@ -68,7 +69,8 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
     },
 
     /** Records an attempt. Does nothing when another gateway has the lease by now, or the webhook was deleted. */
-    async record({ deliveryId, leasedUntil, attempts }: DeliveryLease, attempt: AttemptResult): Promise<void> {
+    async record(lease: DeliveryLease, attempt: AttemptResult): Promise<void> {
+      const { deliveryId, attempts } = lease
       const { responseStatus, error } = { responseStatus: null, error: null, ...attempt }
       const { nowSql } = database
       const retryMs = retryDelayMs(deliveryId, attempts + 1, attempt)
@@ -77,22 +79,25 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
           delivered_at = CASE WHEN ${isDelivered(attempt)} THEN ${nowSql} END,
           due_at = ${nowSql} + ${retryMs}::int * interval '1 millisecond', response_status = ${responseStatus},
           error = ${error}
-        WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
+        WHERE ${isLeasedSql(lease)}`)
     },
 
     /** Gives up a delivery without an attempt. */
-    async giveUp({ deliveryId, leasedUntil }: DeliveryLease, error: string): Promise<void> {
+    async giveUp(lease: DeliveryLease, error: string): Promise<void> {
       await database.execute(sql`
-        UPDATE webhook_deliveries SET leased_until = NULL, due_at = NULL, error = ${error}
-        WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
+        UPDATE webhook_deliveries SET leased_until = NULL, due_at = NULL, error = ${error} WHERE ${isLeasedSql(lease)}`)
     },
 
     /** Ends the lease of a delivery that was not sent, so that another gateway can lease the delivery. */
-    async release({ deliveryId, leasedUntil }: DeliveryLease): Promise<void> {
-      await database.execute(sql`
-        UPDATE webhook_deliveries SET leased_until = NULL WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
+    async release(lease: DeliveryLease): Promise<void> {
+      await database.execute(sql`UPDATE webhook_deliveries SET leased_until = NULL WHERE ${isLeasedSql(lease)}`)
     },
   }
+}
+
+/** The delivery of a lease, if the lease is still held. */
+function isLeasedSql({ webhookId, event, leasedUntil }: DeliveryLease): Prisma.Sql {
+  return sql`webhook_id = ${webhookId} AND event_id = ${event.id} AND leased_until = ${leasedUntil}`
 }
 
 /** Proves to a holder of one of the secrets that Berth sent this body at this time. */
@@ -111,14 +116,15 @@ async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Pr
   const reading = readingOf(leaseSource(at), leased)
   const rows = await tx.read(
     sql`
-    UPDATE webhook_deliveries d SET leased_until = ${leasedUntil} FROM (
-      SELECT first.id FROM unnest(${webhooks}::int[]) AS taken(id) CROSS JOIN LATERAL (
-        SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = taken.id AND ${isDueSql(at)}
+    WITH first AS MATERIALIZED (
+      SELECT taken.id AS webhook_id, first.event_id FROM unnest(${webhooks}::int[]) AS taken(id) CROSS JOIN LATERAL (
+        SELECT d.event_id FROM webhook_deliveries d WHERE d.webhook_id = taken.id AND ${isDueSql(at)}
         AND (SELECT count(*) FROM webhook_deliveries b WHERE b.webhook_id = taken.id AND b.leased_until > ${at}) < ${maxInFlightPerWebhook}
-        ORDER BY d.due_at, d.id LIMIT 1 FOR UPDATE SKIP LOCKED
+        ORDER BY d.due_at, d.event_id LIMIT 1 FOR UPDATE SKIP LOCKED
       ) first
-    ) first, webhooks w, events e
-    WHERE d.id = first.id AND w.id = d.webhook_id AND e.id = d.event_id
+    )
+    UPDATE webhook_deliveries d SET leased_until = ${leasedUntil} FROM first, webhooks w, events e
+    WHERE d.webhook_id = first.webhook_id AND d.event_id = first.event_id AND w.id = d.webhook_id AND e.id = d.event_id
     RETURNING ${reading.columns}`,
     reading,
   )
@@ -144,7 +150,7 @@ function leaseSource(at: Date): Source<WebhookDelivery & OfWebhook> {
 }
 
 const ofWebhook = { url: true, obsolete: true, secret: true, oldSecret: true } as const
-const leased = { id: true, attempts: true, ...ofWebhook, event: { select: wholeEvent } } as const
+const leased = { id: true, webhookId: true, attempts: true, ...ofWebhook, event: { select: wholeEvent } } as const
 
 /** Whether a webhook with these kinds gets an event `e`. */
 export function isWantedSql(kinds: Prisma.Sql): Prisma.Sql {

@@ -79,7 +79,7 @@ export function webhookUpdateServices(deps: Deps) {
         await recordEvents(tx, [{ ...eventActorOf(actor), kind: 'WEBHOOK_TESTED', after: { webhookId: id } }], at)
         const reading = readingOf(deliverySource, select)
         const statement = sql`
-          SELECT ${reading.columns} FROM events e JOIN webhook_deliveries d ON d.event_id = e.id
+          SELECT ${reading.columns} FROM events e JOIN webhook_deliveries d ON d.webhook_id = ${id} AND d.event_id = e.id
           WHERE e.xid = pg_current_xact_id() AND e.kind = 'WEBHOOK_TESTED'`
         const [made] = await tx.read(nameIfRepeated(statement), reading)
         if (!made) throw new Error(`The test of webhook ${id} has no delivery.`)

@@ -26,6 +26,8 @@ export const deliverySource: Source<WebhookDelivery> = {
   relations: { event: { ...eventSource, join: empty } },
 }
 
+const maxId = sql`9223372036854775807`
+
 export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
   return {
     /** The account's webhooks, oldest first. Without pages, since an account has few webhooks. */
@@ -40,7 +42,10 @@ export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
       return await findWebhooks(database.prisma, where, select, database.clock.now())
     },
 
-    /** The newest deliveries of each webhook, without events that the key may not read. */
+    /**
+     * The newest deliveries of each webhook, without events that the key may not read. A range of webhooks instead of `=`,
+     * because the planner then expects many rows and reads the newest first, whatever the statistics.
+     */
     async recentDeliveries<const Select extends DeliverySelect>(
       actor: Actor,
       ids: readonly number[],
@@ -51,7 +56,8 @@ export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
       const statement = sql`
         SELECT ${reading.columns} FROM webhooks w
         CROSS JOIN LATERAL (
-          SELECT * FROM webhook_deliveries d WHERE d.webhook_id = w.id ORDER BY d.event_id DESC LIMIT ${maxRecentDeliveries}
+          SELECT * FROM webhook_deliveries d WHERE d.webhook_id >= w.id AND (d.webhook_id, d.event_id) <= (w.id, ${maxId})
+          ORDER BY d.webhook_id DESC, d.event_id DESC LIMIT ${maxRecentDeliveries}
         ) d JOIN events e ON e.id = d.event_id
         WHERE w.id = ANY(${[...ids]}::int[]) AND w.account_id = ${actor.accountId} AND ${readableSql(actor.permissions)}
         ORDER BY d.event_id DESC`

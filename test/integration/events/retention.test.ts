@@ -1,4 +1,4 @@
-// How long events are kept. A cursor is valid until an event after it was deleted.
+// How long events are kept, and the partitions that they go with. A cursor is valid until an event after it was dropped.
 
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -41,96 +41,226 @@ const readFrom = (after: string) => gateway.services.events.page(renter, {}, { f
 const idsOf = (edges: { node: { id: bigint } }[]) => edges.map(({ node }) => node.id)
 const expired = { code: 'CURSOR_EXPIRED' }
 
-describe('old events', () => {
-  const purge = (limit: number) => retentionServices({ database: gateway.database }, 90).purge(limit)
+const day90 = 90 * day + 3_600_000
+const retention = () => retentionServices({ database: gateway.database }, 90)
+const purge = () => retention().purgeEvents()
+/** Lets a quarter of the retention pass, after which new events go to the next partition. */
+async function beginPartition(): Promise<void> {
+  clock.advance((90 / 4) * day)
+  await retention().partitionEvents()
+}
+/** The partitions of both tables, by their first id and the one after their last, in billions. */
+const readBounds = async () =>
+  (
+    await gateway.database.pool.query({
+      text: `SELECT pg_get_expr(relpartbound, c.oid) FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid
+      WHERE inhparent IN ('events'::regclass, 'webhook_deliveries'::regclass) ORDER BY inhparent::regclass::text, 1`,
+      rowMode: 'array',
+    })
+  ).rows.map(([text]) =>
+    String(text)
+      .match(/\d+/g)
+      ?.map(bound => Number(bound) / 1e9),
+  )
 
-  it('are deleted after 90 days, from the front of the order and in batches', async () => {
-    for (const _ of [1, 2, 3, 4, 5]) await write()
-    clock.advance(90 * day)
+describe('old events', () => {
+  it('are dropped together, 90 days and an hour after the last of them', async () => {
+    for (const _ of [1, 2]) await write()
+    clock.advance(10 * day)
     await write()
-    expect(await purge(100)).toBe(0)
-    clock.advance(1)
+    await beginPartition()
+    await write()
     const before = await idsInOrder(gateway.sql, renter)
-    expect([await purge(2), await purge(2), await purge(2), await purge(2)]).toEqual([2, 2, 1, 0])
+    clock.advance(day90 - (90 / 4) * day)
+    expect(await purge()).toBe(0)
+    clock.advance(1)
+    expect([await purge(), await purge()]).toEqual([1, 0])
     expect(await idsInOrder(gateway.sql, renter)).toEqual(before.slice(-1))
   })
 
-  it('are kept as long as a newer event precedes them in the order', async () => {
-    await write({}, new Date(clock.now().getTime() + day))
+  it('are kept while new ones can still join them', async () => {
     await write()
-    clock.advance(90 * day + 1)
-    expect(await purge(100)).toBe(0)
+    clock.advance(day90 + 1)
+    expect(await purge()).toBe(0)
+    await retention().partitionEvents()
+    expect(await purge()).toBe(1)
   })
 
-  it('are not deleted before they could be read', async () => {
-    const old = new Date(0)
+  it('are not dropped before they could be read', async () => {
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
-      await writeEvent((text, values) => session.query(text, values), { accountId: renter.accountId, createdAt: old })
-      await write({}, old)
-      expect(await purge(100)).toBe(0)
+      await session.query('SELECT pg_current_xact_id()')
+      await write()
+      await beginPartition()
+      clock.advance(day90 + 1)
+      expect(await purge()).toBe(0)
       await session.query('COMMIT')
     })
-    expect(await purge(100)).toBe(2)
+    expect(await purge()).toBe(1)
   })
 
-  it('are deleted with their webhook deliveries', async () => {
-    await write()
+  it('are dropped with their webhook deliveries', async () => {
     await gateway.sql(`INSERT INTO webhooks (account_id, url, kinds, secret, created_at)
       VALUES (${renter.accountId}, 'https://example.com', '{}', '', now())`)
+    await write()
+    await beginPartition()
+    await write()
     await gateway.sql(
       'INSERT INTO webhook_deliveries (webhook_id, event_id) SELECT w.id, e.id FROM webhooks w, events e',
     )
-    clock.advance(90 * day + 1)
-    expect(await purge(100)).toBe(1)
-    expect(await gateway.sql('SELECT id FROM webhook_deliveries')).toEqual([])
+    clock.advance(day90 + 1 - (90 / 4) * day)
+    expect(await purge()).toBe(1)
+    const left = await gateway.sql('SELECT event_id FROM webhook_deliveries')
+    expect(left.map(row => BigInt(row['event_id'] as string))).toEqual(await idsInOrder(gateway.sql, renter))
+    expect(left).toHaveLength(1)
   })
 
-  it('of a grant are deleted, yet its idempotency key still prevents a second grant', async () => {
+  it('of a grant are dropped, yet its idempotency key still prevents a second grant', async () => {
     const { accounts } = gateway.operations
     const email = 'kept@example.com'
     await accounts.create({ email })
     const once = { amountNanos: 5n, idempotencyKey: 'ticket 7' }
     await accounts.grantCredit(email, once)
     await accounts.grantCredit(email, { amountNanos: 7n })
+    await beginPartition()
     clock.advance(1_000 * day)
-    while ((await purge(100)) > 0);
+    expect(await purge()).toBe(1)
     expect(await accounts.grantCredit(email, once)).toEqual({ email, beforeNanos: 0n, afterNanos: 5n, replayed: true })
     expect(await gateway.sql('SELECT kind, after FROM events')).toEqual([])
   })
 
-  it('are left to another gateway that is deleting them', async () => {
+  it('are dropped by one gateway', async () => {
     await write()
-    clock.advance(90 * day + 1)
+    await beginPartition()
+    clock.advance(day90 + 1)
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM outbox FOR UPDATE')
-      expect(await purge(100)).toBe(0)
+      expect(await purge()).toBe(0)
       await session.query('ROLLBACK')
     })
-    const both = await Promise.all([purge(100), purge(100)])
+    const both = await Promise.all([purge(), purge()])
     expect(both.toSorted()).toEqual([0, 1])
   })
 
+  it('stay while a long statement reads events, and delay other readers only briefly', async () => {
+    await write()
+    await beginPartition()
+    clock.advance(day90 + 1)
+    const cursor = (await all()).edges[0]?.cursor as string
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM events')
+      await write()
+      const dropping = purge()
+      // Waits behind the lock that `purge` waits for, and no longer than `purge` does.
+      expect((await readFrom(cursor)).edges).toHaveLength(1)
+      expect(await dropping).toBe(0)
+      await session.query('ROLLBACK')
+    })
+    expect((await all()).edges).toHaveLength(2)
+    expect(await purge()).toBe(1)
+    expect((await all()).edges).toHaveLength(1)
+  })
+
   it('leave a cursor valid only if no event after it is missing', async () => {
-    for (const _ of [1, 2, 3]) await write()
+    for (const _ of [1, 2]) await write()
+    await beginPartition()
+    await write()
     const { edges } = await all()
     const [first, second, third] = edges.map(({ cursor }) => cursor) as [string, string, string]
-    clock.advance(90 * day + 1)
-    await purge(2)
+    clock.advance(day90 + 1 - (90 / 4) * day)
+    await purge()
     await expect(readFrom(first)).rejects.toMatchObject(expired)
     await expect(gateway.services.events.watch(renter, {}, first)).rejects.toMatchObject(expired)
     expect(idsOf((await readFrom(second)).edges)).toEqual(idsOf(edges.slice(2)))
     expect((await readFrom(third)).edges).toEqual([])
   })
 
-  it('that are deleted while a stream reads missed events end the stream', async () => {
+  it('that are dropped while a stream reads missed events end the stream', async () => {
     for (const _ of [1, 2, 3]) await write()
     const { edges } = await all()
     const stream = await gateway.services.events.watch(renter, {}, edges[0]?.cursor)
-    clock.advance(90 * day + 1)
-    await purge(3)
+    await beginPartition()
+    clock.advance(day90 + 1)
+    expect(await purge()).toBe(1)
     await expect(stream.next()).rejects.toMatchObject(expired)
+  })
+})
+
+describe('the partitions of events', () => {
+  const both = (bounds: [number, number][]) => [...bounds, ...bounds]
+
+  it('begin when a quarter of the retention has passed since the first event', async () => {
+    await write()
+    clock.advance((90 / 4) * day - 1)
+    expect(await retention().partitionEvents()).toBe(0)
+    clock.advance(1)
+    expect(await retention().partitionEvents()).toBe(1)
+    expect(await readBounds()).toEqual(
+      both([
+        [0, 1],
+        [1, 2],
+      ]),
+    )
+    await write()
+    const ids = await idsInOrder(gateway.sql, renter)
+    expect(ids.map(id => Number(id / 1_000_000_000n))).toEqual([0, 1])
+    // One without events never ends.
+    await gateway.sql('DELETE FROM events')
+    await beginPartition()
+    expect(await readBounds()).toEqual(
+      both([
+        [0, 1],
+        [1, 2],
+      ]),
+    )
+  })
+
+  it('begin when half of the ids are used, so that no burst reaches their end', async () => {
+    await gateway.sql(`SELECT setval('events_id_seq', 499999999)`)
+    expect(await retention().partitionEvents()).toBe(0)
+    await write()
+    expect(await retention().partitionEvents()).toBe(1)
+    await write()
+    expect(await idsInOrder(gateway.sql, renter)).toEqual([500_000_000n, 1_000_000_000n])
+  })
+
+  it('wait for open transactions, and delay others only briefly', async () => {
+    await write()
+    clock.advance((90 / 4) * day)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await writeEvent((text, values) => session.query(text, values), { accountId: renter.accountId })
+      const beginning = retention().partitionEvents()
+      await write()
+      expect(await beginning).toBe(0)
+      await session.query('COMMIT')
+    })
+    const all = await Promise.all([1, 2, 3].map(() => retention().partitionEvents()))
+    expect(all.toSorted()).toEqual([0, 0, 1])
+    expect(await readBounds()).toEqual(
+      both([
+        [0, 1],
+        [1, 2],
+      ]),
+    )
+  })
+
+  it('begin without an error in gateways that write all the time', async () => {
+    await write()
+    let begun = 0
+    const writing = Array.from({ length: 4 }, async () => {
+      while (begun < 3) await write()
+      for (let count = 0; count < 10; count += 1) await write()
+    })
+    while (begun < 3) {
+      clock.advance((90 / 4) * day)
+      begun += await retention().partitionEvents()
+    }
+    await Promise.all(writing)
+    const parts = new Set((await idsInOrder(gateway.sql, renter)).map(id => Number(id / 1_000_000_000n)))
+    expect(parts).toEqual(new Set([0, 1, 2, 3]))
   })
 })
 

@@ -294,11 +294,11 @@ describe('a page of webhooks', () => {
     }
     const newest = (fields: string) =>
       read(`{ node(id: "${id}") { ... on Webhook { recentDeliveries { ${fields} } } } }`)
-    // The last is the webhook that each belongs to.
-    expect(await newest('attempts error')).toEqual(['d.id,d.attempts,d.error,d.webhook_id'])
-    expect(await newest('error event { kind }')).toEqual(['e.id,e.kind,d.id,d.error,d.webhook_id'])
+    // With the key of each: its webhook and its event.
+    expect(await newest('attempts error')).toEqual(['d.id,d.webhook_id,d.event_id,d.attempts,d.error'])
+    expect(await newest('error event { kind }')).toEqual(['e.id,e.kind,d.id,d.webhook_id,d.event_id,d.error'])
     const test = `mutation { testWebhook(input: { id: "${id}" }) { ... on TestWebhookSuccess { delivery { attempts error } } } }`
-    expect(await read(test)).toEqual(['d.id,d.attempts,d.error'])
+    expect(await read(test)).toEqual(['d.id,d.webhook_id,d.event_id,d.attempts,d.error'])
   })
 
   it.each([0, 51, -1])('cannot have %d deliveries per webhook', async first => {

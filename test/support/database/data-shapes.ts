@@ -46,6 +46,7 @@ export async function fillWithRentals(app: TestApp, shape: Shape): Promise<Fille
   await withSession(app.database.url, async session => {
     await session.query('BEGIN')
     await session.query('SET LOCAL session_replication_role = replica')
+    for (const part of [1, 2]) for (const statement of partitionStatements(part)) await session.query(statement)
     for (const statement of copyStatements(shape, machineId, source)) await session.query(await expand(statement))
     await session.query('COMMIT')
     await session.query('VACUUM ANALYZE')
@@ -64,6 +65,16 @@ export async function fillWithRentals(app: TestApp, shape: Shape): Promise<Fille
     }
   })
   return { renter, machineId }
+}
+
+/** The partitions of events whose ids begin with this many billions. New events go to the last one. */
+function partitionStatements(part: number): string[] {
+  const first = part * 1_000_000_000
+  const add = (table: string) => [
+    `CREATE TABLE ${table}_from_${first} (LIKE ${table} INCLUDING ALL)`,
+    `ALTER TABLE ${table} ATTACH PARTITION ${table}_from_${first} FOR VALUES FROM (${first}) TO (${first + 1_000_000_000})`,
+  ]
+  return [...add('events'), ...add('webhook_deliveries'), `SELECT setval('events_id_seq', ${first}, false)`]
 }
 
 async function tableNames(app: TestApp): Promise<string[]> {
@@ -237,9 +248,19 @@ function copyStatements(shape: Shape, machineId: number, source: Source): (strin
        (SELECT posted_nanos FROM accounts a WHERE a.id = account_id)
      FROM meters, generate_series(1, 2) n WHERE id > ${firstCopyId}`,
     {
-      ...{ table: 'events', from: 'rentals r', where: `s.instance_id = ${source.instanceId}` },
+      ...{
+        table: 'events',
+        from: '(SELECT *, ntile(3) OVER (ORDER BY id) FROM rentals) r',
+        where: `s.instance_id = ${source.instanceId}`,
+      },
       changes: {
-        ...{ id: '100 * r.id + s.id % 100', account_id: 'r.account_id', instance_id: 'r.id', subject_id: 'r.id' },
+        // The first third of the rentals is in the first partition.
+        ...{
+          id: '100 * r.id + s.id % 100 + (ntile - 1) * 1000000000',
+          account_id: 'r.account_id',
+          instance_id: 'r.id',
+          subject_id: 'r.id',
+        },
         ...{ xid: `(3 + (r.id - ${firstCopyId}) / 20)::text::xid8` },
         api_key_id: `CASE WHEN s.api_key_id IS NOT NULL THEN ${own('s.api_key_id')} END`,
       },
