@@ -167,5 +167,13 @@ export async function loadRental<const Select extends RentedSelect>(
   const statement = sql`SELECT ${reading.columns} FROM instances i ${reading.joins} WHERE i.id = ${id}`
   const [instance] = isIdAlone ? [{ id }] : await database.read(nameIfRepeated(statement), reading)
   // Safe: the instance exists, with what is selected of it.
-  return { instance: instance as Selected<Instance, Select>, apiKey: instanceApiKey(secrets, id), warnings, replayed }
+  return {
+    instance: instance as Selected<Instance, Select>,
+    // Signed only if the renter asks for it: that takes as long as a statement.
+    get apiKey() {
+      return instanceApiKey(secrets, id)
+    },
+    warnings,
+    replayed,
+  }
 }
