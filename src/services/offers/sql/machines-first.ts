@@ -4,8 +4,10 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { andSql } from './filter.ts'
 import { afterPositionSql } from './order.ts'
 import {
+  filtersMachines,
   kindConditionsSql,
   machineConditionsSql,
+  namesModels,
   offerConditionsSql,
   positionColumnsSql,
   positionOrderSql,
@@ -40,4 +42,9 @@ export function firstOfMachinesSql(selection: TimedSelection, slice: Slice, mach
   const after = andSql(afterPositionSql(slice.after, slice.keys, selection))
   return sql`SELECT ${positionColumnsSql(selection, slice)} ${fromMachinesSql(selection, machines)} AND ${after}
     ORDER BY ${positionOrderSql(slice)} LIMIT ${slice.limit}`
+}
+
+/** Whether a search may begin with machines. Of one model, copies of facts are filtered in the index. */
+export function narrowsToMachines(selection: TimedSelection): boolean {
+  return filtersMachines(selection, { beyondCopies: namesModels(selection) })
 }

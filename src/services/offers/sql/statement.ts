@@ -1,33 +1,29 @@
-// The statement of a search. It tries up to three ways, each of them bounded, and takes the page from the first one that
-// has it: the front of the whole market, the machines that the filter leaves, and the front of each kind of offer.
+// The statements of searches. A search takes its page from the first of its ways that has it: see ways.ts.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Reading } from '../../../database/selection/reading.ts'
 import { nameIfRepeated, withoutStatementName } from '../../../database/statement-names.ts'
 import type { OfferField } from '../../../domain/offers/fields.ts'
-import { alternativesOf, type OfferFilter } from '../../../domain/offers/filter.ts'
+import { alternativesOf } from '../../../domain/offers/filter.ts'
 import { fieldColumnOf } from './columns.ts'
 import { andSql } from './filter.ts'
-import { cappedFrontsSql, frontsSql, hasOrderedRanges, indexRangesSql } from './fronts.ts'
-import { machineOrderSql, ordersByMachines } from './machine-order.ts'
-import { firstOfMachinesSql, fromMachinesSql, machinesSql } from './machines-first.ts'
-import { hasMarketFront, isShifted, marketFrontSql } from './market-front.ts'
+import { indexRangesSql } from './fronts.ts'
+import { ordersByMachines } from './machine-order.ts'
+import { fromMachinesSql, machinesSql, narrowsToMachines } from './machines-first.ts'
 import { afterPositionSql } from './order.ts'
 import {
   fieldsOf,
-  filtersMachines,
   isPinned,
   kindConditionsSql,
   machineJoinSql,
-  namesModels,
   offerConditionsSql,
   positionColumnsSql,
-  positionNamesOf,
   positionOrderSql,
   type Slice,
   type TimedSelection,
   usesMachine,
 } from './selection.ts'
+import { firstMatchesSql } from './ways.ts'
 
 const { sql, join, raw, empty } = Prisma
 
@@ -53,7 +49,7 @@ function hasOnePlan(selection: TimedSelection, slice: Slice): boolean {
     !isPinned(selection) &&
     !readsMachines &&
     !ordersByMachines(selection, slice) &&
-    !alternativesOf(selection.filter).some(narrowsIn(selection))
+    !alternativesOf(selection.filter).some(filter => narrowsToMachines({ ...selection, filter }))
   )
 }
 
@@ -72,47 +68,6 @@ function candidatesSql(selection: TimedSelection, slice: Slice): Prisma.Sql {
   return sql`SELECT DISTINCT * FROM (${join(fronts, ' UNION ALL ')}) fronts`
 }
 
-function firstMatchesSql(selection: TimedSelection, slice: Slice): Prisma.Sql {
-  const narrows = !ordersByMachines(selection, slice) && narrowsIn(selection)(selection.filter)
-  const probe = probeSql(selection, slice, narrows)
-  if (!probe && !narrows) return frontsSql(selection, slice)
-  const { machines } = selection.limits
-  const isOpen = probe ? sql`NOT (SELECT done FROM probed)` : sql`true`
-  const few = sql`few AS MATERIALIZED (SELECT * FROM (${machinesSql(selection)}) m WHERE ${isOpen} LIMIT ${machines + 1})`
-  const isFew = sql`(SELECT count(*) FROM few) <= ${machines}`
-  const columns = raw(positionNamesOf(selection, slice).join(', '))
-  const ways = [
-    ...(probe ? [sql`SELECT ${columns} FROM probe WHERE (SELECT done FROM probed) AND offer_id IS NOT NULL`] : []),
-    ...(narrows
-      ? [sql`SELECT * FROM (${firstOfMachinesSql(selection, slice, raw('few'))}) found WHERE ${isOpen} AND ${isFew}`]
-      : []),
-    sql`SELECT * FROM (${frontsSql(selection, slice)} OFFSET 0) fronts WHERE ${isOpen} ${narrows ? sql`AND NOT ${isFew}` : empty}`,
-  ]
-  const tables = join([...(probe ? [probe] : []), ...(narrows ? [few] : [])])
-  return sql`SELECT * FROM (WITH ${tables} ${join(ways, ' UNION ALL ')}) ways`
-}
-
-/** The first look at a bounded part of the market, if its order has an index and it is likely to find the page. */
-function probeSql(selection: TimedSelection, slice: Slice, narrows: boolean): Prisma.Sql | undefined {
-  if (ordersByMachines(selection, slice)) return machineOrderSql(selection, slice)
-  if (namesModels(selection)) {
-    return narrows && hasOrderedRanges(selection, slice) ? cappedFrontsSql(selection, slice) : undefined
-  }
-  // Kinds of offers that the filter leaves are better found by their own fronts, unless it also filters machines.
-  if (!hasMarketFront(selection, slice) || (kindConditionsSql(selection).length > 0 && !narrows)) return undefined
-  const { offers } = selection.limits
-  const isFull = narrows || isShifted(selection, slice)
-  return marketFrontSql(selection, slice, isFull ? offers : Math.min(offers, 10 * slice.limit))
-}
-
-/** Whether a search with the filter may begin with machines. Of one model, copies of facts are filtered in the index. */
-function narrowsIn(search: TimedSelection): (filter: OfferFilter) => boolean {
-  return filter => {
-    const selection = { ...search, filter }
-    return filtersMachines(selection, { beyondCopies: namesModels(selection) })
-  }
-}
-
 /** Counts the matches, but not beyond `limits.count` + 1. */
 export function countStatement(selection: TimedSelection): Prisma.Sql {
   const most = selection.limits.count + 1
@@ -128,7 +83,7 @@ export function countStatement(selection: TimedSelection): Prisma.Sql {
 
 /** All offers that match, as o, from the machines that the filter leaves or from all. */
 function fromNarrowedSql(selection: TimedSelection): Prisma.Sql {
-  return !isPinned(selection) && narrowsIn(selection)(selection.filter)
+  return !isPinned(selection) && narrowsToMachines(selection)
     ? fromMachinesSql(selection, sql`(${machinesSql(selection)})`)
     : fromMatchesSql(selection, [])
 }
