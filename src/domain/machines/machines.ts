@@ -80,6 +80,26 @@ export type Machine = {
   unconfirmedAt: Date | null
 }
 
+/** The facts of a machine that decide its market. */
+export type MarketMachine = Pick<
+  Machine,
+  | 'id'
+  | 'gpuModelId'
+  | 'numGpus'
+  | 'dlperfPerGpu'
+  | 'freeDiskMb'
+  | 'freePorts'
+  | 'country'
+  | 'verification'
+  | 'reliability'
+  | 'gpuNanos'
+  | 'minBidGpuNanos'
+  | 'diskPricePerGbMonthNanos'
+  | 'listedUntil'
+  | 'drainedAt'
+  | 'unconfirmedAt'
+>
+
 export type Block = { firstGpu: number; numGpus: number }
 
 /** The blocks of GPUs that can be rented: the whole machine, and every aligned power of two that fits. */

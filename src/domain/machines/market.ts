@@ -2,7 +2,7 @@
 // claims alone, so every change of a claim is followed by the same recomputation.
 
 import { bidPricesOf, defaultDiskMb, type Listing, listBlocks } from '../offers/offers.ts'
-import type { Block, Machine } from './machines.ts'
+import type { Block, MarketMachine } from './machines.ts'
 
 /** The claim of an instance that wants its GPUs. */
 export type Claim = Block & {
@@ -59,7 +59,7 @@ const bidStepNanos = 1_000_000n
  * blocks. A rental uses up the id of its offer, so its block gets a new offer when it is free again.
  */
 export function planOffers(
-  machine: Machine,
+  machine: MarketMachine,
   offers: CurrentOffer[],
   granted: Claim[],
 ): { changed: CurrentOffer[]; added: (Listing & OfferState)[] } {
@@ -96,7 +96,7 @@ export function planOffers(
  */
 export function calculateMinimumBid(
   own: Block & { instanceId: bigint },
-  { minBidGpuNanos }: Pick<Machine, 'minBidGpuNanos'>,
+  { minBidGpuNanos }: Pick<MarketMachine, 'minBidGpuNanos'>,
   claims: Claim[],
 ): bigint | undefined {
   // The claims that are granted without this instance. Every other waiting claim ranks below these.

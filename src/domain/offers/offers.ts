@@ -1,4 +1,4 @@
-import { blocksOf, type GpuModel, type Machine } from '../machines/machines.ts'
+import { blocksOf, type GpuModel, type Machine, type MarketMachine } from '../machines/machines.ts'
 import { diskPricePerHour, divideRounded, usdToNumber } from '../money.ts'
 
 export const defaultDiskMb = 8_000
@@ -89,7 +89,7 @@ export type Listing = {
 }
 
 /** Every block of a machine, priced as if none of its GPUs were rented. */
-export function listBlocks(machine: Machine): Listing[] {
+export function listBlocks(machine: MarketMachine): Listing[] {
   return blocksOf(machine.numGpus).map(({ firstGpu, numGpus }) => {
     const gpuPriceNanos = machine.gpuNanos * BigInt(numGpus)
     const priceNanos = gpuPriceNanos + diskPricePerHour(machine.diskPricePerGbMonthNanos, defaultDiskMb)
@@ -116,7 +116,7 @@ export function scoreOf(dlperf: number, priceNanos: bigint, reliability: number)
 
 /** The minimum bid of a block, and that bid with a disk of the default size. */
 export function bidPricesOf(
-  { diskPricePerGbMonthNanos }: Machine,
+  { diskPricePerGbMonthNanos }: Pick<Machine, 'diskPricePerGbMonthNanos'>,
   minBidNanos: bigint,
 ): { minBidNanos: bigint; bidPriceNanos: bigint } {
   return { minBidNanos, bidPriceNanos: minBidNanos + diskPricePerHour(diskPricePerGbMonthNanos, defaultDiskMb) }

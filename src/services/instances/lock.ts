@@ -43,6 +43,28 @@ export async function lockLivingInstances(tx: Transaction, machineId: number): P
     SELECT FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR NO KEY UPDATE`)
 }
 
+/**
+ * `lockInstances` together with all instances that market updates of the machines may move: see `lockLivingInstances`. Returns
+ * only the former.
+ */
+export async function lockInstancesAndRivals(
+  tx: Transaction,
+  ids: readonly bigint[],
+  owner: number,
+  machines: readonly { id: number }[],
+): Promise<LockedInstance[]> {
+  const rows = await tx.query(
+    sql`
+      SELECT ${subjectColumnsSql} FROM instances i WHERE i.id = ANY(ARRAY(
+        SELECT o.id FROM instances o WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND o.account_id = ${owner}
+        UNION ALL SELECT r.id FROM instances r WHERE r.machine_id = ANY(${machines.map(({ id }) => id)}::int[]) AND r.destroyed_at IS NULL
+      )) ORDER BY i.id FOR NO KEY UPDATE`,
+    lockedRow,
+  )
+  const asked = new Set(ids)
+  return rows.filter(({ id, accountId }) => asked.has(id) && accountId === owner).map(toLockedInstance)
+}
+
 /** Locks the instances of an account that match a filter, at most `limit`, in the order of their ids. */
 export async function lockMatchingInstances(
   tx: Transaction,
@@ -77,13 +99,18 @@ function toLockedInstance(row: RowOf<typeof lockedRow>): LockedInstance {
   return { subject, accountId, machineId, gpuPriceNanos }
 }
 
-/** Locks the instances of a target. Of a filter's matches, exactly the locked ones are changed. */
+/**
+ * Locks the instances of a target. Of a filter's matches, exactly the locked ones are changed. `rivalsOn` are locked machines
+ * whose markets the caller updates: see `lockInstancesAndRivals`.
+ */
 export async function lockTarget(
   tx: Transaction,
   actor: Actor,
   target: InstanceTarget,
-  limit: number,
+  { limit, rivalsOn }: { limit: number; rivalsOn: readonly { id: number }[] },
 ): Promise<LockedInstance[]> {
+  if ('ids' in target && rivalsOn.length > 0)
+    return await lockInstancesAndRivals(tx, target.ids, actor.accountId, rivalsOn)
   if ('ids' in target) return await lockInstances(tx, target.ids, actor.accountId)
   const locked = await lockMatchingInstances(tx, actor, target.filter, limit + 1)
   if (locked.length <= limit) return locked

@@ -9,7 +9,8 @@ import type { Port } from '../../domain/launch/env.ts'
 import type { LaunchMode } from '../../domain/launch/launch.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { Deps } from '../deps.ts'
-import { changeFreeCapacity, lockMachine } from '../machines/market.ts'
+import { lockMachine } from '../machines/lock.ts'
+import { changeFreeCapacity } from '../machines/market.ts'
 
 const { sql } = Prisma
 const bindingColumns = modelColumnsOf(Prisma.PortBindingScalarFieldEnum)

@@ -6,7 +6,8 @@ import { DomainError } from '../../domain/errors.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { DataDeps } from '../deps.ts'
 import { findSharedPorts, lockAddresses } from './addresses.ts'
-import { lockMachine, updateOffers } from './market.ts'
+import { lockMachine } from './lock.ts'
+import { updateOffers } from './market.ts'
 
 export function marketOperations({ database }: DataDeps) {
   return {

@@ -6,7 +6,7 @@ import { int4, int8 } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { systemActor } from '../../domain/events/actor.ts'
-import type { Machine } from '../../domain/machines/machines.ts'
+import type { MarketMachine } from '../../domain/machines/machines.ts'
 import { type Claim, type CurrentOffer, calculateMinimumBid, planOffers } from '../../domain/machines/market.ts'
 import type { NewEvent } from '../events/events.ts'
 import { makeDueSql } from '../reconciliation/due.ts'
@@ -14,7 +14,7 @@ import { makeDueSql } from '../reconciliation/due.ts'
 const { sql } = Prisma
 
 /** A machine's claims, those that get their GPUs, and its current offers. */
-export type Market = { machine: Machine; claims: Claim[]; granted: Claim[]; offers: CurrentOffer[] }
+export type Market = { machine: MarketMachine; claims: Claim[]; granted: Claim[]; offers: CurrentOffer[] }
 /** A claim that won or lost its GPUs. */
 export type GrantChange = Pick<Market, 'machine' | 'claims'> & { claim: Claim }
 type Writes = Record<string, Prisma.Sql>
@@ -96,7 +96,7 @@ export function notifyOfOffers(tx: Transaction, written: Record<string, number>)
  * Rows of new offers. They copy the few facts of the machine that the search indexes contain. A search reads all other
  * facts from the machine.
  */
-export function offerRowsOf(machine: Machine, added: ReturnType<typeof planOffers>['added'], listedAt: Date) {
+export function offerRowsOf(machine: MarketMachine, added: ReturnType<typeof planOffers>['added'], listedAt: Date) {
   const { id, gpuModelId, country, verification, reliability, listedUntil, diskPricePerGbMonthNanos } = machine
   const verified = verification === 'verified'
   const facts = {

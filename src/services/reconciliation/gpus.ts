@@ -5,7 +5,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { bool, int8, nullable } from '../../database/row-types.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { BatchWork } from '../batches.ts'
-import { lockFreeMachines, lockMachine } from '../machines/market.ts'
+import { lockFreeMachines, lockMachine } from '../machines/lock.ts'
 import type { LeasedFinding } from './finding.ts'
 import { type InstanceLease, lockFreeLeases, lockIfLeased } from './leases.ts'
 

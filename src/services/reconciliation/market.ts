@@ -5,7 +5,8 @@ import { Prisma } from '../../database/generated/client.ts'
 import { int8 } from '../../database/row-types.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { BatchWork } from '../batches.ts'
-import { lockFreeMachines, lockMachine, updateMarketsOf } from '../machines/market.ts'
+import { lockFreeMachines, lockMachine } from '../machines/lock.ts'
+import { updateMarketsOf } from '../machines/market.ts'
 import type { InstanceLease } from './leases.ts'
 
 const { sql } = Prisma

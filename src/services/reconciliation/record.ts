@@ -4,11 +4,11 @@ import type { Database } from '../../database/client.ts'
 import { writeTogether } from '../../database/together.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { isFinal } from '../../domain/instances/states.ts'
-import type { Machine } from '../../domain/machines/machines.ts'
+import type { MarketMachine } from '../../domain/machines/machines.ts'
 import type { BatchWork } from '../batches.ts'
 import { lockFreeAccounts } from '../billing/balance.ts'
 import { eventWrites, notifyOfEvents } from '../events/events.ts'
-import { lockFreeMachines, lockMachine } from '../machines/market.ts'
+import { lockFreeMachines, lockMachine } from '../machines/lock.ts'
 import { makeInstancesDue } from './due.ts'
 import type { LeasedFinding } from './finding.ts'
 import { findWaitingInstances, vacateGpus } from './gpus.ts'
@@ -72,7 +72,7 @@ async function recordFree(tx: Transaction, findings: readonly LeasedFinding[]): 
 async function recordLocked(
   tx: Transaction,
   findings: readonly LeasedFinding[],
-  machines: readonly Machine[],
+  machines: readonly MarketMachine[],
 ): Promise<Map<LeasedFinding, Outcome>> {
   // After the machines' locks, which move `tx.at`.
   const { at } = tx
@@ -92,7 +92,7 @@ async function recordLocked(
     return { ...one, isCurrent, dueAt: hasEnded ? at : one.finding.dueAt }
   })
   const machineById = new Map(machines.map(machine => [machine.id, machine]))
-  const machineOf = ({ lease }: LeasedFinding) => machineById.get(lease.machineId) as Machine
+  const machineOf = ({ lease }: LeasedFinding) => machineById.get(lease.machineId) as MarketMachine
   for (const one of held.filter(({ finding }) => finding.gone))
     machineById.set(one.lease.machineId, await releaseResources(tx, one.lease, machineOf(one), at))
   const written = await writeTogether<string>(tx, {

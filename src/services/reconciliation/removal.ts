@@ -4,7 +4,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { int4 } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { systemActor } from '../../domain/events/actor.ts'
-import type { Machine } from '../../domain/machines/machines.ts'
+import type { MarketMachine } from '../../domain/machines/machines.ts'
 import { recordEvents } from '../events/events.ts'
 import { changeFreeCapacity, updateOffers } from '../machines/market.ts'
 import { releaseVolumes } from '../volumes/rent.ts'
@@ -19,9 +19,9 @@ const { sql } = Prisma
 export async function releaseResources(
   tx: Transaction,
   { instanceId, accountId }: InstanceLease,
-  machine: Machine,
+  machine: MarketMachine,
   at: Date,
-): Promise<Machine> {
+): Promise<MarketMachine> {
   const [removed] = await tx.query(
     sql`UPDATE instances SET removed_at = ${at}, registry_login = NULL, secret_env = NULL
       WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`,

@@ -3,7 +3,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { nullable, timestamptz } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import type { Machine } from '../../domain/machines/machines.ts'
+import type { MarketMachine } from '../../domain/machines/machines.ts'
 import { updateOffers } from '../machines/market.ts'
 import type { Finding } from './finding.ts'
 import type { InstanceLease } from './leases.ts'
@@ -18,7 +18,7 @@ export async function updateSuspension(
   tx: Transaction,
   { instanceId, unconfirmedAt: before }: InstanceLease,
   { unconfirmed }: Finding,
-  machine: Machine,
+  machine: MarketMachine,
   at: Date,
 ): Promise<SuspensionChange | undefined> {
   if (unconfirmed === (before !== null)) return undefined

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { type Database, openDatabase } from '../../../src/database/client.ts'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
-import { lockMachine } from '../../../src/services/machines/market.ts'
+import { lockMachine } from '../../../src/services/machines/lock.ts'
 import { hourMs, newAccount } from '../../support/accounts/accounts.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'

@@ -272,6 +272,21 @@ describe('a command', () => {
     expect(await holders()).toEqual([{ holder_id: null }])
   })
 
+  it('moves the GPUs in its own transaction', async () => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(id)
+    expect(await holders()).toEqual([{ holder_id: null }])
+    await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'running' })
+    expect(await holders()).toEqual([{ holder_id: String(id) }])
+    const kinds =
+      'SELECT array_agg(kind ORDER BY id) AS kinds FROM events WHERE instance_id = $1 GROUP BY xid ORDER BY min(id)'
+    expect(await gateway.sql(kinds, [id])).toMatchObject([
+      {},
+      { kinds: ['INSTANCE_TARGET_CHANGED'] },
+      { kinds: ['INSTANCE_TARGET_CHANGED', 'INSTANCE_GRANTED'] },
+    ])
+  })
+
   it('keeps its precedence over a later rental when the gateway crashed before the market update', async () => {
     const [earlier] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await stop(earlier)

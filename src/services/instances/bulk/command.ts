@@ -20,11 +20,13 @@ import { authorizeEach } from '../../authorize.ts'
 import { type AccountBalance, lockAccount, readBalance } from '../../billing/balance.ts'
 import { checkStartLimits } from '../../billing/limits/check.ts'
 import type { Deps } from '../../deps.ts'
+import { updateMarketsOf } from '../../machines/market.ts'
 import { unaffordableStarts } from '../admission.ts'
 import { type LockedInstance, lockTarget } from '../lock.ts'
 import { loadStartRefusals } from '../policy/facts.ts'
 import { applyPlans } from './apply-plans.ts'
-import { updateMarkets } from './update-markets.ts'
+import { dueAccounts } from './plan-writes.ts'
+import { lockMarkets, updateMarkets } from './update-markets.ts'
 
 export type CommandOptions = {
   allOrNothing?: boolean
@@ -34,6 +36,15 @@ export type CommandOptions = {
   expectedCount?: number | undefined
   /** Most instances; fewer over REST. */
   limit?: number
+}
+
+type CommandRequest = {
+  actor: Actor
+  target: InstanceTarget
+  command: InstanceCommand
+  /** Whether the transaction updates the markets of those machines that it can lock. */
+  updatesMarkets: boolean
+  onMarketFailure(): void
 }
 
 export function commandServices(deps: Deps) {
@@ -71,32 +82,61 @@ export function commandServices(deps: Deps) {
   }
 
   /**
-   * Applies all plans in one transaction. Then the markets of the machines are updated, whose failure does not fail the
-   * command: see `updateMarkets`. The number of statements does not depend on the number of instances.
+   * Applies all plans in one transaction. It also updates the markets of those machines that it could lock, so that the reconciler
+   * finds each instance with the GPUs that the command gives it, and passes over it once. The markets of the others are updated
+   * afterwards: see `updateMarkets`. If its own market update fails, all are, because a market that fails must not keep a renter
+   * from stopping an instance. The number of statements does not depend on the number of instances.
    */
   async function runCommand(
     actor: Actor,
     target: InstanceTarget,
     command: InstanceCommand,
-    { allOrNothing = false, dryRun = false, expectedCount, limit = maxInstancesPerCommand }: CommandOptions,
+    options: CommandOptions,
   ): Promise<ItemPlan[]> {
-    const { plans, machines } = await transaction(database, async tx => {
-      const { at } = tx
-      const starts = isStart(command)
-      if (starts) await requireCredit(tx, actor, at)
-      const locked = await lockTarget(tx, actor, target, limit)
-      checkMatchedCount(locked.length, expectedCount)
-      const ids = 'ids' in target ? target.ids : locked.map(({ subject }) => subject.id)
-      const { plans, account } = starts
-        ? await planStarts(tx, actor, { ids, locked, command }, { allOrNothing, dryRun })
-        : { plans: planCommand(ids, subjectsOf(locked), command, allOrNothing) }
-      const cause = { actor: apiKeyActor(actor), reason: 'USER_REQUEST' } as const
-      const machines = dryRun ? [] : await applyPlans(tx, cause, plans, locked, at)
-      if (account) await checkStartLimits(tx, actor, account, startsIn(plans, locked), { dryRun })
-      return { plans, machines }
+    let haveMarketsFailed = false
+    const onMarketFailure = () => {
+      haveMarketsFailed = true
+    }
+    const run = () => {
+      const request = { actor, target, command, updatesMarkets: !haveMarketsFailed, onMarketFailure }
+      return transaction(database, tx => runInTransaction(tx, request, options))
+    }
+    const { plans, machines } = await run().catch((error: unknown) => {
+      if (haveMarketsFailed) return run()
+      throw error
     })
     await updateMarkets(deps, machines)
     return plans
+  }
+
+  async function runInTransaction(
+    tx: Transaction,
+    { actor, target, command, updatesMarkets, onMarketFailure }: CommandRequest,
+    { allOrNothing = false, dryRun = false, expectedCount, limit = maxInstancesPerCommand }: CommandOptions,
+  ): Promise<{ plans: ItemPlan[]; machines: number[] }> {
+    const starts = isStart(command)
+    if (starts) await requireCredit(tx, actor, tx.at)
+    const markets = updatesMarkets && !dryRun ? await lockMarkets(tx, actor, target, command) : []
+    const locked = await lockTarget(tx, actor, target, { limit, rivalsOn: markets })
+    checkMatchedCount(locked.length, expectedCount)
+    const ids = idsToPlan(target, locked)
+    const { plans, account } = starts
+      ? await planStarts(tx, actor, { ids, locked, command }, { allOrNothing, dryRun })
+      : { plans: planCommand(ids, subjectsOf(locked), command, allOrNothing) }
+    if (dryRun) {
+      if (account) await checkStartLimits(tx, actor, account, startsIn(plans, locked), { dryRun })
+      return { plans, machines: [] }
+    }
+    // After the locks of the machines, which move `tx.at`.
+    const { at } = tx
+    const moved = await applyPlans(tx, { actor: apiKeyActor(actor), reason: 'USER_REQUEST' }, plans, locked, at)
+    if (account) await checkStartLimits(tx, actor, account, startsIn(plans, locked), { dryRun })
+    const changed = markets.filter(({ id }) => moved.includes(id))
+    await updateMarketsOf(tx, changed, at, dueAccounts(plans, locked, at)).catch((error: unknown) => {
+      onMarketFailure()
+      throw error
+    })
+    return { plans, machines: without(moved, changed) }
   }
 
   /** Starts that neither a policy nor the account's admission refuses. Locks the account unless it is a dry run. */
@@ -119,6 +159,14 @@ export function commandServices(deps: Deps) {
 
 function isStart(command: InstanceCommand): boolean {
   return command.kind === 'change' && command.change.targetState === 'running'
+}
+
+function idsToPlan(target: InstanceTarget, locked: readonly LockedInstance[]): readonly bigint[] {
+  return 'ids' in target ? target.ids : locked.map(({ subject }) => subject.id)
+}
+
+function without(ids: readonly number[], machines: readonly { id: number }[]): number[] {
+  return ids.filter(id => machines.every(machine => machine.id !== id))
 }
 
 function subjectsOf(locked: readonly LockedInstance[]): CommandSubject[] {

@@ -37,6 +37,12 @@ export function plannedChangesOf(plans: readonly ItemPlan[], locked: readonly Lo
   })
 }
 
+/** The accounts of the instances that `planWrites` makes due, by their ids. */
+export function dueAccounts(plans: readonly ItemPlan[], locked: readonly LockedInstance[], at: Date) {
+  const moved = plannedChangesOf(plans, locked, at).filter(({ moves }) => moves)
+  return new Map(moved.map(({ subject, accountId }) => [subject.id, accountId]))
+}
+
 export function planWrites(cause: Cause, changes: readonly PlannedChange[], at: Date): Writes {
   const moved = changes.filter(({ moves }) => moves)
   const relabeled = changes.filter(({ moves }) => !moves)

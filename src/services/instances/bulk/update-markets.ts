@@ -1,11 +1,33 @@
 // Updates the markets of machines whose instances a command has started, stopped or destroyed.
 
 import { failureKindOf } from '../../../database/failure-codes.ts'
-import { transaction } from '../../../database/transaction.ts'
+import { type Transaction, transaction } from '../../../database/transaction.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import type { InstanceCommand, InstanceTarget } from '../../../domain/instances/command.ts'
+import type { MarketMachine } from '../../../domain/machines/machines.ts'
 import type { Deps } from '../../deps.ts'
-import { lockFreeMachines, lockMachine, updateMarket, updateMarketsOf } from '../../machines/market.ts'
+import { lockFreeMachines, lockFreeMachinesOf, lockMachine } from '../../machines/lock.ts'
+import { updateMarket, updateMarketsOf } from '../../machines/market.ts'
 
 export type MarketDeps = Pick<Deps, 'database' | 'log'>
+
+/** Most machines that a command keeps locked. A rental of one of them waits for the whole command. */
+const maxLockedMachines = 100
+
+/**
+ * Locks those machines of a command's instances that no other transaction has locked; none if there may be too many, or if the
+ * command only labels.
+ */
+export async function lockMarkets(
+  tx: Transaction,
+  { accountId }: Pick<Actor, 'accountId'>,
+  target: InstanceTarget,
+  command: InstanceCommand,
+): Promise<MarketMachine[]> {
+  if (command.kind === 'change' && command.change.targetState === undefined) return []
+  if (!('ids' in target) || target.ids.length > maxLockedMachines) return []
+  return await lockFreeMachinesOf(tx, accountId, target.ids)
+}
 
 /**
  * Updates the markets of machines after a command has committed: all that no other transaction has locked in one

@@ -120,7 +120,7 @@ export async function rentInTransaction(
   const rental = { input, template, launch, ports, ...target, gpuPriceNanos, idempotencyKey }
   const market = marketWithRental(rental, locked, at)
   // The market may grant the GPUs to another instance: to a higher bid, or to an older one that was just started.
-  // A start (services/instances/bulk/command.ts) commits before it updates the market in a second transaction.
+  // A start (services/instances/bulk/command.ts) may commit before it updates the market in a second transaction.
   const waits = market.claim !== undefined && !market.granted.includes(market.claim)
   if (waits && input.failIfUnavailable) throw new OfferNotRentedError(launch.diskMb)
   const result = { instanceId: String(locked.instanceId), warnings }
