@@ -35,7 +35,8 @@ export async function createMarket(client: pg.Client, size: MarketSize): Promise
     'CREATE TABLE bench.models AS SELECT * FROM json_to_recordset($1) AS model(place int, name text, vendor text, ram_mb int, bandwidth float8, tflops float8, watts float8, capability text, dlperf float8, dollars float8, low float8, high float8)',
     [JSON.stringify(weightedModels())],
   )
-  for (const file of ['machines.sql', 'rentals.sql', 'peer-functions.sql', 'checks.sql']) await runFile(client, file)
+  for (const file of ['machines.sql', 'rentals.sql', 'peer-functions.sql', 'changes.sql', 'checks.sql'])
+    await runFile(client, file)
   await client.query('COMMIT')
   await client.query('VACUUM ANALYZE')
   await client.query('CHECKPOINT')
