@@ -63,6 +63,8 @@ export function openDatabase({
     idleTimeoutMillis: 0,
     maxLifetimeSeconds: connectionLifetimeMs / 1_000,
     keepAlive: true,
+    // Statements of a transaction that do not wait for each other (`inOrder`) share a round trip.
+    pipeline: true,
     application_name: 'berth',
     // JIT compilation of a search takes longer than the search.
     options: '-c jit=off',

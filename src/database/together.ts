@@ -69,3 +69,19 @@ export async function writeTogether<Name extends string>(
   // Safe: the statement counts each write.
   return answer as Record<Name, number>
 }
+
+/**
+ * The results of work that was begun at once: on the connection of a transaction, statements are then sent without waiting for
+ * the answers of those before. Fails as the first one that failed: what is behind it in the transaction fails because of it.
+ */
+export async function inOrder<Results extends unknown[]>(
+  work: {
+    [Index in keyof Results]: Promise<Results[Index]>
+  },
+): Promise<Results> {
+  await Promise.allSettled(work)
+  const results: unknown[] = []
+  for (const result of work) results.push(await result)
+  // Safe: the results are in the order of the work.
+  return results as Results
+}

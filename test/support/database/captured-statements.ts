@@ -13,6 +13,16 @@ type Preview = (statement: Statement, ask: Ask, inTransaction: boolean) => Promi
 
 let preview: Preview | undefined
 
+const previewed = new WeakMap<pg.Client, Promise<unknown>>()
+/** Statements of a connection may be sent at once: each preview waits for the one ahead. */
+function afterPreviews(client: pg.Client, next: () => Promise<unknown>): Promise<unknown> {
+  const ready = (previewed.get(client) ?? Promise.resolve()).then(next)
+  // A failed one does not stop those behind it.
+  const settled = ready.catch(() => {})
+  previewed.set(client, settled)
+  return ready
+}
+
 type Query = string | QueryConfig
 
 type QueryConfig = { text?: string; name?: string; values?: unknown[] }
@@ -31,7 +41,8 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
   if (text && preview && dataStatement.test(text)) {
     const ask: Ask = asked => send(asked) as Promise<pg.QueryResult>
     const statement = { text, name: name || undefined, values: Array.isArray(values) ? values : [] }
-    const ready = preview(statement, ask, this.getTransactionStatus() === 'T')
+    const before = preview
+    const ready = afterPreviews(this, () => before(statement, ask, this.getTransactionStatus() === 'T'))
     const callback = args.at(-1)
     if (typeof callback !== 'function') return ready.then(() => send(...args))
     return void ready.then(

@@ -125,11 +125,12 @@ export async function rentInTransaction(
   if (waits && input.failIfUnavailable) throw new OfferNotRentedError(launch.diskMb)
   const result = { instanceId: String(locked.instanceId), warnings }
   const others = storeWrites(result)
-  const attachedKeyCount = await saveRental(tx, deps.secrets, actor, rental, { market, locked, others })
-  // The keys were counted before they were locked, and may have been deleted since.
-  if (launch.vm && attachedKeyCount === 0) throw sshKeyRequired()
   const added = rentalHoldings(target.machine, launch, gpuPriceNanos)
-  const account = await checkWrittenAddition(tx, deps.admission, actor.accountId, added)
+  const check = () => checkWrittenAddition(tx, deps.admission, actor.accountId, added)
+  const saving = { market, locked, others, check }
+  const { attachedKeys, checked: account } = await saveRental(tx, deps.secrets, actor, rental, saving)
+  // The keys were counted before they were locked, and may have been deleted since.
+  if (launch.vm && attachedKeys === 0) throw sshKeyRequired()
   if (input.policy) await scheduleNextAction(tx, account, locked.instanceId, at)
   const rateNanos = rentalRate(target.machine, launch, gpuPriceNanos)
   await checkSpendLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos }])

@@ -2,7 +2,7 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { insertSql, modelColumnsOf } from '../../../database/rows.ts'
-import { writeTogether } from '../../../database/together.ts'
+import { inOrder, writeTogether } from '../../../database/together.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { hasSshAccess } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
@@ -67,17 +67,26 @@ export function marketWithRental(
   return { machine: machineAfter, claims: allClaims, granted: selectGranted(allClaims), offers: others, claim }
 }
 
+type Saving<Checked> = {
+  market: RentalMarket
+  locked: LockedMarket
+  /** Writes to send along. */
+  others: Record<string, Prisma.Sql>
+  /** Checks all that is written. */
+  check(): Promise<Checked>
+}
+
 /**
- * Writes the rental in one statement, and then, if it has them, its volumes, and what it changes for other instances.
- * `others` are writes to send along. Returns how many SSH keys were attached.
+ * Writes the rental in one statement, and then, if it has them, its volumes, and what it changes for other instances. Returns
+ * how many SSH keys were attached, and what the check returned.
  */
-export async function saveRental(
+export async function saveRental<Checked>(
   tx: Transaction,
   secrets: Secrets,
   actor: Actor,
   rental: DecidedRental,
-  { market, locked, others }: { market: RentalMarket; locked: LockedMarket; others: Record<string, Prisma.Sql> },
-): Promise<number> {
+  { market, locked, others, check }: Saving<Checked>,
+): Promise<{ attachedKeys: number; checked: Checked }> {
   const { at } = tx
   const { accountId, apiKeyId } = actor
   const { offer, launch, ports } = rental
@@ -89,7 +98,7 @@ export async function saveRental(
   const granted = changesOthers ? [] : changes
   const row = instanceRow(secrets, actor, rental, { instanceId, at })
   const meters = { accountId, apiKeyId, since: at }
-  const written = await writeTogether<string>(tx, {
+  const writing = writeTogether<string>(tx, {
     withdrawn: withdrawSql(offer.id, at),
     instance: sql`${insertSql('instances', instanceColumns, [row])} RETURNING 1`,
     ...capacityWrites(market.machine),
@@ -104,6 +113,9 @@ export async function saveRental(
     ...instanceMeterWrites(meters, row),
     ...others,
   })
+  // The write has locked the account. If nothing else is to be written, the check goes right behind it.
+  const isWhole = !changesOthers && launch.volumes.length + launch.newVolumes.length === 0
+  const [written, early] = isWhole ? await inOrder([writing, check()]) : [await writing]
   if (written['withdrawn'] !== 1) throw new Error(`Offer ${offer.id} was changed without a lock on its machine.`)
   notifyOfEvents(tx, written)
   tx.notifyAfterCommit('instances')
@@ -111,7 +123,7 @@ export async function saveRental(
   if (row.policyDueAt !== null && row.policyDueAt <= at) tx.notifyAfterCommit('policies')
   if (changesOthers) await updateMarket(tx, market.machine, at)
   await saveVolumes(tx, actor, rental, instanceId)
-  return written['attachedKeys'] ?? 0
+  return { attachedKeys: written['attachedKeys'] ?? 0, checked: early ?? (await check()) }
 }
 
 /** Under the machine's lock the offer cannot have changed. The condition catches a caller without the lock. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../../../src/database/client.ts'
 import { Prisma } from '../../../../src/database/generated/client.ts'
 import * as types from '../../../../src/database/row-types.ts'
-import { readOf, readTogether, writeTogether } from '../../../../src/database/together.ts'
+import { inOrder, readOf, readTogether, writeTogether } from '../../../../src/database/together.ts'
 import { transaction } from '../../../../src/database/transaction.ts'
 import { captureQueries } from '../../../support/database/captured-statements.ts'
 import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
@@ -93,5 +93,41 @@ describe('writes together', () => {
 
   it('send nothing if there are none', async () => {
     expect(await captureQueries(() => writeTogether(database, {}))).toEqual([])
+  })
+})
+
+describe('work in order', () => {
+  const clock = sql`SELECT clock_timestamp() AS at`
+  const failing = (message: string) => sql`SELECT 1 / 0 AS ${Prisma.raw(message)}`
+
+  it('sends a statement before the one ahead is answered', async () => {
+    const readings = await transaction(database, async tx => {
+      const work = [tx.query(clock, { at: types.timestamptz }), tx.query(clock, { at: types.timestamptz })] as const
+      // No answer can be read meanwhile.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+      return await inOrder([...work])
+    })
+    const [first, second] = readings.map(([row]) => row?.at.getTime() ?? 0) as [number, number]
+    expect(second - first).toBeLessThan(400)
+  })
+
+  it('fails as the first one that failed, whatever fails behind it', async () => {
+    const work = transaction(database, async tx => {
+      const writing = tx.execute(sql`SELECT no_such_column`)
+      return await inOrder([writing, tx.query(clock, { at: types.timestamptz }), tx.execute(failing('late'))])
+    })
+    await expect(work).rejects.toMatchObject({ code: '42703' })
+    // The connection goes on.
+    expect(await database.query(clock, { at: types.timestamptz })).toHaveLength(1)
+  })
+
+  it('waits for all before it fails, so that nothing runs on behind the rollback', async () => {
+    let isDone = false
+    const slow = Promise.resolve().then(async () => {
+      await database.execute(sql`SELECT pg_sleep(0.1)`)
+      isDone = true
+    })
+    await expect(inOrder([Promise.reject(new Error('first')), slow])).rejects.toThrow('first')
+    expect(isDone).toBe(true)
   })
 })
