@@ -57,8 +57,14 @@ const filters: Record<string, Filter> = {
   'no match of two facts': () => ({ datacenter: true, motherboard: { contains: 'none' } }),
 }
 
-const query = `query ($rows: Int!, $after: String, $filter: OfferFilter, $orderBy: [OfferOrder!]!) {
-  offers(first: $rows, after: $after, filter: $filter, orderBy: $orderBy) {
+const pricings = {
+  'a disk of 200 GB': { diskGb: 200 },
+  'a disk of 1 GB': { diskGb: 1 },
+  bids: { rentalKind: 'INTERRUPTIBLE' },
+}
+
+const query = `query ($rows: Int!, $after: String, $filter: OfferFilter, $pricing: OfferPricingInput, $orderBy: [OfferOrder!]!) {
+  offers(first: $rows, after: $after, filter: $filter, pricing: $pricing, orderBy: $orderBy) {
     pageInfo { endCursor }
     nodes { id numGpus price { pricePerHour } dlperf score gpu { name gpuRamMb } machine { id country downloadMbps } }
   }
@@ -80,12 +86,14 @@ export function growthSearches(): GrowthSearch[] {
   return [
     ...filtered.map(([title, filter]) => search(title, query, filter)),
     { ...search('page 200', query, () => ({})), offersBefore: 199 * rows },
+    ...Object.entries(pricings).map(([title, pricing]) => search(title, query, () => ({}), { pricing })),
+    search('one model, a disk of 200 GB', query, filters['one model'] as Filter, { pricing: { diskGb: 200 } }),
     ...filtered.map(([title, filter]) => search(`count: ${title}`, countQuery, filter)),
     search('facets: one model', facetsQuery, filters['one model'] as Filter),
     search('facets: no filter', facetsQuery, () => ({})),
     ...Object.entries(orderFields).map(([name, { value }]) => {
       const orderBy = [{ field: name, direction: isBetterIfLess(value) ? 'ASC' : 'DESC' }]
-      return search(`order: ${value}`, query, () => ({}), orderBy)
+      return search(`order: ${value}`, query, () => ({}), { orderBy })
     }),
   ]
 }
@@ -94,13 +102,17 @@ function isBetterIfLess(field: OfferField): boolean {
   return /price|bid|temp|power/i.test(field) && !/dollar/i.test(field)
 }
 
-function search(title: string, text: string, filter: Filter, orderBy: object[] = cheapestFirst): GrowthSearch {
+function search(title: string, text: string, filter: Filter, variables: object = {}): GrowthSearch {
   return {
     title,
     offersBefore: 0,
     request(run, index, after) {
       const random = createRandom(2, run, index)
-      return graphqlRequest(text, { rows, after, filter: filter(random), orderBy }, random.whole(1, accounts))
+      return graphqlRequest(
+        text,
+        { rows, after, filter: filter(random), orderBy: cheapestFirst, ...variables },
+        random.whole(1, accounts),
+      )
     },
   }
 }

@@ -40,6 +40,7 @@ export function machineOrderSql(selection: TimedSelection, slice: Slice): Prisma
   const [firstKey = { field: 'id', direction: 'asc' }] = keys
   const { bound, readBy, isFact } = boundOf(selection, slice) ?? { bound: raw('0'), readBy: raw('m.id'), isFact: true }
   const { from, to, before, direction, last } = directions[firstKey.direction]
+  // Numbers in the text are known to a plan that is made for any values.
   const machines = Math.ceil(selection.limits.machines / 3)
   const start =
     isFact && after?.[0] !== undefined ? sql`AND ${bound} ${from} ${parameterSql(firstKey.field, after[0])}` : empty
@@ -52,9 +53,9 @@ export function machineOrderSql(selection: TimedSelection, slice: Slice): Prisma
   const reached = sql`${early} AND coalesce(few.bound ${to} (SELECT value FROM reach), true)`
   return sql`
     few AS MATERIALIZED (
-      SELECT m.id, ${bound} AS bound ${fromFilteredMachinesSql(selection)} ${start} ORDER BY ${readBy} ${direction} LIMIT ${machines + 1}
+      SELECT m.id, ${bound} AS bound ${fromFilteredMachinesSql(selection)} ${start} ORDER BY ${readBy} ${direction} LIMIT ${raw(String(machines + 1))}
     ),
-    next AS MATERIALIZED (SELECT CASE WHEN count(*) > ${machines} THEN ${last}(bound) END AS value FROM few),
+    next AS MATERIALIZED (SELECT CASE WHEN count(*) > ${raw(String(machines))} THEN ${last}(bound) END AS value FROM few),
     reach AS MATERIALIZED (
       SELECT CASE WHEN count(*) = ${limit} THEN ${last}(value) END AS value FROM (
         SELECT ${value} AS value ${fromMachinesSql(selection, machinesOf(early))} AND ${afterwards} LIMIT ${limit}
@@ -91,13 +92,13 @@ function tiedSql(selection: TimedSelection, slice: Slice, condition: Prisma.Sql)
   const offers = 2 * limits.offers
   const listed = sql`o.withdrawn_at IS NULL AND o.rentable`
   const cap = sql`SELECT coalesce((
-    SELECT ${stored} FROM offers o WHERE ${listed} ORDER BY ${stored} LIMIT 1 OFFSET ${offers}
+    SELECT ${stored} FROM offers o WHERE ${listed} ORDER BY ${stored} LIMIT 1 OFFSET ${raw(String(offers))}
   ), ${raw(String(2n ** 63n - 1n))})`
   // Fewer than LIMIT are below the cap. It has PostgreSQL walk the index, whatever it expects.
   return sql`
     SELECT * FROM (
       SELECT ${positionColumnsSql(selection, slice)}
-      FROM (SELECT * FROM offers o WHERE ${listed} AND ${stored} < (${cap}) ORDER BY ${stored} LIMIT ${offers + 1}) o
+      FROM (SELECT * FROM offers o WHERE ${listed} AND ${stored} < (${cap}) ORDER BY ${stored} LIMIT ${raw(String(offers + 1))}) o
       JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
       CROSS JOIN LATERAL (SELECT o.gpu_model_id, o.num_gpus) k
       WHERE ${condition} AND ${andSql([...kindConditionsSql(selection), ...offerConditionsSql(selection)])}

@@ -43,7 +43,7 @@ export function isShifted(selection: TimedSelection, { keys: [first] }: Slice): 
  * Common table expressions: `probe` has the first matches among the `offers` next offers of the market, and
  * `probed.done` says whether these are the page. The names begin with the prefix.
  */
-export function marketFrontSql(selection: TimedSelection, slice: Slice, offers: number, prefix = ''): Prisma.Sql {
+export function marketFrontSql(selection: TimedSelection, slice: Slice, offers: Prisma.Sql, prefix = ''): Prisma.Sql {
   const named = (name: string) => raw(`${prefix}${name}`)
   const [cap, probe, probed, shifted] = [named('cap'), named('probe'), named('probed'), named('shift')] as const
   const { keys, after, limit } = slice

@@ -15,6 +15,7 @@ import {
   fieldsOf,
   isPinned,
   kindConditionsSql,
+  machineConditionsSql,
   machineJoinSql,
   offerConditionsSql,
   positionColumnsSql,
@@ -44,11 +45,12 @@ export function searchStatement(
 
 /** Whether the plan of the statement is the best one whatever the values. */
 function hasOnePlan(selection: TimedSelection, slice: Slice): boolean {
-  const readsMachines = usesMachine(selection, fieldsOf(slice))
+  // The machines that come first in an order are found in an index, unless a filter leaves few.
+  const readsFirst = ordersByMachines(selection, slice) && machineConditionsSql(selection).length === 0
   return (
     !isPinned(selection) &&
-    !readsMachines &&
-    !ordersByMachines(selection, slice) &&
+    !usesMachine(selection, readsFirst ? [] : fieldsOf(slice)) &&
+    (readsFirst || !ordersByMachines(selection, slice)) &&
     !alternativesOf(selection.filter).some(filter => narrowsToMachines({ ...selection, filter }))
   )
 }
