@@ -51,23 +51,38 @@ function toRow(shape: RowShape): (values: TextRow) => Record<string, unknown> {
     )
 }
 
+/** Statements that write, by their names. Each ends in RETURNING. */
+export type Writes = Readonly<Record<string, Prisma.Sql>>
+
 /**
- * Runs several writes by their names, and returns how many rows each has returned. Each ends in RETURNING. By its name, later
- * ones may read what it returned; they see nothing else of what it writes. No two may change one row.
+ * Runs several writes as one statement, and returns how many rows each has returned, by their names. By its name, later ones may
+ * read what a write returned; they see nothing else of what it writes. No two may change one row.
  */
-export async function writeTogether<Name extends string>(
+export async function writeTogether(
   statements: Pick<Statements, 'query'>,
-  writes: Record<Name, Prisma.Sql>,
-): Promise<Record<Name, number>> {
-  const entries = Object.entries<Prisma.Sql>(writes)
-  if (entries.length === 0) return {} as Record<Name, number>
+  ...parts: readonly Writes[]
+): Promise<Record<string, number>> {
+  const entries = Object.entries(joinWrites(...parts))
+  if (entries.length === 0) return {}
   const names = entries.map(([name]) => columnNameOf(name))
   const steps = entries.map(([, write], index) => sql`${raw(names[index] as string)} AS (${write})`)
   const counts = names.map(name => raw(`(SELECT count(*)::int FROM ${name}) AS ${name}`))
   const shape = Object.fromEntries(entries.map(([name]) => [name, int4]))
   const [answer] = await statements.query(sql`WITH ${join(steps)} SELECT ${join(counts)}`, shape)
   // Safe: the statement counts each write.
-  return answer as Record<Name, number>
+  return answer as Record<string, number>
+}
+
+/** All writes of the parts, in their order. Spread into one object, the last of two writes of a name would replace the first. */
+export function joinWrites(...parts: readonly Writes[]): Writes {
+  const all: Record<string, Prisma.Sql> = {}
+  for (const part of parts) {
+    for (const [name, write] of Object.entries(part)) {
+      if (name in all) throw new Error(`Two writes of one statement have the name ${name}.`)
+      all[name] = write
+    }
+  }
+  return all
 }
 
 /**

@@ -148,7 +148,7 @@ async function setRates(tx: Transaction, meters: Pick<ChargedMeter, 'id'>[], rat
   // The ends of meters that keep running stay: another transaction may have recorded a later end, which applies to the
   // new rate, too.
   const isStop = rateNanos === 0n
-  await writeTogether<string>(tx, {
+  await writeTogether(tx, {
     ...(isStop && { ends: sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids}::bigint[]) RETURNING 1` }),
     rates: sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids}::bigint[]) RETURNING 1`,
   })

@@ -77,12 +77,13 @@ export async function updateMarketsOf(
   const accounts = new Map([...due, ...(await makeDue(tx, others, at))])
   const losers = changes.filter(({ claim }) => claim.holdsGpus).map(({ claim }) => claim.instanceId)
   const events = changes.map(change => grantEvent(change, accounts.get(change.claim.instanceId) as number))
-  const written = await writeTogether(tx, {
-    ...holderWrites(markets),
-    ...gpuMeterEndWrites(losers, at),
-    ...eventWrites(events, at),
-    ...offerWrites(markets, at),
-  })
+  const written = await writeTogether(
+    tx,
+    holderWrites(markets),
+    gpuMeterEndWrites(losers, at),
+    eventWrites(events, at),
+    offerWrites(markets, at),
+  )
   notifyOfEvents(tx, written)
   notifyOfOffers(tx, written)
   if (written['meterEnds']) tx.notifyAfterCommit('billing')

@@ -95,11 +95,12 @@ async function recordLocked(
   const machineOf = ({ lease }: LeasedFinding) => machineById.get(lease.machineId) as MarketMachine
   for (const one of held.filter(({ finding }) => finding.gone))
     machineById.set(one.lease.machineId, await releaseResources(tx, one.lease, machineOf(one), at))
-  const written = await writeTogether<string>(tx, {
-    ...lookWrites(held),
-    ...instanceWrites(held, at),
-    ...eventWrites(statusEvents(held), at),
-  })
+  const written = await writeTogether(
+    tx,
+    lookWrites(held),
+    instanceWrites(held, at),
+    eventWrites(statusEvents(held), at),
+  )
   notifyOfEvents(tx, written)
   if (written['duePolicies']) tx.notifyAfterCommit('policies')
   if (held.some(({ isCurrent, dueAt }) => !isCurrent || (dueAt !== null && dueAt <= at)))

@@ -28,7 +28,7 @@ export async function applyPlans(
   const changes = plannedChangesOf(plans, locked, at)
   if (changes.length === 0) return []
   const events = changes.flatMap(change => planEvents(cause, change))
-  const written = await writeTogether<string>(tx, { ...planWrites(cause, changes, at), ...eventWrites(events, at) })
+  const written = await writeTogether(tx, planWrites(cause, changes, at), eventWrites(events, at))
   notifyOfEvents(tx, written)
   if (written['madeDue']) tx.notifyAfterCommit('instances')
   if (written['duePolicies']) tx.notifyAfterCommit('policies')

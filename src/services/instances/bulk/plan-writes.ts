@@ -1,6 +1,7 @@
 // The writes of a command's plans to instances, for `writeTogether`.
 
 import { Prisma } from '../../../database/generated/client.ts'
+import { joinWrites, type Writes } from '../../../database/together.ts'
 import type { ItemPlan } from '../../../domain/instances/command.ts'
 import { type Cause, destroyReason } from '../../../domain/instances/destroy-reason.ts'
 import type { TargetState } from '../../../domain/instances/states.ts'
@@ -20,7 +21,6 @@ export type PlannedChange = LockedInstance & {
   /** Whether its `stopAt` is cleared. */
   lapses: boolean
 }
-type Writes = Record<string, Prisma.Sql>
 
 export function plannedChangesOf(plans: readonly ItemPlan[], locked: readonly LockedInstance[], at: Date) {
   const planById = new Map(plans.map(plan => [plan.id, plan]))
@@ -46,7 +46,7 @@ export function dueAccounts(plans: readonly ItemPlan[], locked: readonly LockedI
 export function planWrites(cause: Cause, changes: readonly PlannedChange[], at: Date): Writes {
   const moved = changes.filter(({ moves }) => moves)
   const relabeled = changes.filter(({ moves }) => !moves)
-  return { ...moveWrites(cause, moved, at), ...labelWrites(relabeled) }
+  return joinWrites(moveWrites(cause, moved, at), labelWrites(relabeled))
 }
 
 function moveWrites(cause: Cause, changes: readonly PlannedChange[], at: Date): Writes {
@@ -54,7 +54,7 @@ function moveWrites(cause: Cause, changes: readonly PlannedChange[], at: Date): 
   const of = <Value>(value: (change: PlannedChange) => Value) => changes.map(value)
   const ids = of(({ subject }) => subject.id)
   const destroyed = destroyReason(cause)
-  return {
+  const moves = {
     moved: sql`
       UPDATE instances SET label = new.label, target_state = new.target_state,
         destroyed_at = CASE WHEN new.destroy THEN ${at}::timestamptz END,
@@ -70,8 +70,8 @@ function moveWrites(cause: Cause, changes: readonly PlannedChange[], at: Date): 
       ) AS new(id, label, target_state, destroy, lapses) WHERE instances.id = new.id
       RETURNING coalesce(policy_due_at = ${at}, false) AS is_policy_due`,
     duePolicies: sql`SELECT FROM moved WHERE is_policy_due`,
-    ...dueWrites(ids, at),
   }
+  return joinWrites(moves, dueWrites(ids, at))
 }
 
 /** A command gives all instances one label, so it is sent once. */

@@ -2,7 +2,7 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { insertSql, modelColumnsOf } from '../../../database/rows.ts'
-import { inOrder, writeTogether } from '../../../database/together.ts'
+import { inOrder, joinWrites, writeTogether } from '../../../database/together.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { hasSshAccess } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
@@ -98,21 +98,24 @@ export async function saveRental<Checked>(
   const granted = changesOthers ? [] : changes
   const row = instanceRow(secrets, actor, rental, { instanceId, at })
   const meters = { accountId, apiKeyId, since: at }
-  const writing = writeTogether<string>(tx, {
-    withdrawn: withdrawSql(offer.id, at),
-    instance: sql`${insertSql('instances', instanceColumns, [row])} RETURNING 1`,
-    ...capacityWrites(market.machine),
-    ...portWrites(rental.machine, instanceId, { ports, bound: locked.boundPorts }),
-    ...(changesOthers ? {} : { ...holderWrites([market]), ...offerWrites([market], at) }),
-    ...(hasSshAccess(launch) && sshKeyWrites(accountId, instanceId)),
-    ...eventWrites(
+  const writing = writeTogether(
+    tx,
+    {
+      withdrawn: withdrawSql(offer.id, at),
+      instance: sql`${insertSql('instances', instanceColumns, [row])} RETURNING 1`,
+    },
+    capacityWrites(market.machine),
+    portWrites(rental.machine, instanceId, { ports, bound: locked.boundPorts }),
+    changesOthers ? {} : joinWrites(holderWrites([market]), offerWrites([market], at)),
+    hasSshAccess(launch) ? sshKeyWrites(accountId, instanceId) : {},
+    eventWrites(
       [{ ...createdEvent(actor, rental), instanceId }, ...granted.map(change => grantEvent(change, accountId))],
       at,
     ),
-    ...lockAccountWrites(accountId, at),
-    ...instanceMeterWrites(meters, row),
-    ...others,
-  })
+    lockAccountWrites(accountId, at),
+    instanceMeterWrites(meters, row),
+    others,
+  )
   // The write has locked the account. If nothing else is to be written, the check goes right behind it.
   const isWhole = !changesOthers && launch.volumes.length + launch.newVolumes.length === 0
   const [written, early] = isWhole ? await inOrder([writing, check()]) : [await writing]

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../../../src/database/client.ts'
 import { Prisma } from '../../../../src/database/generated/client.ts'
@@ -89,6 +91,21 @@ describe('writes together', () => {
     const writes = { one: insert('a@example.com', 'one'), same: insert('a@example.com', 'other') }
     await expect(transaction(database, tx => writeTogether(tx, writes))).rejects.toMatchObject({ code: '23505' })
     expect(await accounts()).toEqual([])
+  })
+
+  it('of several parts are one statement, and no two of them may have one name', async () => {
+    const [first, second] = [{ one: insert('a@example.com', 'a') }, { two: insert('b@example.com', 'b') }]
+    expect(await writeTogether(database, first, {}, second)).toEqual({ one: 1, two: 1 })
+    await expect(writeTogether(database, second, first, { one: insert('c@example.com', 'c') })).rejects.toThrow(
+      'Two writes of one statement have the name one.',
+    )
+    expect(await accounts()).toMatchObject([{ name: 'a' }, { name: 'b' }])
+  })
+
+  it('are never spread into one object, where one would silently replace another', () => {
+    const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
+    const spread = sources.filter(file => /\.\.\.\w*[wW]rites\(/.test(readFileSync(join('src', file), 'utf8')))
+    expect(spread).toEqual([])
   })
 
   it('send nothing if there are none', async () => {
