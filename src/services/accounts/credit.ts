@@ -105,8 +105,8 @@ async function findEarlierGrant(
 ) {
   if (idempotencyKey === undefined) return undefined
   const earlier = await tx.prisma(prisma =>
-    prisma.ledgerEntry.findUnique({
-      where: { accountId_idempotencyKey: { accountId, idempotencyKey } },
+    prisma.ledgerEntry.findFirst({
+      where: { accountId, idempotencyKey },
       select: { amountNanos: true, balanceAfterNanos: true, kind: true },
     }),
   )

@@ -25,12 +25,13 @@ export async function loadSpending<Window extends SpendingWindow>(
   if (windows.length === 0) return []
   const starts = [...new Set(windows.map(({ from }) => from.getTime()))].map(ms => new Date(ms))
   // Sums the spending once for each distinct window start, for all keys. A meter is charged up to its `since`, so
-  // meters that ended before a window are not read.
+  // meters that ended before a window are not read: as a plain join, all meters that the account ever had may be.
   const statement = sql`
     WITH starts AS (SELECT start FROM unnest(${starts}::timestamptz[]) AS start), posted AS (
       SELECT start, meters.api_key_id, coalesce(sum(charged.nanos), 0) AS nanos
-      FROM starts JOIN meters ON meters.account_id = ${accountId} AND meters.since > start
-      CROSS JOIN LATERAL (
+      FROM starts CROSS JOIN LATERAL (
+        SELECT id, api_key_id FROM meters WHERE account_id = ${accountId} AND since > start OFFSET 0
+      ) meters CROSS JOIN LATERAL (
         SELECT sum(CASE WHEN m.period_start >= start AND coalesce(given_back.period_start >= m.period_end, true)
           THEN -m.amount_nanos ELSE ${meterCostUntilSql(sql`least(m.period_end, given_back.period_start)`, sql`m.period_start`)}
             - ${meterCostUntilSql(sql`least(start, given_back.period_start)`, sql`m.period_start`)} END) AS nanos
