@@ -26,10 +26,9 @@ export function instanceMeterWrites(
 ) {
   return {
     openedMeters: sql`
-      INSERT INTO meters (account_id, api_key_id, instance_id, kind, rate_nanos, since, ends_at)
-      SELECT l.id, ${apiKeyId}, ${id}::bigint, opened.kind, opened.rate, greatest(${since}::timestamptz, l.metered_at),
-        ${endsAt}::timestamptz
-      FROM locked_account l CROSS JOIN (VALUES ('gpu'::charge_kind, 0::bigint), ('disk', ${diskNanos}::bigint)) AS opened (kind, rate)
+      INSERT INTO meters (account_id, api_key_id, instance_id, kind, rate_nanos, since, began_at, ends_at)
+      SELECT l.id, ${apiKeyId}, ${id}::bigint, opened.kind, opened.rate, begun.at, begun.at, ${endsAt}::timestamptz
+      FROM locked_account l CROSS JOIN LATERAL (SELECT greatest(${since}::timestamptz, l.metered_at) AS at) begun CROSS JOIN (VALUES ('gpu'::charge_kind, 0::bigint), ('disk', ${diskNanos}::bigint)) AS opened (kind, rate)
       WHERE l.id = ${accountId} RETURNING 1`,
   }
 }
@@ -41,9 +40,10 @@ export async function openVolumeMeters(
   volumeIds: readonly bigint[],
 ): Promise<void> {
   await tx.execute(sql`
-    INSERT INTO meters (account_id, api_key_id, volume_id, kind, rate_nanos, since)
-    SELECT a.id, ${apiKeyId}, v.id, 'disk', v.disk_nanos, greatest(${since}::timestamptz, a.metered_at)
+    INSERT INTO meters (account_id, api_key_id, volume_id, kind, rate_nanos, since, began_at)
+    SELECT a.id, ${apiKeyId}, v.id, 'disk', v.disk_nanos, begun.at, begun.at
     FROM volumes v JOIN accounts a ON a.id = v.account_id
+    CROSS JOIN LATERAL (SELECT greatest(${since}::timestamptz, a.metered_at) AS at) begun
     WHERE v.id = ANY(${volumeIds.map(String)}::bigint[]) AND a.id = ${accountId}`)
 }
 

@@ -20,18 +20,20 @@ export function chargedPeriodsSql(
   { startsAt, endsAt: until }: Period,
   which: Prisma.Sql = sql`true`,
 ): Prisma.Sql {
-  // A meter is charged up to `since`. Meters whose charges all precede the period are skipped without reading those
-  // charges.
+  // A meter is charged from `began_at` up to `since`. Meters whose charges all precede or follow the period are skipped
+  // without reading those charges. As a plain join, all charges of all accounts may be read.
   return sql`
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, e.rate_nanos, e.carried, e.period_start,
         least(e.period_end, r.period_start) AS period_end
-      FROM meters m JOIN ledger_entries e ON e.meter_id = m.id AND e.kind IN ('gpu', 'disk')
-      LEFT JOIN LATERAL (
+      FROM meters m CROSS JOIN LATERAL (
+        SELECT * FROM ledger_entries e WHERE e.meter_id = m.id AND e.kind IN ('gpu', 'disk')
+        AND e.period_end > ${startsAt}::timestamptz AND e.period_start < ${until}::timestamptz OFFSET 0
+      ) e LEFT JOIN LATERAL (
         SELECT period_start FROM ledger_entries r WHERE r.meter_id = m.id AND r.kind = 'refund'
         AND e.period_end > r.period_start AND e.period_end <= r.period_end LIMIT 1
       ) r ON true
       WHERE m.account_id = ${accountId} AND ${which} AND m.since > ${startsAt}::timestamptz
-        AND e.period_end > ${startsAt}::timestamptz AND e.period_start < ${until}::timestamptz
+        AND m.began_at < ${until}::timestamptz
       UNION ALL
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, m.rate_nanos, m.carried, m.since,
         least(${at}::timestamptz, ${meterEndOfAccountSql(accountId)},

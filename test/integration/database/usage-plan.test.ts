@@ -26,8 +26,9 @@ async function addHistory(key: string, count: number, charges: number): Promise<
         'offer_id', -100000 * ${account} - n, 'label', 'run ' || n % 100, 'destroyed_at', now()))).*
       FROM instances source, generate_series(1, ${count}) n WHERE source.id = ${id} RETURNING id, account_id
     ), metered AS (
-      INSERT INTO meters (account_id, instance_id, kind, rate_nanos, since)
-      SELECT account_id, id, 'disk', 0, timestamptz '2020-01-01Z' + (id % 600 + ${charges}) * interval '1 day'
+      INSERT INTO meters (account_id, instance_id, kind, rate_nanos, since, began_at)
+      SELECT account_id, id, 'disk', 0, timestamptz '2020-01-01Z' + (id % 600 + ${charges}) * interval '1 day',
+        timestamptz '2020-01-01Z' + id % 600 * interval '1 day'
       FROM copied RETURNING id, account_id, since
     )
     INSERT INTO ledger_entries (account_id, kind, amount_nanos, meter_id, period_start, period_end, rate_nanos, carried,
@@ -101,6 +102,14 @@ describe('the usage of an account with 100,000 charges', () => {
     const charges = rowsOf(scans, 'e')
     expect(charges).toBeGreaterThan(500)
     expect(charges).toBeLessThan((meters * chargesPerMeter) / 10)
+  })
+
+  it('reads few meters that began after the period', async () => {
+    const scans = await explain('2020-02-01', 31, ['kind'])
+    // A sixth of the meters had charges in the first two months.
+    expect(rowsOf(scans, 'm')).toBeLessThan(meters / 4)
+    expect(rowsOf(scans, 'e')).toBeGreaterThan(500)
+    expect(rowsOf(scans, 'e')).toBeLessThan((meters * chargesPerMeter) / 10)
   })
 
   it('reads no charge for a period after all of them', async () => {
