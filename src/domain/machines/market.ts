@@ -75,11 +75,12 @@ export function planOffers(
   const compareAges = (a: (typeof blocks)[number], b: (typeof blocks)[number]) =>
     a.before && b.before ? Number(a.before.id - b.before.id) : Number(!a.before) - Number(!b.before)
   const listed = blocks.filter(({ before, listing }) => before || listing.rentable).sort(compareAges)
-  const all = listed.map(({ before, listing }, index) => {
-    const older = listed.slice(0, index).map(other => other.listing)
-    const bundle = older.filter(other => other.numGpus === listing.numGpus && other.rentable === listing.rentable)
-    const leads = bundle.length === 0
-    const leadsBids = bundle.every(other => other.minBidNanos !== listing.minBidNanos)
+  const bundles = new Set<string>()
+  const bidBundles = new Set<string>()
+  const all = listed.map(({ before, listing }) => {
+    const bundle = `${listing.numGpus} ${listing.rentable}`
+    const leads = addNew(bundles, bundle)
+    const leadsBids = addNew(bidBundles, `${bundle} ${listing.minBidNanos}`)
     return { before, after: { ...listing, leads, leadsBids } }
   })
   return {
@@ -126,6 +127,12 @@ function offerStateOf({ rentable, minBidNanos, bidPriceNanos, leads, leadsBids }
 }
 
 function isSameState(a: OfferState, b: OfferState): boolean {
-  const [before, after] = [Object.values(offerStateOf(a)), Object.values(offerStateOf(b))]
-  return before.every((value, index) => value === after[index])
+  const isSameBid = a.minBidNanos === b.minBidNanos && a.bidPriceNanos === b.bidPriceNanos
+  return isSameBid && a.rentable === b.rentable && a.leads === b.leads && a.leadsBids === b.leadsBids
+}
+
+/** Adds the text to the set. False if the set has it already. */
+function addNew(set: Set<string>, text: string): boolean {
+  const size = set.size
+  return set.add(text).size > size
 }

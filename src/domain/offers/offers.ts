@@ -90,18 +90,23 @@ export type Listing = {
 
 /** Every block of a machine, priced as if none of its GPUs were rented. */
 export function listBlocks(machine: MarketMachine): Listing[] {
+  const diskNanos = diskPricePerHour(machine.diskPricePerGbMonthNanos, defaultDiskMb)
   return blocksOf(machine.numGpus).map(({ firstGpu, numGpus }) => {
-    const gpuPriceNanos = machine.gpuNanos * BigInt(numGpus)
-    const priceNanos = gpuPriceNanos + diskPricePerHour(machine.diskPricePerGbMonthNanos, defaultDiskMb)
+    const count = BigInt(numGpus)
+    const gpuPriceNanos = machine.gpuNanos * count
+    const priceNanos = gpuPriceNanos + diskNanos
+    const minBidNanos = machine.minBidGpuNanos * count
     const dlperf = machine.dlperfPerGpu * numGpus
+    const score = scoreOf(dlperf, priceNanos, machine.reliability)
     return {
       firstGpu,
       numGpus,
       gpuPriceNanos,
       priceNanos,
-      ...bidPricesOf(machine, machine.minBidGpuNanos * BigInt(numGpus)),
+      minBidNanos,
+      bidPriceNanos: minBidNanos + diskNanos,
       dlperf,
-      score: scoreOf(dlperf, priceNanos, machine.reliability),
+      score,
     }
   })
 }
