@@ -4,6 +4,7 @@
 import type { TestApp } from '../app.ts'
 import { makeEverything } from '../faces/everything.ts'
 import { type Rentals, rentalsOf } from '../instances/rentals.ts'
+import { type Copy, copyRows } from './copies.ts'
 import { withSession } from './sessions.ts'
 
 /** Accounts that have the same number of rentals. The first account of the first group is the renter's. */
@@ -20,14 +21,14 @@ export const dataShapes: Record<string, Shape> = {
 }
 
 /** Machines with 8 GPUs. Their hosts are accounts that do nothing else. */
-const machines = 2_000
+export const machines = 2_000
 /** The lowest id of the copies. It is above all ids that tests use. */
-const firstCopyId = 1_000_000
+export const firstCopyId = 1_000_000
 /** Due times of copies: no copy is due while a test runs. */
 const later = "'2027-11-21T00:00:00Z'::timestamptz"
 
-/** The API key of the renter, and a machine of 8 GPUs that one rental in thirty was on. */
-export type FilledData = { renter: string; machineId: number }
+/** The API key of the renter, a machine of 8 GPUs that one rental in thirty was on, and what was copied. */
+export type FilledData = { renter: string; machineId: number; source: Source }
 
 /**
  * Makes one item of each type through the app, and copies them. Triggers and foreign keys are off meanwhile: with them,
@@ -47,28 +48,15 @@ export async function fillWithRentals(app: TestApp, shape: Shape): Promise<Fille
     await session.query('BEGIN')
     await session.query('SET LOCAL session_replication_role = replica')
     for (const part of [1, 2]) for (const statement of partitionStatements(part)) await session.query(statement)
-    for (const statement of copyStatements(shape, machineId, source)) await session.query(await expand(statement))
+    for (const statement of copyStatements(shape, machineId, source)) await copyRows(session, statement)
     await session.query('COMMIT')
     await session.query('VACUUM ANALYZE')
-
-    /** Adds the columns of the table that a copy takes as they are. */
-    async function expand(copy: string | Copy): Promise<string> {
-      if (typeof copy === 'string') return copy
-      const { table, from, where, changes } = copy
-      const { rows } = await session.query(
-        `SELECT quote_ident(attname) AS name FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attnum > 0
-         AND NOT attisdropped AND attgenerated = ''`,
-      )
-      const names = rows.map(({ name }) => name as string)
-      const values = names.map(name => changes[name] ?? `s.${name}`)
-      return `INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${table} s, ${from} WHERE ${where}`
-    }
   })
-  return { renter, machineId }
+  return { renter, machineId, source }
 }
 
 /** The partitions of events whose ids begin with this many billions. New events go to the last one. */
-function partitionStatements(part: number): string[] {
+export function partitionStatements(part: number): string[] {
   const first = part * 1_000_000_000
   const add = (table: string) => [
     `CREATE TABLE ${table}_from_${first} (LIKE ${table} INCLUDING ALL)`,
@@ -84,7 +72,7 @@ async function tableNames(app: TestApp): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-type Source = { accountId: number; instanceId: number; volumeId: number; machineId: number; offerId: number }
+export type Source = { accountId: number; instanceId: number; volumeId: number; machineId: number; offerId: number }
 
 /** An account with an item of each type, and charges of an hour. */
 async function makeSource(app: TestApp, renter: string, rentals: Rentals): Promise<Source> {
@@ -99,9 +87,6 @@ async function makeSource(app: TestApp, renter: string, rentals: Rentals): Promi
   )) as Source[]
   return row as Source
 }
-
-/** Copies the rows of a table where `where` holds, once for each row of `from`. `changes`: columns with other values. */
-type Copy = { table: string; from: string; where: string; changes: Record<string, string> }
 
 function copyStatements(shape: Shape, machineId: number, source: Source): (string | Copy)[] {
   const groups = shape.map(
