@@ -48,21 +48,20 @@ export async function makeDue(
 
 /** Each GPU gets the holder that its market grants it to. */
 export function holderWrites(markets: readonly Pick<Market, 'machine' | 'granted'>[]): Writes {
-  const machineIds = markets.map(({ machine }) => machine.id)
-  const holders = markets.flatMap(({ machine, granted }) =>
-    granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
-      Array.from({ length: numGpus }, (_, index) => [machine.id, firstGpu + index, String(instanceId)] as const),
-    ),
-  )
+  const wanted = markets.flatMap(({ machine, granted }) => {
+    const holders: (string | null)[] = Array(machine.numGpus).fill(null)
+    for (const { instanceId, firstGpu, numGpus } of granted)
+      holders.fill(String(instanceId), firstGpu, firstGpu + numGpus)
+    return holders.map((holderId, index) => ({ machineId: machine.id, index, holderId }))
+  })
+  const of = <Value>(value: (gpu: (typeof wanted)[number]) => Value) => wanted.map(value)
   return {
     holders: sql`
-      UPDATE gpus SET holder_id = wanted.holder_id
-      FROM gpus AS old LEFT JOIN unnest(${holders.map(([machineId]) => machineId)}::int[], ${holders.map(([, index]) => index)}::int[],
-        ${holders.map(([, , instanceId]) => instanceId)}::bigint[]) AS wanted(machine_id, index, holder_id)
-        ON wanted.machine_id = old.machine_id AND wanted.index = old.index
-      WHERE old.machine_id = ANY(${machineIds}::int[]) AND gpus.machine_id = ANY(${machineIds}::int[])
-      AND gpus.machine_id = old.machine_id AND gpus.index = old.index
-      AND old.holder_id IS DISTINCT FROM wanted.holder_id RETURNING 1`,
+      UPDATE gpus SET holder_id = wanted.holder_id FROM unnest(
+        ${of(({ machineId }) => machineId)}::int[], ${of(({ index }) => index)}::int[], ${of(({ holderId }) => holderId)}::bigint[]
+      ) AS wanted(machine_id, index, holder_id)
+      WHERE gpus.machine_id = wanted.machine_id AND gpus.index = wanted.index
+      AND gpus.holder_id IS DISTINCT FROM wanted.holder_id RETURNING 1`,
   }
 }
 

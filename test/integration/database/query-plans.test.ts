@@ -284,7 +284,6 @@ const unreadIndexes: Record<string, string> = {
   offers_cheapest_bids: 'The workload searches for no bids.',
   offers_fastest: 'The workload orders by no performance.',
   offers_fastest_per_dollar: 'The workload orders by no performance.',
-  offers_machine_id_idx: 'A machine that gets another GPU model passes it to all of its offers by a foreign key.',
   results_account_id_expires_at_idx:
     'The workload asks for no results. A new result deletes the oldest of the account.',
 }
@@ -310,12 +309,11 @@ describe('each index', () => {
     expect(unread.toSorted()).toEqual(Object.keys(unreadIndexes).toSorted())
   })
 
-  it('leads with a column of each foreign key that a deletion or a new key of the parent follows', async () => {
-    // No rows with children are deleted. The only key that may change is the GPU model of a machine.
+  it('leads with a column of each foreign key that a deletion of the parent follows', async () => {
+    // No rows with children are deleted, and no keys change.
     const rows = (await app.sql(
       `SELECT k.conname AS name FROM pg_constraint k
-       WHERE k.contype = 'f' AND (k.confdeltype IN ('c', 'n')
-         OR k.conname = 'offers_machine_id_gpu_model_id_fkey') AND NOT EXISTS (
+       WHERE k.contype = 'f' AND k.confdeltype IN ('c', 'n') AND NOT EXISTS (
          SELECT FROM pg_index x WHERE x.indrelid = k.conrelid AND x.indpred IS NULL
          AND x.indkey[0] = ANY (k.conkey)
        )`,
