@@ -35,6 +35,12 @@ export function isRolledBack(failure: object): boolean {
   return rolledBack.has(failure)
 }
 
+/** Errors of COMMIT itself: the transaction may have been committed, so its work must not be done once more. */
+const failedCommits = new WeakSet<object>()
+export function mayHaveCommitted(failure: unknown): boolean {
+  return typeof failure === 'object' && failure !== null && failedCommits.has(failure)
+}
+
 /** Serialization failures and deadlocks: PostgreSQL rolled back the transaction, and a retry may succeed. */
 const conflictCodes = new Set(['40001', '40P01'])
 const maxAttempts = 5
@@ -137,7 +143,10 @@ async function runTransaction<T>(
 
 /** After a failed statement, PostgreSQL answers COMMIT with a rollback, not with an error. */
 async function commit(client: pg.PoolClient): Promise<void> {
-  const { command } = await client.query('COMMIT')
+  const { command } = await client.query('COMMIT').catch((error: unknown) => {
+    if (error instanceof Error) failedCommits.add(error)
+    throw error
+  })
   if (command === 'COMMIT') return
   throw new Error(
     'PostgreSQL rolled the transaction back instead of committing it: a statement failed, and the work went on without it.',

@@ -1,6 +1,7 @@
 // Collects the calls of one turn of the event loop, and does their work together.
 
 import type { Logger } from 'pino'
+import { mayHaveCommitted } from '../database/transaction.ts'
 import { limitConcurrency } from './turns.ts'
 
 export type BatchWork<Item, Result> = {
@@ -14,29 +15,37 @@ export type BatchWork<Item, Result> = {
   accountOf(item: Item): number
 }
 
+export type BatchOptions = {
+  /** A second batch begins beside the one in work once this many items wait. */
+  parallelFrom?: number
+  /** Items that are done one by one at the same time. */
+  singles?: number
+}
+
 type Request<Item, Result> = { item: Item } & Pick<PromiseWithResolvers<Result>, 'resolve' | 'reject'>
 
 const maxBatchSize = 100
 /** Items that come meanwhile form the next batch, so that batches grow with the load and take few connections. */
 const maxBatchesInWork = 2
-const maxSinglesInWork = 4
 
 /**
  * Returns a function that does the work of an item, in a batch with others. If a batch fails, its items are done one by one, so
- * that a bad item fails alone.
+ * that a bad item fails alone. But if the batch may have been committed, all of its items fail.
  */
 export function createBatcher<Item extends object, Result>(
   work: BatchWork<Item, Result>,
   log: Logger,
+  { parallelFrom = 1, singles = 4 }: BatchOptions = {},
 ): (item: Item) => Promise<Result> {
-  const limitSingles = limitConcurrency(maxSinglesInWork)
+  const limitSingles = limitConcurrency(singles)
   let waiting: Request<Item, Result>[] = []
   let batchesInWork = 0
+  let isScheduled = false
 
   function startBatches(): void {
-    while (waiting.length > 0 && batchesInWork < maxBatchesInWork) {
+    while (waiting.length >= (batchesInWork > 0 ? parallelFrom : 1) && batchesInWork < maxBatchesInWork) {
       const batch = waiting.slice(0, maxBatchSize)
-      waiting = waiting.slice(maxBatchSize)
+      waiting = waiting.slice(batch.length)
       batchesInWork += 1
       void runBatch(batch).finally(() => {
         batchesInWork -= 1
@@ -45,13 +54,29 @@ export function createBatcher<Item extends object, Result>(
     }
   }
 
+  /** In `nextTick` of a promise job: all promise jobs of this turn have asked by then. */
+  function scheduleStart(): void {
+    if (isScheduled) return
+    isScheduled = true
+    void Promise.resolve().then(() =>
+      process.nextTick(() => {
+        isScheduled = false
+        startBatches()
+      }),
+    )
+  }
+
   async function runBatch(batch: readonly Request<Item, Result>[]): Promise<void> {
-    const done = await work.many(batch.map(({ item }) => item)).catch((error: unknown) => {
-      log.warn({ err: error, items: batch.length }, 'Work on many items failed. It is done one by one.')
-      return none
-    })
+    const outcome = await work.many(batch.map(({ item }) => item)).then(
+      done => ({ done, failure: undefined }),
+      (failure: unknown) => ({ done: none, failure }),
+    )
+    const { done, failure } = outcome
+    if (failure && batch.length > 1)
+      log.warn({ err: failure, items: batch.length }, 'Work on many items failed. It is done one by one.')
     for (const { item, resolve, reject } of batch) {
       if (done.has(item)) resolve(done.get(item) as Result)
+      else if (mayHaveCommitted(failure)) reject(failure)
       else void limitSingles(work.accountOf(item), () => work.one(item)).then(resolve, reject)
     }
   }
@@ -60,8 +85,7 @@ export function createBatcher<Item extends object, Result>(
   return item => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
     waiting.push({ item, resolve, reject })
-    // In `nextTick` of a promise job: all promise jobs of this turn have asked by then.
-    if (waiting.length === 1) void Promise.resolve().then(() => process.nextTick(startBatches))
+    scheduleStart()
     return promise
   }
 }

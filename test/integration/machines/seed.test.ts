@@ -1,6 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureDemo, seedMarket } from '../../../prisma/seed.ts'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
@@ -55,6 +56,7 @@ describe('the demo key', () => {
         database,
         secrets: createSecrets('a secret of tests'),
         rememberedKeys: createRememberedKeys(),
+        log: pino({ enabled: false }),
       }),
     }
   })

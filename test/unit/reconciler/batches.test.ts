@@ -1,12 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { type BatchWork, createBatcher } from '../../../src/services/batches.ts'
+import { type BatchOptions, type BatchWork, createBatcher } from '../../../src/services/batches.ts'
 
 type Item = { name: string; accountId?: number }
 
 /** Answers names in capitals. Items with a name in `alone` are left to be done one by one, and `bad` ones fail. */
-function createTestBatcher({ alone = [], bad = [] }: { alone?: string[]; bad?: string[] } = {}) {
+function createTestBatcher({
+  alone = [],
+  bad = [],
+  ...options
+}: { alone?: string[]; bad?: string[] } & BatchOptions = {}) {
   const batches: string[][] = []
   const singles: string[] = []
   const waits = new Map<string, PromiseWithResolvers<void>>()
@@ -25,7 +29,7 @@ function createTestBatcher({ alone = [], bad = [] }: { alone?: string[]; bad?: s
       return name.toUpperCase()
     },
   }
-  const ask = createBatcher(work, pino({ level: 'silent' }))
+  const ask = createBatcher(work, pino({ level: 'silent' }), options)
   const hold = (name: string) => void waits.set(name, Promise.withResolvers())
   return {
     batches,
@@ -73,6 +77,25 @@ describe('a batcher', () => {
     const { ask } = createTestBatcher({ bad: ['x'] })
     const outcomes = await Promise.allSettled(['a', 'x', 'b'].map(name => ask(name)))
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  })
+
+  it('begins a second batch beside the first once enough items wait', async () => {
+    const { ask, hold, go, batches } = createTestBatcher({ parallelFrom: 3 })
+    hold('a')
+    const asked = [ask('a')]
+    for (const name of ['b', 'c']) {
+      await turn()
+      asked.push(ask(name))
+    }
+    await turn()
+    expect(batches).toEqual([['a']])
+    asked.push(ask('d'))
+    await turn()
+    expect(batches).toEqual([['a'], ['b', 'c', 'd']])
+    asked.push(ask('e'))
+    go('a')
+    await Promise.all(asked)
+    expect(batches).toEqual([['a'], ['b', 'c', 'd'], ['e']])
   })
 
   it('collects further calls while two batches are in work', async () => {

@@ -1,6 +1,6 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto'
 import { Prisma } from '../../../database/generated/client.ts'
-import { bool, bytea, float8, int4, jsonb, nullable } from '../../../database/row-types.ts'
+import { bool, bytea, float8, int4, jsonb, nullable, text } from '../../../database/row-types.ts'
 import {
   instancePermissions,
   parseApiKey,
@@ -12,44 +12,59 @@ import {
 } from '../../../domain/accounts/api-keys.ts'
 import type { Permissions } from '../../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../../domain/actor.ts'
+import { createBatcher } from '../../batches.ts'
 import type { Deps } from '../../deps.ts'
 import type { Secrets } from '../../secrets.ts'
 import { activeKeySql } from './find.ts'
 import type { HowFresh, KnownKey } from './remembered-keys.ts'
 
-type IdentityDeps = Pick<Deps, 'database' | 'secrets' | 'rememberedKeys'>
+type IdentityDeps = Pick<Deps, 'database' | 'secrets' | 'rememberedKeys' | 'log'>
 
 export type NewApiKey = { name?: string; permissions: Permissions | null; expiresAt?: Date | null }
 
-export function identityServices({ database, secrets, rememberedKeys }: IdentityDeps) {
+export function identityServices({ database, secrets, rememberedKeys, log }: IdentityDeps) {
+  const readTogether = createBatcher<{ publicId: string }, KnownKey | undefined>(
+    {
+      many: readKeys,
+      one: async wanted => (await readKeys([wanted])).get(wanted),
+      // A read is as short for one account as for another.
+      accountOf: () => 0,
+    },
+    log,
+  )
   return {
     /** Finds the actor of a key as it is now or, if that is as fresh as asked for, as it was within the last second. */
     async identify(key: string, how: HowFresh): Promise<Actor | undefined> {
       const parsed = parseApiKey(key)
       if (!parsed) return await identifyInstance(key)
       const { publicId } = parsed
-      const known = await rememberedKeys.find(publicId, () => readKey(publicId), how)
+      const known = await rememberedKeys.find(publicId, () => readTogether({ publicId }), how)
       if (!known || !timingSafeEqual(known.secretHash, hashSecret(parsed.secret))) return undefined
       const { id, accountId, permissions } = known
       return { accountId, apiKeyId: id, publicId, permissions }
     },
   }
 
-  async function readKey(publicId: string): Promise<KnownKey | undefined> {
+  /** Keys that requests need at the same time share a statement. */
+  async function readKeys<Wanted extends { publicId: string }>(
+    wanted: readonly Wanted[],
+  ): Promise<Map<Wanted, KnownKey | undefined>> {
     const { nowSql } = database
-    const [row] = await database.query(
+    const rows = await database.query(
       Prisma.sql`
-        SELECT id, account_id, secret_hash, permissions,
+        SELECT public_id, id, account_id, secret_hash, permissions,
           extract(epoch FROM expires_at - ${nowSql})::float8 * 1000 AS remaining_ms,
           coalesce(last_used_at < ${nowSql} - interval '1 minute', true) AS is_stale
-        FROM api_keys k WHERE public_id = ${publicId} AND ${activeKeySql(nowSql)}`,
+        FROM api_keys k WHERE public_id = ANY(${wanted.map(({ publicId }) => publicId)}::text[]) AND ${activeKeySql(nowSql)}`,
       {
-        ...{ id: int4, accountId: int4, secretHash: bytea, permissions: nullable(jsonb<Permissions>()) },
-        ...{ remainingMs: nullable(float8), isStale: bool },
+        ...{ publicId: text, id: int4, accountId: int4, secretHash: bytea },
+        ...{ permissions: nullable(jsonb<Permissions>()), remainingMs: nullable(float8), isStale: bool },
       },
     )
-    if (row?.isStale) await recordUse(row.id)
-    return row
+    const stale = rows.filter(({ isStale }) => isStale).map(({ id }) => id)
+    if (stale.length > 0) await recordUse(stale)
+    const keys = new Map(rows.map(({ publicId, ...key }) => [publicId, key]))
+    return new Map(wanted.map(one => [one, keys.get(one.publicId)]))
   }
 
   /**
@@ -74,12 +89,14 @@ export function identityServices({ database, secrets, rememberedKeys }: Identity
     return row && { ...row, publicId: '', permissions: instancePermissions(instanceId) }
   }
 
-  /** Records that a key was used, at most once a minute per key across all gateways. */
-  async function recordUse(id: number): Promise<void> {
+  /** Records that keys were used, at most once a minute per key across all gateways. */
+  async function recordUse(ids: readonly number[]): Promise<void> {
     const { nowSql } = database
     await database.execute(Prisma.sql`
-      UPDATE api_keys SET last_used_at = ${nowSql} WHERE id = ${id}
-      AND (last_used_at IS NULL OR last_used_at < ${nowSql} - interval '1 minute')`)
+      UPDATE api_keys SET last_used_at = ${nowSql} FROM (
+        SELECT id FROM api_keys WHERE id = ANY(${ids}::int[]) AND (last_used_at IS NULL OR last_used_at < ${nowSql} - interval '1 minute')
+        ORDER BY id FOR NO KEY UPDATE
+      ) used WHERE api_keys.id = used.id`)
   }
 }
 
