@@ -2,7 +2,8 @@
 // other item whose work throws is retried when its lease expires.
 
 import type { Logger } from 'pino'
-import type { AccountLease, dueBillingServices } from '../services/billing/due/due.ts'
+import type { dueBillingServices } from '../services/billing/due/due.ts'
+import type { AccountLease } from '../services/billing/due/quiet.ts'
 import type { duePolicyServices, PolicyLease } from '../services/instances/policy/due.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
@@ -42,6 +43,9 @@ export function createPolicyLoop({ policies, log }: PolicyLoopDeps): Loop {
 
 type BillingLoopDeps = { billing: ReturnType<typeof dueBillingServices>; log: Logger }
 
+/** Most accounts have nothing due but their next pass, which is scheduled for all together. */
+const maxConcurrentAccounts = 32
+
 /** Charges accounts, and acts when credit or a limit ends. */
 export function createBillingLoop({ billing, log }: BillingLoopDeps): Loop {
   return createLoop<AccountLease>({
@@ -49,7 +53,7 @@ export function createBillingLoop({ billing, log }: BillingLoopDeps): Loop {
     leaseDue: limit => billing.leaseDue(limit),
     leasesAll: true,
     work: lease => billing.perform(lease),
-    concurrency: 4,
+    concurrency: maxConcurrentAccounts,
     restMs: 100,
     log,
   })

@@ -75,6 +75,13 @@ export type Notice =
   | { kind: 'ACCOUNT_CREDIT_ENDED'; endedAt: Date }
   | { kind: 'ACCOUNT_DEBT'; since: Date; destroysAt: Date }
 
+/** Whether the state is another one than the stored one. */
+export function changesNotes(stored: NoticeState, notes: NoticeState): boolean {
+  return Object.entries(notes).some(
+    ([name, value]) => stored[name as keyof NoticeState]?.valueOf() !== value?.valueOf(),
+  )
+}
+
 /** Decides which notices an account gets now, and the state to store with them. */
 export function decideNotices(facts: AccountFacts, rules: DebtRules): { notes: NoticeState; notices: Notice[] } {
   const credit = decideCreditNotices(facts)

@@ -34,7 +34,7 @@ export async function endSpenderGpus(
  * FROM and WHERE: the account's instances `i` that are marked to stop, with their meters `m`. Reads the few marked meters
  * first, and then each instance by its id, whatever the planner expects.
  */
-export function fromMarkedToStopSql(accountId: number): Prisma.Sql {
+export function fromMarkedToStopSql(accountId: number | Prisma.Sql): Prisma.Sql {
   return sql`
     FROM (
       SELECT instance_id, stop_reason FROM meters WHERE account_id = ${accountId} AND stop_reason IS NOT NULL OFFSET 0

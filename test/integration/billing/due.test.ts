@@ -399,9 +399,8 @@ describe('two gateways', () => {
       if (!lease) throw new Error('The account is not due.')
       return await captureQueries(async () => await billing?.perform(lease))
     }
-    // Nine statements: balance and facts, twice (before and after the lock); BEGIN, the lock, the check of the lease, the
-    // release and COMMIT.
-    expect(await measurePass()).toHaveLength(9)
+    // Five statements: BEGIN, the lock with the check of the lease, balance and facts, the release, and COMMIT.
+    expect(await measurePass()).toHaveLength(5)
     for (const window of ['DAY', 'MONTH']) {
       const limit = `{subject: {account: true}, window: ${window}, amount: "100", action: STOP_RUNNING}`
       await app.graphql(account.key, `mutation { createSpendLimit(input: ${limit}) { __typename } }`)

@@ -139,7 +139,7 @@ const largeReads: { statement: RegExp; rows?: number; perRental?: number; reason
     ...{ perRental: 1, reason: 'Lists of instances and volumes have a total count.' },
   },
   {
-    statement: /^\s*SELECT a\.max_instances, .*held\.instances/s,
+    statement: /^\s*SELECT a\.id AS account_id, a\.max_instances, .*held\.instances/s,
     ...{ perRental: 1, reason: 'Quotas count the living instances of an account.' },
   },
   {
@@ -147,6 +147,13 @@ const largeReads: { statement: RegExp; rows?: number; perRental?: number; reason
     ...{
       perRental: 2,
       reason: 'Quotas as above, after the balance of an account with all recorded ends of its meters.',
+    },
+  },
+  {
+    statement: /^SELECT \(SELECT json_agg.* AS facts$/s,
+    ...{
+      perRental: 3,
+      reason: 'The balances of all accounts that are due, and whether their meters have ended: as below.',
     },
   },
   {
@@ -186,7 +193,7 @@ const largeReads: { statement: RegExp; rows?: number; perRental?: number; reason
   },
   {
     statement:
-      /^\s*(SELECT a\.id AS account_id, .* FROM meter_ends WHERE account_id = a\.id|SELECT a\.low_credit_hours, |DELETE FROM meter_ends e USING meters m WHERE m\.id = e\.meter_id AND e\.account_id = \$1)/s,
+      /^\s*(SELECT a\.id AS account_id, .* FROM meter_ends WHERE account_id = a\.id|SELECT a\.id AS account_id, a\.low_credit_hours, |DELETE FROM meter_ends e USING meters m WHERE m\.id = e\.meter_id AND e\.account_id = \$1)/s,
     ...{ perRental: 1, reason: 'Planned for any account, where few accounts share all recorded ends of meters.' },
   },
   {

@@ -5,12 +5,13 @@ import { int4, timestamptz } from '../../../database/row-types.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import {
   type AccountFacts,
+  changesNotes,
   type DebtRules,
   decideNotices,
-  type NoticeState,
   nextBillingAction,
   nextDueAt,
 } from '../../../domain/billing/due.ts'
+import { createBatcher } from '../../batches.ts'
 import { recordEvents } from '../../events/events.ts'
 import { type MarketDeps, updateMarkets } from '../../instances/bulk/update-markets.ts'
 import { leaseEndSql } from '../../reconciliation/leases.ts'
@@ -19,10 +20,9 @@ import { findNextLimitCheck } from '../limits/usage.ts'
 import { chooseTargets, lockTargets, performAction } from './actions.ts'
 import { loadAccountFacts } from './facts.ts'
 import { buildNoticeEvents } from './notices.ts'
+import { type AccountLease, passQuietly } from './quiet.ts'
 
 const { sql } = Prisma
-
-export type AccountLease = { accountId: number; leasedUntil: Date }
 
 type LoadedAccount = { account: AccountBalance; facts: AccountFacts }
 
@@ -50,32 +50,38 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
       return await database.query(statement, { accountId: int4, leasedUntil: timestamptz })
     },
 
-    /**
-     * Records due notices, performs the first due action and schedules the next pass, in one transaction. Then updates
-     * the markets, in other transactions. The action's targets are chosen and locked before the account, so the action
-     * is decided again under the account's lock.
-     */
-    async perform({ accountId, leasedUntil }: AccountLease): Promise<void> {
-      const seen = await readBalance(database, accountId)
-      const chosen = await chooseTargets(
-        database,
-        seen,
-        nextBillingAction(await loadAccountFacts(database, seen), rules),
-      )
-      const machines = await transaction(database, async tx => {
-        const targets = await lockTargets(tx, accountId, chosen)
-        const { at } = tx
-        const account = await lockAccount(tx, accountId, at)
-        if (!(await hasLease(tx, { accountId, leasedUntil }))) return []
-        // Notices precede charges, since the end of credit is calculated from meters that are not charged yet.
-        const facts = await recordNotices(tx, account, at)
-        const action = nextBillingAction(facts, rules)
-        const moved = await performAction(tx, account, action, targets, at)
-        await releaseAccount(tx, action === null ? { account, facts } : await reloadAccount(tx, accountId, at), at)
-        return moved
-      })
-      await updateMarkets(deps, machines)
-    },
+    /** Does what is due for an account, and schedules its next pass. Accounts for which nothing is due share a transaction. */
+    perform: createBatcher<AccountLease, void>(
+      {
+        many: leases => passQuietly(database, rules, leases),
+        one: performAlone,
+        accountOf: ({ accountId }) => accountId,
+      },
+      deps.log,
+    ),
+  }
+
+  /**
+   * Records due notices, performs the first due action and schedules the next pass, in one transaction. Then updates
+   * the markets, in other transactions. The action's targets are chosen and locked before the account, so the action
+   * is decided again under the account's lock.
+   */
+  async function performAlone({ accountId, leasedUntil }: AccountLease): Promise<void> {
+    const seen = await readBalance(database, accountId)
+    const chosen = await chooseTargets(database, seen, nextBillingAction(await loadAccountFacts(database, seen), rules))
+    const machines = await transaction(database, async tx => {
+      const targets = await lockTargets(tx, accountId, chosen)
+      const { at } = tx
+      const account = await lockAccount(tx, accountId, at)
+      if (!(await hasLease(tx, { accountId, leasedUntil }))) return []
+      // Notices precede charges, since the end of credit is calculated from meters that are not charged yet.
+      const facts = await recordNotices(tx, account, at)
+      const action = nextBillingAction(facts, rules)
+      const moved = await performAction(tx, account, action, targets, at)
+      await releaseAccount(tx, action === null ? { account, facts } : await reloadAccount(tx, accountId, at), at)
+      return moved
+    })
+    await updateMarkets(deps, machines)
   }
 
   /** Records the due notices of an account as events, and stores which notices the account got. */
@@ -83,7 +89,7 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
     const facts = await loadAccountFacts(tx, account)
     const { notes, notices } = decideNotices(facts, rules)
     await recordEvents(tx, await buildNoticeEvents(tx, account, notices), at)
-    if (Object.entries(notes).some(([name, value]) => facts[name as keyof NoticeState]?.valueOf() !== value?.valueOf()))
+    if (changesNotes(facts, notes))
       await tx.execute(sql`
         UPDATE accounts SET credit_ended_at = ${notes.creditEndedAt}, low_credit_hours = ${notes.lowCreditHours},
           debt_since = ${notes.debtSince}, debt_warned_at = ${notes.debtWarnedAt}

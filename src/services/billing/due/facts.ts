@@ -1,8 +1,9 @@
 // Loads the facts that decide which billing actions are due for an account.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { bool, int4, int8, nullable, textOf, timestamptz } from '../../../database/row-types.ts'
+import { bool, int4, int8, nullable, type RowOf, textOf, timestamptz } from '../../../database/row-types.ts'
 import type { Statements } from '../../../database/statements.ts'
+import { type Read, readOf } from '../../../database/together.ts'
 import { creditStatusOf } from '../../../domain/billing/balance.ts'
 import type { AccountFacts } from '../../../domain/billing/due.ts'
 import type { TargetReason } from '../../../domain/instances/instances.ts'
@@ -15,23 +16,37 @@ export async function loadAccountFacts(
   database: Pick<Statements, 'query'>,
   account: AccountBalance,
 ): Promise<AccountFacts> {
-  const { accountId, at, creditEndedAt } = account
-  const creditStatus = creditStatusOf(account)
-  // Only accounts in debt need the query for debt targets.
+  const { accountId, at } = account
+  const { hasEnded, costPerHourNanos } = creditStatusOf(account)
+  const { statement, shape } = factsRead([accountId], at, { isInDebt: hasEnded && costPerHourNanos > 0n })
+  const [row] = await database.query(statement, shape)
+  if (!row) throw new Error(`The account ${accountId} has no row.`)
+  return toAccountFacts(row, account)
+}
+
+/** The rows that `toAccountFacts` makes facts of. Only accounts in debt need the queries for what a debt destroys. */
+export function factsRead(
+  accountIds: readonly number[],
+  at: Date,
+  { isInDebt }: { isInDebt: boolean },
+): Read<typeof factsRow> {
   const statement = sql`
-    SELECT a.low_credit_hours, a.debt_since, a.debt_warned_at,
-      EXISTS (SELECT ${fromMarkedToStopSql(accountId)}) AS has_instances_to_stop,
+    SELECT a.id AS account_id, a.low_credit_hours, a.debt_since, a.debt_warned_at,
+      EXISTS (SELECT ${fromMarkedToStopSql(sql`a.id`)}) AS has_instances_to_stop,
       EXISTS (SELECT FROM meter_ends e WHERE e.account_id = a.id AND e.at <= ${at}) AS has_ends,
       (SELECT min(m.since) FROM meters m WHERE m.account_id = a.id AND m.rate_nanos > 0) AS charged_until,
-      ${creditStatus.hasEnded && creditStatus.costPerHourNanos > 0n ? debtTargetsSql : noDebtTargetsSql}
-    FROM accounts a WHERE a.id = ${accountId}`
-  const [row] = await database.query(statement, factsRow)
-  if (!row) throw new Error(`The account ${accountId} has no row.`)
-  const { hasInstances, hasVolumes, hasHeldVolumes, ...facts } = row
-  return {
-    ...{ accountId, at, creditStatus, creditEndedAt, ...facts },
-    debtTargets: { hasInstances, hasVolumes, hasHeldVolumes },
-  }
+      ${isInDebt ? debtTargetsSql : noDebtTargetsSql}
+    FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`
+  return readOf(statement, factsRow)
+}
+
+export function toAccountFacts(
+  { hasInstances, hasVolumes, hasHeldVolumes, ...facts }: RowOf<typeof factsRow>,
+  account: AccountBalance,
+): AccountFacts {
+  const { at, creditEndedAt } = account
+  const debtTargets = { hasInstances, hasVolumes, hasHeldVolumes }
+  return { ...facts, at, creditEndedAt, creditStatus: creditStatusOf(account), debtTargets }
 }
 
 const isHeldSql = sql`EXISTS (SELECT FROM volume_attachments t WHERE t.volume_id = v.id AND t.released_at IS NULL)`
@@ -43,6 +58,7 @@ const debtTargetsSql = sql`
     AS has_held_volumes`
 const noDebtTargetsSql = sql`false AS has_instances, false AS has_volumes, false AS has_held_volumes`
 const factsRow = {
+  accountId: int4,
   ...{ lowCreditHours: nullable(int4), debtSince: nullable(timestamptz), debtWarnedAt: nullable(timestamptz) },
   ...{ hasInstancesToStop: bool, hasEnds: bool, chargedUntil: nullable(timestamptz) },
   ...{ hasInstances: bool, hasVolumes: bool, hasHeldVolumes: bool },
