@@ -9,7 +9,9 @@ const { sql, join, raw } = Prisma
 
 /** A statement that reads, and the shape of its rows. */
 export type Read<Shape extends RowShape = RowShape> = { statement: Prisma.Sql; shape: Shape }
-type RowsOf<Reads> = { [Name in keyof Reads]: Reads[Name] extends Read<infer Shape> ? RowOf<Shape>[] : never }
+export type RowsOf<Reads> = {
+  [Name in keyof Reads]: NonNullable<Reads[Name]> extends Read<infer Shape> ? RowOf<Shape>[] : never
+}
 
 export function readOf<Shape extends RowShape>(statement: Prisma.Sql, shape: Shape): Read<Shape> {
   return { statement, shape }

@@ -24,7 +24,7 @@ type JsonValue = string | number | boolean | null | JsonValue[] | { [name: strin
 /** A write that must not happen twice. `input` holds everything in the request that affects the outcome. */
 export type IdempotentRequest = { operation: Operation; input: unknown; idempotencyKey?: string | null | undefined }
 
-type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
+export type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
 
 /**
  * Does what must not happen twice. With `storeWrites`, it can store its result with what else it writes; otherwise the
@@ -145,14 +145,14 @@ export function itemKey(
   return key ? secrets.digest('idempotency part', `${key} ${item}`).toString('hex') : undefined
 }
 
-function parseIdempotencyKey({ idempotencyKey: key }: IdempotentRequest): string | undefined {
+export function parseIdempotencyKey({ idempotencyKey: key }: IdempotentRequest): string | undefined {
   if (key === undefined || key === null || key === '') return undefined
   const problem = textProblem(key, maxKeyCharacters)
   if (problem) throw invalidInput([{ path: 'idempotencyKey', message: problem }])
   return key
 }
 
-function hashRequest({ secrets }: IdempotencyDeps, { operation, input }: IdempotentRequest): Buffer {
+export function hashRequest({ secrets }: IdempotencyDeps, { operation, input }: IdempotentRequest): Buffer {
   return secrets.digest(`idempotency ${operation}`, canonicalJson(input))
 }
 

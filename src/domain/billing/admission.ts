@@ -32,6 +32,10 @@ function addHoldings(one: Holdings, other: Holdings): Holdings {
   return combineHoldings(one, other, 1)
 }
 
+export function sumHoldings(all: readonly Holdings[]): Holdings {
+  return all.reduce(addHoldings, noHoldings)
+}
+
 export function subtractHoldings(all: Holdings, part: Holdings): Holdings {
   return combineHoldings(all, part, -1)
 }

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { bytea, type RowOf, text } from '../../database/row-types.ts'
+import { bytea, int4, type RowOf, text } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
 import { type Read, readOf } from '../../database/together.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
@@ -120,20 +120,20 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
 
 /** The variables with their values. */
 async function loadSecretVariables(tx: Transaction, secrets: Secrets, actor: Actor): Promise<EnvVar[]> {
-  const { statement, shape } = secretVariablesRead(actor)
+  const { statement, shape } = secretVariablesRead([actor.accountId])
   return (await tx.query(statement, shape)).map(row => openVariable(secrets, row))
 }
 
-/** The rows that `openVariable` makes variables of. */
-export function secretVariablesRead({ accountId }: Actor): Read<typeof sealedVariable> {
-  return readOf(
-    sql`SELECT name, value FROM secret_variables WHERE account_id = ${accountId} ORDER BY name COLLATE "C"`,
-    sealedVariable,
-  )
+/** The rows that `openVariable` makes variables of. Those of an account are in the order of their names. */
+export function secretVariablesRead(accountIds: readonly number[]): Read<typeof sealedVariable> {
+  const statement = sql`
+    SELECT account_id, name, value FROM secret_variables WHERE account_id = ANY(${accountIds}::int[]) ORDER BY name COLLATE "C"`
+  return readOf(statement, sealedVariable)
 }
 
-const sealedVariable = { name: text, value: bytea }
+const sealedVariable = { accountId: int4, name: text, value: bytea }
+type SealedVariable = RowOf<typeof sealedVariable>
 
-export function openVariable(secrets: Secrets, { name, value }: RowOf<typeof sealedVariable>): EnvVar {
+export function openVariable(secrets: Secrets, { name, value }: Pick<SealedVariable, 'name' | 'value'>): EnvVar {
   return toSecretEnvVar({ name, value: secrets.open(value) })
 }

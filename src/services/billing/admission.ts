@@ -4,7 +4,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, nullable, type RowOf, text, timestamptz } from '../../database/row-types.ts'
 import type { Statements } from '../../database/statements.ts'
-import { type Read, readOf, readTogether } from '../../database/together.ts'
+import { type Read, readOf } from '../../database/together.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { quotasOf } from '../../domain/accounts/quotas.ts'
 import {
@@ -18,13 +18,14 @@ import {
 import { creditStatusOf, currentDiskRate } from '../../domain/billing/balance.ts'
 import type { DomainError } from '../../domain/errors.ts'
 import { isLoadingSql, wantsGpusSql } from '../instances/sql.ts'
-import { type AccountBalance, balanceRead, lockAccount, toBalance } from './balance.ts'
+import type { AccountBalance } from './balance.ts'
 
 const { sql } = Prisma
 
 type Database = Pick<Statements, 'query'>
 
 const admissionRow = {
+  accountId: int4,
   ...{ maxInstances: nullable(int4), maxLoading: nullable(int4), maxDiskGb: nullable(int4) },
   ...{ maxVolumes: nullable(int4), startFailures: int4, startFailedAt: nullable(timestamptz) },
   ...{ instances: int4, loading: int4, diskMb: text, gpuPriceNanos: text, volumes: int4, sizeMb: text },
@@ -36,19 +37,19 @@ export async function loadAdmissionFacts(
   account: AccountBalance,
   rules: AdmissionRules,
 ): Promise<AdmissionFacts> {
-  const { statement, shape } = admissionRead(account.accountId)
+  const { statement, shape } = admissionsRead([account.accountId])
   const [row] = await database.query(statement, shape)
   if (!row) throw new Error(`The account ${account.accountId} has no row.`)
   return toAdmissionFacts(row, account, rules)
 }
 
-/** The row that `toAdmissionFacts` reads. */
-function admissionRead(accountId: number): Read<typeof admissionRow> {
+/** The rows that `toAdmissionFacts` reads. */
+export function admissionsRead(accountIds: readonly number[]): Read<typeof admissionRow> {
   // An instance that is marked to stop, because credit ended or a limit was reached, is no longer charged for GPUs.
   const isNotMarkedSql = sql`i.id <> ALL (ARRAY(
-    SELECT m.instance_id FROM meters m WHERE m.account_id = ${accountId} AND m.stop_reason IS NOT NULL))`
+    SELECT m.instance_id FROM meters m WHERE m.account_id = a.id AND m.stop_reason IS NOT NULL))`
   const statement = sql`
-    SELECT a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes, a.start_failures, a.start_failed_at,
+    SELECT a.id AS account_id, a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes, a.start_failures, a.start_failed_at,
       held.instances, held.loading, held.disk_mb, held.gpu_price_nanos, kept.volumes, kept.size_mb
     FROM accounts a CROSS JOIN LATERAL (
       SELECT count(*)::int AS instances, count(*) FILTER (WHERE ${isLoadingSql} AND ${isNotMarkedSql})::int AS loading,
@@ -58,11 +59,11 @@ function admissionRead(accountId: number): Read<typeof admissionRow> {
     ) AS held CROSS JOIN LATERAL (
       SELECT count(*)::int AS volumes, coalesce(sum(v.size_mb), 0)::text AS size_mb
       FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL
-    ) AS kept WHERE a.id = ${accountId}`
+    ) AS kept WHERE a.id = ANY(${accountIds}::int[])`
   return readOf(statement, admissionRow)
 }
 
-function toAdmissionFacts(
+export function toAdmissionFacts(
   row: RowOf<typeof admissionRow>,
   account: AccountBalance,
   rules: AdmissionRules,
@@ -119,30 +120,4 @@ export async function checkAdmission(
   const held = isWritten ? subtractHoldings(admission.held, written) : admission.held
   const [error] = admissionErrors({ ...admission, held }, added, rules)
   if (error) throw error
-}
-
-/**
- * Throws if the account may not have an addition that this transaction has written, with its meters: they have locked the
- * account. Also ends what the credit or a limit no longer covers, as `lockAccount` does.
- */
-export async function checkWrittenAddition(
-  tx: Transaction,
-  rules: AdmissionRules,
-  accountId: number,
-  added: Holdings,
-): Promise<AccountBalance> {
-  const reads = { balances: balanceRead([accountId], sql`${tx.at}::timestamptz`), admissions: admissionRead(accountId) }
-  const {
-    balances: [balance],
-    admissions: [row],
-  } = await readTogether(tx, reads)
-  if (!balance || !row) throw new Error(`The account ${accountId} has no row.`)
-  const read = toBalance(balance)
-  const account = read.isLimited || creditStatusOf(read).hasEnded ? await lockAccount(tx, accountId, tx.at) : read
-  // Instances that `lockAccount` has marked to stop no longer count.
-  const admission =
-    account === read ? toAdmissionFacts(row, account, rules) : await loadAdmissionFacts(tx, account, rules)
-  const [error] = admissionErrors({ ...admission, held: subtractHoldings(admission.held, added) }, added, rules)
-  if (error) throw error
-  return account
 }

@@ -137,14 +137,15 @@ async function recordEnds(tx: Transaction, read: AccountBalance, at: Date): Prom
 }
 
 /**
- * Locks an account whose costs this transaction changes and makes it due, for `writeTogether`. An account that is due already
+ * Locks accounts whose costs this transaction changes and makes them due, for `writeTogether`. An account that is due already
  * is not written.
  */
-export function lockAccountWrites(accountId: number, at: Date) {
+export function lockAccountWrites(accountIds: readonly number[], at: Date) {
   return {
-    lockedAccount: sql`SELECT id, billing_due_at, metered_at FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`,
+    lockedAccounts: sql`
+      SELECT id, billing_due_at, metered_at FROM accounts WHERE id = ANY(${accountIds}::int[]) ORDER BY id FOR NO KEY UPDATE`,
     accountDue: sql`
-      UPDATE accounts SET billing_due_at = ${at} FROM locked_account l
+      UPDATE accounts SET billing_due_at = ${at} FROM locked_accounts l
       WHERE accounts.id = l.id AND coalesce(l.billing_due_at > ${at}, true) RETURNING 1`,
   }
 }

@@ -16,20 +16,24 @@ const entryColumns = modelColumnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
 type NewMeters = { accountId: number; apiKeyId: number; since: Date }
 
+type NewInstance = { id: bigint; accountId: number; apiKeyId: number; diskNanos: bigint; endsAt: Date }
+
 /**
- * Opens the meters of a new instance, for `writeTogether` after `lockAccountWrites`. Its disk is charged from now on, its GPUs as
- * soon as they run. A later instant that the account was charged at before this transaction had its lock counts as now.
+ * Opens the meters of new instances, for `writeTogether` after `lockAccountWrites`. Their disks are charged from now on, their
+ * GPUs as soon as they run. A later instant that the account was charged at before this transaction had its lock counts as now.
  */
-export function instanceMeterWrites(
-  { accountId, apiKeyId, since }: NewMeters,
-  { id, diskNanos, endsAt }: { id: bigint; diskNanos: bigint; endsAt: Date },
-) {
+export function instanceMeterWrites(instances: readonly NewInstance[], since: Date) {
+  const of = <Value>(value: (instance: NewInstance) => Value) => instances.map(value)
   return {
     openedMeters: sql`
       INSERT INTO meters (account_id, api_key_id, instance_id, kind, rate_nanos, since, began_at, ends_at)
-      SELECT l.id, ${apiKeyId}, ${id}::bigint, opened.kind, opened.rate, begun.at, begun.at, ${endsAt}::timestamptz
-      FROM locked_account l CROSS JOIN LATERAL (SELECT greatest(${since}::timestamptz, l.metered_at) AS at) begun CROSS JOIN (VALUES ('gpu'::charge_kind, 0::bigint), ('disk', ${diskNanos}::bigint)) AS opened (kind, rate)
-      WHERE l.id = ${accountId} RETURNING 1`,
+      SELECT l.id, i.api_key_id, i.id, opened.kind, opened.rate, begun.at, begun.at, i.ends_at
+      FROM locked_accounts l JOIN unnest(
+        ${of(({ id }) => String(id))}::bigint[], ${of(({ accountId }) => accountId)}::int[], ${of(({ apiKeyId }) => apiKeyId)}::int[],
+        ${of(({ diskNanos }) => String(diskNanos))}::bigint[], ${of(({ endsAt }) => endsAt)}::timestamptz[]
+      ) AS i(id, account_id, api_key_id, disk_nanos, ends_at) ON i.account_id = l.id
+      CROSS JOIN LATERAL (SELECT greatest(${since}::timestamptz, l.metered_at) AS at) begun
+      CROSS JOIN LATERAL (VALUES ('gpu'::charge_kind, 0::bigint), ('disk', i.disk_nanos)) AS opened (kind, rate) RETURNING 1`,
   }
 }
 

@@ -17,25 +17,28 @@ const bindingColumns = modelColumnsOf(Prisma.PortBindingScalarFieldEnum)
 
 /** Binds public ports of a machine to an instance. The machine must be locked and have enough free ports. */
 async function bindPorts(tx: Transaction, machine: Machine, instanceId: bigint, ports: Port[]): Promise<void> {
-  const { statement, shape } = boundPortsRead(machine.id)
-  await writeTogether(tx, portWrites(machine, instanceId, { ports, bound: await tx.query(statement, shape) }))
+  const { statement, shape } = boundPortsRead([machine.id])
+  const bound = await tx.query(statement, shape)
+  await writeTogether(tx, portWrites([{ machine, instanceId, ports, bound }]))
 }
 
-/** The public ports of a machine that are bound. */
-export function boundPortsRead(machineId: number) {
-  return readOf(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machineId}`, { hostPort: int4 })
+/** The public ports of machines that are bound. */
+export function boundPortsRead(machineIds: readonly number[]) {
+  const statement = sql`SELECT machine_id, host_port FROM port_bindings WHERE machine_id = ANY(${machineIds}::int[])`
+  return readOf(statement, { machineId: int4, hostPort: int4 })
 }
 
-/** Binds free ports of a locked machine, for `writeTogether`. */
-export function portWrites(
-  machine: Machine,
-  instanceId: bigint,
-  { ports, bound }: { ports: Port[]; bound: readonly { hostPort: number }[] },
-): Record<string, Prisma.Sql> {
-  if (ports.length === 0) return {}
-  const bindings = choosePorts(machine, new Set(bound.map(({ hostPort }) => hostPort)), ports)
-  const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
-  return { boundPorts: sql`${insertSql('port_bindings', bindingColumns, rows)} RETURNING 1` }
+/** Ports to bind on a locked machine, and those that are bound there. No two instances are on one machine. */
+type NewBindings = { machine: Machine; instanceId: bigint; ports: Port[]; bound: readonly { hostPort: number }[] }
+
+/** Binds free ports of locked machines, for `writeTogether`. */
+export function portWrites(all: readonly NewBindings[]): Record<string, Prisma.Sql> {
+  const rows = all.flatMap(({ machine, instanceId, ports, bound }) =>
+    choosePorts(machine, new Set(bound.map(({ hostPort }) => hostPort)), ports).map(binding => {
+      return { ...binding, machineId: machine.id, instanceId }
+    }),
+  )
+  return rows.length > 0 ? { boundPorts: sql`${insertSql('port_bindings', bindingColumns, rows)} RETURNING 1` } : {}
 }
 
 /**

@@ -58,8 +58,18 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine 
 
 /** `lockMachine` for the machine of an offer; undefined, without a lock, if the offer cannot be rented. */
 export async function lockMachineOfOffer(tx: Transaction, offerId: bigint): Promise<Machine | undefined> {
-  const id = sql`(SELECT machine_id FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable)`
-  return (await lockRows(tx, machineRow, sql`id = ${id} FOR NO KEY UPDATE`))[0]
+  return (await lockRows(tx, machineRow, sql`id = ANY(${machinesOfOffersSql([offerId])}) FOR NO KEY UPDATE`))[0]
+}
+
+/** The machines of those offers that can be rented, unless another transaction has locked them. */
+export async function lockFreeMachinesOfOffers(tx: Transaction, offerIds: readonly bigint[]): Promise<Machine[]> {
+  const which = sql`id = ANY(${machinesOfOffersSql(offerIds)}) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`
+  return await lockRows(tx, machineRow, which)
+}
+
+function machinesOfOffersSql(offerIds: readonly bigint[]): Prisma.Sql {
+  return sql`ARRAY(
+    SELECT machine_id FROM offers WHERE id = ANY(${offerIds.map(String)}::bigint[]) AND withdrawn_at IS NULL AND rentable)`
 }
 
 /** Locks those of the machines that no other transaction has locked, without waiting for the others. */

@@ -38,14 +38,19 @@ export async function changeFreeCapacity(
   { diskMb, ports = 0 }: { diskMb: number; ports?: number },
 ): Promise<MarketMachine> {
   const machineAfter = { ...machine, freeDiskMb: machine.freeDiskMb + diskMb, freePorts: machine.freePorts + ports }
-  await writeTogether(tx, capacityWrites(machineAfter))
+  await writeTogether(tx, capacityWrites([machineAfter]))
   return machineAfter
 }
 
-/** Writes the free capacity of a locked machine, for `writeTogether`. */
-export function capacityWrites({ id, freeDiskMb, freePorts }: MarketMachine) {
-  const update = Prisma.sql`UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${id}`
-  return { capacity: Prisma.sql`${update} RETURNING 1` }
+/** Writes the free capacity of locked machines, for `writeTogether`. */
+export function capacityWrites(machines: readonly MarketMachine[]) {
+  const of = <Value>(value: (machine: MarketMachine) => Value) => machines.map(value)
+  return {
+    capacity: Prisma.sql`
+      UPDATE machines SET free_disk_mb = free.disk_mb, free_ports = free.ports FROM unnest(
+        ${of(({ id }) => id)}::int[], ${of(({ freeDiskMb }) => freeDiskMb)}::int[], ${of(({ freePorts }) => freePorts)}::int[]
+      ) AS free(id, disk_mb, ports) WHERE machines.id = free.id RETURNING 1`,
+  }
 }
 
 /**

@@ -48,7 +48,7 @@ async function aRenter(keys: number) {
 
 const attachAll = ({ actor, id }: { actor: Actor; id: bigint }, until: () => Promise<void> = async () => {}) =>
   transaction(gateway.database, async tx => {
-    const { attachedKeys: given } = await writeTogether(tx, sshKeyWrites(actor.accountId, id))
+    const { attachedKeys: given } = await writeTogether(tx, sshKeyWrites([{ id, accountId: actor.accountId }]))
     await until()
     return given
   })

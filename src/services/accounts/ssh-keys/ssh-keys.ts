@@ -114,14 +114,18 @@ async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<bool
 }
 
 /**
- * Attaches all keys of the account to an instance, for `writeTogether` in the transaction that creates the instance. The
+ * Attaches to each instance all keys of its account, for `writeTogether` in the transaction that creates the instances. The
  * share lock waits for deletions in progress, and delays new ones until the commit.
  */
-export function sshKeyWrites(accountId: number, instanceId: bigint) {
+export function sshKeyWrites(instances: readonly { id: bigint; accountId: number }[]): Record<string, Prisma.Sql> {
+  if (instances.length === 0) return {}
+  const [ids, accountIds] = [instances.map(({ id }) => String(id)), instances.map(({ accountId }) => accountId)]
   return {
     attachedKeys: sql`
       INSERT INTO instance_ssh_keys (instance_id, ssh_key_id)
-      SELECT ${instanceId}::bigint, id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL
-      ORDER BY id FOR SHARE RETURNING 1`,
+      SELECT i.id, k.id FROM unnest(${ids}::bigint[], ${accountIds}::int[]) AS i(id, account_id)
+      JOIN (
+        SELECT id, account_id FROM ssh_keys WHERE account_id = ANY(${accountIds}::int[]) AND deleted_at IS NULL ORDER BY id FOR SHARE
+      ) k ON k.account_id = i.account_id RETURNING 1`,
   }
 }

@@ -18,15 +18,10 @@ import { authorize, authorizeOperation } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { findReplay, type IdempotentRequest, runIdempotent } from '../../idempotency.ts'
 import { type OfferSearch, offerReadServices } from '../../offers/offers.ts'
+import { OfferNotRentedError, rentInTransaction } from './alone.ts'
 import { loadRentFacts } from './facts.ts'
-import {
-  loadRental,
-  OfferNotRentedError,
-  type Rental,
-  type RentedSelect,
-  rentInTransaction,
-  type StoredRental,
-} from './rent.ts'
+import type { StoredRental } from './prepare.ts'
+import { loadRental, type Rental, type RentedSelect } from './rent.ts'
 
 export type BestOfferRental<Row = { id: bigint }> = Rental<Row> & { attempts: Attempt[] }
 type StoredBestOffer = StoredRental & { attempts: { offerId: string; code: Attempt['code'] }[] }

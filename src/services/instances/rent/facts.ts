@@ -8,16 +8,18 @@ import type { Actor } from '../../../domain/actor.ts'
 import { creditStatusOf } from '../../../domain/billing/balance.ts'
 import type { DomainError } from '../../../domain/errors.ts'
 import type { RentFacts, RentInput } from '../../../domain/instances/rent/decide.ts'
+import type { Machine } from '../../../domain/machines/machines.ts'
 import type { Claim, CurrentOffer } from '../../../domain/machines/market.ts'
-import { openVariable, secretVariablesRead } from '../../accounts/secret-variables.ts'
+import { openVariable } from '../../accounts/secret-variables.ts'
 import { permissionErrors } from '../../authorize.ts'
-import { type AccountBalance, balanceRead, toBalance } from '../../billing/balance.ts'
+import { type AccountBalance, toBalance } from '../../billing/balance.ts'
 import type { Deps } from '../../deps.ts'
-import { lockMachineOfOffer, machineOfOfferRead } from '../../machines/lock.ts'
+import { lockFreeMachinesOfOffers, lockMachineOfOffer, machineOfOfferRead } from '../../machines/lock.ts'
 import { marketReads } from '../../machines/market.ts'
-import { type TemplateForLaunch, templateReads, toTemplateForLaunch } from '../../templates/rent.ts'
+import { type TemplateForLaunch, toTemplateForLaunch } from '../../templates/rent.ts'
 import { loadVolumeFacts } from '../../volumes/rent.ts'
 import { boundPortsRead } from '../ports.ts'
+import { type Renter, type Renting, renterOf, renterReads } from './renter.ts'
 
 const { sql } = Prisma
 
@@ -38,6 +40,9 @@ export type LockedMarket = {
   instanceId: bigint
 }
 
+/** There is no `market` if the offer cannot be rented. */
+export type LockedRentFacts = { facts: LoadedRentFacts; market: LockedMarket | undefined }
+
 /** The facts as last committed. Nothing is locked. */
 export async function loadRentFacts(
   tx: Transaction,
@@ -45,60 +50,79 @@ export async function loadRentFacts(
   actor: Actor,
   input: RentInput,
 ): Promise<LoadedRentFacts> {
-  const { offerId } = input
-  const { offers, machines, ...renter } = await readTogether(tx, {
-    ...renterReads(tx, actor, input),
-    offers: offerRead(offerId),
-    machines: machineOfOfferRead(offerId),
+  const renting = { actor, input }
+  const { offers, machines, ...renters } = await readTogether(tx, {
+    ...renterReads(tx, [renting]),
+    offers: offerRead(input.offerId),
+    machines: machineOfOfferRead(input.offerId),
   })
   const [[offer], [machine]] = [offers, machines]
   const target = offer && machine && { offer, machine }
-  return await completeFacts(tx, deps, actor, input, { renter, target, lock: false })
+  return await completeFacts(tx, deps, renting, { renter: renterOf(renters, renting, 0), target, lock: false })
 }
 
 /**
- * Locks the offer's machine, and the volumes, until the transaction ends. There is no `market` if the offer cannot be
- * rented: then the machine stays unlocked, so that those who come late for an offer need not queue for it.
+ * Locks the offer's machine, and the volumes, until the transaction ends. If the offer cannot be rented, the machine stays
+ * unlocked, so that those who come late for an offer need not queue for it.
  */
-export async function lockRentFacts(
+export async function lockRentFacts(tx: Transaction, deps: FactsDeps, renting: Renting): Promise<LockedRentFacts> {
+  const machine = await lockMachineOfOffer(tx, renting.input.offerId)
+  if (machine) {
+    const [locked] = await loadLockedFacts(tx, deps, [renting], [machine])
+    return locked as LockedRentFacts
+  }
+  const { target, ...facts } = await loadRentFacts(tx, deps, renting.actor, renting.input)
+  // If the offer can be rented by now, another transaction listed it again after this one looked.
+  const unavailable = target && { ...target, offer: { ...target.offer, rentable: false } }
+  return { facts: { ...facts, target: unavailable }, market: undefined }
+}
+
+/** `lockRentFacts` for many, in their order. Machines that another transaction has locked count as if they had no offers. */
+export async function lockFreeRentFacts(
   tx: Transaction,
   deps: FactsDeps,
-  actor: Actor,
-  input: RentInput,
-): Promise<{ facts: LoadedRentFacts; market: LockedMarket | undefined }> {
-  const machine = await lockMachineOfOffer(tx, input.offerId)
-  if (!machine) {
-    const { target, ...facts } = await loadRentFacts(tx, deps, actor, input)
-    // If the offer can be rented by now, another transaction listed it again after this one looked.
-    const unavailable = target && { ...target, offer: { ...target.offer, rentable: false } }
-    return { facts: { ...facts, target: unavailable }, market: undefined }
-  }
-  // After the lock, so that this sees what those before this transaction have changed.
-  const { claims, offers, boundPorts, ids, ...renter } = await readTogether(tx, {
-    ...renterReads(tx, actor, input),
-    ...marketReads([machine.id]),
-    boundPorts: boundPortsRead(machine.id),
-    ids: readOf(sql`SELECT nextval('instances_id_seq') AS id`, { id: int8 }),
+  rentings: readonly Renting[],
+): Promise<LockedRentFacts[]> {
+  const offerIds = rentings.map(({ input }) => input.offerId)
+  const machines = await lockFreeMachinesOfOffers(tx, offerIds)
+  return machines.length > 0 ? await loadLockedFacts(tx, deps, rentings, machines) : []
+}
+
+/** Called after the locks, so that it sees what the transactions before this one have changed. */
+async function loadLockedFacts(
+  tx: Transaction,
+  deps: FactsDeps,
+  rentings: readonly Renting[],
+  machines: readonly Machine[],
+): Promise<LockedRentFacts[]> {
+  const machineIds = machines.map(({ id }) => id)
+  const { claims, offers, boundPorts, ids, ...renters } = await readTogether(tx, {
+    ...renterReads(tx, rentings),
+    ...marketReads(machineIds),
+    boundPorts: boundPortsRead(machineIds),
+    ids: readOf(sql`SELECT nextval('instances_id_seq') AS id FROM generate_series(1, ${rentings.length})`, {
+      id: int8,
+    }),
   })
-  const offer = offers.find(({ id }) => id === input.offerId)
-  const [{ id: instanceId } = { id: 0n }] = ids
-  const target = offer && { offer, machine }
-  const facts = await completeFacts(tx, deps, actor, input, { renter, target, lock: true })
-  return { facts, market: { claims, offers, boundPorts, instanceId } }
+  const facts = rentings.map(async (renting, place) => {
+    const offer = offers.find(({ id }) => id === renting.input.offerId)
+    const machine = offer && machines.find(({ id }) => id === offer.machineId)
+    const target = offer && machine && { offer, machine }
+    const renter = renterOf(renters, renting, place)
+    const isOwn = ({ machineId }: { machineId: number }) => machineId === machine?.id
+    const instanceId = ids[place]?.id
+    const market = machine &&
+      instanceId !== undefined && {
+        ...{ claims: claims.filter(isOwn), offers: offers.filter(isOwn), boundPorts: boundPorts.filter(isOwn) },
+        instanceId,
+      }
+    return {
+      facts: await completeFacts(tx, deps, renting, { renter, target, lock: true }),
+      market: market || undefined,
+    }
+  })
+  return await Promise.all(facts)
 }
-
-function renterReads(tx: Transaction, actor: Actor, { template }: RentInput) {
-  const { accountId } = actor
-  const sshKeyCount = sql`SELECT count(*)::int AS count FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL`
-  return {
-    balances: balanceRead([accountId], sql`${tx.at}::timestamptz`),
-    sshKeys: readOf(sshKeyCount, { count: int4 }),
-    secretVariables: secretVariablesRead(actor),
-    ...templateReads(actor, template),
-  }
-}
-
-type Renter = Awaited<ReturnType<typeof readTogether<ReturnType<typeof renterReads>>>>
 
 function offerRead(offerId: bigint) {
   const statement = sql`
@@ -109,12 +133,10 @@ function offerRead(offerId: bigint) {
 async function completeFacts(
   tx: Transaction,
   { secrets, sshProxy }: FactsDeps,
-  actor: Actor,
-  { launch }: RentInput,
+  { actor, input: { launch } }: Renting,
   { renter, target, lock }: { renter: Renter; target: RentFacts['target']; lock: boolean },
 ): Promise<LoadedRentFacts> {
-  const { balances, sshKeys, secretVariables, templates = [] } = renter
-  const [[balanceRow], [keys]] = [balances, sshKeys]
+  const { balance: balanceRow, sshKeyCount, secretVariables, templates } = renter
   if (!balanceRow) throw new Error(`The account ${actor.accountId} has no row.`)
   const balance = toBalance(balanceRow)
   // A volume outlives the rental that it is made with, so making it needs a permission of its own.
@@ -130,7 +152,7 @@ async function completeFacts(
     secretVariables: secretVariables.map(row => openVariable(secrets, row)),
     balance,
     creditNanos: creditStatusOf(balance).creditNanos,
-    sshKeyCount: keys?.count ?? 0,
+    sshKeyCount,
     target,
     volumes: await loadVolumeFacts(tx, actor, volumeIds, { lock }),
     hasProxy: sshProxy !== null,

@@ -7,7 +7,7 @@ import { type Transaction, transaction } from '../../../../src/database/transact
 import type { Actor } from '../../../../src/domain/actor.ts'
 import type { RentInput } from '../../../../src/domain/instances/rent/decide.ts'
 import { createRememberedKeys } from '../../../../src/services/accounts/api-keys/remembered-keys.ts'
-import { OfferNotRentedError, rentInTransaction } from '../../../../src/services/instances/rent/rent.ts'
+import { OfferNotRentedError, rentInTransaction } from '../../../../src/services/instances/rent/alone.ts'
 import { createSecrets } from '../../../../src/services/secrets.ts'
 import { defaultAdmission } from '../../../support/billing/admission.ts'
 import { manualClock } from '../../../support/clock.ts'
