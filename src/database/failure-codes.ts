@@ -63,6 +63,14 @@ export function failureKindOf(error: unknown): FailureKind | undefined {
   return kind ?? (error instanceof Error && lostConnectionPattern.test(error.message) ? 'uncertain' : undefined)
 }
 
+/** A wait for a lock, a conflict, or a statement that took too long: it says something of the work, not of the database. */
+const ownFailureCodes = new Set(['40001', '40P01', '55P03', '57014'])
+
+/** Whether the database was not reached or cannot serve. Then other work fails, too. */
+export function isUnreachable(error: unknown): boolean {
+  return failureKindOf(error) === 'uncertain' && !errorCodesOf(error).some(code => ownFailureCodes.has(code))
+}
+
 function failureKindOfCode(code: string): FailureKind | undefined {
   if (Object.hasOwn(kindsByCode, code)) return kindsByCode[code]
   return /^[0-9A-Z]{5}$/.test(code) ? kindsByClass[code.slice(0, 2)] : undefined

@@ -56,11 +56,22 @@ type TransactionDeps = {
 /** A read-only transaction. Its `nowSql` is always `at`. */
 export type Snapshot = Statements & Pick<Transaction, 'at' | 'nowSql' | 'prisma'>
 
+export type TransactionOptions = {
+  /** How long a statement waits for each lock, if not as long as the pool's setting says. */
+  lockTimeoutMs?: number
+}
+
 /** Runs the work in one transaction. A conflict repeats the work, so it must change nothing but the database. */
-export async function transaction<T>(database: TransactionDeps, work: (tx: Transaction) => Promise<T>): Promise<T> {
+export async function transaction<T>(
+  database: TransactionDeps,
+  work: (tx: Transaction) => Promise<T>,
+  { lockTimeoutMs }: TransactionOptions = {},
+): Promise<T> {
+  const begin =
+    lockTimeoutMs === undefined ? beginWriting : `${beginWriting}, ${localSetting('lock_timeout', lockTimeoutMs)}`
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await attemptTransaction(database, beginWriting, work)
+      return await attemptTransaction(database, begin, work)
     } catch (error) {
       if (attempt === maxAttempts || !errorCodesOf(error).some(code => conflictCodes.has(code))) {
         if (error instanceof Error && failureKindOf(error) === 'refused') rolledBack.add(error)
@@ -157,8 +168,13 @@ async function commit(client: pg.PoolClient): Promise<void> {
  * Each statement of a write has one good plan, whatever its values. Left to itself, PostgreSQL often plans for the values of
  * each execution, which takes longer than the execution.
  */
-const beginWriting = "BEGIN; SELECT clock_timestamp(), set_config('plan_cache_mode', 'force_generic_plan', true)"
+const beginWriting = `BEGIN; SELECT clock_timestamp(), ${localSetting('plan_cache_mode', 'force_generic_plan')}`
 const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT clock_timestamp()'
+
+/** Sets a setting until the transaction ends. */
+function localSetting(name: string, value: string | number): string {
+  return `set_config('${name}', '${value}', true)`
+}
 
 /** Begins the transaction and reads the database's clock in one round trip. */
 async function beginTransaction(client: pg.PoolClient, begin: string): Promise<Date> {

@@ -1,6 +1,7 @@
 // Collects the calls of one turn of the event loop, and does their work together.
 
 import type { Logger } from 'pino'
+import { failureKindOf, isUnreachable } from '../database/failure-codes.ts'
 import { mayHaveCommitted } from '../database/transaction.ts'
 import { limitConcurrency } from './turns.ts'
 
@@ -18,7 +19,9 @@ export type BatchWork<Item, Result> = {
 export type BatchOptions = {
   /** A second batch begins beside the one in work once this many items wait. */
   parallelFrom?: number
-  /** Items that are done one by one at the same time. */
+  /** Whether the items of an account wait while a batch with one is in work: they need the same lock. */
+  apart?: boolean
+  /** Items that are done one by one at the same time. An account has half of them at most. */
   singles?: number
 }
 
@@ -30,28 +33,37 @@ const maxBatchesInWork = 2
 
 /**
  * Returns a function that does the work of an item, in a batch with others. If a batch fails, its items are done one by one, so
- * that a bad item fails alone. But if the batch may have been committed, all of its items fail.
+ * that a bad item fails alone. All of them fail if the batch may have been committed, or if the database was not reached.
  */
 export function createBatcher<Item extends object, Result>(
   work: BatchWork<Item, Result>,
   log: Logger,
-  { parallelFrom = 1, singles = 4 }: BatchOptions = {},
+  { parallelFrom = 1, apart = false, singles = 4 }: BatchOptions = {},
 ): (item: Item) => Promise<Result> {
-  const limitSingles = limitConcurrency(singles)
+  const limitSingles = limitConcurrency(singles, Math.ceil(singles / 2))
   let waiting: Request<Item, Result>[] = []
-  let batchesInWork = 0
+  const inWork = new Set<readonly Request<Item, Result>[]>()
   let isScheduled = false
 
   function startBatches(): void {
-    while (waiting.length >= (batchesInWork > 0 ? parallelFrom : 1) && batchesInWork < maxBatchesInWork) {
-      const batch = waiting.slice(0, maxBatchSize)
-      waiting = waiting.slice(batch.length)
-      batchesInWork += 1
+    while (inWork.size < maxBatchesInWork) {
+      const ready = readyItems()
+      if (ready.length < (inWork.size > 0 ? parallelFrom : 1)) return
+      const batch = ready.slice(0, maxBatchSize)
+      const taken = new Set(batch)
+      waiting = waiting.filter(request => !taken.has(request))
+      inWork.add(batch)
       void runBatch(batch).finally(() => {
-        batchesInWork -= 1
+        inWork.delete(batch)
         startBatches()
       })
     }
+  }
+
+  function readyItems(): Request<Item, Result>[] {
+    if (!apart || inWork.size === 0) return waiting
+    const busy = new Set([...inWork].flat().map(({ item }) => work.accountOf(item)))
+    return waiting.filter(({ item }) => !busy.has(work.accountOf(item)))
   }
 
   /** In `nextTick` of a promise job: all promise jobs of this turn have asked by then. */
@@ -72,11 +84,13 @@ export function createBatcher<Item extends object, Result>(
       (failure: unknown) => ({ done: none, failure }),
     )
     const { done, failure } = outcome
-    if (failure && batch.length > 1)
+    const isLost = mayHaveCommitted(failure) || isUnreachable(failure)
+    // A lock that is taken, or a server that refuses, is no fault of the batch. Its items tell if they fail, too.
+    if (failure && failureKindOf(failure) === undefined && batch.length > 1)
       log.warn({ err: failure, items: batch.length }, 'Work on many items failed. It is done one by one.')
     for (const { item, resolve, reject } of batch) {
       if (done.has(item)) resolve(done.get(item) as Result)
-      else if (mayHaveCommitted(failure)) reject(failure)
+      else if (isLost) reject(failure)
       else void limitSingles(work.accountOf(item), () => work.one(item)).then(resolve, reject)
     }
   }

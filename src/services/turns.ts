@@ -1,6 +1,10 @@
 // Accounts take turns, so that one with many streams delays another by at most one turn.
 
-export type TurnQueue<Item> = { add(owner: number, item: Item): void; next(): Item | undefined }
+export type TurnQueue<Item> = {
+  add(owner: number, item: Item): void
+  /** The next item, of the next owner that may have a turn. */
+  next(mayHaveTurn?: (owner: number) => boolean): Item | undefined
+}
 
 /** A queue in which the owners of items take turns. The items of one owner keep their order. */
 export function createTurnQueue<Item>(): TurnQueue<Item> {
@@ -12,13 +16,14 @@ export function createTurnQueue<Item>(): TurnQueue<Item> {
       if (items) items.push(item)
       else waiting.set(owner, [item])
     },
-    next() {
-      const turn = waiting.entries().next()
-      if (turn.done) return undefined
-      const [owner, [item, ...rest]] = turn.value
-      waiting.delete(owner)
-      if (rest.length > 0) waiting.set(owner, rest)
-      return item
+    next(mayHaveTurn = () => true) {
+      for (const [owner, [item, ...rest]] of waiting) {
+        if (!mayHaveTurn(owner)) continue
+        waiting.delete(owner)
+        if (rest.length > 0) waiting.set(owner, rest)
+        return item
+      }
+      return undefined
     },
   }
 }
@@ -26,20 +31,37 @@ export function createTurnQueue<Item>(): TurnQueue<Item> {
 /** Runs the work of an account, or keeps it until there is a free slot. */
 export type LimitConcurrency = <Value>(accountId: number, work: () => Promise<Value>) => Promise<Value>
 
-/** Runs at most `limit` calls at once. For further calls the accounts take turns. */
-export function limitConcurrency(limit: number): LimitConcurrency {
+/** Runs at most `limit` calls at once, and at most `perAccount` of one account. For further calls the accounts take turns. */
+export function limitConcurrency(limit: number, perAccount = limit): LimitConcurrency {
   const waiting = createTurnQueue<() => void>()
+  const running = new Map<number, number>()
   let free = limit
+  const mayStart = (accountId: number) => free > 0 && (running.get(accountId) ?? 0) < perAccount
+  const start = (accountId: number) => {
+    free -= 1
+    running.set(accountId, (running.get(accountId) ?? 0) + 1)
+  }
+  const end = (accountId: number) => {
+    free += 1
+    const others = (running.get(accountId) ?? 1) - 1
+    if (others > 0) running.set(accountId, others)
+    else running.delete(accountId)
+  }
   return async (accountId, work) => {
-    if (free > 0) free -= 1
-    else await new Promise<void>(resolve => waiting.add(accountId, resolve))
+    if (mayStart(accountId)) start(accountId)
+    else
+      await new Promise<void>(resolve =>
+        waiting.add(accountId, () => {
+          // At once, so that a new call cannot take the slot first.
+          start(accountId)
+          resolve()
+        }),
+      )
     try {
       return await work()
     } finally {
-      const start = waiting.next()
-      // The slot goes to a call that waits, so that a new call cannot overtake it.
-      if (start) start()
-      else free += 1
+      end(accountId)
+      waiting.next(mayStart)?.()
     }
   }
 }

@@ -18,7 +18,7 @@ import { type AccountBalance, balanceRead, lockAccounts, toBalance } from './bal
 const { sql } = Prisma
 
 /** What a transaction adds to an account. */
-export type Addition = { accountId: number; added: Holdings }
+type Addition = { accountId: number; added: Holdings }
 
 /**
  * The errors of accounts that may not have what this transaction has written for them, with its meters: they have locked the

@@ -17,12 +17,13 @@ import { instanceSearchServices } from './search/search.ts'
 import { instanceWatchServices } from './watch.ts'
 
 export function createInstanceServices(deps: Deps) {
+  const renting = rentServices(deps)
   return {
     instances: compose(
       instanceReadServices(deps),
       instanceSearchServices(deps),
-      rentServices(deps),
-      rentManyServices(deps),
+      renting,
+      rentManyServices(deps, renting),
       quoteServices(deps),
       bestOfferServices(deps),
       commandServices(deps),

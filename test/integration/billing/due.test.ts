@@ -387,6 +387,23 @@ describe('two gateways', () => {
     }
   })
 
+  it('keep the lease of another gateway on an account without due work', async () => {
+    const account = await newAccount(app, dollar)
+    await app.runUntilIdle()
+    const [slow, quick] = gateways.map(billingOf)
+    const lease = async (billing: typeof slow) =>
+      (await billing?.leaseDue(1_000))?.find(({ accountId }) => accountId === account.id)
+    await app.sql(`UPDATE accounts SET billing_due_at = '${now().toISOString()}' WHERE id = ${account.id}`)
+    const first = await lease(slow)
+    app.clock.advance(30_001)
+    const second = await lease(quick)
+    if (!first || !second) throw new Error('The account is not due.')
+    await slow?.perform(first)
+    expect(await account.row()).toMatchObject({ billing_leased_until: second.leasedUntil })
+    await quick?.perform(second)
+    expect(await account.row()).toMatchObject({ billing_leased_until: null })
+  })
+
   it('take few statements for a pass over an account without due work', async () => {
     await app.runUntilIdle()
     const account = await newAccount(app, dollar)

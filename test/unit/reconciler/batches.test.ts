@@ -59,18 +59,51 @@ describe('a batcher', () => {
     expect(singles).toEqual(['locked'])
   })
 
-  it('lets accounts take turns with items that are done one by one', async () => {
-    const names = ['a', 'b', 'c', 'd', 'e', 'f']
-    const { ask, hold, go, singles } = createTestBatcher({ alone: [...names, 'other'] })
-    for (const name of names) hold(`alone ${name}`)
+  it('lets accounts take turns with items that are done one by one, and leaves one account half of the slots', async () => {
+    const names = ['a', 'b', 'c', 'd']
+    const { ask, hold, go, singles } = createTestBatcher({ alone: [...names, 'x', 'y', 'z'] })
+    for (const name of [...names, 'x', 'y']) hold(`alone ${name}`)
     const asked = names.map(name => ask(name))
-    const other = ask('other', 2)
     await turn()
+    expect(singles).toEqual(['a', 'b'])
+    const others = ['x', 'y', 'z'].map(name => ask(name, 2))
+    await turn()
+    expect(singles).toEqual(['a', 'b', 'x', 'y'])
+    for (const name of ['x', 'y']) go(`alone ${name}`)
+    await Promise.all(others)
+    expect(singles).toEqual(['a', 'b', 'x', 'y', 'z'])
     for (const name of names) go(`alone ${name}`)
-    expect(await other).toBe('OTHER')
     await Promise.all(asked)
-    // Four slots are taken, the fifth item of the first account waits, and then the other account has a turn.
-    expect(singles).toEqual(['a', 'b', 'c', 'd', 'e', 'other', 'f'])
+  })
+
+  it('holds back the items of an account that is in work, if they need the same lock', async () => {
+    const { ask, hold, go, batches } = createTestBatcher({ apart: true })
+    hold('a')
+    const asked = [ask('a', 1)]
+    await turn()
+    asked.push(ask('b', 1), ask('x', 2))
+    await turn()
+    expect(batches).toEqual([['a'], ['x']])
+    go('a')
+    await Promise.all(asked)
+    expect(batches).toEqual([['a'], ['x'], ['b']])
+  })
+
+  it('fails all items if the database is not reached, and repeats none', async () => {
+    const singles: Item[] = []
+    const lost = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    const work: BatchWork<Item, string> = {
+      accountOf: () => 1,
+      many: () => Promise.reject(lost),
+      async one(item) {
+        singles.push(item)
+        return 'done'
+      },
+    }
+    const ask = createBatcher(work, pino({ level: 'silent' }))
+    const outcomes = await Promise.allSettled(['a', 'b'].map(name => ask({ name })))
+    expect(outcomes).toEqual(Array(2).fill({ status: 'rejected', reason: lost }))
+    expect(singles).toEqual([])
   })
 
   it('fails a bad item alone', async () => {

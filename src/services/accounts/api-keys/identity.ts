@@ -89,13 +89,16 @@ export function identityServices({ database, secrets, rememberedKeys, log }: Ide
     return row && { ...row, publicId: '', permissions: instancePermissions(instanceId) }
   }
 
-  /** Records that keys were used, at most once a minute per key across all gateways. */
+  /**
+   * Records that keys were used, at most once a minute per key across all gateways. A key that another transaction changes is
+   * left to the next request.
+   */
   async function recordUse(ids: readonly number[]): Promise<void> {
     const { nowSql } = database
     await database.execute(Prisma.sql`
       UPDATE api_keys SET last_used_at = ${nowSql} FROM (
         SELECT id FROM api_keys WHERE id = ANY(${ids}::int[]) AND (last_used_at IS NULL OR last_used_at < ${nowSql} - interval '1 minute')
-        ORDER BY id FOR NO KEY UPDATE
+        FOR NO KEY UPDATE SKIP LOCKED
       ) used WHERE api_keys.id = used.id`)
   }
 }

@@ -8,11 +8,10 @@ import type { Deps } from '../../deps.ts'
 import { type IdempotentRequest, reserveBatchKey, runIdempotent, type StoreWrites } from '../../idempotency.ts'
 import { type LoadedRentFacts, lockRentFacts } from './facts.ts'
 import { prepareRental, type StoredRental, savePrepared } from './prepare.ts'
+import type { Renting } from './renter.ts'
 
 /** `idempotencyKey` is what the renter sent; that of the `request` may belong to an item of a batch. */
-export type RentRequest = {
-  actor: Actor
-  input: RentInput
+export type RentRequest = Renting & {
   request: IdempotentRequest
   idempotencyKey: string | null
   batch?: IdempotentRequest | undefined
@@ -63,7 +62,7 @@ export async function rentInTransaction(
   await throwFirstBlocker(tx, deps, facts, decision)
   const prepared = prepareRental({ actor, input, idempotencyKey }, { facts, market, decision, at: tx.at })
   if (prepared.waits && input.failIfUnavailable) throw new OfferNotRentedError(decision.launch?.diskMb)
-  const { errors } = await savePrepared(tx, deps, [prepared], storeWrites(prepared.result))
+  const errors = await savePrepared(tx, deps, [prepared], storeWrites(prepared.result))
   for (const error of errors.values()) throw error
   return prepared.result
 }

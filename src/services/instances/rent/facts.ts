@@ -12,14 +12,14 @@ import type { Machine } from '../../../domain/machines/machines.ts'
 import type { Claim, CurrentOffer } from '../../../domain/machines/market.ts'
 import { openVariable } from '../../accounts/secret-variables.ts'
 import { permissionErrors } from '../../authorize.ts'
-import { type AccountBalance, toBalance } from '../../billing/balance.ts'
+import { type AccountBalance, lockFreeAccounts, toBalance } from '../../billing/balance.ts'
 import type { Deps } from '../../deps.ts'
 import { lockFreeMachinesOfOffers, lockMachineOfOffer, machineOfOfferRead } from '../../machines/lock.ts'
 import { marketReads } from '../../machines/market.ts'
 import { type TemplateForLaunch, toTemplateForLaunch } from '../../templates/rent.ts'
 import { loadVolumeFacts } from '../../volumes/rent.ts'
 import { boundPortsRead } from '../ports.ts'
-import { type Renter, type Renting, renterOf, renterReads } from './renter.ts'
+import { accountIdsOf, type Renter, type Renting, renterOf, renterReads } from './renter.ts'
 
 const { sql } = Prisma
 
@@ -77,15 +77,28 @@ export async function lockRentFacts(tx: Transaction, deps: FactsDeps, renting: R
   return { facts: { ...facts, target: unavailable }, market: undefined }
 }
 
-/** `lockRentFacts` for many, in their order. Machines that another transaction has locked count as if they had no offers. */
-export async function lockFreeRentFacts(
+/**
+ * `lockRentFacts` for many, which also locks their accounts. Leaves out those whose machine or account another transaction has
+ * locked, and those whose offer cannot be rented.
+ */
+export async function lockFreeRentFacts<Each extends Renting>(
   tx: Transaction,
   deps: FactsDeps,
-  rentings: readonly Renting[],
-): Promise<LockedRentFacts[]> {
-  const offerIds = rentings.map(({ input }) => input.offerId)
-  const machines = await lockFreeMachinesOfOffers(tx, offerIds)
-  return machines.length > 0 ? await loadLockedFacts(tx, deps, rentings, machines) : []
+  rentings: readonly Each[],
+): Promise<{ renting: Each; locked: LockedRentFacts }[]> {
+  const machines = await lockFreeMachinesOfOffers(
+    tx,
+    rentings.map(({ input }) => input.offerId),
+  )
+  if (machines.length === 0) return []
+  const accounts = await lockFreeAccounts(tx, accountIdsOf(rentings))
+  const free = rentings.filter(({ actor }) => accounts.has(actor.accountId))
+  if (free.length === 0) return []
+  const facts = await loadLockedFacts(tx, deps, free, machines)
+  return free.flatMap((renting, place) => {
+    const locked = facts[place]
+    return locked?.market ? [{ renting, locked }] : []
+  })
 }
 
 /** Called after the locks, so that it sees what the transactions before this one have changed. */
@@ -111,15 +124,9 @@ async function loadLockedFacts(
     const renter = renterOf(renters, renting, place)
     const isOwn = ({ machineId }: { machineId: number }) => machineId === machine?.id
     const instanceId = ids[place]?.id
-    const market = machine &&
-      instanceId !== undefined && {
-        ...{ claims: claims.filter(isOwn), offers: offers.filter(isOwn), boundPorts: boundPorts.filter(isOwn) },
-        instanceId,
-      }
-    return {
-      facts: await completeFacts(tx, deps, renting, { renter, target, lock: true }),
-      market: market || undefined,
-    }
+    const own = { claims: claims.filter(isOwn), offers: offers.filter(isOwn), boundPorts: boundPorts.filter(isOwn) }
+    const market = machine && instanceId !== undefined ? { ...own, instanceId } : undefined
+    return { facts: await completeFacts(tx, deps, renting, { renter, target, lock: true }), market }
   })
   return await Promise.all(facts)
 }

@@ -24,7 +24,7 @@ export function instanceRow(secrets: Secrets, { actor, rental, locked: { instanc
     ...lifetime,
     ...policy,
     ...state,
-    // The instance is not charged yet. If there is a policy, `rentInTransaction` computes the next action again once the
+    // The instance is not charged yet. If there is a policy, `savePrepared` computes the next action again once the
     // meters are open.
     policyDueAt: nextPolicyAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,

@@ -13,14 +13,12 @@ import { authorize, authorizeOperation } from '../../authorize.ts'
 import { translateDatabaseError } from '../../database-errors.ts'
 import type { Deps } from '../../deps.ts'
 import { findReplay } from '../../idempotency.ts'
-import { type Rental, type RentedSelect, rentServices } from './rent.ts'
+import type { Rental, RentedSelect, rentServices } from './rent.ts'
 
 /** The outcome of renting one of several offers. */
 export type RentOutcome<Row = { id: bigint }> = { offerId: bigint } & ({ rental: Rental<Row> } | { error: DomainError })
 
-export function rentManyServices(deps: Deps) {
-  const { rent } = rentServices(deps)
-
+export function rentManyServices(deps: Deps, { rent }: Pick<ReturnType<typeof rentServices>, 'rent'>) {
   return {
     /**
      * Rents several offers with the same input, one after another, each in its own transaction. A repetition with the

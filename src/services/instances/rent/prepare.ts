@@ -2,15 +2,8 @@
 
 import type { Writes } from '../../../database/together.ts'
 import type { Transaction } from '../../../database/transaction.ts'
-import type { Actor } from '../../../domain/actor.ts'
 import type { DomainError } from '../../../domain/errors.ts'
-import {
-  type RentDecision,
-  type RentInput,
-  rentalHoldings,
-  rentalRate,
-  sshKeyRequired,
-} from '../../../domain/instances/rent/decide.ts'
+import { type RentDecision, rentalHoldings, rentalRate, sshKeyRequired } from '../../../domain/instances/rent/decide.ts'
 import { checkWrittenAdditions } from '../../billing/additions.ts'
 import { checkSpendLimits } from '../../billing/limits/check.ts'
 import type { Deps } from '../../deps.ts'
@@ -18,6 +11,7 @@ import { scheduleNextActions } from '../policy/facts.ts'
 import type { LockedRentFacts } from './facts.ts'
 import type { Saving } from './instance-row.ts'
 import { marketWithRental } from './market.ts'
+import type { Renting } from './renter.ts'
 import { saveRentals } from './save.ts'
 
 /** The part of a rental that is stored for a repetition of the request. */
@@ -31,12 +25,12 @@ export type PreparedRental = {
   waits: boolean
 }
 
-type Request = { actor: Actor; input: RentInput; idempotencyKey: string | null }
+type KeyedRenting = Renting & { idempotencyKey: string | null }
 type Decided = LockedRentFacts & { decision: RentDecision; at: Date }
 
 /** The rental of a decision without blockers. */
 export function prepareRental(
-  { actor, input, idempotencyKey }: Request,
+  { actor, input, idempotencyKey }: KeyedRenting,
   { facts, market: locked, decision, at }: Decided,
 ): PreparedRental {
   const { launch, ports, gpuPriceNanos, warnings } = decision
@@ -64,7 +58,7 @@ export async function savePrepared(
   deps: Deps,
   all: readonly PreparedRental[],
   others: Writes,
-): Promise<{ errors: Map<number, DomainError> }> {
+): Promise<Map<number, DomainError>> {
   const savings = all.map(({ saving }) => saving)
   const additions = savings.map(({ actor, rental: { machine, launch, gpuPriceNanos } }) => {
     return { accountId: actor.accountId, added: rentalHoldings(machine, launch, gpuPriceNanos) }
@@ -72,13 +66,13 @@ export async function savePrepared(
   const check = () => checkWrittenAdditions(tx, deps.admission, additions)
   const { attachedKeys, checked } = await saveRentals(tx, deps.secrets, savings, { others, check })
   const { accounts, errors } = checked
-  if (errors.size > 0) return { errors }
+  if (errors.size > 0) return errors
   // The keys were counted before they were locked, and may have been deleted since. A VM is rented alone.
   if (attachedKeys === 0 && savings.some(({ rental }) => rental.launch.vm)) throw sshKeyRequired()
   const withPolicy = savings.filter(({ rental }) => rental.input.policy).map(({ locked }) => locked.instanceId)
   if (withPolicy.length > 0) await scheduleNextActions(tx, accounts, withPolicy, tx.at)
   for (const account of accounts) await checkSpendLimits(tx, account, ratesOf(account, savings))
-  return { errors }
+  return errors
 }
 
 function ratesOf({ accountId }: { accountId: number }, savings: readonly Saving[]) {

@@ -8,15 +8,14 @@ import { canonicalRequest } from '../../../domain/instances/rent/canonical-reque
 import type { RentInput } from '../../../domain/instances/rent/decide.ts'
 import { instanceApiKey } from '../../accounts/api-keys/identity.ts'
 import { authorize } from '../../authorize.ts'
-import { createBatcher } from '../../batches.ts'
 import type { Deps } from '../../deps.ts'
 import { type IdempotentRequest, itemKey, parseIdempotencyKey } from '../../idempotency.ts'
 import { explainUnavailableOffer } from '../../offers/unavailable.ts'
 import type { InstanceSelect } from '../read.ts'
 import { instanceSource } from '../source.ts'
-import { OfferNotRentedError, rentAlone } from './alone.ts'
+import { OfferNotRentedError } from './alone.ts'
 import type { StoredRental } from './prepare.ts'
-import { mayShare, rentBatches, rentWork } from './together.ts'
+import { createRenter } from './together.ts'
 
 const { sql } = Prisma
 
@@ -35,7 +34,7 @@ export type RentedSelect = InstanceSelect & { id: true }
 type RentOptions = { idempotencyKey?: string | undefined; batch?: IdempotentRequest | undefined }
 
 export function rentServices(deps: Deps) {
-  const rentTogether = createBatcher(rentWork(deps), deps.log, rentBatches)
+  const rentInTurn = createRenter(deps)
   return {
     /**
      * Rents an offer in one transaction, which it may share with others: either the instance exists and the offer is
@@ -57,8 +56,7 @@ export function rentServices(deps: Deps) {
         idempotencyKey: reservedKey,
       } as const
       parseIdempotencyKey(request)
-      const whole = { actor, input, request, idempotencyKey: idempotencyKey ?? null, batch }
-      const renting = mayShare(whole) ? rentTogether(whole) : rentAlone(deps, whole)
+      const renting = rentInTurn({ actor, input, request, idempotencyKey: idempotencyKey ?? null, batch })
       const { result, replayed } = await renting.catch(async (error: unknown) => {
         throw error instanceof OfferNotRentedError
           ? await explainUnavailableOffer(deps, actor, input, error.diskMb)

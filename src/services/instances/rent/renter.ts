@@ -14,9 +14,10 @@ const { sql } = Prisma
 
 /** Who rents, and what. */
 export type Renting = { actor: Actor; input: RentInput }
+
 /** Of several renters, in one statement. */
 export function renterReads(tx: Transaction, rentings: readonly Renting[]) {
-  const accountIds = [...new Set(rentings.map(({ actor }) => actor.accountId))]
+  const accountIds = accountIdsOf(rentings)
   const sshKeyCounts = sql`
     SELECT account_id, count(*)::int AS count FROM ssh_keys WHERE account_id = ANY(${accountIds}::int[]) AND deleted_at IS NULL
     GROUP BY account_id`
@@ -44,4 +45,9 @@ export function renterOf(
     secretVariables: secretVariables.filter(isOwn),
     templates: templates.filter(template => template.place === place),
   }
+}
+
+/** Each account once. */
+export function accountIdsOf(rentings: readonly Renting[]): number[] {
+  return [...new Set(rentings.map(({ actor }) => actor.accountId))]
 }

@@ -1,7 +1,7 @@
 // The idempotency keys of rentals that share a transaction.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { json, nullable, text } from '../../../database/row-types.ts'
+import { int4, text } from '../../../database/row-types.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { hashRequest, type IdempotencyDeps, type IdempotentRequest, type JsonResult } from '../../idempotency.ts'
@@ -9,10 +9,7 @@ import { sealJson } from '../../secrets.ts'
 
 const { sql } = Prisma
 
-/** How long the others of a transaction wait because another request with a key of theirs has not ended. */
-const waitMs = 100
-
-export type KeyedRequest = { actor: Actor; request: IdempotentRequest }
+type KeyedRequest = { actor: Actor; request: IdempotentRequest }
 
 /**
  * Reserves the keys of requests, in one order for all transactions. Returns those that may run now: they have no key, or are the
@@ -26,23 +23,17 @@ export async function reserveKeys<Each extends KeyedRequest>(
   const keyed = requests.filter(hasKey)
   if (keyed.length === 0) return [...requests]
   const of = <Value>(value: (one: Each) => Value) => keyed.map(value)
-  // One statement: it sets the timeout before it inserts, and resets it once all keys are inserted.
+  // Of two requests with a key, the first must insert it, because it is the one that runs.
   const statement = sql`
-    WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS timeout),
-    brief AS MATERIALIZED (SELECT set_config('lock_timeout', ${String(waitMs)}, true) FROM before),
-    reserved AS (
-      INSERT INTO idempotency_keys (account_id, key, api_key_id, input_hash, result, created_at)
-      SELECT r.account_id, r.key, r.api_key_id, r.input_hash, '', ${tx.at}::timestamptz FROM brief CROSS JOIN unnest(
-        ${of(({ actor }) => actor.accountId)}::int[], ${of(keyOf)}::text[], ${of(({ actor }) => actor.apiKeyId)}::int[],
-        ${of(({ request }) => hashRequest(deps, request))}::bytea[]
-      ) AS r(account_id, key, api_key_id, input_hash) ORDER BY r.account_id, r.key
-      ON CONFLICT (account_id, key) DO NOTHING RETURNING account_id, key
-    )
-    SELECT json_agg(json_build_array(account_id, key)) AS keys,
-      set_config('lock_timeout', (SELECT timeout FROM before), true) AS timeout FROM reserved`
-  const [row] = await tx.query(statement, { keys: nullable(json<[number, string][]>()), timeout: text })
-  const reserved = new Set((row?.keys ?? []).map(([accountId, key]) => `${accountId} ${key}`))
-  // `delete` is true once: of two requests with a key, the first runs.
+    INSERT INTO idempotency_keys (account_id, key, api_key_id, input_hash, result, created_at)
+    SELECT r.account_id, r.key, r.api_key_id, r.input_hash, '', ${tx.at}::timestamptz FROM unnest(
+      ${of(({ actor }) => actor.accountId)}::int[], ${of(keyOf)}::text[], ${of(({ actor }) => actor.apiKeyId)}::int[],
+      ${of(({ request }) => hashRequest(deps, request))}::bytea[]
+    ) WITH ORDINALITY AS r(account_id, key, api_key_id, input_hash, place) ORDER BY r.account_id, r.key, r.place
+    ON CONFLICT (account_id, key) DO NOTHING RETURNING account_id, key`
+  const rows = await tx.query(statement, { accountId: int4, key: text })
+  const reserved = new Set(rows.map(({ accountId, key }) => `${accountId} ${key}`))
+  // `delete` is true once.
   return requests.filter(one => !hasKey(one) || reserved.delete(`${one.actor.accountId} ${keyOf(one)}`))
 }
 

@@ -1,30 +1,57 @@
 // Rentals that arrive together share one transaction: all their machines are locked, all their facts read and all their rows
-// written by one statement each. Rentals that fail, wait, or move other instances are done one by one.
+// written by one statement each. Those that are refused, need a lock that is taken, or move other instances are rented alone.
 
 import { writeTogether } from '../../../database/together.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { decideRent } from '../../../domain/instances/rent/decide.ts'
-import type { BatchOptions, BatchWork } from '../../batches.ts'
+import { type BatchOptions, type BatchWork, createBatcher } from '../../batches.ts'
 import type { Deps } from '../../deps.ts'
+import { limitConcurrency } from '../../turns.ts'
 import { type RentRequest, type RentResult, rentAlone } from './alone.ts'
 import { type LockedRentFacts, lockFreeRentFacts } from './facts.ts'
 import { type PreparedRental, prepareRental, savePrepared } from './prepare.ts'
 import { reserveKeys, storeResultsWrites } from './reserved-keys.ts'
 import { changesOthers } from './save.ts'
 
-/** Rentals of a second transaction are few if it begins at once. Those that wait for a lock must not use up the connections. */
-export const rentBatches: BatchOptions = { parallelFrom: 8, singles: 8 }
+/**
+ * A second transaction begins with some rentals: with few, it would cost as much as they do. Rentals that may wait for locks
+ * are few at a time, of an account, too, so that they leave connections to others.
+ */
+const batchOptions: BatchOptions = { parallelFrom: 8, apart: true, singles: 4 }
+const maxAlone = 4
+const maxAloneOfAccount = 2
+/** How long a rental waits for a lock that another one of its transaction needs. */
+const lockTimeoutMs = 100
 
-export function rentWork(deps: Deps): BatchWork<RentRequest, RentResult> {
-  return {
+/** Returns a function that rents, together with other requests where it can. */
+export function createRenter(deps: Deps): (request: RentRequest) => Promise<RentResult> {
+  const work: BatchWork<RentRequest, RentResult> = {
     many: requests => rentMany(deps, requests),
     one: request => rentAlone(deps, request),
     accountOf: ({ actor }) => actor.accountId,
   }
+  const rentTogether = createBatcher(work, deps.log, batchOptions)
+  const limitAlone = limitConcurrency(maxAlone, maxAloneOfAccount)
+  const requestsOfKey = new Map<string, number>()
+  return async request => {
+    const { actor, request: keyed } = request
+    const key = keyed.idempotencyKey ? `${actor.accountId} ${keyed.idempotencyKey}` : ''
+    const others = key === '' ? 0 : (requestsOfKey.get(key) ?? 0)
+    requestsOfKey.set(key, others + 1)
+    try {
+      // A repetition waits for the requests before it: others in its transaction would wait, too.
+      if (mayShare(request) && others === 0) return await rentTogether(request)
+      return await limitAlone(actor.accountId, () => rentAlone(deps, request))
+    } finally {
+      const left = (requestsOfKey.get(key) ?? 1) - 1
+      if (left > 0) requestsOfKey.set(key, left)
+      else requestsOfKey.delete(key)
+    }
+  }
 }
 
 /** What needs statements of its own is rented alone. */
-export function mayShare({ input: { launch, policy }, batch }: RentRequest): boolean {
+function mayShare({ input: { launch, policy }, batch }: RentRequest): boolean {
   const volumes = (launch.newVolumes?.length ?? 0) + (launch.environment?.volumes.length ?? 0)
   return !batch && !policy && volumes === 0
 }
@@ -40,11 +67,13 @@ class RefusedAccountsError extends Error {
 }
 
 async function rentMany(deps: Deps, requests: readonly RentRequest[]): Promise<Map<RentRequest, RentResult>> {
-  const rent = (some: readonly RentRequest[]) => transaction(deps.database, tx => rentAllInTransaction(tx, deps, some))
-  return await rent(requests).catch(async (error: unknown) => {
+  if (requests.length === 0) return new Map()
+  const rent = (tx: Transaction) => rentAllInTransaction(tx, deps, requests)
+  return await transaction(deps.database, rent, { lockTimeoutMs }).catch(async (error: unknown) => {
     if (!(error instanceof RefusedAccountsError)) throw error
     // Their rentals are refused one by one. So they cost the others one attempt.
-    return await rent(requests.filter(({ actor }) => !error.accountIds.has(actor.accountId)))
+    const others = requests.filter(({ actor }) => !error.accountIds.has(actor.accountId))
+    return await rentMany(deps, others)
   })
 }
 
@@ -54,38 +83,31 @@ async function rentAllInTransaction(
   requests: readonly RentRequest[],
 ): Promise<Map<RentRequest, RentResult>> {
   const reserved = await reserveKeys(tx, deps, requests)
-  const facts = await lockFreeRentFacts(tx, deps, reserved)
   const prepared = new Map<RentRequest, PreparedRental>()
   const machineIds = new Set<number>()
-  for (const [place, request] of reserved.entries()) {
-    const one = prepareShared(request, facts[place], tx.at)
+  for (const { renting, locked } of await lockFreeRentFacts(tx, deps, reserved)) {
+    const one = prepareShared(renting, locked, tx.at)
     // Two rentals of one machine are decided one after the other.
     if (!one || machineIds.has(one.saving.rental.machine.id)) continue
     machineIds.add(one.saving.rental.machine.id)
-    prepared.set(request, one)
+    prepared.set(renting, one)
   }
-  const storing = storeResultsWrites(
-    deps,
-    reserved.map(request => ({ ...request, result: prepared.get(request)?.result })),
-  )
+  const outcomes = reserved.map(request => ({ ...request, result: prepared.get(request)?.result }))
+  const storing = storeResultsWrites(deps, outcomes)
   if (prepared.size === 0) await writeTogether(tx, storing)
   else {
-    const { errors } = await savePrepared(tx, deps, [...prepared.values()], storing)
+    const errors = await savePrepared(tx, deps, [...prepared.values()], storing)
     if (errors.size > 0) throw new RefusedAccountsError(errors.keys())
   }
   return new Map([...prepared].map(([request, { result }]) => [request, { result, replayed: false }]))
 }
 
 /** The rental, if it can be written with others. */
-function prepareShared(
-  { actor, input, idempotencyKey }: RentRequest,
-  locked: LockedRentFacts | undefined,
-  at: Date,
-): PreparedRental | undefined {
-  if (!locked?.market || locked.facts.forbidden.length > 0 || locked.facts.balance.isLimited) return undefined
-  const { facts, market } = locked
-  const decision = decideRent(input, facts, at)
+function prepareShared(request: RentRequest, locked: LockedRentFacts, at: Date): PreparedRental | undefined {
+  const { facts } = locked
+  if (facts.forbidden.length > 0 || facts.balance.isLimited) return undefined
+  const decision = decideRent(request.input, facts, at)
   if (decision.blockers.length > 0 || decision.launch?.vm) return undefined
-  const prepared = prepareRental({ actor, input, idempotencyKey }, { facts, market, decision, at })
-  return changesOthers(prepared.saving) || (prepared.waits && input.failIfUnavailable) ? undefined : prepared
+  const prepared = prepareRental(request, { ...locked, decision, at })
+  return changesOthers(prepared.saving) || (prepared.waits && request.input.failIfUnavailable) ? undefined : prepared
 }

@@ -131,6 +131,35 @@ describe('rentals that arrive together', () => {
     }
   })
 
+  it('are warned each of its own account, and decided by the GPUs of its own machine', async () => {
+    const renters = await actors(6)
+    for (const [index, actor] of renters.entries())
+      if (index % 2 === 0)
+        await gateway.services.sshKeys.create(actor, { publicKey: aPublicKey(`own-${index}`) }, { id: true })
+    await listMachines(gateway.operations, Array(renters.length).fill({ machine: { numGpus: 2 } }))
+    const rows = await gateway.sql(
+      'SELECT id, machine_id, first_gpu FROM offers WHERE num_gpus = 1 ORDER BY machine_id DESC, first_gpu LIMIT $1',
+      [2 * renters.length],
+    )
+    const of = (gpu: number) => rows.filter(row => row['first_gpu'] === gpu).map(row => BigInt(row['id'] as string))
+    // Each machine has a rental already.
+    for (const offer of of(0)) await rent(renters[0] as Actor, offer)
+    const warnings = await Promise.all(
+      renters.map(async (actor, index) => {
+        const input = {
+          terms: { interruptible: false as const },
+          launch: { image: 'ubuntu', mode: 'sshDirect' as const },
+        }
+        const offer = { offerId: of(1)[index] as bigint, failIfUnavailable: true }
+        return (await gateway.services.instances.rent(actor, { ...input, ...offer }, { id: true })).warnings.length
+      }),
+    )
+    expect(warnings).toEqual([0, 1, 0, 1, 0, 1])
+    const machines = rows.map(row => row['machine_id'])
+    const holders = 'SELECT count(DISTINCT holder_id)::int AS held FROM gpus WHERE machine_id = ANY($1)'
+    expect(await gateway.sql(holders, [machines])).toEqual([{ held: 2 * renters.length }])
+  })
+
   it('are refused each for its own reason, and do not refuse the others', async () => {
     const [rich, other, poor, foreign] = (await actors(4)) as [Actor, Actor, Actor, Actor]
     const [first, second, third, gone, fifth] = (await offers(5)) as [bigint, bigint, bigint, bigint, bigint]
@@ -200,25 +229,30 @@ describe('rentals that arrive together', () => {
     expect(both.filter(answer => 'id' in answer)).toHaveLength(2)
   })
 
-  it('do not wait for a machine that another transaction has locked', async () => {
-    const [actor] = (await actors(1)) as [Actor]
+  it.each([
+    ['machine', 'machines WHERE id = (SELECT machine_id FROM offers WHERE id = $1)'],
+    ['account', 'accounts WHERE id = $2'],
+    ['SSH key', 'ssh_keys WHERE account_id = $2'],
+  ])('wait only a moment for a %s that another transaction has locked', async (what, rows) => {
+    const [actor, other] = (await actors(2)) as [Actor, Actor]
+    await gateway.services.sshKeys.create(actor, { publicKey: aPublicKey(`locked ${what}`) }, { id: true })
     const [locked, ...free] = (await offers(4)) as [bigint, ...bigint[]]
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
-      await session.query('SELECT FROM machines WHERE id = (SELECT machine_id FROM offers WHERE id = $1) FOR UPDATE', [
-        locked,
-      ])
+      await session.query(`SELECT $1::bigint, $2::int FROM ${rows} FOR UPDATE`, [locked, actor.accountId])
       let isDone = false
       const waiting = rent(actor, locked).finally(() => {
         isDone = true
       })
-      const others = await Promise.all(free.map(id => rent(actor, id)))
+      const others = await Promise.all(free.map(id => rent(other, id)))
       expect(others.filter(answer => 'id' in answer)).toHaveLength(3)
       await waitForLockWaiters(session, () => isDone)
       expect(isDone).toBe(false)
       await session.query('COMMIT')
       expect(await waiting).toMatchObject({ replayed: false })
     })
+    // Failures of shared transactions would be in the log.
+    expect(gateway.lines.filter(({ level }) => level !== 'info')).toEqual([])
   })
 })
 
@@ -272,11 +306,21 @@ describe('idempotency keys of rentals that arrive together', () => {
   })
 
   it('refuse another request with the same key', async () => {
-    const [actor] = (await actors(1)) as [Actor]
-    const [first, second] = (await offers(2)) as [bigint, bigint]
-    const answers = await Promise.all([first, second].map(id => rent(actor, id, { idempotencyKey: 'shared' })))
-    expect(answers).toEqual([{ id: expect.any(BigInt), replayed: false }, { refusal: 'IDEMPOTENCY_KEY_REUSED' }])
-    expect(await instancesOf(actor)).toHaveLength(1)
+    // In another order than that of their locks.
+    const renters = (await actors(12)).toReversed()
+    const offerIds = await offers(24)
+    const asked = renters.flatMap((actor, index) =>
+      offerIds.slice(2 * index, 2 * index + 2).map(offer => rent(actor, offer, { idempotencyKey: 'shared' })),
+    )
+    const answers = await Promise.all(asked)
+    for (const [index, actor] of renters.entries()) {
+      const own = answers.slice(2 * index, 2 * index + 2)
+      const winner = own.findIndex(answer => 'id' in answer)
+      expect(own[winner]).toEqual({ id: expect.any(BigInt), replayed: false })
+      expect(own[1 - winner]).toEqual({ refusal: 'IDEMPOTENCY_KEY_REUSED' })
+      const rented = await gateway.sql('SELECT offer_id FROM instances WHERE account_id = $1', [actor.accountId])
+      expect(rented).toEqual([{ offer_id: String(offerIds[2 * index + winner]) }])
+    }
   })
 
   it('stay free if the rental is refused', async () => {
