@@ -8,6 +8,7 @@ import {
   float8,
   int4,
   int8,
+  json,
   nullable,
   type RowOf,
   type RowShape,
@@ -61,10 +62,23 @@ export async function lockMachineOfOffer(tx: Transaction, offerId: bigint): Prom
   return (await lockRows(tx, machineRow, sql`id = ANY(${machinesOfOffersSql([offerId])}) FOR NO KEY UPDATE`))[0]
 }
 
-/** The machines of those offers that can be rented, unless another transaction has locked them. */
-export async function lockFreeMachinesOfOffers(tx: Transaction, offerIds: readonly bigint[]): Promise<Machine[]> {
+/**
+ * Locks the machines of those offers that can be rented and, if there are any, the accounts that rent them, without waiting for
+ * those that another transaction has locked.
+ */
+export async function lockFreeMachinesOfOffers(
+  tx: Transaction,
+  offerIds: readonly bigint[],
+  accountIds: readonly number[],
+): Promise<{ machines: Machine[]; accountIds: ReadonlySet<number> }> {
   const which = sql`id = ANY(${machinesOfOffersSql(offerIds)}) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`
-  return await lockRows(tx, machineRow, which)
+  const freeAccounts = sql`
+    SELECT id FROM accounts WHERE id = ANY(${accountIds}::int[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`
+  const statement = sql`
+    WITH free_accounts AS MATERIALIZED (${freeAccounts}), ${lockedSql(machineRow, which)}
+    SELECT locked.*, clock_timestamp() AS locked_at, to_json(ARRAY(SELECT id FROM free_accounts)) AS account_ids FROM locked`
+  const rows = await queryLocked(tx, statement, { ...machineRow, accountIds: json<number[]>() })
+  return { machines: rows.map(({ accountIds: _, ...machine }) => machine), accountIds: new Set(rows[0]?.accountIds) }
 }
 
 function machinesOfOffersSql(offerIds: readonly bigint[]): Prisma.Sql {
@@ -93,10 +107,23 @@ async function lockRows<Shape extends RowShape>(
   shape: Shape,
   which: Prisma.Sql,
 ): Promise<RowOf<Shape>[]> {
-  // The outer query reads the clock: the locking query would read the clock before it waits for the lock.
-  const statement = sql`
-    WITH locked AS MATERIALIZED (SELECT ${columnsSql('m', shape)} FROM machines m WHERE ${which})
-    SELECT locked.*, clock_timestamp() AS locked_at FROM locked`
+  return await queryLocked(
+    tx,
+    sql`WITH ${lockedSql(shape, which)} SELECT locked.*, clock_timestamp() AS locked_at FROM locked`,
+    shape,
+  )
+}
+
+/** The outer query must read the clock: this one would read the clock before it waits for the lock. */
+function lockedSql(shape: RowShape, which: Prisma.Sql): Prisma.Sql {
+  return sql`locked AS MATERIALIZED (SELECT ${columnsSql('m', shape)} FROM machines m WHERE ${which})`
+}
+
+async function queryLocked<Shape extends RowShape>(
+  tx: Transaction,
+  statement: Prisma.Sql,
+  shape: Shape,
+): Promise<RowOf<Shape>[]> {
   const rows = await tx.query(statement, { ...shape, lockedAt: timestamptz })
   // The clock is read for each row once it is locked. Safe: the shape above has it.
   const last = rows.at(-1) as { lockedAt: Date } | undefined

@@ -12,7 +12,7 @@ import type { Machine } from '../../../domain/machines/machines.ts'
 import type { Claim, CurrentOffer } from '../../../domain/machines/market.ts'
 import { openVariable } from '../../accounts/secret-variables.ts'
 import { permissionErrors } from '../../authorize.ts'
-import { type AccountBalance, lockFreeAccounts, toBalance } from '../../billing/balance.ts'
+import { type AccountBalance, toBalance } from '../../billing/balance.ts'
 import type { Deps } from '../../deps.ts'
 import { lockFreeMachinesOfOffers, lockMachineOfOffer, machineOfOfferRead } from '../../machines/lock.ts'
 import { marketReads } from '../../machines/market.ts'
@@ -86,13 +86,9 @@ export async function lockFreeRentFacts<Each extends Renting>(
   deps: FactsDeps,
   rentings: readonly Each[],
 ): Promise<{ renting: Each; locked: LockedRentFacts }[]> {
-  const machines = await lockFreeMachinesOfOffers(
-    tx,
-    rentings.map(({ input }) => input.offerId),
-  )
-  if (machines.length === 0) return []
-  const accounts = await lockFreeAccounts(tx, accountIdsOf(rentings))
-  const free = rentings.filter(({ actor }) => accounts.has(actor.accountId))
+  const offerIds = rentings.map(({ input }) => input.offerId)
+  const { machines, accountIds } = await lockFreeMachinesOfOffers(tx, offerIds, accountIdsOf(rentings))
+  const free = rentings.filter(({ actor }) => accountIds.has(actor.accountId))
   if (free.length === 0) return []
   const facts = await loadLockedFacts(tx, deps, free, machines)
   return free.flatMap((renting, place) => {
