@@ -11,6 +11,9 @@ export function connectionOf<Row>({
   return { edges, pageInfo: { ...more, startCursor, endCursor } }
 }
 
+/** In place of a page that nobody asks for. */
+export const emptyPage: PageResult<never> = { edges: [], hasNextPage: false, hasPreviousPage: false }
+
 /** The items of a page cost their fields times the largest number of items that the page can have. */
 export function pageComplexity(page: PageArguments): FieldCost {
   const items = { multiplier: pageSizeOf(page) }

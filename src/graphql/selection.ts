@@ -1,7 +1,15 @@
 // What the client asks for below a field, as a selection for a service.
 
 import { queryFromInfo } from '@pothos/plugin-prisma'
-import { BREAK, type FieldNode, type GraphQLResolveInfo, type OperationDefinitionNode, visit } from 'graphql'
+import {
+  BREAK,
+  type FieldNode,
+  type GraphQLResolveInfo,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  visit,
+} from 'graphql'
 import type { Context } from './context.ts'
 
 type Step = { type: string; name: string } | { name: string }
@@ -49,6 +57,17 @@ export function pageSelectionOf(context: Context, info: GraphQLResolveInfo): { i
   const { select } = queryFromInfo({ context, info, select: { id: true }, paths: [['nodes'], ['edges', 'node']] })
   if (constant) pageSelections.set(constant, select)
   return select
+}
+
+/** Whether the client asks for one of these fields below a field. A directive may still leave the field out. */
+export function asksForAny({ fieldNodes, fragments }: GraphQLResolveInfo, names: readonly string[]): boolean {
+  const asks = ({ selectionSet }: { selectionSet?: SelectionSetNode | undefined }): boolean =>
+    (selectionSet?.selections ?? []).some(selection => {
+      if (selection.kind === Kind.FIELD) return names.includes(selection.name.value)
+      const inner = selection.kind === Kind.FRAGMENT_SPREAD ? fragments[selection.name.value] : selection
+      return inner !== undefined && asks(inner)
+    })
+  return fieldNodes.some(asks)
 }
 
 /** Directives such as `@include` make a selection depend on variables. */

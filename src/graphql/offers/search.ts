@@ -4,9 +4,9 @@ import { maxCounted } from '../../domain/offers/offers.ts'
 import { maxOrderKeys } from '../../domain/offers/order.ts'
 import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
-import { connectionOf, pageComplexity } from '../connection.ts'
+import { connectionOf, emptyPage, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
-import { pageSelectionOf } from '../selection.ts'
+import { asksForAny, pageSelectionOf } from '../selection.ts'
 import { facetsComplexity, OfferFacet, OfferFacetField } from './facets.ts'
 import { OfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
@@ -78,9 +78,13 @@ builder.queryField('offers', t =>
           order: orderBy,
           bundled: true,
         }
-        const result = await services.offers
-          .page(actor, search, page, pageSelectionOf(context, info))
-          .catch((error: unknown) => Promise.reject(renameIssuePaths(error, { order: 'orderBy' })))
+        // A client that only counts needs no page.
+        const reading = asksForAny(info, ['edges', 'nodes', 'pageInfo'])
+          ? services.offers.page(actor, search, page, pageSelectionOf(context, info))
+          : services.offers.checkPage(search, page).then(() => emptyPage)
+        const result = await reading.catch((error: unknown) =>
+          Promise.reject(renameIssuePaths(error, { order: 'orderBy' })),
+        )
         const count = lazy(() => services.offers.count(actor, search))
         return { search, count, ...connectionOf(result) }
       },

@@ -37,6 +37,16 @@ const defaultLimits: ReadLimits = { offers: 2_000, machines: 3_000, count: maxCo
 export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
   const { database } = deps
 
+  function pageStatement<const Select extends OfferSelect>(search: OfferSearch, page: PageArguments, select: Select) {
+    const { limit, backward, cursor } = parsePage(page)
+    const keys = completeOrder(search.order)
+    const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
+    const slice = { keys: backward ? reverseOrder(keys) : keys, after, limit: limit + 1 }
+    const timed = { ...search, nowSql: database.nowSql, limits }
+    const reading = withValues(readingOf(offerSource(database.nowSql), select), positionOfRowSql(slice, timed))
+    return { statement: searchStatement(timed, slice, reading), reading, keys, limit, backward, cursor }
+  }
+
   return {
     /** The best offers, at most `limit` of them. */
     async search<const Select extends OfferSelect>(
@@ -56,17 +66,17 @@ export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
       select: Select,
     ): Promise<PageResult<Selected<OfferFacts, Select>>> {
       authorize(actor, 'offers.search')
-      const { limit, backward, cursor } = parsePage(page)
-      const keys = completeOrder(search.order)
-      const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
-      const slice = { keys: backward ? reverseOrder(keys) : keys, after, limit: limit + 1 }
-      const timed = { ...search, nowSql: database.nowSql, limits }
-      const reading = withValues(readingOf(offerSource(database.nowSql), select), positionOfRowSql(slice, timed))
-      const rows = await database.read(searchStatement(timed, slice, reading), reading)
+      const { statement, reading, keys, limit, backward, cursor } = pageStatement(search, page, select)
+      const rows = await database.read(statement, reading)
       const found = pageOf(rows, { limit, backward, cursor }, ({ values }) =>
         printOfferCursor(positionFrom(values, keys), keys, search.pricing),
       )
       return { ...found, edges: found.edges.map(({ node, ...edge }) => ({ ...edge, node: node.row })) }
+    },
+
+    /** Fails as `page` does if its input is invalid, and reads nothing. */
+    async checkPage(search: OfferSearch, page: PageArguments): Promise<void> {
+      pageStatement(search, page, { id: true })
     },
 
     /** The number of matches or, if there are more than are counted, how many are counted. */

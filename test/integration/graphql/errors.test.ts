@@ -88,7 +88,7 @@ const provoked: Record<FaceErrorCode, () => Promise<Errors>[]> = {
     ),
   ],
   ANSWER_TOO_LARGE: () => [post(ask(`{ templates { nodes { ${aliases('readme')} } } }`))],
-  INTERNAL_SERVER_ERROR: () => [post(ask('{ offers { totalCount } }'), {}, broken, brokenKey)],
+  INTERNAL_SERVER_ERROR: () => [post(ask('{ offers { nodes { id } } }'), {}, broken, brokenKey)],
 }
 const aliases = (field: string) => Array.from({ length: 30 }, (_, index) => `a${index}: ${field}`).join(' ')
 

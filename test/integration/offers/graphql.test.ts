@@ -143,6 +143,20 @@ describe('a search', () => {
     expect(await found({ filter, pricing: { rentalKind: 'INTERRUPTIBLE' } })).toEqual(['2 RTX 4090'])
   })
 
+  it('reads no page for a client that only counts, and still refuses invalid input', async () => {
+    const statements = (fields: string) => captureQueries(() => search({}, fields))
+    const counting = ['totalCount', '... on OfferConnection { totalCount isTotalCountExact }', 'count: totalCount']
+    for (const fields of counting) expect(await statements(fields)).toHaveLength(1)
+    expect(await statements('totalCount pageInfo { hasNextPage }')).toHaveLength(2)
+    expect(await statements('totalCount ... { edges { cursor } }')).toHaveLength(2)
+    expect((await search({}, 'totalCount')).data.offers).toEqual({ totalCount: 7 })
+    for (const invalid of [{ first: 1_000_000 }, { after: 'x' }, { first: 1, last: 1 }]) {
+      const [counted, read] = [await search(invalid, 'totalCount'), await search(invalid, 'nodes { id }')]
+      expect(counted.errors).toBeDefined()
+      expect(counted.errors).toEqual(read.errors)
+    }
+  })
+
   it('counts all pages only if totalCount is selected', async () => {
     const counts = async (fields: string) =>
       (await captureQueries(() => search({ first: 1 }, fields))).filter(text => / AS count /.test(text))
