@@ -29,6 +29,8 @@ export type LoopOptions<Item> = {
   pollMs?: number
   /** After a poll, wake-ups wait for this time while slots are free, so that what becomes due meanwhile is leased together. */
   restMs?: number
+  /** The same for polls that no wake-up asks for, but the end of work: nobody waits for what only time has made due. */
+  settleMs?: number
   /** Maximum number of items in work at once. */
   concurrency?: number
   log: Logger
@@ -38,6 +40,7 @@ const failingAfterMs = 60_000
 
 export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   const { name, leaseDue, leasesAll = false, work, pollMs = 1_000, restMs = 0, concurrency = 8, log } = options
+  const { settleMs = restMs } = options
   const running = new Map<Promise<void>, Item>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -45,6 +48,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   let polling: Promise<void> | undefined
   let scheduledTick: NodeJS.Immediate | undefined
   let restTimer: NodeJS.Timeout | undefined
+  let restEndsAt = Number.POSITIVE_INFINITY
   let lastPollMs = Number.NEGATIVE_INFINITY
   let pollAgain = false
   let failingSince: number | undefined
@@ -56,6 +60,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     scheduledTick = undefined
     clearTimeout(restTimer)
     restTimer = undefined
+    restEndsAt = Number.POSITIVE_INFINITY
     lastPollMs = performance.now()
     pollAgain = true
     polling ??= startDue().finally(() => {
@@ -87,17 +92,22 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
       .finally(() => {
         running.delete(task)
         const wasFull = running.size === concurrency - 1
-        if (restMs > 0 && !wasFull) tickAfterRest()
+        if (settleMs > 0 && !wasFull) tickAfterRest(settleMs)
         // Once for all items that are done in this turn, so that the next lease fills all of their slots.
         else scheduledTick ??= setImmediate(tick)
       })
     running.set(task, item)
   }
 
-  function tickAfterRest(): void {
-    const waitMs = lastPollMs + restMs - performance.now()
+  /** Polls this long after the last poll, or sooner if that is arranged already. */
+  function tickAfterRest(ms: number): void {
+    const endsAt = lastPollMs + ms
+    if (endsAt >= restEndsAt) return
+    clearTimeout(restTimer)
+    restEndsAt = endsAt
+    const waitMs = endsAt - performance.now()
     if (waitMs <= 0) tick()
-    else restTimer ??= setTimeout(tick, waitMs)
+    else restTimer = setTimeout(tick, waitMs)
   }
 
   function tick(): void {
@@ -121,7 +131,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
       tick()
     },
     wake() {
-      if (timer) tickAfterRest()
+      if (timer) tickAfterRest(restMs)
     },
     hold(isHeld) {
       held = isHeld

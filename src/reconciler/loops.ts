@@ -21,8 +21,10 @@ export function createInstanceLoop(deps: ReconcilerDeps): Loop {
     leasesAll: true,
     work: lease => reconcile(deps, lease),
     concurrency: maxConcurrentPasses,
-    // An image is pulled for seconds: nobody notices this, and rentals of that time share their passes.
+    // An image is pulled for seconds: nobody notices this, and rentals of that time share their passes. A gateway whose instances
+    // only run leases those that are due twice a second.
     restMs: 50,
+    settleMs: 500,
     log,
   })
 }

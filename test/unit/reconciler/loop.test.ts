@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { describe, expect, it, vi } from 'vitest'
 import { createLoop, createLoops, type Loop, type LoopOptions } from '../../../src/reconciler/loop.ts'
@@ -50,6 +50,33 @@ describe('a loop', () => {
     await vi.waitFor(() => expect(done).toEqual(['a', 'b', 'c']))
     expect(leases).toEqual([[], ['a', 'b', 'c']])
     await vi.waitFor(() => expect(leases).toEqual([[], ['a', 'b', 'c'], []]))
+    await loop.stop()
+  })
+
+  it('waits longer for what only time has made due, unless a wake-up comes', async () => {
+    const due: string[] = []
+    const leases: string[][] = []
+    const { loop, done } = createTestLoop([], {
+      async leaseDue() {
+        const items = due.splice(0)
+        leases.push(items)
+        return items
+      },
+      leasesAll: true,
+      restMs: 1,
+      settleMs: 100_000,
+      pollMs: 100_000,
+    })
+    loop.start()
+    await turn()
+    due.push('a')
+    loop.wake()
+    await vi.waitFor(() => expect(done).toEqual(['a']))
+    await sleep(20)
+    expect(leases).toEqual([[], ['a']])
+    due.push('b')
+    loop.wake()
+    await vi.waitFor(() => expect(done).toEqual(['a', 'b']))
     await loop.stop()
   })
 
