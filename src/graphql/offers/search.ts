@@ -81,7 +81,7 @@ builder.queryField('offers', t =>
         // A client that only counts needs no page.
         const reading = asksForAny(info, ['edges', 'nodes', 'pageInfo'])
           ? services.offers.page(actor, search, page, pageSelectionOf(context, info))
-          : services.offers.checkPage(search, page).then(() => emptyPage)
+          : services.offers.checkPage(actor, search, page).then(() => emptyPage)
         const result = await reading.catch((error: unknown) =>
           Promise.reject(renameIssuePaths(error, { order: 'orderBy' })),
         )

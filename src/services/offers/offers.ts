@@ -75,7 +75,8 @@ export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
     },
 
     /** Fails as `page` does if its input is invalid, and reads nothing. */
-    async checkPage(search: OfferSearch, page: PageArguments): Promise<void> {
+    async checkPage(actor: Actor, search: OfferSearch, page: PageArguments): Promise<void> {
+      authorize(actor, 'offers.search')
       pageStatement(search, page, { id: true })
     },
 
