@@ -32,20 +32,25 @@ export function createRenter(deps: Deps): (request: RentRequest) => Promise<Rent
   }
   const rentTogether = createBatcher(work, deps.log, batchOptions)
   const limitAlone = limitConcurrency(maxAlone, maxAloneOfAccount)
-  const requestsOfKey = new Map<string, number>()
+  // A repetition waits for the requests before it: others in its transaction would wait, too.
+  const rent = (request: RentRequest, isRepetition: boolean) =>
+    mayShare(request) && !isRepetition
+      ? rentTogether(request)
+      : limitAlone(request.actor.accountId, () => rentAlone(deps, request))
+  /** How many requests with a key are in work. */
+  const inWork = new Map<string, number>()
   return async request => {
-    const { actor, request: keyed } = request
-    const key = keyed.idempotencyKey ? `${actor.accountId} ${keyed.idempotencyKey}` : ''
-    const others = key === '' ? 0 : (requestsOfKey.get(key) ?? 0)
-    requestsOfKey.set(key, others + 1)
+    const { idempotencyKey } = request.request
+    if (!idempotencyKey) return await rent(request, false)
+    const key = `${request.actor.accountId} ${idempotencyKey}`
+    const others = inWork.get(key) ?? 0
+    inWork.set(key, others + 1)
     try {
-      // A repetition waits for the requests before it: others in its transaction would wait, too.
-      if (mayShare(request) && others === 0) return await rentTogether(request)
-      return await limitAlone(actor.accountId, () => rentAlone(deps, request))
+      return await rent(request, others > 0)
     } finally {
-      const left = (requestsOfKey.get(key) ?? 1) - 1
-      if (left > 0) requestsOfKey.set(key, left)
-      else requestsOfKey.delete(key)
+      const left = (inWork.get(key) ?? 1) - 1
+      if (left > 0) inWork.set(key, left)
+      else inWork.delete(key)
     }
   }
 }
