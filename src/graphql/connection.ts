@@ -11,7 +11,7 @@ export function connectionOf<Row>({
   return { edges, pageInfo: { ...more, startCursor, endCursor } }
 }
 
-/** In place of a page that nobody asks for. */
+/** Stands for a page that the client does not ask for. */
 export const emptyPage: PageResult<never> = { edges: [], hasNextPage: false, hasPreviousPage: false }
 
 /** The items of a page cost their fields times the largest number of items that the page can have. */

@@ -29,7 +29,7 @@ export type LoopOptions<Item> = {
   pollMs?: number
   /** After a poll, wake-ups wait for this time while slots are free, so that what becomes due meanwhile is leased together. */
   restMs?: number
-  /** The same for polls that no wake-up asks for, but the end of work: nobody waits for what only time has made due. */
+  /** The same for the poll after work has ended, which finds what only time has made due. Such work can wait longer. */
   settleMs?: number
   /** Maximum number of items in work at once. */
   concurrency?: number

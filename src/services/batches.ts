@@ -21,8 +21,10 @@ export type BatchOptions = {
   parallelFrom?: number
   /** Whether the items of an account wait while a batch with one is in work: they need the same lock. */
   apart?: boolean
-  /** Items that are done one by one at the same time. An account has half of them at most. */
+  /** Items that are done one by one at the same time. */
   singles?: number
+  /** Those of one account. */
+  singlesOfAccount?: number
 }
 
 type Request<Item, Result> = { item: Item } & Pick<PromiseWithResolvers<Result>, 'resolve' | 'reject'>
@@ -38,9 +40,9 @@ const maxBatchesInWork = 2
 export function createBatcher<Item extends object, Result>(
   work: BatchWork<Item, Result>,
   log: Logger,
-  { parallelFrom = 1, apart = false, singles = 4 }: BatchOptions = {},
+  { parallelFrom = 1, apart = false, singles = 4, singlesOfAccount = singles }: BatchOptions = {},
 ): (item: Item) => Promise<Result> {
-  const limitSingles = limitConcurrency(singles, Math.ceil(singles / 2))
+  const limitSingles = limitConcurrency(singles, singlesOfAccount)
   let waiting: Request<Item, Result>[] = []
   const inWork = new Set<readonly Request<Item, Result>[]>()
   let isScheduled = false
@@ -85,7 +87,7 @@ export function createBatcher<Item extends object, Result>(
     )
     const { done, failure } = outcome
     const isLost = mayHaveCommitted(failure) || isUnreachable(failure)
-    // A lock that is taken, or a server that refuses, is no fault of the batch. Its items tell if they fail, too.
+    // A taken lock or a refusing server is no bug of the batch. If an item fails because of it, its caller learns that.
     if (failure && failureKindOf(failure) === undefined && batch.length > 1)
       log.warn({ err: failure, items: batch.length }, 'Work on many items failed. It is done one by one.')
     for (const { item, resolve, reject } of batch) {

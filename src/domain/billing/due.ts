@@ -75,11 +75,18 @@ export type Notice =
   | { kind: 'ACCOUNT_CREDIT_ENDED'; endedAt: Date }
   | { kind: 'ACCOUNT_DEBT'; since: Date; destroysAt: Date }
 
-/** Whether the state is another one than the stored one. */
+/** Whether the state differs from the stored one. */
 export function changesNotes(stored: NoticeState, notes: NoticeState): boolean {
   return Object.entries(notes).some(
     ([name, value]) => stored[name as keyof NoticeState]?.valueOf() !== value?.valueOf(),
   )
+}
+
+/** Whether an account has credit, and there is nothing to do or to tell: only its next pass must be scheduled. */
+export function isQuiet(facts: AccountFacts, rules: DebtRules): boolean {
+  if (facts.creditStatus.hasEnded || nextBillingAction(facts, rules) !== null) return false
+  const { notes, notices } = decideNotices(facts, rules)
+  return notices.length === 0 && !changesNotes(facts, notes)
 }
 
 /** Decides which notices an account gets now, and the state to store with them. */

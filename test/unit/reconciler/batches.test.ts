@@ -59,9 +59,9 @@ describe('a batcher', () => {
     expect(singles).toEqual(['locked'])
   })
 
-  it('lets accounts take turns with items that are done one by one, and leaves one account half of the slots', async () => {
+  it('lets accounts take turns with items that are done one by one, and bounds the slots of one account', async () => {
     const names = ['a', 'b', 'c', 'd']
-    const { ask, hold, go, singles } = createTestBatcher({ alone: [...names, 'x', 'y', 'z'] })
+    const { ask, hold, go, singles } = createTestBatcher({ alone: [...names, 'x', 'y', 'z'], singlesOfAccount: 2 })
     for (const name of [...names, 'x', 'y']) hold(`alone ${name}`)
     const asked = names.map(name => ask(name))
     await turn()

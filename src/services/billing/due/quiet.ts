@@ -5,14 +5,7 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { int4 } from '../../../database/row-types.ts'
 import { readTogether } from '../../../database/together.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
-import {
-  type AccountFacts,
-  changesNotes,
-  type DebtRules,
-  decideNotices,
-  nextBillingAction,
-  nextDueAt,
-} from '../../../domain/billing/due.ts'
+import { type AccountFacts, type DebtRules, isQuiet, nextDueAt } from '../../../domain/billing/due.ts'
 import { balanceRead, toBalance } from '../balance.ts'
 import { factsRead, toAccountFacts } from './facts.ts'
 
@@ -30,19 +23,21 @@ export async function passQuietly(
     const leased = await lockLeased(tx, leases)
     if (leased.size === 0) return new Map()
     const ids = [...leased.keys()]
-    const { balances, facts } = await readTogether(tx, {
+    const reads = {
       balances: balanceRead(ids, sql`${tx.at}::timestamptz`),
       facts: factsRead(ids, tx.at, { isInDebt: false }),
-    })
+    }
+    const { balances, facts } = await readTogether(tx, reads)
     const rows = new Map(facts.map(row => [row.accountId, row]))
     const quiet = balances.map(toBalance).flatMap(account => {
       const row = rows.get(account.accountId)
       const known = row && toAccountFacts(row, account)
       // An account that another transaction has charged since this one began is later than the facts.
-      const isCurrent = account.at.getTime() === tx.at.getTime()
+      const isCurrent = known?.at.getTime() === tx.at.getTime()
       return known && isCurrent && !account.isLimited && isQuiet(known, rules) ? [known] : []
     })
     const of = <Value>(value: (one: AccountFacts) => Value) => quiet.map(value)
+    // `ANY` has the accounts looked up by their ids. With the join alone, PostgreSQL may read all accounts.
     if (quiet.length > 0)
       await tx.execute(sql`
         UPDATE accounts SET billing_leased_until = NULL, billing_due_at = next.due_at
@@ -60,11 +55,4 @@ async function lockLeased(tx: Transaction, leases: readonly AccountLease[]): Pro
     ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED`
   const locked = new Set((await tx.query(statement, { id: int4 })).map(({ id }) => id))
   return new Map(leases.flatMap(lease => (locked.has(lease.accountId) ? [[lease.accountId, lease]] : [])))
-}
-
-/** Whether an account has credit, and there is nothing to do or to tell. */
-function isQuiet(facts: AccountFacts, rules: DebtRules): boolean {
-  if (facts.creditStatus.hasEnded || nextBillingAction(facts, rules) !== null) return false
-  const { notes, notices } = decideNotices(facts, rules)
-  return notices.length === 0 && !changesNotes(facts, notes)
 }

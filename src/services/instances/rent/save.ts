@@ -46,8 +46,8 @@ export async function saveRentals<Checked>(
   const markets = savings.filter(saving => !displacing.includes(saving)).map(({ market }) => market)
   const rows = savings.map(saving => instanceRow(secrets, saving, at))
   const accountIds = [...new Set(rows.map(({ accountId }) => accountId))]
-  const withSsh = savings.flatMap(({ rental }, place) =>
-    hasSshAccess(rental.launch) ? rows.slice(place, place + 1) : [],
+  const withSsh = savings.flatMap(({ actor, rental, locked }) =>
+    hasSshAccess(rental.launch) ? [{ id: locked.instanceId, accountId: actor.accountId }] : [],
   )
   const writing = writeTogether(
     tx,

@@ -17,7 +17,7 @@ import { changesOthers } from './save.ts'
  * A second transaction begins with some rentals: with few, it would cost as much as they do. Rentals that may wait for locks
  * are few at a time, of an account, too, so that they leave connections to others.
  */
-const batchOptions: BatchOptions = { parallelFrom: 4, apart: true, singles: 4 }
+const batchOptions: BatchOptions = { parallelFrom: 4, apart: true, singles: 4, singlesOfAccount: 2 }
 const maxAlone = 4
 const maxAloneOfAccount = 2
 /** How long a rental waits for a lock that another one of its transaction needs. */
