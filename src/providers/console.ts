@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
-import type { CommandOutput } from '../domain/instances/containers.ts'
+import type { CommandOutput, ContainerRef } from '../domain/instances/containers.ts'
 import { ContainerNotRunning, type Provider } from './provider.ts'
 
 /**
  * Access to the logs and the shell of containers. Logs failures for the operator; callers learn only that a call failed.
  */
 export function createConsole(provider: Pick<Provider, 'logs' | 'exec'>, log: Logger) {
-  const logFailure = (instanceId: bigint, err: unknown): never => {
-    log.warn({ err, instanceId: String(instanceId) }, 'Access to a container failed.')
+  const logFailure = ({ machineId, instanceId }: ContainerRef, err: unknown): never => {
+    log.warn({ err, machineId, instanceId: String(instanceId) }, 'Access to a container failed.')
     throw err
   }
   return {

@@ -1,7 +1,7 @@
 import type {
   CommandOutput,
+  ContainerRef,
   ContainerSpec,
-  ContainerSshKeys,
   LogLine,
   LogRange,
   Observed,
@@ -13,25 +13,25 @@ import type {
  * signal is aborted throws, and begins nothing afterwards.
  */
 export type Provider = {
-  observe(instanceId: bigint, signal: AbortSignal): Promise<Observed>
+  observe(container: ContainerRef, signal: AbortSignal): Promise<Observed>
   /** Makes the container and pulls its image. A container that exists stays as it is. */
   ensure(spec: ContainerSpec, signal: AbortSignal): Promise<void>
   /** Lets exactly these public keys log in to the container, whether it runs or not. */
-  setSshKeys(keys: ContainerSshKeys, signal: AbortSignal): Promise<void>
-  start(instanceId: bigint, signal: AbortSignal): Promise<void>
-  stop(instanceId: bigint, signal: AbortSignal): Promise<void>
+  setSshKeys(container: ContainerRef, sshKeys: readonly string[], signal: AbortSignal): Promise<void>
+  start(container: ContainerRef, signal: AbortSignal): Promise<void>
+  stop(container: ContainerRef, signal: AbortSignal): Promise<void>
   /** Removes the container and its disk. */
-  remove(instanceId: bigint, signal: AbortSignal): Promise<void>
+  remove(container: ContainerRef, signal: AbortSignal): Promise<void>
   /**
    * Log lines, oldest first, at most `maxLogLines`: the first ones after a cursor, else the last ones. Empty if there
    * is no container.
    */
-  logs(instanceId: bigint, range: LogRange, signal: AbortSignal): Promise<LogLine[]>
+  logs(container: ContainerRef, range: LogRange, signal: AbortSignal): Promise<LogLine[]>
   /**
    * Runs a command line in the container's shell, and waits for its end. Output beyond `maxReadLength` is dropped.
    * Throws `ContainerNotRunning` if the container is not running.
    */
-  exec(instanceId: bigint, command: string, signal: AbortSignal): Promise<CommandOutput>
+  exec(container: ContainerRef, command: string, signal: AbortSignal): Promise<CommandOutput>
 }
 
 export class MachineUnreachable extends Error {

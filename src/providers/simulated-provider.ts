@@ -1,5 +1,6 @@
 // A provider whose machines are simulated. Their state is in tables that all gateways share.
 
+import type { ContainerRef } from '../domain/instances/containers.ts'
 import type { Provider } from './provider.ts'
 import { ContainerNotRunning, MachineUnreachable } from './provider.ts'
 import {
@@ -27,16 +28,17 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
   const scale: Scale = ms => ms * delayFactor
 
   /** Undefined if there is no container. Throws if its machine does not answer. */
-  async function find(instanceId: bigint, signal: AbortSignal): Promise<StoredContainer | undefined> {
+  async function find({ instanceId }: ContainerRef, signal: AbortSignal): Promise<StoredContainer | undefined> {
     signal.throwIfAborted()
     const kept = await world.find(instanceId)
     if (kept?.isMachineOut) throw new MachineUnreachable(`Machine ${kept.container.machineId} does not answer.`)
     return kept
   }
 
-  async function change(instanceId: bigint, signal: AbortSignal, applyChange: Change): Promise<void> {
+  async function change(ref: ContainerRef, signal: AbortSignal, applyChange: Change): Promise<void> {
+    const { instanceId } = ref
     for (;;) {
-      const stored = await find(instanceId, signal)
+      const stored = await find(ref, signal)
       const next = stored && applyChange(stored.container, now(), scale)
       signal.throwIfAborted()
       if (!stored || !next) return
@@ -45,8 +47,8 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
   }
 
   return {
-    async observe(instanceId, signal) {
-      const kept = await find(instanceId, signal)
+    async observe(ref, signal) {
+      const kept = await find(ref, signal)
       return kept ? observedOf(kept.container, now()) : { state: 'absent' }
     },
     async ensure(spec, signal) {
@@ -56,23 +58,22 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
       signal.throwIfAborted()
       await world.add({ instanceId: spec.instanceId, container: makeContainer(spec, now(), scale) })
     },
-    setSshKeys: ({ instanceId, sshKeys }, signal) =>
-      change(instanceId, signal, container => ({ ...container, sshKeys })),
-    start: (instanceId, signal) => change(instanceId, signal, startContainer),
-    stop: (instanceId, signal) => change(instanceId, signal, stopContainer),
-    async remove(instanceId, signal) {
-      if (!(await find(instanceId, signal))) return
+    setSshKeys: (ref, sshKeys, signal) => change(ref, signal, container => ({ ...container, sshKeys: [...sshKeys] })),
+    start: (ref, signal) => change(ref, signal, startContainer),
+    stop: (ref, signal) => change(ref, signal, stopContainer),
+    async remove(ref, signal) {
+      if (!(await find(ref, signal))) return
       signal.throwIfAborted()
-      await world.remove(instanceId)
+      await world.remove(ref.instanceId)
     },
-    async logs(instanceId, range, signal) {
-      const kept = await find(instanceId, signal)
+    async logs(ref, range, signal) {
+      const kept = await find(ref, signal)
       return kept ? readLines(kept.container.log, now().getTime(), range) : []
     },
-    async exec(instanceId, command, signal) {
-      const kept = await find(instanceId, signal)
+    async exec(ref, command, signal) {
+      const kept = await find(ref, signal)
       if (!kept || observedOf(kept.container, now()).state !== 'running') {
-        throw new ContainerNotRunning(`The container of instance ${instanceId} is not running.`)
+        throw new ContainerNotRunning(`The container of instance ${ref.instanceId} is not running.`)
       }
       return runCommand(kept.container.made, command)
     },

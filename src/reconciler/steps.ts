@@ -15,7 +15,7 @@ type StepOutcome = { kind: 'begun' | 'waiting' | 'unreachable' } | { kind: 'refu
 export async function observeContainer(deps: ReconcilerDeps, lease: InstanceLease): Promise<Observed> {
   const signal = leaseSignal(deps, lease)
   try {
-    return await deps.provider.observe(lease.instanceId, signal)
+    return await deps.provider.observe(lease, signal)
   } catch (error) {
     if (isUnreachable(error)) return { state: 'unreachable' }
     throw error
@@ -30,19 +30,19 @@ export const runStep: Record<ProviderStep, (deps: ReconcilerDeps, lease: Instanc
   },
   async setSshKeys(deps, lease) {
     // The keys of the lease, as planned. A later change of keys makes another pass due.
-    const { instanceId, sshKeys } = lease
+    const { sshKeys } = lease
     if (!sshKeys) return { kind: 'begun' }
-    return await outcomeOf(deps.provider.setSshKeys({ instanceId, sshKeys }, leaseSignal(deps, lease)))
+    return await outcomeOf(deps.provider.setSshKeys(lease, sshKeys, leaseSignal(deps, lease)))
   },
   async start(deps, lease) {
     if (!(await deps.reconciliation.occupyGpus(lease))) return { kind: 'waiting' }
-    return await outcomeOf(deps.provider.start(lease.instanceId, leaseSignal(deps, lease)))
+    return await outcomeOf(deps.provider.start(lease, leaseSignal(deps, lease)))
   },
   async stop(deps, lease) {
-    return await outcomeOf(deps.provider.stop(lease.instanceId, leaseSignal(deps, lease)))
+    return await outcomeOf(deps.provider.stop(lease, leaseSignal(deps, lease)))
   },
   async remove(deps, lease) {
-    return await outcomeOf(deps.provider.remove(lease.instanceId, leaseSignal(deps, lease)))
+    return await outcomeOf(deps.provider.remove(lease, leaseSignal(deps, lease)))
   },
 }
 

@@ -1,13 +1,13 @@
 // The port to running containers: reads their logs and runs commands in them.
 
 import { DomainError } from '../domain/errors.ts'
-import type { CommandOutput, LogLine, LogRange } from '../domain/instances/containers.ts'
+import type { CommandOutput, ContainerRef, LogLine, LogRange } from '../domain/instances/containers.ts'
 
 export type ContainerConsole = {
   /** The container's log, oldest line first. Empty if there is no container. */
-  logs(instanceId: bigint, range: LogRange, signal: AbortSignal): Promise<LogLine[]>
+  logs(container: ContainerRef, range: LogRange, signal: AbortSignal): Promise<LogLine[]>
   /** Runs a command line and waits until it ends. Returns undefined if the container does not run. */
-  execute(instanceId: bigint, command: string, signal: AbortSignal): Promise<CommandOutput | undefined>
+  execute(container: ContainerRef, command: string, signal: AbortSignal): Promise<CommandOutput | undefined>
 }
 
 /**

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
+  type ContainerRef,
   type ContainerSpec,
   type LogLine,
   type LogRange,
@@ -33,14 +34,15 @@ export function testProviderContract(name: string, createHarness: () => Provider
   })
 
   const signal = () => AbortSignal.timeout(10_000)
+  const container = (): ContainerRef => ({ machineId: 1, instanceId })
 
   async function sendCommand(verb: ProviderCommand, provider = harness.createProvider()): Promise<void> {
     if (verb === 'ensure') await provider.ensure(containerSpec(instanceId), signal())
-    else await provider[verb](instanceId, signal())
+    else await provider[verb](container(), signal())
   }
 
   async function readState(provider = harness.createProvider()): Promise<string> {
-    return (await provider.observe(instanceId, signal())).state
+    return (await provider.observe(container(), signal())).state
   }
 
   /** Sends the commands in order, each after the one before it is done. */
@@ -178,11 +180,11 @@ export function testProviderContract(name: string, createHarness: () => Provider
 
     describe('with SSH keys', () => {
       async function readKeys(provider = harness.createProvider()): Promise<string[]> {
-        const observed = await provider.observe(instanceId, signal())
+        const observed = await provider.observe(container(), signal())
         return 'sshKeys' in observed ? observed.sshKeys.toSorted() : []
       }
       const setSshKeys = (sshKeys: string[], provider = harness.createProvider()) =>
-        provider.setSshKeys({ instanceId, sshKeys }, signal())
+        provider.setSshKeys(container(), sshKeys, signal())
       const [first, second] = ['ssh-ed25519 AAAA', 'ssh-rsa BBBB']
 
       it.each<[string, ProviderCommand[]]>([
@@ -235,7 +237,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
 
     describe('reading the log', () => {
       const logs = (range: LogRange = {}, provider = harness.createProvider()) =>
-        provider.logs(instanceId, range, signal())
+        provider.logs(container(), range, signal())
       const texts = (lines: LogLine[]) =>
         lines.map(({ printedAt, text, source }) => [printedAt.getTime(), text, source])
 
@@ -286,7 +288,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
     })
 
     describe('running a command', () => {
-      const exec = (command: string) => harness.createProvider().exec(instanceId, command, signal())
+      const exec = (command: string) => harness.createProvider().exec(container(), command, signal())
 
       it('returns its output and exit code', async () => {
         await sendAndFinish('ensure', 'start')
@@ -314,18 +316,18 @@ export function testProviderContract(name: string, createHarness: () => Provider
     })
 
     const calls: [string, (provider: Provider, signal: AbortSignal) => Promise<unknown>][] = [
-      ['observe', (provider, signal) => provider.observe(instanceId, signal)],
+      ['observe', (provider, signal) => provider.observe(container(), signal)],
       ['ensure', (provider, signal) => provider.ensure(containerSpec(instanceId), signal)],
-      ['setSshKeys', (provider, signal) => provider.setSshKeys({ instanceId, sshKeys: [] }, signal)],
-      ['start', (provider, signal) => provider.start(instanceId, signal)],
-      ['stop', (provider, signal) => provider.stop(instanceId, signal)],
-      ['remove', (provider, signal) => provider.remove(instanceId, signal)],
-      ['logs', (provider, signal) => provider.logs(instanceId, {}, signal)],
-      ['exec', (provider, signal) => provider.exec(instanceId, 'whoami', signal)],
+      ['setSshKeys', (provider, signal) => provider.setSshKeys(container(), [], signal)],
+      ['start', (provider, signal) => provider.start(container(), signal)],
+      ['stop', (provider, signal) => provider.stop(container(), signal)],
+      ['remove', (provider, signal) => provider.remove(container(), signal)],
+      ['logs', (provider, signal) => provider.logs(container(), {}, signal)],
+      ['exec', (provider, signal) => provider.exec(container(), 'whoami', signal)],
     ]
     const readAll = async () => [
-      await harness.createProvider().observe(instanceId, signal()),
-      await harness.createProvider().logs(instanceId, {}, signal()),
+      await harness.createProvider().observe(container(), signal()),
+      await harness.createProvider().logs(container(), {}, signal()),
     ]
 
     it.each(calls)('reports an unreachable machine on %s and changes nothing', async (_, call) => {

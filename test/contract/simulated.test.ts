@@ -34,39 +34,40 @@ testProviderContract('simulated', () => ({
 }))
 
 const signal = AbortSignal.timeout(60_000)
+const onMachine = (instanceId: bigint) => ({ machineId: 1, instanceId })
 const keys = { sshKeys: containerSpec(0n).sshKeys }
 
 it('announces when the next state comes, and reaches it then', async () => {
   const provider = createProvider()
   await provider.ensure(containerSpec(1n), signal)
-  const observed = await provider.observe(1n, signal)
+  const observed = await provider.observe(onMachine(1n), signal)
   expect(observed).toMatchObject({ state: 'preparing', until: expect.any(Date) })
   const until = 'until' in observed && observed.until ? observed.until : clock.now()
   clock.advance(until.getTime() - clock.now().getTime() - 1)
-  expect(await provider.observe(1n, signal)).toMatchObject({ state: 'preparing' })
+  expect(await provider.observe(onMachine(1n), signal)).toMatchObject({ state: 'preparing' })
   clock.advance(1)
-  expect(await provider.observe(1n, signal)).toEqual({ state: 'prepared', ...keys })
+  expect(await provider.observe(onMachine(1n), signal)).toEqual({ state: 'prepared', ...keys })
 })
 
 it('reaches every state at once when its delay factor is 0', async () => {
   const provider = createProvider(0)
   await provider.ensure(containerSpec(2n), signal)
-  await provider.start(2n, signal)
-  expect(await provider.observe(2n, signal)).toEqual({ state: 'running', ...keys })
-  await provider.stop(2n, signal)
-  expect(await provider.observe(2n, signal)).toEqual({ state: 'stopped', ...keys })
+  await provider.start(onMachine(2n), signal)
+  expect(await provider.observe(onMachine(2n), signal)).toEqual({ state: 'running', ...keys })
+  await provider.stop(onMachine(2n), signal)
+  expect(await provider.observe(onMachine(2n), signal)).toEqual({ state: 'stopped', ...keys })
 })
 
 it('shows the exit code of a container until it is started again', async () => {
   const provider = createProvider(0)
   await provider.ensure(containerSpec(3n), signal)
-  await provider.start(3n, signal)
+  await provider.start(onMachine(3n), signal)
   await pool.query('UPDATE simulated_containers SET exit_code = 137 WHERE instance_id = 3')
-  expect(await provider.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
-  await provider.stop(3n, signal)
-  expect(await provider.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
-  await provider.start(3n, signal)
-  expect(await provider.observe(3n, signal)).toEqual({ state: 'running', ...keys })
+  expect(await provider.observe(onMachine(3n), signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
+  await provider.stop(onMachine(3n), signal)
+  expect(await provider.observe(onMachine(3n), signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
+  await provider.start(onMachine(3n), signal)
+  expect(await provider.observe(onMachine(3n), signal)).toEqual({ state: 'running', ...keys })
 })
 
 describe('a simulated image', () => {
@@ -79,14 +80,14 @@ describe('a simulated image', () => {
     await provider.ensure({ ...spec, launch: { ...spec.launch, image, ...launch } }, signal)
     const after = async (seconds: number) => {
       clock.advance(seconds * 1_000)
-      return await provider.observe(instanceId, signal)
+      return await provider.observe(onMachine(instanceId), signal)
     }
     return {
       after,
-      start: async () => await provider.start(instanceId, signal),
-      stop: async () => await provider.stop(instanceId, signal),
-      log: async () => (await provider.logs(instanceId, {}, signal)).map(({ text }) => text),
-      exec: async (command: string) => (await provider.exec(instanceId, command, signal)).output,
+      start: async () => await provider.start(onMachine(instanceId), signal),
+      stop: async () => await provider.stop(onMachine(instanceId), signal),
+      log: async () => (await provider.logs(onMachine(instanceId), {}, signal)).map(({ text }) => text),
+      exec: async (command: string) => (await provider.exec(onMachine(instanceId), command, signal)).output,
       row: async () =>
         (await pool.query('SELECT * FROM simulated_containers WHERE instance_id = $1', [instanceId])).rows[0],
     }
@@ -199,16 +200,16 @@ describe('a call that is aborted while it runs', () => {
     })
     const provider = createProvider(0)
     if (verb !== 'ensure') await provider.ensure(containerSpec(instanceId), signal)
-    if (verb === 'stop') await provider.start(instanceId, signal)
-    const before = await provider.observe(instanceId, signal)
+    if (verb === 'stop') await provider.start(onMachine(instanceId), signal)
+    const before = await provider.observe(onMachine(instanceId), signal)
     const calls = {
       ensure: () => slow.ensure(containerSpec(instanceId), controller.signal),
-      setSshKeys: () => slow.setSshKeys({ instanceId, sshKeys: [] }, controller.signal),
-      start: () => slow.start(instanceId, controller.signal),
-      stop: () => slow.stop(instanceId, controller.signal),
-      remove: () => slow.remove(instanceId, controller.signal),
+      setSshKeys: () => slow.setSshKeys(onMachine(instanceId), [], controller.signal),
+      start: () => slow.start(onMachine(instanceId), controller.signal),
+      stop: () => slow.stop(onMachine(instanceId), controller.signal),
+      remove: () => slow.remove(onMachine(instanceId), controller.signal),
     }
     await expect(calls[verb]()).rejects.toThrow('given up')
-    expect(await provider.observe(instanceId, signal)).toEqual(before)
+    expect(await provider.observe(onMachine(instanceId), signal)).toEqual(before)
   })
 })

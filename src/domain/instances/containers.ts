@@ -19,8 +19,8 @@ export type ContainerSpec = {
   apiKey: string
 }
 
-/** The public keys that may log in to an existing container. */
-export type ContainerSshKeys = Pick<ContainerSpec, 'instanceId' | 'sshKeys'>
+/** The container of an instance, and the machine that it is on. */
+export type ContainerRef = { machineId: number; instanceId: bigint }
 
 /**
  * What a provider observes of an instance's container. `until` is when the provider expects another state. `sshKeys` are

@@ -44,7 +44,7 @@ builder.prismaObjectField(Instance, 'logs', t =>
       }),
     },
     complexity: ({ tail }) => ({ field: 1, multiplier: Math.min(Math.max(tail, 1), maxLogLines) }),
-    select: { accountId: true },
+    select: { accountId: true, machineId: true },
     resolve: (instance, { tail }, context, info) => {
       countMachineRead(context, info)
       return context.services.instances.logs(context.actor, instance, tail)

@@ -21,12 +21,18 @@ export function executeServices(deps: Deps) {
       authorize(actor, 'instances.execute', { id: Number(id) })
       const issues = commandIssues(command)
       if (issues.length > 0) throw invalidInput(issues)
-      const [instance] = await byIds(actor, [id], { status: true, destroyedAt: true }, 'instances.execute')
+      const [instance] = await byIds(
+        actor,
+        [id],
+        { machineId: true, status: true, destroyedAt: true },
+        'instances.execute',
+      )
       if (!instance) throw notFound('Instance', id)
       const refusal = executeRefusal(instance)
+      const container = { machineId: instance.machineId, instanceId: id }
       const result =
         refusal === undefined
-          ? await askMachine(commandTimeoutMs, signal => deps.containerConsole.execute(id, command, signal))
+          ? await askMachine(commandTimeoutMs, signal => deps.containerConsole.execute(container, command, signal))
           : undefined
       if (!result) throw invalidState(id, refusal ?? 'The container of the instance is not running.')
       const { exitCode, output } = result

@@ -19,19 +19,25 @@ const machineTimeoutMs = 5_000
 /** The machine is polled for new lines at this interval. */
 const pollMs = 1_000
 
-type LoggedInstance = Pick<Instance, 'id' | 'status' | 'destroyedAt' | 'removedAt'>
+type Logged = Pick<Instance, 'id' | 'machineId'>
+type LoggedInstance = Pick<Instance, 'id' | 'machineId' | 'status' | 'destroyedAt' | 'removedAt'>
 
 export function logServices(deps: Deps) {
   const { byIds } = instanceReadServices(deps)
 
   return {
     /** The last lines of an instance's log. The instance must have been found for the same actor. */
-    async logs(actor: Actor, { id, accountId }: Pick<Instance, 'id' | 'accountId'>, tail: number): Promise<LogLine[]> {
+    async logs(
+      actor: Actor,
+      instance: Pick<Instance, 'id' | 'machineId' | 'accountId'>,
+      tail: number,
+    ): Promise<LogLine[]> {
+      const { id, accountId } = instance
       authorize(actor, 'instances.logs', { id: Number(id) })
       if (accountId !== actor.accountId) throw notFound('Instance', id)
       const issues = tailIssues(tail, 1)
       if (issues.length > 0) throw invalidInput(issues)
-      return (await readLines(id, { tail })).map(line => withInstanceCursor(id, line))
+      return (await readLines(instance, { tail })).map(line => withInstanceCursor(id, line))
     },
 
     /**
@@ -50,7 +56,7 @@ export function logServices(deps: Deps) {
         const instance = await findInstance(actor, id)
         return createStream(
           subscription,
-          streamLines(actor, instance, subscription, await readFirstLines(id, tail, lineCursor)),
+          streamLines(actor, instance, subscription, await readFirstLines(instance, tail, lineCursor)),
         )
       } catch (error) {
         subscription.close()
@@ -72,7 +78,7 @@ export function logServices(deps: Deps) {
       lineCursor = lines.at(-1)?.cursor ?? lineCursor
       if (lines.length < maxLogLines) instance = await waitForMore(actor, instance, subscription)
       if (!instance) return
-      lines = await readLines(id, lineCursor === undefined ? {} : { after: lineCursor })
+      lines = await readLines(instance, lineCursor === undefined ? {} : { after: lineCursor })
     }
   }
 
@@ -88,21 +94,22 @@ export function logServices(deps: Deps) {
   }
 
   /** The first lines to send, and the cursor from which reading goes on. */
-  async function readFirstLines(id: bigint, tail: number, after: string | undefined): Promise<FirstLines> {
-    if (after !== undefined) return { lines: await readLines(id, { after }), lineCursor: after }
-    const found = await readLines(id, { tail: Math.max(tail, 1) })
+  async function readFirstLines(instance: Logged, tail: number, after: string | undefined): Promise<FirstLines> {
+    if (after !== undefined) return { lines: await readLines(instance, { after }), lineCursor: after }
+    const found = await readLines(instance, { tail: Math.max(tail, 1) })
     return { lines: tail === 0 ? [] : found, lineCursor: found.at(-1)?.cursor }
   }
 
-  async function readLines(id: bigint, range: LogRange): Promise<LogLine[]> {
-    return await askMachine(machineTimeoutMs, signal => deps.containerConsole.logs(id, range, signal))
+  async function readLines({ id, machineId }: Logged, range: LogRange): Promise<LogLine[]> {
+    const container = { machineId, instanceId: id }
+    return await askMachine(machineTimeoutMs, signal => deps.containerConsole.logs(container, range, signal))
   }
 
   async function findInstance(actor: Actor, id: bigint): Promise<LoggedInstance> {
     const [instance] = await byIds(
       actor,
       [id],
-      { id: true, status: true, destroyedAt: true, removedAt: true },
+      { id: true, machineId: true, status: true, destroyedAt: true, removedAt: true },
       'instances.logs',
     )
     if (!instance) throw notFound('Instance', id)

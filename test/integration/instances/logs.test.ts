@@ -27,14 +27,14 @@ let execution: CommandOutput | Error = { exitCode: 0, output: '' }
 function withFakeConsole(provider: Provider): Provider {
   return {
     ...provider,
-    async logs(id, { after, tail = maxLogLines }) {
+    async logs({ instanceId: id }, { after, tail = maxLogLines }) {
       if (unreachable.has(id)) throw new Error('The machine is silent.')
       const lines = (printed.get(id) ?? []).map((text, number): LogLine => {
         return { printedAt: clock.now(), text, source: 'stdout', cursor: String(number) }
       })
       return after === undefined ? lines.slice(-tail) : lines.slice(Number(after) + 1, Number(after) + 1 + maxLogLines)
     },
-    async exec(id, command) {
+    async exec({ instanceId: id }, command) {
       commands.push([id, command])
       if (execution instanceof Error) throw execution
       return execution
@@ -179,7 +179,7 @@ describe('a followed log', () => {
 
   it('is refused with a cursor of another instance, or with an invalid cursor', async () => {
     const [id, second] = [await rentRunning('first'), await rent('second')]
-    const [line] = await gateway.services.instances.logs(renter, { id, accountId: renter.accountId }, 1)
+    const [line] = await gateway.services.instances.logs(renter, { id, machineId: 1, accountId: renter.accountId }, 1)
     for (const after of [line?.cursor as string, 'x', '']) {
       const opening = gateway.services.instances.watchLogs(renter, second, { tail: 1, after })
       await expect(opening).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
@@ -244,7 +244,7 @@ it('does not find an instance of another account, and does not call its machine'
   for (const ask of [
     () => instances.execute(rival, id, 'ls'),
     () => instances.watchLogs(rival, id, { tail: 1 }),
-    () => instances.logs(rival, { id, accountId: renter.accountId }, 1),
+    () => instances.logs(rival, { id, machineId: 1, accountId: renter.accountId }, 1),
   ])
     await expect(ask()).rejects.toMatchObject({ code: 'NOT_FOUND' })
   expect(commands).toEqual([])

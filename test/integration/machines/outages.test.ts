@@ -62,7 +62,7 @@ async function machine() {
 }
 
 async function container(id: bigint) {
-  return (await gateway.provider.observe(id, AbortSignal.timeout(10_000))).state
+  return (await gateway.provider.observe({ machineId, instanceId: id }, AbortSignal.timeout(10_000))).state
 }
 
 const update = (id: bigint, targetState: 'running' | 'stopped') =>
@@ -168,9 +168,9 @@ describe('a machine that does not answer', () => {
       ...{ url: testDatabase.url, now: clock.now },
       wrapProvider: provider => ({
         ...provider,
-        async observe(instanceId, signal) {
-          attempts += Number(instanceId === id)
-          return await provider.observe(instanceId, signal)
+        async observe(ref, signal) {
+          attempts += Number(ref.instanceId === id)
+          return await provider.observe(ref, signal)
         },
       }),
     })
@@ -309,7 +309,7 @@ it('stops a container that its machine starts late, after the instance was stopp
   await update(id, 'stopped')
   await advanceTime(minute)
   expect(await container(id)).toBe('stopped')
-  await gateway.provider.start(id, AbortSignal.timeout(10_000))
+  await gateway.provider.start({ machineId, instanceId: id }, AbortSignal.timeout(10_000))
   await advanceTime(12 * minute)
   expect(await container(id)).toBe('stopped')
   expect(await read(id)).toMatchObject({ status: 'stopped' })

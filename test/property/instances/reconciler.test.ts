@@ -73,6 +73,7 @@ function createTestBench(image = 'ubuntu') {
   const { world, ...tricks } = createMemoryWorld()
   const provider = createSimulatedProvider({ world, now: clock.now, delayFactor: 1 })
   const signal = AbortSignal.timeout(60_000)
+  const ref = { machineId: 1, instanceId: id }
   const spec = { ...containerSpec(id), launch: { ...containerSpec(id).launch, image } }
   let refusals = 0
   let refused: Verb | undefined
@@ -83,11 +84,11 @@ function createTestBench(image = 'ubuntu') {
       throw new Refusal()
     }
     if (verb === 'ensure') await provider.ensure(spec, signal)
-    else if (verb === 'setSshKeys') await provider.setSshKeys({ instanceId: id, sshKeys: sshKeys ?? [] }, signal)
-    else await provider[verb](id, signal)
+    else if (verb === 'setSshKeys') await provider.setSshKeys(ref, sshKeys ?? [], signal)
+    else await provider[verb](ref, signal)
   }
   return {
-    ...{ clock, ...tricks, tell, observe: () => provider.observe(id, signal) },
+    ...{ clock, ...tricks, tell, observe: () => provider.observe(ref, signal) },
     /** Refuses the next `count` steps. */
     refuse: (count: number) => {
       refusals = count
