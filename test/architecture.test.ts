@@ -73,7 +73,7 @@ const layers: Record<string, Layer> = {
   providers: {
     imports: ['domain'],
     packages: ['dataloader', 'pino'],
-    folders: [],
+    folders: ['docker', 'docker/engine', 'docker/toolbox', 'simulated'],
     reason: 'A provider gets its orders in the terms of the domain and does not know the caller.',
   },
   reconciler: {

@@ -1,3 +1,4 @@
+import type { Duplex, Readable, Writable } from 'node:stream'
 import type {
   CommandOutput,
   ContainerRef,
@@ -32,7 +33,48 @@ export type Provider = {
    * Throws `ContainerNotRunning` if the container is not running.
    */
   exec(container: ContainerRef, command: string, signal: AbortSignal): Promise<CommandOutput>
+  /**
+   * Begins a process in the container: a command line, or a login shell without one. The signal ends the beginning
+   * alone. Throws `ContainerNotRunning` if the container is not running.
+   */
+  open(container: ContainerRef, process: ProcessSpec, signal: AbortSignal): Promise<ContainerProcess>
+  /**
+   * Connects to a TCP port of the container, which may listen on its loopback alone. Throws `ContainerNotRunning`, or
+   * `PortRefused` if nothing listens.
+   */
+  connect(container: ContainerRef, port: number, signal: AbortSignal): Promise<Duplex>
+  /** What the machine has of this fleet, whether or not the database knows of it. */
+  inventory(machineId: number, signal: AbortSignal): Promise<Inventory>
+  /** Removes a volume and what it holds. A volume that is in use, or that does not exist, stays as it is. */
+  removeVolume(machineId: number, volumeId: bigint, signal: AbortSignal): Promise<void>
+  /**
+   * Reports each instance whose container changes by itself, until the signal is aborted. Throws if the connection is
+   * lost: then changes may have been missed. A driver whose containers announce their changes reports nothing.
+   */
+  watch(machineId: number, onChange: (instanceId: bigint) => void, signal: AbortSignal): Promise<void>
 }
+
+export type ProcessSpec = { command: string | null; terminal: Terminal | null }
+/** A terminal has one stream of output. `type` is the value of TERM. */
+export type Terminal = WindowSize & { type: string }
+export type WindowSize = { columns: number; rows: number }
+
+/** A process in a container. Its streams have back-pressure. What was read of `stdout` and `stderr` is complete when they end. */
+export type ContainerProcess = {
+  stdin: Writable
+  stdout: Readable
+  /** Empty with a terminal. */
+  stderr: Readable
+  /** Resolves when the process has ended. Rejects if the machine stops answering. */
+  exitCode: Promise<number>
+  resize(size: WindowSize): Promise<void>
+  /** Sends a signal, such as SIGINT, to the process and its children. */
+  signal(name: string): Promise<void>
+  /** Ends the process as a lost connection ends a login: with SIGHUP. */
+  hangUp(): void
+}
+
+export type Inventory = { instanceIds: bigint[]; volumeIds: bigint[] }
 
 export class MachineUnreachable extends Error {
   override name = 'MachineUnreachable'
@@ -40,4 +82,8 @@ export class MachineUnreachable extends Error {
 
 export class ContainerNotRunning extends Error {
   override name = 'ContainerNotRunning'
+}
+
+export class PortRefused extends Error {
+  override name = 'PortRefused'
 }

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   type ContainerRef,
@@ -7,7 +8,13 @@ import {
   maxLogLines,
   maxReadLength,
 } from '../../src/domain/instances/containers.ts'
-import { ContainerNotRunning, MachineUnreachable, type Provider } from '../../src/providers/provider.ts'
+import {
+  ContainerNotRunning,
+  MachineUnreachable,
+  PortRefused,
+  type ProcessSpec,
+  type Provider,
+} from '../../src/providers/provider.ts'
 
 /** What the contract needs to test a provider. */
 export type ProviderHarness = {
@@ -315,6 +322,56 @@ export function testProviderContract(name: string, createHarness: () => Provider
       })
     })
 
+    describe('beginning a process', () => {
+      const begin = (process: ProcessSpec) => harness.createProvider().open(container(), process, signal())
+
+      it('streams its output apart from its errors, and tells its exit code', async () => {
+        await sendAndFinish('ensure', 'start')
+        const { stdin, stdout, exitCode } = await begin({ command: 'echo hello', terminal: null })
+        stdin.end()
+        expect(await text(stdout)).toBe('hello\n')
+        expect(await exitCode).toBe(0)
+      })
+
+      it('ends lines for a terminal', async () => {
+        await sendAndFinish('ensure', 'start')
+        const terminal = { type: 'xterm', columns: 80, rows: 24 }
+        const { stdout, resize, exitCode } = await begin({ command: 'echo hello', terminal })
+        await resize({ columns: 100, rows: 40 })
+        expect(await text(stdout)).toBe('hello\r\n')
+        expect(await exitCode).toBe(0)
+      })
+
+      it('is refused when the container is stopped', async () => {
+        await sendAndFinish('ensure', 'start', 'stop')
+        await expect(begin({ command: null, terminal: null })).rejects.toThrow(ContainerNotRunning)
+        await expect(harness.createProvider().connect(container(), 22, signal())).rejects.toThrow(ContainerNotRunning)
+      })
+
+      it('does not connect to a port on which nothing listens', async () => {
+        await sendAndFinish('ensure', 'start')
+        await expect(harness.createProvider().connect(container(), 9, signal())).rejects.toThrow(PortRefused)
+      })
+    })
+
+    it('lists the containers of a machine', async () => {
+      const listed = async () => (await harness.createProvider().inventory(1, signal())).instanceIds
+      await sendAndFinish('ensure', 'start')
+      expect(await listed()).toContain(instanceId)
+      await sendAndFinish('stop')
+      expect(await listed()).toContain(instanceId)
+      await sendAndFinish('remove')
+      expect(await listed()).not.toContain(instanceId)
+    })
+
+    it('watches a machine until it is told to stop', async () => {
+      const watching = new AbortController()
+      const watched = harness.createProvider().watch(1, () => {}, watching.signal)
+      await sendAndFinish('ensure', 'start')
+      watching.abort()
+      await watched
+    })
+
     const calls: [string, (provider: Provider, signal: AbortSignal) => Promise<unknown>][] = [
       ['observe', (provider, signal) => provider.observe(container(), signal)],
       ['ensure', (provider, signal) => provider.ensure(containerSpec(instanceId), signal)],
@@ -324,6 +381,11 @@ export function testProviderContract(name: string, createHarness: () => Provider
       ['remove', (provider, signal) => provider.remove(container(), signal)],
       ['logs', (provider, signal) => provider.logs(container(), {}, signal)],
       ['exec', (provider, signal) => provider.exec(container(), 'whoami', signal)],
+      ['open', (provider, signal) => provider.open(container(), { command: 'whoami', terminal: null }, signal)],
+      ['connect', (provider, signal) => provider.connect(container(), 22, signal)],
+      ['inventory', (provider, signal) => provider.inventory(1, signal)],
+      ['removeVolume', (provider, signal) => provider.removeVolume(1, 1n, signal)],
+      ['watch', (provider, signal) => provider.watch(1, () => {}, signal)],
     ]
     const readAll = async () => [
       await harness.createProvider().observe(container(), signal()),

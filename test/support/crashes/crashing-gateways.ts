@@ -35,14 +35,13 @@ export function openCrashingGateway(url: string, now: () => Date, crashAtCall: n
       return calls === crashAtCall ? await crashModes[crashMode]?.(act, die) : await act()
     }
     return {
+      ...provider,
       observe: async (...args) => (await callOrCrash(() => provider.observe(...args))) as never,
       ensure: async (...args) => void (await callOrCrash(() => provider.ensure(...args))),
       setSshKeys: async (...args) => void (await callOrCrash(() => provider.setSshKeys(...args))),
       start: async (...args) => void (await callOrCrash(() => provider.start(...args))),
       stop: async (...args) => void (await callOrCrash(() => provider.stop(...args))),
       remove: async (...args) => void (await callOrCrash(() => provider.remove(...args))),
-      logs: provider.logs,
-      exec: provider.exec,
     }
   }
   const gateway = openGateway({ url, now, wrapProvider })

@@ -1,5 +1,5 @@
-import type { Container } from '../../../src/providers/simulated-container.ts'
-import type { SimulatedWorld } from '../../../src/providers/simulated-world.ts'
+import type { Container } from '../../../src/providers/simulated/container.ts'
+import type { SimulatedWorld } from '../../../src/providers/simulated/world.ts'
 
 /** The world of the simulated provider, in memory. */
 export function createMemoryWorld() {
@@ -27,6 +27,8 @@ export function createMemoryWorld() {
       rows.delete(id)
     },
     isMachineOut: async machineId => outages.has(machineId),
+    idsOnMachine: async machineId =>
+      [...rows].filter(([, { container }]) => container.machineId === machineId).map(([id]) => id),
   }
   return {
     world,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { maxReadLength } from '../../../src/domain/instances/containers.ts'
-import type { MadeFrom } from '../../../src/providers/simulated-container.ts'
-import { runCommand, runScript } from '../../../src/providers/simulated-shell.ts'
+import type { MadeFrom } from '../../../src/providers/simulated/container.ts'
+import { runCommand, runScript } from '../../../src/providers/simulated/shell.ts'
 
 const value = 'a'.repeat(4_096)
 const made = (onStart: string) => {

@@ -1,10 +1,10 @@
 // A simulated container: the instants at which it is prepared, up and down. Its state follows from these and the time,
 // so all readers see the same state at the same time.
 
-import type { ContainerSpec, Observed } from '../domain/instances/containers.ts'
-import { appendEntries, type LogEntry, type NewLogEntry, pullEntries } from './simulated-log.ts'
-import { type Script, scriptOf } from './simulated-script.ts'
-import { runScript, type Surroundings } from './simulated-shell.ts'
+import type { ContainerSpec, Observed } from '../../domain/instances/containers.ts'
+import { appendEntries, type LogEntry, type NewLogEntry, pullEntries } from './log.ts'
+import { type Script, scriptOf } from './script.ts'
+import { runScript, type Surroundings } from './shell.ts'
 
 export type Container = {
   machineId: number

@@ -1,19 +1,14 @@
 // A provider whose machines are simulated. Their state is in tables that all gateways share.
 
-import type { ContainerRef } from '../domain/instances/containers.ts'
-import type { Provider } from './provider.ts'
-import { ContainerNotRunning, MachineUnreachable } from './provider.ts'
-import {
-  type Container,
-  makeContainer,
-  observedOf,
-  type Scale,
-  startContainer,
-  stopContainer,
-} from './simulated-container.ts'
-import { readLines } from './simulated-log.ts'
-import { runCommand } from './simulated-shell.ts'
-import type { SimulatedWorld, StoredContainer } from './simulated-world.ts'
+import { once } from 'node:events'
+import type { ContainerRef } from '../../domain/instances/containers.ts'
+import type { Provider } from '../provider.ts'
+import { ContainerNotRunning, MachineUnreachable, PortRefused } from '../provider.ts'
+import { type Container, makeContainer, observedOf, type Scale, startContainer, stopContainer } from './container.ts'
+import { readLines } from './log.ts'
+import { processOf } from './process.ts'
+import { runCommand } from './shell.ts'
+import type { SimulatedWorld, StoredContainer } from './world.ts'
 
 type SimulatedProviderOptions = {
   world: SimulatedWorld
@@ -35,6 +30,17 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
     return kept
   }
 
+  async function checkMachine(machineId: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (await world.isMachineOut(machineId)) throw new MachineUnreachable(`Machine ${machineId} does not answer.`)
+  }
+
+  async function findRunning(ref: ContainerRef, signal: AbortSignal): Promise<Container> {
+    const kept = await find(ref, signal)
+    if (kept && observedOf(kept.container, now()).state === 'running') return kept.container
+    throw new ContainerNotRunning(`The container of instance ${ref.instanceId} is not running.`)
+  }
+
   async function change(ref: ContainerRef, signal: AbortSignal, applyChange: Change): Promise<void> {
     const { instanceId } = ref
     for (;;) {
@@ -52,9 +58,7 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
       return kept ? observedOf(kept.container, now()) : { state: 'absent' }
     },
     async ensure(spec, signal) {
-      signal.throwIfAborted()
-      const { machineId } = spec
-      if (await world.isMachineOut(machineId)) throw new MachineUnreachable(`Machine ${machineId} does not answer.`)
+      await checkMachine(spec.machineId, signal)
       signal.throwIfAborted()
       await world.add({ instanceId: spec.instanceId, container: makeContainer(spec, now(), scale) })
     },
@@ -71,11 +75,24 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
       return kept ? readLines(kept.container.log, now().getTime(), range) : []
     },
     async exec(ref, command, signal) {
-      const kept = await find(ref, signal)
-      if (!kept || observedOf(kept.container, now()).state !== 'running') {
-        throw new ContainerNotRunning(`The container of instance ${ref.instanceId} is not running.`)
-      }
-      return runCommand(kept.container.made, command)
+      return runCommand((await findRunning(ref, signal)).made, command)
+    },
+    async open(ref, spec, signal) {
+      return processOf((await findRunning(ref, signal)).made, spec)
+    },
+    async connect(ref, port, signal) {
+      await findRunning(ref, signal)
+      throw new PortRefused(`Nothing listens on port ${port} of instance ${ref.instanceId}.`)
+    },
+    async inventory(machineId, signal) {
+      await checkMachine(machineId, signal)
+      return { instanceIds: await world.idsOnMachine(machineId), volumeIds: [] }
+    },
+    removeVolume: (machineId, _, signal) => checkMachine(machineId, signal),
+    // Containers say when they will change. No machine changes one by itself.
+    async watch(machineId, _, signal) {
+      await checkMachine(machineId, signal)
+      await once(signal, 'abort')
     },
   }
 }

@@ -2,8 +2,8 @@
 // the container removes the future lines that it makes impossible.
 
 import { createHash } from 'node:crypto'
-import type { LogLine, LogRange, LogSource } from '../domain/instances/containers.ts'
-import { maxLogLines } from '../domain/instances/containers.ts'
+import type { LogLine, LogRange, LogSource } from '../../domain/instances/containers.ts'
+import { maxLogLines } from '../../domain/instances/containers.ts'
 
 /** A number is never used twice, so that a cursor always means the same line. Instants are in ms. */
 export type LogEntry = {

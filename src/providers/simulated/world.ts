@@ -1,9 +1,9 @@
 // Stores simulated containers in a table that all gateways share, so that a restart loses nothing.
 
 import DataLoader from 'dataloader'
-import type { Container, MadeFrom } from './simulated-container.ts'
-import type { LogEntry } from './simulated-log.ts'
-import { scriptOf } from './simulated-script.ts'
+import type { Container, MadeFrom } from './container.ts'
+import type { LogEntry } from './log.ts'
+import { scriptOf } from './script.ts'
 
 /** A container as read. `revision` detects later changes. `isMachineOut` is whether its machine does not answer. */
 export type StoredContainer = { container: Container; revision: string; isMachineOut: boolean }
@@ -19,6 +19,8 @@ export type SimulatedWorld = {
   remove(instanceId: bigint): Promise<void>
   /** Whether a machine does not answer. */
   isMachineOut(machineId: number): Promise<boolean>
+  /** The instances that have a container on a machine. */
+  idsOnMachine(machineId: number): Promise<bigint[]>
 }
 
 /** Runs a statement, and returns rows as arrays. Each value has the type of the column that the statement names. */
@@ -77,6 +79,10 @@ export function createSimulatedWorld(query: RunStatement): SimulatedWorld {
       const out = new Set(rows.map(([id]) => id))
       return machineIds.map(id => out.has(id))
     }),
+    async idsOnMachine(machineId) {
+      const text = 'SELECT instance_id::text FROM simulated_containers WHERE machine_id = $1'
+      return (await query(text, [machineId])).map(([id]) => BigInt(id as string))
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 // The shell of a simulated container. It knows a few commands.
 
-import { type CommandOutput, maxReadLength } from '../domain/instances/containers.ts'
-import { splitWords } from '../domain/launch/shell-words.ts'
+import { type CommandOutput, maxReadLength } from '../../domain/instances/containers.ts'
+import { splitWords } from '../../domain/launch/shell-words.ts'
 
 /** The shell refuses a longer command line after it expands the variables, as a real one does. */
 const maxLineLength = 131_072
