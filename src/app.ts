@@ -27,8 +27,12 @@ import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
 import { createConsole } from './providers/console.ts'
+import { createDockerProvider } from './providers/docker/provider.ts'
+import { readToolbox } from './providers/docker/toolbox.ts'
+import { createFleet } from './providers/fleet.ts'
 import { createSimulatedProvider } from './providers/simulated/provider.ts'
 import { createSimulatedWorld, type RunStatement } from './providers/simulated/world.ts'
+import { createEngineWatch } from './reconciler/engine-watch.ts'
 import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
 import { createLoop, createLoops } from './reconciler/loop.ts'
 import { createBillingLoop, createInstanceLoop, createPolicyLoop } from './reconciler/loops.ts'
@@ -36,6 +40,7 @@ import { createRestFace } from './rest/face.ts'
 import { createRememberedKeys } from './services/accounts/api-keys/remembered-keys.ts'
 import { createBackground } from './services/background.ts'
 import { outboxServices } from './services/events/outbox.ts'
+import { engineServices } from './services/machines/engines/engines.ts'
 import { createOperations, type Operations } from './services/operations.ts'
 import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets } from './services/secrets.ts'
@@ -61,6 +66,8 @@ export type AppOptions = {
   eventRetentionDays: number
   /** The address of the operator's SSH proxy; null without one. */
   sshProxy: SshProxy | null
+  /** The file with what real machines add to every container. */
+  toolboxFile: string
   /** Time limit for an instance to load, and to stop. */
   startTimeoutMs: number
   /** How long a machine may not answer before its instances are offline. */
@@ -124,6 +131,7 @@ export function createApp(options: AppOptions): App {
     publicSearch = false,
     resolve,
     sshProxy,
+    toolboxFile,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const onNewEpoch = () => log.warn('The database failed over to another server. Event cursors have expired.')
@@ -135,14 +143,21 @@ export function createApp(options: AppOptions): App {
   const feed = createFeed({ outbox: outboxServices({ database }), now, log })
   const query: RunStatement = async (text, values) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const provider = createSimulatedProvider({ world: createSimulatedWorld(query), now, delayFactor: simulatedDelay })
-  const containerConsole = createConsole(provider, log)
   const secrets = createSecrets(secret)
+  const engines = engineServices({ database, secrets })
+  const provider = createFleet({
+    engines,
+    simulated: createSimulatedProvider({ world: createSimulatedWorld(query), now, delayFactor: simulatedDelay }),
+    docker: createDockerProvider({ engineOf: engines.of, readToolbox: () => readToolbox(toolboxFile), log, now }),
+  })
+  const containerConsole = createConsole(provider, log)
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const rememberedKeys = createRememberedKeys()
   const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, sshProxy, privateWebhooks, admission }
   const services = createServices(deps)
-  const { reconciliation, policies, billing, deliveries, chores, measures } = createBackground(deps, eventRetentionDays)
+  const background = createBackground(deps, eventRetentionDays)
+  const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges } = background
+  const engineWatch = createEngineWatch({ engines, changes: engineChanges, provider, log })
   const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })
   const work = createLoops({
     instances: createInstanceLoop({ reconciliation, provider, clock: database.clock, log, limits: options }),
@@ -229,6 +244,7 @@ export function createApp(options: AppOptions): App {
     startWork() {
       work.start()
       wakeUps.start()
+      engineWatch.start()
     },
     markNotReady,
     drain: () => {
@@ -236,6 +252,7 @@ export function createApp(options: AppOptions): App {
       feed.stop()
       sockets.stop()
       void work.stop()
+      void engineWatch.stop()
     },
     async stop() {
       feed.stop()
@@ -243,6 +260,7 @@ export function createApp(options: AppOptions): App {
       delivery.stop()
       writes.stop()
       await work.stop()
+      await engineWatch.stop()
       await wakeUps.stop()
       await database.close()
     },

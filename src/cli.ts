@@ -3,16 +3,22 @@
 // database on standard error.
 
 import { once } from 'node:events'
-import { parseConfig } from './config.ts'
-import { openDatabase } from './database/client.ts'
+import { join } from 'node:path'
+import { type Config, parseConfig } from './config.ts'
+import { type Database, openDatabase } from './database/client.ts'
 import { describeDatabase, openServer } from './database/embedded/server.ts'
 import { locks, withLock } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { DomainError } from './domain/errors.ts'
 import type { OperatorResult } from './operator/command.ts'
 import { findCommand, helpFor } from './operator/commands.ts'
+import { inspectEngine } from './providers/docker/inspect.ts'
+import { buildToolbox } from './providers/docker/toolbox.ts'
 import { translateDatabaseError } from './services/database-errors.ts'
+import { engineOperations } from './services/machines/engines/connect.ts'
 import { createOperations } from './services/operations.ts'
+import { createSecretCheck } from './services/secret-check.ts'
+import { createSecrets, loadOrCreateSecret, type Secrets } from './services/secrets.ts'
 
 let outputError: NodeJS.ErrnoException | undefined
 process.stdout.on('error', error => {
@@ -36,7 +42,8 @@ try {
 
 async function main(args: string[]): Promise<void> {
   const { lock, run } = findCommand(args)
-  const { databaseUrl, dataDir } = parseConfig(process.env)
+  const config = parseConfig(process.env)
+  const { databaseUrl, dataDir } = config
   // The settings in force may name a database other than the one that the operator means.
   process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
@@ -44,13 +51,27 @@ async function main(args: string[]): Promise<void> {
   try {
     await withLock(server.url, locks.migration, () => migrate(server.url))
     const database = openDatabase({ url: server.url, poolSize: 2, onIdleError: onLost })
-    const operations = createOperations({ database })
+    const engines = engineOperations({ database, secrets: () => openSecrets(config, database), inspectEngine })
+    const file = config.toolboxFile
+    const toolbox = { build: () => buildToolbox(file).then(() => ({ file })) }
+    const operations = { ...createOperations({ database }), engines, toolbox }
     const work = async () => await printResult(await run(operations))
     const done = lock === undefined ? work() : withLock(server.url, locks[lock], work)
     await done.finally(() => database.close())
   } finally {
     await server.release()
   }
+}
+
+/** The secret that encrypts values in the database. It must be the one that gateways have. */
+async function openSecrets({ secret, databaseUrl, dataDir }: Config, database: Database): Promise<Secrets> {
+  if (secret === undefined && databaseUrl !== undefined)
+    throw new Error('BERTH_SECRET is missing. Set it to the text that the gateways have.')
+  const secrets = createSecrets(secret ?? (await loadOrCreateSecret(join(dataDir, 'secret'))))
+  const check = createSecretCheck({ database, secrets })
+  await check.verify()
+  await check.save()
+  return secrets
 }
 
 async function printResult(answer: OperatorResult): Promise<void> {

@@ -7,7 +7,7 @@ import type { SshProxy } from './domain/instances/instances.ts'
 import { maxRetryDays } from './domain/webhooks/webhooks.ts'
 import { isLoopback } from './http/listen.ts'
 
-type Config = {
+export type Config = {
   host: string
   port: number
   databaseUrl: string | undefined
@@ -32,6 +32,8 @@ type Config = {
   /** The address of the operator's SSH proxy; null without one. */
   sshProxy: SshProxy | null
   privateWebhooks: boolean
+  /** The file with what real machines add to every container. */
+  toolboxFile: string
   /** Whether REST clients may search without a key. */
   publicSearch: boolean
 }
@@ -115,6 +117,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     minimumRunwayMs: hoursMs(rest.MINIMUM_RUNWAY_HOURS, 1),
     quotas: quotasOf(rest),
     sshProxy: rest.SSH_PROXY ?? null,
+    toolboxFile: join(dataDir, 'toolbox.tar'),
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
     publicSearch: rest.PUBLIC_SEARCH ?? false,
   }

@@ -1,3 +1,4 @@
+import type { engineOperations } from '../services/machines/engines/connect.ts'
 import type { Operations } from '../services/operations.ts'
 import { type OptionTable, type OptionValues, parseOptions } from './options.ts'
 
@@ -14,7 +15,13 @@ export type OperatorCommand = {
   /** Parses the options, before any database is opened. The function that it returns does the work. */
   read: (args: string[]) => RunCommand
 }
-type RunCommand = (operations: Operations) => Promise<OperatorResult> | OperatorResult
+/** What commands can do: also what needs the gateways' secret, or files of this computer. */
+export type CommandOperations = Operations & {
+  engines: ReturnType<typeof engineOperations>
+  /** Builds the toolbox, and returns its file. */
+  toolbox: { build(): Promise<{ file: string }> }
+}
+type RunCommand = (operations: CommandOperations) => Promise<OperatorResult> | OperatorResult
 
 export function defineCommand<const Table extends OptionTable>(
   { options, ...about }: { options: Table } & Omit<OperatorCommand, 'options' | 'read'>,

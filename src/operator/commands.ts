@@ -2,9 +2,11 @@ import { compose } from '../services/compose.ts'
 import { accountCommands } from './accounts.ts'
 import type { OperatorCommand } from './command.ts'
 import { creditCommands } from './credit.ts'
+import { engineCommands } from './engines.ts'
 import { keyCommands } from './keys.ts'
 import { machineCommands } from './machines.ts'
 import { marketCommands } from './market.ts'
+import { toolboxCommands } from './toolbox.ts'
 
 /** The keys are "noun verb". Two lists with a command of the same name do not compile. */
 const commands: Record<string, OperatorCommand> = compose(
@@ -12,7 +14,9 @@ const commands: Record<string, OperatorCommand> = compose(
   keyCommands,
   creditCommands,
   machineCommands,
+  engineCommands,
   marketCommands,
+  toolboxCommands,
 )
 
 /** Finds a command and parses its options. An error in them ends with the command's usage. */

@@ -6,6 +6,7 @@ import type { Deps } from './deps.ts'
 import { retentionServices } from './events/retention.ts'
 import { housekeepingServices } from './housekeeping.ts'
 import { duePolicyServices } from './instances/policy/due.ts'
+import { engineChangeServices } from './machines/engines/changes.ts'
 import { measureServices } from './measures.ts'
 import { reconciliationServices } from './reconciliation/reconciliation.ts'
 import { deliveryServices } from './webhooks/delivery.ts'
@@ -18,5 +19,6 @@ export function createBackground(deps: Deps, eventRetentionDays: number) {
     deliveries: deliveryServices(deps),
     chores: compose(housekeepingServices(deps), retentionServices(deps, eventRetentionDays)),
     measures: measureServices(deps),
+    engineChanges: engineChangeServices(deps),
   }
 }

@@ -56,6 +56,7 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
     host: '127.0.0.1',
     demoKeyFile: undefined,
     secret: 'a secret of tests',
+    toolboxFile: 'toolbox.tar',
     simulatedDelay: 1,
     eventRetentionDays: 90,
     sshProxy: null,

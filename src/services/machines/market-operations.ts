@@ -6,8 +6,8 @@ import { DomainError } from '../../domain/errors.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { DataDeps } from '../deps.ts'
 import { findSharedPorts, lockAddresses } from './addresses.ts'
-import { lockMachine } from './lock.ts'
 import { updateOffers } from './market.ts'
+import { checkUnused, lockExistingMachine } from './unused.ts'
 
 export function marketOperations({ database }: DataDeps) {
   return {
@@ -49,12 +49,6 @@ export function marketOperations({ database }: DataDeps) {
   }
 }
 
-async function lockExistingMachine(tx: Transaction, id: number): Promise<Machine> {
-  const machine = await lockMachine(tx, id)
-  if (machine) return machine
-  throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
-}
-
 async function saveMarketState(tx: Transaction, machine: Machine, at: Date): Promise<void> {
   const { id, drainedAt, unlistedAt } = machine
   await tx.prisma(prisma => prisma.machine.updateMany({ where: { id }, data: { drainedAt, unlistedAt } }))
@@ -68,28 +62,4 @@ async function checkPortsUnshared(tx: Transaction, machine: Machine): Promise<vo
   if (!shared) return
   const cause = `shares ports of ${machine.publicIp} with machine ${shared.machineId}, which is on the market`
   throw new DomainError('CONFLICT', `Machine ${machine.id} ${cause}. Unlist that machine first.`, { subject: null })
-}
-
-async function checkUnused(tx: Transaction, { id, freeDiskMb, diskMb }: Machine): Promise<void> {
-  const { instances, volumes } = await tx.prisma(async prisma => ({
-    instances: await prisma.instance.count({ where: { machineId: id, destroyedAt: null } }),
-    volumes: await prisma.volume.count({ where: { machineId: id, deletedAt: null } }),
-  }))
-  if (instances + volumes > 0) {
-    const left = [printCount(instances, 'instance'), printCount(volumes, 'volume')]
-      .filter(part => part !== '')
-      .join(' and ')
-    throw machineInUse(`Machine ${id} still has ${left} on it. Drain the machine, and wait until they are gone.`)
-  }
-  // A destroyed instance keeps its disk until its container is gone.
-  if (freeDiskMb === diskMb) return
-  throw machineInUse(`Machine ${id} still removes the containers of destroyed instances. Try again soon.`)
-}
-
-function machineInUse(message: string): DomainError<'INVALID_STATE'> {
-  return new DomainError('INVALID_STATE', message, { instanceId: null, onDemand: false })
-}
-
-function printCount(count: number, noun: string): string {
-  return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`
 }

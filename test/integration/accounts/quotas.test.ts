@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { CommandOperations } from '../../../src/operator/command.ts'
 import { findCommand } from '../../../src/operator/commands.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { defaultAdmission } from '../../support/billing/admission.ts'
@@ -33,8 +34,11 @@ const quotaRefusal = (quota: string, limit: number, used: number, asked = 1) => 
   status: 400,
   body: { success: false, error: 'quota_exceeded', quota, limit, used, asked },
 })
+const noEngines = { connect: () => expect.unreachable(), disconnect: () => expect.unreachable() }
+const toolbox = { build: () => expect.unreachable() }
+const operations = (): CommandOperations => ({ ...app.operations, engines: noEngines, toolbox })
 const setQuotas = async (...options: string[]) =>
-  await findCommand(['account', 'limit', '--account', email, ...options]).run(app.operations)
+  await findCommand(['account', 'limit', '--account', email, ...options]).run(operations())
 const stopped = { image: 'ubuntu', target_state: 'stopped' }
 
 describe('an account', () => {
@@ -139,7 +143,7 @@ describe('an operator', () => {
     await setQuotas('--volumes', '5')
     await setQuotas('--volumes', '5')
     await setQuotas('--volumes', '6')
-    const rows = findCommand(['account', 'list']).run(app.operations) as AsyncIterable<Record<string, unknown>>
+    const rows = findCommand(['account', 'list']).run(operations()) as AsyncIterable<Record<string, unknown>>
     const listed: Record<string, unknown>[] = []
     for await (const row of rows) if (row['email'] === email) listed.push(row)
     expect(listed).toMatchObject([{ quotas: { instances: null, loading: null, diskGb: null, volumes: 6 } }])

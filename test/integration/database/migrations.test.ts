@@ -227,6 +227,7 @@ describe('a gateway that starts', () => {
       host: '127.0.0.1',
       demoKeyFile: undefined,
       secret: '',
+      toolboxFile: 'toolbox.tar',
       ...limits,
     }
     const app = createApp({ ...options, databaseUrl: url, poolSize: 2, log, now: () => new Date() })

@@ -1,0 +1,43 @@
+// What an operator's machine promises, compared with what its engine says.
+
+import type { Issue } from '../errors.ts'
+import type { GpuAccess } from './engines.ts'
+import type { Machine } from './machines.ts'
+
+/** What an engine says of itself and its computer. */
+export type EngineFacts = {
+  /** The id that the engine has given itself. */
+  identity: string
+  version: string
+  cpuCores: number
+  cpuRamMb: number
+  cpuArch: Machine['cpuArch']
+  /** Whether the engine limits the disk of a container. */
+  limitsDisk: boolean
+  gpuAccesses: readonly GpuAccess[]
+}
+
+/** Computers have a little less memory than is written on them, and hosts round. */
+const ramTolerance = 0.95
+
+/** Why the machine cannot get the engine: the engine has less than the machine's offers promise. */
+export function findBrokenPromises(
+  machine: Pick<Machine, 'cpuCores' | 'cpuRamMb' | 'cpuArch' | 'numGpus' | 'vmsEnabled'>,
+  facts: EngineFacts,
+  { gpuAccess, gpuUuids }: { gpuAccess: GpuAccess; gpuUuids: readonly string[] },
+): Issue[] {
+  const { cpuCores, cpuRamMb, cpuArch, numGpus, vmsEnabled } = machine
+  const issues: Issue[] = []
+  const say = (path: string, message: string) => void issues.push({ path, message })
+  if (facts.cpuCores < cpuCores) say('cpuCores', `is ${cpuCores}, but the engine has ${facts.cpuCores} cores.`)
+  if (facts.cpuRamMb < cpuRamMb * ramTolerance)
+    say('cpuRamGb', `is ${cpuRamMb / 1_000}, but the engine has ${(facts.cpuRamMb / 1_000).toFixed(1)} GB of memory.`)
+  if (facts.cpuArch !== cpuArch) say('cpuArch', `is ${cpuArch}, but the engine runs on ${facts.cpuArch}.`)
+  if (vmsEnabled) say('vmsEnabled', 'is true, but the engine runs no virtual machines.')
+  if (!facts.gpuAccesses.includes(gpuAccess))
+    say('gpus', `cannot be given to containers with "${gpuAccess}". The engine offers ${facts.gpuAccesses.join(', ')}.`)
+  if (gpuAccess !== 'none' && gpuUuids.length !== numGpus)
+    say('gpus', `are ${numGpus}, but ${gpuUuids.length} UUIDs are given.`)
+  if (new Set(gpuUuids).size < gpuUuids.length) say('gpus', 'have UUIDs that are given twice.')
+  return issues
+}

@@ -1,0 +1,71 @@
+import type { Engine } from '../domain/machines/engines.ts'
+import { MachineUnreachable, type Provider } from './provider.ts'
+
+/** The engines by machine. Machines without one are simulated. */
+type Engines = {
+  all(): Promise<ReadonlyMap<number, unknown>>
+  current(machineId: number): Promise<Engine | undefined>
+}
+
+type FleetOptions = { simulated: Provider; docker: Provider; engines: Engines; now?: () => number }
+
+/** After a machine did not answer, it is not asked again for this long. Its other instances do not wait for it. */
+const silenceMs = 2_000
+
+/** The provider of all machines: it passes each call on to the driver of its machine. */
+export function createFleet({ simulated, docker, engines, now = () => performance.now() }: FleetOptions): Provider {
+  const silentUntil = new Map<number, number>()
+
+  async function driverOf(machineId: number): Promise<Provider> {
+    return (await engines.all()).has(machineId) ? docker : simulated
+  }
+
+  async function ask<Answer>(
+    machineId: number,
+    signal: AbortSignal,
+    call: (driver: Provider) => Promise<Answer>,
+  ): Promise<Answer> {
+    const driver = await driverOf(machineId)
+    if (driver === simulated) return await call(driver)
+    if ((silentUntil.get(machineId) ?? 0) > now()) throw new MachineUnreachable(`Machine ${machineId} is silent.`)
+    try {
+      const answer = await call(driver)
+      silentUntil.delete(machineId)
+      return answer
+    } catch (error) {
+      const isSilent = error instanceof MachineUnreachable || isTimeout(signal.reason)
+      if (isSilent) silentUntil.set(machineId, now() + silenceMs)
+      throw error
+    }
+  }
+
+  return {
+    observe: (container, signal) => ask(container.machineId, signal, driver => driver.observe(container, signal)),
+    async ensure(spec, signal) {
+      // Read anew: a container that is made by the wrong driver would stay there.
+      const driver = (await engines.current(spec.machineId)) ? docker : simulated
+      await ask(spec.machineId, signal, () => driver.ensure(spec, signal))
+    },
+    setSshKeys: (container, sshKeys, signal) =>
+      ask(container.machineId, signal, driver => driver.setSshKeys(container, sshKeys, signal)),
+    start: (container, signal) => ask(container.machineId, signal, driver => driver.start(container, signal)),
+    stop: (container, signal) => ask(container.machineId, signal, driver => driver.stop(container, signal)),
+    remove: (container, signal) => ask(container.machineId, signal, driver => driver.remove(container, signal)),
+    logs: (container, range, signal) =>
+      ask(container.machineId, signal, driver => driver.logs(container, range, signal)),
+    exec: (container, command, signal) =>
+      ask(container.machineId, signal, driver => driver.exec(container, command, signal)),
+    open: (container, process, signal) =>
+      ask(container.machineId, signal, driver => driver.open(container, process, signal)),
+    connect: (container, port, signal) =>
+      ask(container.machineId, signal, driver => driver.connect(container, port, signal)),
+    inventory: (machineId, signal) => ask(machineId, signal, driver => driver.inventory(machineId, signal)),
+    removeVolume: (machineId, volumeId, signal) =>
+      ask(machineId, signal, driver => driver.removeVolume(machineId, volumeId, signal)),
+    watch: (machineId, onChange, signal) => ask(machineId, signal, driver => driver.watch(machineId, onChange, signal)),
+  }
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError'
+}

@@ -1,0 +1,83 @@
+// Follows the engine of a machine: makes passes due when containers change by themselves, and removes what should be gone.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Provider } from '../providers/provider.ts'
+import type { engineChangeServices } from '../services/machines/engines/changes.ts'
+import { gather } from './gather.ts'
+
+export type FollowDeps = {
+  changes: ReturnType<typeof engineChangeServices>
+  provider: Pick<Provider, 'watch' | 'inventory' | 'remove' | 'removeVolume'>
+  log: Logger
+  timing?: Partial<typeof defaultTiming>
+}
+
+const defaultTiming = {
+  /** How often to compare lists, since an engine forgets changes when it ends. */
+  compareMs: 30_000,
+  /** Time before an engine that was lost is asked again: between this and twice this. */
+  retryMs: 1_000,
+}
+const callMs = 10_000
+
+/** Called with the instances that the engine has. */
+type OnAnswer = (instanceIds: bigint[]) => Promise<void>
+
+/** The function that it returns follows a machine until its signal is aborted. */
+export function createFollower({ changes, provider, log, timing }: FollowDeps) {
+  const { compareMs, retryMs } = { ...defaultTiming, ...timing }
+
+  return async (machineId: number, signal: AbortSignal): Promise<void> => {
+    let isLost = false
+    const onAnswer = async (instanceIds: bigint[]) => {
+      if (!isLost) return
+      log.info({ machineId }, 'The engine of a machine answers again.')
+      isLost = false
+      // What its containers did meanwhile was not told.
+      await changes.noteChanges(machineId, instanceIds)
+    }
+    while (!signal.aborted) {
+      try {
+        await followOnce(machineId, signal, onAnswer)
+      } catch (error) {
+        // Logged once, not every second while the engine is down.
+        if (!isLost && !signal.aborted)
+          log.warn({ err: error, machineId }, 'The engine of a machine does not answer. The gateway keeps trying.')
+        isLost = true
+        await sleep(retryMs * (1 + Math.random()), undefined, { signal }).catch(() => {})
+      }
+    }
+  }
+
+  /** Watches before it compares, so that no change falls between. */
+  async function followOnce(machineId: number, signal: AbortSignal, onAnswer: OnAnswer): Promise<void> {
+    const lost = new AbortController()
+    const until = AbortSignal.any([signal, lost.signal, AbortSignal.timeout(compareMs)])
+    const gathered = gather(ids => changes.noteChanges(machineId, ids), log)
+    const watching = provider.watch(machineId, gathered.add, until)
+    try {
+      await Promise.race([watching, compare(machineId, onAnswer)])
+      await watching
+    } finally {
+      lost.abort()
+      await watching.catch(() => {})
+      await gathered.flush()
+    }
+  }
+
+  async function compare(machineId: number, onAnswer: OnAnswer): Promise<void> {
+    const limit = () => AbortSignal.timeout(callMs)
+    const inventory = await provider.inventory(machineId, limit())
+    await onAnswer(inventory.instanceIds)
+    const leftovers = await changes.compare(machineId, inventory)
+    for (const instanceId of leftovers.instanceIds) {
+      log.info(
+        { machineId, instanceId: String(instanceId) },
+        'A machine has the container of an instance that is gone.',
+      )
+      await provider.remove({ machineId, instanceId }, limit())
+    }
+    for (const volumeId of leftovers.volumeIds) await provider.removeVolume(machineId, volumeId, limit())
+  }
+}

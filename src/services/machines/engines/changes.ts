@@ -1,0 +1,65 @@
+// What gateways learn from the engines of machines.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import { int8 } from '../../../database/row-types.ts'
+import { transaction } from '../../../database/transaction.ts'
+import type { DataDeps } from '../../deps.ts'
+import { makeInstancesDue } from '../../reconciliation/due.ts'
+import { lockInstances } from '../../reconciliation/leases.ts'
+
+const { sql } = Prisma
+
+/** What a machine has and should not have. */
+export type Leftovers = { instanceIds: bigint[]; volumeIds: bigint[] }
+
+export function engineChangeServices({ database }: DataDeps) {
+  /** Those of the instances whose containers may be on the machine. */
+  async function onMachine(machineId: number, ids: readonly bigint[]): Promise<bigint[]> {
+    const rows = await database.query(
+      sql`SELECT id FROM instances
+        WHERE id = ANY(${ids.map(String)}::bigint[]) AND machine_id = ${machineId} AND removed_at IS NULL`,
+      { id: int8 },
+    )
+    return rows.map(({ id }) => id)
+  }
+
+  async function makeDue(ids: readonly bigint[]): Promise<void> {
+    if (ids.length === 0) return
+    await transaction(database, async tx => {
+      await lockInstances(tx, ids)
+      await makeInstancesDue(tx, ids, tx.at)
+    })
+  }
+
+  return {
+    /** Makes a pass due over instances whose containers have changed. */
+    async noteChanges(machineId: number, ids: readonly bigint[]): Promise<void> {
+      await makeDue(await onMachine(machineId, ids))
+    },
+
+    /**
+     * Compares what a machine has with what it should have. Makes a pass due over each instance whose container is
+     * missing. Returns what to remove: containers of instances that are gone, and deleted volumes. What the database has never
+     * heard of stays, because the database may be a copy that was restored.
+     */
+    async compare(machineId: number, { instanceIds, volumeIds }: Leftovers): Promise<Leftovers> {
+      const missing = await database.query(
+        sql`SELECT id FROM instances
+          WHERE machine_id = ${machineId} AND removed_at IS NULL AND status IN ('running', 'stopping')
+            AND id <> ALL(${instanceIds.map(String)}::bigint[])`,
+        { id: int8 },
+      )
+      await makeDue(missing.map(({ id }) => id))
+      const gone = await database.query(
+        sql`SELECT id FROM instances WHERE id = ANY(${instanceIds.map(String)}::bigint[])
+            AND (removed_at IS NOT NULL OR machine_id <> ${machineId})`,
+        { id: int8 },
+      )
+      const deleted = await database.query(
+        sql`SELECT id FROM volumes WHERE id = ANY(${volumeIds.map(String)}::bigint[]) AND deleted_at IS NOT NULL`,
+        { id: int8 },
+      )
+      return { instanceIds: gone.map(({ id }) => id), volumeIds: deleted.map(({ id }) => id) }
+    },
+  }
+}

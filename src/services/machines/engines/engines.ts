@@ -1,0 +1,60 @@
+// The engines of machines, as providers need them.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import { bytea, enumeration, int4, nullable, type RowOf, text, textArray } from '../../../database/row-types.ts'
+import type { Engine, EngineTls, GpuAccess } from '../../../domain/machines/engines.ts'
+import type { DataDeps } from '../../deps.ts'
+import { openJson, type Secrets } from '../../secrets.ts'
+
+const { sql } = Prisma
+
+const engineRow = {
+  ...{ machineId: int4, url: text, tls: nullable(bytea), mark: text, gpuAccess: enumeration<GpuAccess>() },
+  gpuUuids: textArray,
+}
+
+/** A machine changes its engine only while it is empty, so an engine that is this old harms no container. */
+const maxAgeMs = 2_000
+
+type EngineDeps = DataDeps & { secrets: Secrets }
+
+/** The engines by machine. Machines without one are simulated. */
+export function engineServices({ database, secrets }: EngineDeps) {
+  let read: { at: number; engines: Promise<ReadonlyMap<number, Engine>> } | undefined
+
+  async function readAll(): Promise<ReadonlyMap<number, Engine>> {
+    const rows = await database.query(
+      sql`SELECT machine_id, url, tls, mark, gpu_access, gpu_uuids FROM engines`,
+      engineRow,
+    )
+    return new Map(rows.map(row => [row.machineId, engineOf(secrets, row)]))
+  }
+
+  function recent(maxMs: number): Promise<ReadonlyMap<number, Engine>> {
+    const at = performance.now()
+    if (read && at - read.at < maxMs) return read.engines
+    const engines = readAll()
+    read = { at, engines }
+    // A failure is not remembered.
+    engines.catch(() => {
+      if (read?.engines === engines) read = undefined
+    })
+    return engines
+  }
+
+  return {
+    all: async (): Promise<ReadonlyMap<number, Engine>> => await recent(maxAgeMs),
+    /** Throws if the machine has no engine. */
+    async of(machineId: number): Promise<Engine> {
+      const engine = (await recent(maxAgeMs)).get(machineId) ?? (await recent(0)).get(machineId)
+      if (!engine) throw new Error(`Machine ${machineId} has no engine.`)
+      return engine
+    },
+    /** The engine as it is now: a container is made only where the machine is connected. */
+    current: async (machineId: number): Promise<Engine | undefined> => (await recent(0)).get(machineId),
+  }
+}
+
+function engineOf(secrets: Secrets, { url, tls, mark, gpuAccess, gpuUuids }: RowOf<typeof engineRow>): Engine {
+  return { url, tls: openJson<EngineTls>(secrets, tls), mark, gpuAccess, gpuUuids }
+}

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Actor } from '../../../src/domain/actor.ts'
+import type { Engine } from '../../../src/domain/machines/engines.ts'
+import type { EngineFacts } from '../../../src/domain/machines/inspection.ts'
+import { engineChangeServices } from '../../../src/services/machines/engines/changes.ts'
+import { engineOperations } from '../../../src/services/machines/engines/connect.ts'
+import { engineServices } from '../../../src/services/machines/engines/engines.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const clock = manualClock()
+const secrets = createSecrets('a secret of tests')
+const socket: Omit<Engine, 'mark'> = { url: 'unix:///run/engine.sock', tls: null, gpuAccess: 'none', gpuUuids: [] }
+const remote = { ...socket, url: 'tcp://host.example.com:2376', tls: { ca: 'ca', cert: 'cert', key: 'a private key' } }
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+let machineId = 0
+let facts: EngineFacts
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now, delayFactor: 0 })
+  actor = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+beforeEach(async () => {
+  machineId += 1
+  await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+  facts = {
+    ...{ identity: `engine-${machineId}`, version: '28.0.0', cpuCores: 64, cpuRamMb: 257_000, cpuArch: 'amd64' },
+    ...{ limitsDisk: true, gpuAccesses: ['none', 'nvidia'] },
+  }
+})
+
+const operations = () => {
+  const deps = { database: gateway.database, secrets: async () => secrets, inspectEngine: async () => facts }
+  return engineOperations(deps)
+}
+const engineOf = async (id = machineId) => await engineServices({ database: gateway.database, secrets }).current(id)
+
+async function rent(): Promise<bigint> {
+  const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL', [machineId])
+  const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string))
+  await gateway.idle()
+  return id
+}
+
+const dueAt = async (id: bigint) =>
+  (await gateway.sql('SELECT due_at FROM instance_looks WHERE instance_id = $1', [id]))[0]?.['due_at']
+
+describe('a machine', () => {
+  it('is simulated until it is connected, and after it is disconnected', async () => {
+    expect(await engineOf()).toBeUndefined()
+    expect(await operations().connect(machineId, socket)).toEqual(facts)
+    expect(await engineOf()).toEqual({ ...socket, mark: expect.stringMatching(/^[0-9a-f]{8}$/) })
+    await operations().disconnect(machineId)
+    expect(await engineOf()).toBeUndefined()
+  })
+
+  it('keeps the certificates of its engine encrypted', async () => {
+    await operations().connect(machineId, remote)
+    expect(await engineOf()).toMatchObject(remote)
+    const [row] = await gateway.sql('SELECT tls FROM engines WHERE machine_id = $1', [machineId])
+    expect(String(row?.['tls'])).not.toContain('private')
+  })
+
+  it('is neither connected nor disconnected while it has instances', async () => {
+    const id = await rent()
+    const inUse = {
+      code: 'INVALID_STATE',
+      message: expect.stringContaining(`Machine ${machineId} still has 1 instance`),
+    }
+    await expect(operations().connect(machineId, socket)).rejects.toMatchObject(inUse)
+    await gateway.services.instances.destroy(actor, { ids: [id] }, {})
+    await gateway.idle()
+    await operations().connect(machineId, socket)
+    await rent()
+    await expect(operations().disconnect(machineId)).rejects.toMatchObject(inUse)
+  })
+
+  it('may reach its engine by another address while it has instances, and keeps its mark', async () => {
+    await operations().connect(machineId, socket)
+    const before = await engineOf()
+    await rent()
+    await operations().connect(machineId, remote)
+    expect(await engineOf()).toEqual({ ...remote, mark: before?.mark })
+    facts = { ...facts, identity: 'another engine' }
+    await expect(operations().connect(machineId, remote)).rejects.toMatchObject({ code: 'INVALID_STATE' })
+  })
+
+  it('does not get the engine of another machine', async () => {
+    await operations().connect(machineId, socket)
+    await listMachines(gateway.operations, [{ machine: { publicIp: '203.0.113.250' } }])
+    machineId += 1
+    await expect(operations().connect(machineId, socket)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(operations().connect(9_999, socket)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('does not get an engine that has less than its offers promise', async () => {
+    facts = { ...facts, cpuCores: 8 }
+    await expect(operations().connect(machineId, socket)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: 'cpuCores: is 64, but the engine has 8 cores.',
+    })
+    expect(await engineOf()).toBeUndefined()
+  })
+})
+
+describe('what a gateway learns from an engine', () => {
+  const changes = () => engineChangeServices({ database: gateway.database })
+
+  it('makes a pass due over an instance that changed, if it is on that machine', async () => {
+    const id = await rent()
+    const before = await dueAt(id)
+    await changes().noteChanges(machineId + 1, [id])
+    expect(await dueAt(id)).toEqual(before)
+    await changes().noteChanges(machineId, [id, 999_999n])
+    expect(await dueAt(id)).toEqual(clock.now())
+  })
+
+  it('makes a pass due over an instance whose container is missing', async () => {
+    const id = await rent()
+    expect(await changes().compare(machineId, { instanceIds: [id], volumeIds: [] })).toEqual({
+      ...{ instanceIds: [], volumeIds: [] },
+    })
+    expect(await dueAt(id)).not.toEqual(clock.now())
+    await changes().compare(machineId, { instanceIds: [], volumeIds: [] })
+    expect(await dueAt(id)).toEqual(clock.now())
+  })
+
+  it('removes containers of instances that are gone, and leaves those that nobody knows', async () => {
+    const id = await rent()
+    await gateway.services.instances.destroy(actor, { ids: [id] }, {})
+    await gateway.idle()
+    const inventory = { instanceIds: [id, 999_999n], volumeIds: [] }
+    expect((await changes().compare(machineId, inventory)).instanceIds).toEqual([id])
+  })
+
+  it('removes volumes that are deleted, and leaves all others', async () => {
+    await gateway.sql(
+      `INSERT INTO volumes (id, account_id, machine_id, name, size_mb, disk_price_per_gb_month_nanos, disk_nanos, created_at, deleted_at)
+       VALUES (71, $1, $2, 'kept', 1000, 1, 1, now(), NULL), (72, $1, $2, 'deleted', 1000, 1, 1, now(), now())`,
+      [actor.accountId, machineId],
+    )
+    const inventory = { instanceIds: [], volumeIds: [71n, 72n, 73n] }
+    expect((await changes().compare(machineId, inventory)).volumeIds).toEqual([72n])
+  })
+})

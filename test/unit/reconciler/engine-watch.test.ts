@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pino from 'pino'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Engine } from '../../../src/domain/machines/engines.ts'
+import type { Inventory } from '../../../src/providers/provider.ts'
+import { createEngineWatch, type EngineWatch } from '../../../src/reconciler/engine-watch.ts'
+
+const engine: Engine = { url: 'unix:///run/engine.sock', tls: null, mark: '1f', gpuAccess: 'none', gpuUuids: [] }
+
+/** A machine with an engine, and what the gateway did. */
+let connected: Map<number, Engine>
+let inventory: Inventory
+let isDown: boolean
+let report: ((id: bigint) => void) | undefined
+let lose: ((error: Error) => void) | undefined
+let done: string[]
+let lines: string[]
+let watch: EngineWatch
+
+beforeEach(() => {
+  connected = new Map([[7, engine]])
+  inventory = { instanceIds: [1n, 2n], volumeIds: [5n] }
+  isDown = false
+  report = undefined
+  done = []
+  lines = []
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
+  watch = createEngineWatch({
+    ...{ log, findMs: 5, timing: { compareMs: 50, retryMs: 5 } },
+    engines: { all: async () => connected },
+    changes: {
+      noteChanges: async (machineId, ids) => void done.push(`changed ${machineId}: ${ids}`),
+      compare: async (_, { instanceIds, volumeIds }) => {
+        done.push('compared')
+        return { instanceIds: instanceIds.filter(id => id === 2n), volumeIds }
+      },
+    },
+    provider: {
+      watch: (_, onChange, signal) => {
+        if (isDown) return Promise.reject(new Error('down'))
+        report = onChange
+        const { promise, resolve, reject } = Promise.withResolvers<void>()
+        signal.addEventListener('abort', () => resolve())
+        lose = reject
+        return promise.finally(() => {
+          report = undefined
+        })
+      },
+      inventory: async () => {
+        if (isDown) throw new Error('down')
+        return inventory
+      },
+      remove: async ({ instanceId }) => void done.push(`removed ${instanceId}`),
+      removeVolume: async (_, volumeId) => void done.push(`removed volume ${volumeId}`),
+    },
+  })
+})
+
+afterEach(() => watch.stop())
+
+it('compares at once, again later, and removes what should be gone', async () => {
+  watch.start()
+  await expect.poll(() => done.filter(what => what === 'compared').length).toBeGreaterThan(2)
+  expect(done.slice(0, 3)).toEqual(['compared', 'removed 2', 'removed volume 5'])
+  expect(done).not.toContain('removed 1')
+})
+
+it('notes changes that come close together at once', async () => {
+  watch.start()
+  await expect.poll(() => report).toBeDefined()
+  for (const id of [1n, 2n, 1n]) report?.(id)
+  await expect.poll(() => done).toContain('changed 7: 1,2')
+})
+
+it('notes all instances of an engine that was lost and answers again', async () => {
+  watch.start()
+  await expect.poll(() => report).toBeDefined()
+  isDown = true
+  lose?.(new Error('lost'))
+  await expect.poll(() => lines.filter(line => line.includes('does not answer'))).toHaveLength(1)
+  expect(done.filter(what => what.startsWith('changed'))).toEqual([])
+  isDown = false
+  await expect.poll(() => done).toContain('changed 7: 1,2')
+  expect(lines).toContain('The engine of a machine answers again.')
+})
+
+it('leaves a machine that is disconnected, and follows one that is connected', async () => {
+  connected.delete(7)
+  watch.start()
+  await sleep(20)
+  expect(done).toEqual([])
+  connected.set(7, engine)
+  await expect.poll(() => report).toBeDefined()
+  connected.delete(7)
+  await expect.poll(() => report).toBeUndefined()
+})
+
+it('stops at once, even while an engine is down', async () => {
+  isDown = true
+  watch.start()
+  await expect.poll(() => lines.length).toBeGreaterThan(0)
+  const start = performance.now()
+  await watch.stop()
+  expect(performance.now() - start).toBeLessThan(500)
+})
