@@ -448,9 +448,11 @@ export function containerSpec(instanceId: bigint): ContainerSpec {
   }
   return {
     instanceId,
+    accountId: 1,
     machineId: 1,
     gpus: [0],
     diskMb: 8_000,
+    share: null,
     launch,
     ports,
     volumes: [],

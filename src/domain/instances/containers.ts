@@ -5,9 +5,12 @@ import type { LaunchConfig, PortBinding } from './instances.ts'
 /** What a provider needs to make the container of an instance. */
 export type ContainerSpec = {
   instanceId: bigint
+  accountId: number
   machineId: number
   gpus: number[]
   diskMb: number
+  /** What the container may use of its machine; null if nothing limits it. */
+  share: MachineShare | null
   /** The mode is a direct one if the instance has the public ports for it. */
   launch: LaunchConfig
   ports: PortBinding[]
@@ -17,6 +20,17 @@ export type ContainerSpec = {
   sshKeys: string[]
   /** The API key with which the instance may stop, start and destroy itself. */
   apiKey: string
+}
+
+/** May be a part of a CPU. */
+export type MachineShare = { cpus: number; memoryMb: number }
+
+/** The processors and memory of a machine in proportion to its GPUs. */
+export function machineShareOf(
+  { cpuCores, cpuRamMb, numGpus }: { cpuCores: number; cpuRamMb: number; numGpus: number },
+  gpus: number,
+): MachineShare {
+  return { cpus: (cpuCores * gpus) / numGpus, memoryMb: Math.floor((cpuRamMb * gpus) / numGpus) }
 }
 
 /** The container of an instance, and the machine that it is on. */

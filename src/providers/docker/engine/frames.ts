@@ -1,0 +1,44 @@
+// Without a terminal, the engine sends both outputs of a process in one stream, in frames with a header of 8 bytes.
+
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+
+export type Frame = { source: 'stdout' | 'stderr'; payload: Buffer }
+
+const headerLength = 8
+const stderrNumber = 2
+
+export async function* readFrames(stream: Readable): AsyncGenerator<Frame> {
+  let pending: Buffer = Buffer.alloc(0)
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+    let start = 0
+    while (pending.length - start >= headerLength) {
+      const end = start + headerLength + pending.readUInt32BE(start + 4)
+      if (pending.length < end) break
+      const source = pending[start] === stderrNumber ? 'stderr' : 'stdout'
+      yield { source, payload: pending.subarray(start + headerLength, end) }
+      start = end
+    }
+    pending = pending.subarray(start)
+  }
+}
+
+/** Reads on only when the reader of an output has taken what came before. */
+export async function splitOutputs(stream: Readable, outputs: Record<Frame['source'], Writable>): Promise<void> {
+  for await (const { source, payload } of readFrames(stream)) await write(outputs[source], payload)
+}
+
+export async function copyOutput(stream: Readable, output: Writable): Promise<void> {
+  for await (const chunk of stream) await write(output, chunk)
+}
+
+/** What nobody reads any more is dropped. */
+async function write(output: Writable, chunk: Buffer): Promise<void> {
+  if (output.destroyed || output.write(chunk)) return
+  const waiting = new AbortController()
+  const { signal } = waiting
+  await Promise.race([once(output, 'drain', { signal }), once(output, 'close', { signal })]).finally(() =>
+    waiting.abort(),
+  )
+}
