@@ -12,8 +12,6 @@ export type EngineFacts = {
   cpuCores: number
   cpuRamMb: number
   cpuArch: Machine['cpuArch']
-  /** Whether the engine limits the disk of a container. */
-  limitsDisk: boolean
   gpuAccesses: readonly GpuAccess[]
 }
 

@@ -37,7 +37,7 @@ beforeEach(async () => {
   await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
   facts = {
     ...{ identity: `engine-${machineId}`, version: '28.0.0', cpuCores: 64, cpuRamMb: 257_000, cpuArch: 'amd64' },
-    ...{ limitsDisk: true, gpuAccesses: ['none', 'nvidia'] },
+    gpuAccesses: ['none', 'nvidia'],
   }
 })
 

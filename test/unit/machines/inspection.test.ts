@@ -3,7 +3,7 @@ import { type EngineFacts, findBrokenPromises } from '../../../src/domain/machin
 
 const machine = { cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64', numGpus: 2, vmsEnabled: false }
 const facts: EngineFacts = {
-  ...{ identity: 'one', version: '28.0.0', cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64', limitsDisk: false },
+  ...{ identity: 'one', version: '28.0.0', cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64' },
   gpuAccesses: ['none', 'nvidia'],
 }
 const gpus = { gpuAccess: 'nvidia' as const, gpuUuids: ['GPU-1', 'GPU-2'] }
