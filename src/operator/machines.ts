@@ -90,7 +90,7 @@ async function* listMachines({ accounts, machines }: Operations, host: string | 
 }
 
 function presentMachine(machine: MachineSummary) {
-  const { drainedAt, unlistedAt, unconfirmedAt, freePorts, listedUntil, instances, volumes } = machine
+  const { drainedAt, unlistedAt, unconfirmedAt, freePorts, listedUntil, instances, volumes, engine } = machine
   return {
     id: machine.id,
     host: machine.host,
@@ -110,5 +110,6 @@ function presentMachine(machine: MachineSummary) {
     unconfirmedAt,
     instances,
     volumes,
+    engine,
   }
 }

@@ -19,9 +19,11 @@ type Summed = {
   instances: number
   /** Number of volumes that are not deleted. */
   volumes: number
+  /** The address of its engine; null if it is simulated. */
+  engine: string | null
 }
 
-const sums = { host: true, gpuName: true, freeGpus: true, instances: true, volumes: true } as const
+const sums = { host: true, gpuName: true, freeGpus: true, instances: true, volumes: true, engine: true } as const
 const summary = { ...columnsOf(Prisma.MachineScalarFieldEnum), ...sums }
 
 export function machineListOperations({ database }: DataDeps) {
@@ -56,4 +58,5 @@ const summed = {
   freeGpus: sql`(SELECT count(*)::int FROM gpus u WHERE u.machine_id = m.id AND u.holder_id IS NULL)`,
   instances: sql`(SELECT count(*)::int FROM instances i WHERE i.machine_id = m.id AND i.destroyed_at IS NULL)`,
   volumes: sql`(SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL)`,
+  engine: sql`(SELECT e.url FROM engines e WHERE e.machine_id = m.id)`,
 }

@@ -10,6 +10,11 @@ export function outageOperations({ database }: DataDeps) {
   return {
     /** Makes the machine stop answering. Its containers keep running. */
     async unplug(id: number): Promise<void> {
+      const engine = await database.prisma.engine.findUnique({ where: { machineId: id }, select: { machineId: true } })
+      if (engine)
+        throw new DomainError('INVALID_STATE', `Machine ${id} is not simulated: it has an engine.`, {
+          ...{ instanceId: null, onDemand: false },
+        })
       const found = await database.execute(sql`
         WITH machine AS (SELECT id FROM machines WHERE id = ${id}), outage AS (
           INSERT INTO simulated_outages (machine_id, since) SELECT id, ${database.nowSql} FROM machine ON CONFLICT DO NOTHING

@@ -97,6 +97,13 @@ describe('a machine', () => {
     await expect(operations().connect(machineId, remote)).rejects.toMatchObject({ code: 'INVALID_STATE' })
   })
 
+  it('cannot be unplugged while it is connected', async () => {
+    await operations().connect(machineId, socket)
+    const refusal = { code: 'INVALID_STATE', message: `Machine ${machineId} is not simulated: it has an engine.` }
+    await expect(gateway.operations.machines.unplug(machineId)).rejects.toMatchObject(refusal)
+    expect(await gateway.operations.machines.byId(machineId)).toMatchObject({ engine: socket.url })
+  })
+
   it('does not get the engine of another machine', async () => {
     await operations().connect(machineId, socket)
     await listMachines(gateway.operations, [{ machine: { publicIp: '203.0.113.250' } }])

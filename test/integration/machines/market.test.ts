@@ -228,6 +228,7 @@ it('lists machines with their free capacity, instances and volumes', async () =>
     freeGpus: 2,
     instances: 1,
     volumes: 0,
+    engine: null,
   })
   expect(row?.diskMb).toBeGreaterThan(row?.freeDiskMb as number)
   expect((await machines().page(0, 2, host?.['id'] as number)).map(machine => machine.id)).toEqual([1, 2])

@@ -1,0 +1,65 @@
+import { copyFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type GatewayProcess, makeDataDir, runBerth, startGateway, stopProgram } from '../processes/programs.ts'
+import type { TestEngine } from './engine.ts'
+
+export type Answer = {
+  // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the test's query
+  data: any
+  errors?: { message: string }[]
+}
+
+export type RealMarket = Awaited<ReturnType<typeof startRealMarket>>
+
+/** A gateway in a process of its own, whose only machine is connected with an engine. */
+export async function startRealMarket({ url, toolbox }: Pick<TestEngine, 'url' | 'toolbox'>) {
+  const { dataDir, remove } = await makeDataDir()
+  const env = { BERTH_DATA_DIR: dataDir, DEMO_MARKET: 'false', PORT: '0' }
+  await copyFile(toolbox, join(dataDir, 'toolbox.tar'))
+  const file = join(dataDir, 'machine.json')
+  await writeFile(file, JSON.stringify([machine]))
+  let gateway: GatewayProcess = await startGateway(env)
+  const operate = async (...args: string[]) => {
+    const { code, result, errors } = await runBerth(env, ...args)
+    if (code !== 0) throw new Error(`berth ${args.join(' ')}: ${errors}`)
+    return result
+  }
+  const newKey = async (email: string): Promise<string> =>
+    (await operate('account', 'create', '--email', email, '--credit', '100')).apiKey
+  await newKey('host@example.com')
+  await operate('machine', 'import', '--file', file, '--host', 'host@example.com')
+  await operate('machine', 'connect', '--id', '1', '--engine', url, '--gpu-access', 'none')
+  return {
+    env,
+    newKey,
+    operate,
+    gateway: () => gateway,
+    async restartGateway(signal: NodeJS.Signals): Promise<void> {
+      gateway.child.kill(signal)
+      await gateway.exit
+      gateway = await startGateway(env)
+    },
+    async ask(key: string, query: string, variables: Record<string, unknown> = {}): Promise<Answer['data']> {
+      const response = await fetch(`${gateway.url}/graphql`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ query, variables }),
+      })
+      const { data, errors } = (await response.json()) as Answer
+      if (errors) throw new Error(errors.map(({ message }) => message).join('\n'))
+      return data
+    },
+    async stop(): Promise<void> {
+      await stopProgram(gateway)
+      await remove()
+    },
+  }
+}
+
+/** Facts of a machine that every computer keeps. */
+const machine = {
+  ...{ gpuModel: 'RTX 4090', numGpus: 4, driverVersion: '570.172.08', cudaVersion: '12.8', country: 'SE' },
+  ...{ pricePerGpuHour: '0.10', storagePricePerGbMonth: '0.10', listedUntil: '2030-12-31', publicIp: '127.0.0.1' },
+  ...{ firstPort: 20_000, lastPort: 20_099, cpuName: 'CPU', cpuCores: 1, cpuRamGb: 1, diskGb: 200 },
+  ...{ downloadMbps: 100, uploadMbps: 50 },
+}
