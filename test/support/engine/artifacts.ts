@@ -22,8 +22,13 @@ export async function buildArtifacts(): Promise<Artifacts> {
   if (!existsSync(folder)) {
     const part = `${folder}.${process.pid}`
     await mkdir(part, { recursive: true })
-    await run(join(toolboxSource, 'build.sh'), [join(part, 'toolbox.tar')])
-    await run(imagesScript, [part])
+    try {
+      await run(join(toolboxSource, 'build.sh'), [join(part, 'toolbox.tar')])
+      await run(imagesScript, [part])
+    } catch (error) {
+      await rm(part, { recursive: true })
+      throw error
+    }
     for (const old of await readdir(cache)) {
       if (join(cache, old) !== part) await rm(join(cache, old), { recursive: true })
     }

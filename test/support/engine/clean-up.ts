@@ -19,7 +19,7 @@ export async function cleanUp({ folder, network }: { folder: string; network: Ne
   await Promise.all(processes.map(pid => endProcess(pid)))
   await Promise.all(processTree(folder).map(pid => endProcess(pid, { signal: 'SIGKILL' })))
   const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map(line => line.split(' ')[1] ?? '')
-  for (const mount of mounts.toReversed()) if (mount.startsWith(folder)) await run('umount', [mount])
+  for (const mount of mounts.toReversed()) if (mount.startsWith(folder)) await run('umount', ['--lazy', mount])
   await resetNetwork(network)
   await rm(folder, { recursive: true, force: true })
 }

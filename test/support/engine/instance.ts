@@ -1,7 +1,8 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CommandResult, docker, runDocker, runProgram } from './docker.ts'
+import { onTestFinished } from 'vitest'
+import { docker, putArchive, runDocker } from './docker.ts'
 import type { TestEngine } from './engine.ts'
 import { waitFor } from './processes.ts'
 
@@ -15,7 +16,15 @@ export type InstanceOptions = {
   files?: Record<string, string>
 }
 
-/** A container that has the toolbox, as a driver would make it. Nothing of it is started. */
+/** Makes, starts and awaits an instance. */
+export async function startInstance(engine: TestEngine, options: InstanceOptions): Promise<Instance> {
+  const instance = await createInstance(engine, options)
+  await instance.start()
+  await instance.waitForLine('[berth] ready')
+  return instance
+}
+
+/** A container that has the toolbox, as a driver makes it. It is not started, and is removed when the test ends. */
 export async function createInstance(
   engine: TestEngine,
   { image, mode = 'sshDirect', env = {}, keys = [], onStart = '', files = {} }: InstanceOptions,
@@ -27,16 +36,16 @@ export async function createInstance(
     ...variables,
     ...[image, 'sh', '/.berth/entry.sh'],
   ])
-  await docker(folder, ['cp', '-', `${id}:/`], await readFile(engine.toolbox))
-  const instance = instanceOf(folder, id)
-  await instance.upload({ ...files, '/.berth/instance/onstart.sh': onStart })
-  await instance.setKeys(keys)
+  onTestFinished(async () => void (await docker(folder, ['rm', '--force', '--volumes', id])))
+  const instance = instanceOf(engine, id)
+  await instance.putToolbox()
+  await instance.upload({ ...files, '/.berth/instance/onstart.sh': onStart, ...keysFile(keys) })
   return instance
 }
 
 export type Instance = ReturnType<typeof instanceOf>
 
-function instanceOf(folder: string, id: string) {
+function instanceOf({ folder, toolbox }: TestEngine, id: string) {
   const upload = async (files: Record<string, string>) => {
     const root = await mkdtemp(join(tmpdir(), 'berth-upload-'))
     for (const [path, content] of Object.entries(files)) {
@@ -55,11 +64,11 @@ function instanceOf(folder: string, id: string) {
     id,
     upload,
     logs,
-    setKeys: (keys: string[]) => upload({ '/.berth/instance/authorized_keys': keys.map(key => `${key}\n`).join('') }),
+    putToolbox: async () => putArchive(folder, id, await readFile(toolbox)),
+    setKeys: (keys: string[]) => upload(keysFile(keys)),
     applyKeys: () => runDocker(folder, ['exec', id, '/.berth/bin/busybox', 'sh', '/.berth/bin/apply-keys']),
     start: () => docker(folder, ['start', id]),
     stop: () => docker(folder, ['stop', '--time', '10', id]),
-    remove: () => docker(folder, ['rm', '--force', '--volumes', id]),
     /** Runs a command with the toolbox's own shell. */
     exec: (command: string) => runDocker(folder, ['exec', id, '/.berth/bin/busybox', 'sh', '-c', command]),
     inspect: (format: string) => docker(folder, ['inspect', '--format', format, id]),
@@ -72,27 +81,6 @@ function instanceOf(folder: string, id: string) {
   }
 }
 
-export type KeyPair = { path: string; publicKey: string }
-
-export async function createKeyPair(folder: string, name: string): Promise<KeyPair> {
-  const path = join(folder, name)
-  await runProgram('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', path])
-  return { path, publicKey: (await readFile(`${path}.pub`, 'utf8')).trim() }
-}
-
-/** The options of OpenSSH's client for one login with one key. */
-function sshOptions({ path }: KeyPair): string[] {
-  const options = ['BatchMode=yes', 'IdentitiesOnly=yes', 'StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null']
-  return ['-F', 'none', '-i', path, '-o', 'LogLevel=ERROR', ...options.flatMap(option => ['-o', option])]
-}
-
-export async function ssh(instance: Instance, key: KeyPair, ...command: string[]): Promise<CommandResult> {
-  const port = await instance.sshPort()
-  return runProgram('ssh', [...sshOptions(key), '-p', port, 'root@127.0.0.1', ...command])
-}
-
-/** Copies a file into the instance. */
-export async function scp(instance: Instance, key: KeyPair, from: string, to: string): Promise<CommandResult> {
-  const port = await instance.sshPort()
-  return runProgram('scp', [...sshOptions(key), '-P', port, from, `root@127.0.0.1:${to}`])
+function keysFile(keys: string[]): Record<string, string> {
+  return { '/.berth/instance/authorized_keys': keys.map(key => `${key}\n`).join('') }
 }

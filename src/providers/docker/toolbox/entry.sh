@@ -55,6 +55,8 @@ run_onstart() {
 stop() {
   trap '' TERM INT
   echo '[berth] stopping'
+  # The shell would report each child that it ends.
+  exec 2>/dev/null
   kill -TERM -1
   for tenth in $(seq 50); do
     # A child that is not built in makes the shell collect those that have ended.
@@ -81,6 +83,7 @@ serve_notebook &
 run_onstart &
 while :; do
   wait "$1"
+  echo '[berth] the SSH server ended and starts again'
   sleep 1
   serve_ssh & set -- $!
 done
