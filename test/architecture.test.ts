@@ -121,10 +121,11 @@ const testFolders: Record<string, string[]> = {
     'reconciler',
     'rest',
   ],
-  support: [...nouns, 'crashes', 'database', 'faces', 'processes', 'rest'],
+  support: [...nouns, 'crashes', 'database', 'engine', 'faces', 'processes', 'rest'],
   client: [],
   contract: [],
   e2e: [],
+  engine: [],
   long: [],
   wire: [],
 }

@@ -27,13 +27,25 @@ export default defineConfig({
           ...projectDefaults,
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'test/long/**', ...isolatedTests],
+          exclude: ['**/node_modules/**', 'test/long/**', 'test/engine/**', ...isolatedTests],
           // The program keeps no state outside an app, and loading it takes longer than most tests. So a process loads
           // it once for all of its test files.
           isolate: false,
         },
       },
       { test: { ...projectDefaults, name: 'alone', include: isolatedTests } },
+      {
+        test: {
+          ...projectDefaults,
+          name: 'engine',
+          include: ['test/engine/**/*.test.ts'],
+          // Vitest runs this only if the run has such files. They share one Docker Engine and its machine, so they run
+          // after the others, one at a time.
+          globalSetup: 'test/support/engine/global-setup.ts',
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 })
