@@ -4,7 +4,7 @@
 import type { Engine } from '../../domain/machines/engines.ts'
 import { ContainerFailed } from './failures.ts'
 import type { Machine } from './machine.ts'
-import { runInContainer } from './process.ts'
+import { runInContainer } from './processes/process.ts'
 
 export type DeviceRequest = { Driver: string; DeviceIDs: string[] | null; Capabilities?: string[][] | null }
 

@@ -4,7 +4,7 @@ import { EngineError } from './engine/error.ts'
 import { startFailure } from './failures.ts'
 import { readSshKeys } from './files.ts'
 import type { Machine } from './machine.ts'
-import type { Preparations } from './preparations.ts'
+import type { Preparations } from './making/preparations.ts'
 import type { Readiness } from './readiness.ts'
 import type { Stops } from './stops.ts'
 

@@ -1,10 +1,10 @@
 import { PassThrough, Writable } from 'node:stream'
-import { type CommandOutput, maxReadLength } from '../../domain/instances/containers.ts'
-import type { ContainerProcess } from '../provider.ts'
-import { brokenStreamError } from './engine/error.ts'
-import { copyOutput, splitOutputs } from './engine/frames.ts'
+import { type CommandOutput, maxReadLength } from '../../../domain/instances/containers.ts'
+import type { ContainerProcess } from '../../provider.ts'
+import { brokenStreamError } from '../engine/error.ts'
+import { copyOutput, splitOutputs } from '../engine/frames.ts'
+import type { Machine } from '../machine.ts'
 import { beginExec, type Command, type Exec, exitCodeOf, resizeExec } from './exec.ts'
-import type { Machine } from './machine.ts'
 
 const endOfTransmission = '\x04'
 const neverAborted = new AbortController().signal

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Duplex } from 'node:stream'
-import { PortRefused } from '../provider.ts'
-import type { Machine } from './machine.ts'
+import { PortRefused } from '../../provider.ts'
+import type { Machine } from '../machine.ts'
 import { openConnection } from './sessions.ts'
 
 /** A connection to a port of a container, through a program in it: so the port may listen on the loopback alone. */

@@ -1,4 +1,4 @@
-import type { Frame } from './engine/frames.ts'
+import type { Frame } from '../engine/frames.ts'
 
 /** `time` is in nanoseconds. */
 export type Line = { time: bigint; text: string; source: Frame['source'] }

@@ -2,10 +2,10 @@
 // may prepare it too: the first to make it wins.
 
 import type { Logger } from 'pino'
-import type { ContainerRef, ContainerSpec } from '../../domain/instances/containers.ts'
-import { MachineUnreachable } from '../provider.ts'
-import { EngineError } from './engine/error.ts'
-import { ContainerFailed, type Failure, startFailure } from './failures.ts'
+import type { ContainerRef, ContainerSpec } from '../../../domain/instances/containers.ts'
+import { MachineUnreachable } from '../../provider.ts'
+import { EngineError } from '../engine/error.ts'
+import { ContainerFailed, type Failure, startFailure } from '../failures.ts'
 
 type Preparation = { begunAt: Date; done: Promise<void>; controller: AbortController; failure: Failure | undefined }
 

@@ -1,11 +1,11 @@
 // The engine keeps what a container prints, each piece with its time to the nanosecond. A cursor is the time of a line,
 // and its place among the lines of that time. So reading goes on in the log of a container that was made anew.
 
-import { type LogLine, type LogRange, maxLogLines } from '../../domain/instances/containers.ts'
-import { brokenStreamError, EngineError } from './engine/error.ts'
-import { readFrames } from './engine/frames.ts'
-import { joinLines, type Line } from './log-lines.ts'
-import type { Machine } from './machine.ts'
+import { type LogLine, type LogRange, maxLogLines } from '../../../domain/instances/containers.ts'
+import { brokenStreamError, EngineError } from '../engine/error.ts'
+import { readFrames } from '../engine/frames.ts'
+import type { Machine } from '../machine.ts'
+import { joinLines, type Line } from './lines.ts'
 
 /** Read beyond the wanted lines: lines of both outputs may be out of order, and may have the same time. */
 const spareLines = 16
@@ -27,25 +27,27 @@ export async function readLog(
   const query = { stdout: 1, stderr: 1, timestamps: 1, ...range }
   const signals = AbortSignal.any([signal, AbortSignal.timeout(readDeadlineMs)])
   try {
-    const lines: Line[] = []
-    let skipped = 0
     const stream = await client.stream('GET', `/containers/${containerId}/logs`, { query, signal: signals })
-    for await (const line of joinLines(readFrames(stream))) {
-      lines.push(line)
-      if (cursor && line.time <= cursor.time) skipped += 1
-      if (cursor && lines.length - skipped >= limit + spareLines) break
-    }
-    const numbered = numberLines(lines)
-    return cursor
-      ? numbered
-          .filter(line => isAfter(line, cursor))
-          .slice(0, limit)
-          .map(logLineOf)
-      : numbered.slice(-limit).map(logLineOf)
+    const numbered = numberLines(await collect(joinLines(readFrames(stream)), cursor?.time ?? -1n, limit + spareLines))
+    if (!cursor) return numbered.slice(-limit).map(logLineOf)
+    const later = numbered.filter(line => isAfter(line, cursor))
+    return later.slice(0, limit).map(logLineOf)
   } catch (error) {
     if (error instanceof EngineError && error.status === 404) return []
     throw brokenStreamError(error, signal)
   }
+}
+
+/** The lines of a time, all of them, and at most this many later ones. */
+async function collect(lines: AsyncIterable<Line>, time: bigint, most: number): Promise<Line[]> {
+  const collected: Line[] = []
+  let later = 0
+  for await (const line of lines) {
+    collected.push(line)
+    if (line.time > time) later += 1
+    if (later >= most) break
+  }
+  return collected
 }
 
 function numberLines(lines: Line[]): (Line & Cursor)[] {

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ContainerNotRunning, MachineUnreachable, type Terminal } from '../provider.ts'
-import { EngineError } from './engine/error.ts'
-import type { Machine } from './machine.ts'
+import { ContainerNotRunning, MachineUnreachable, type Terminal } from '../../provider.ts'
+import { EngineError } from '../engine/error.ts'
+import type { Machine } from '../machine.ts'
 
 export type Command = { words: string[]; terminal: Terminal | null }
 
@@ -34,13 +34,17 @@ export async function beginExec(
   }
 }
 
+/** A process may have ended meanwhile: then nothing is resized. */
 export async function resizeExec(
   { client }: Machine,
   { id }: Exec,
   size: { columns: number; rows: number },
 ): Promise<void> {
   const query = { w: size.columns, h: size.rows }
-  await client.call('POST', `/exec/${id}/resize`, { query, signal: new AbortController().signal })
+  const { signal } = new AbortController()
+  await client.call('POST', `/exec/${id}/resize`, { query, signal }).catch((error: unknown) => {
+    if (!(error instanceof EngineError)) throw error
+  })
 }
 
 /** The exit code of a process whose output has ended. The engine may learn of the end a moment after that. */

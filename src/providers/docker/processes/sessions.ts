@@ -1,8 +1,8 @@
 // The shell scripts that begin processes in a container and signal them. Only the toolbox's shell is known to exist there.
 
 import { randomUUID } from 'node:crypto'
-import type { ContainerProcess, ProcessSpec } from '../provider.ts'
-import type { Machine } from './machine.ts'
+import type { ContainerProcess, ProcessSpec } from '../../provider.ts'
+import type { Machine } from '../machine.ts'
 import { openProcess, runInContainer } from './process.ts'
 
 const shell = ['/.berth/bin/busybox', 'sh', '-c']

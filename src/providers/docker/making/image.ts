@@ -2,11 +2,11 @@
 // its own renter may pull: an image that another renter pulled with a login is never taken from the machine's disk.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Registry } from '../../domain/launch/registry.ts'
-import type { EngineClient } from './engine/client.ts'
-import { brokenStreamError, EngineError, unlessMissing } from './engine/error.ts'
-import { readJsonLines } from './engine/lines.ts'
-import { kindOf, pullFailure } from './failures.ts'
+import type { Registry } from '../../../domain/launch/registry.ts'
+import type { EngineClient } from '../engine/client.ts'
+import { brokenStreamError, EngineError, unlessMissing } from '../engine/error.ts'
+import { readJsonLines } from '../engine/lines.ts'
+import { kindOf, pullFailure } from '../failures.ts'
 import { imagePath, isRegistryOf, parseImage } from './image-name.ts'
 
 type Pull = { image: string; registry: Registry | undefined }
