@@ -73,7 +73,10 @@ const layers: Record<string, Layer> = {
   providers: {
     imports: ['domain'],
     packages: ['dataloader', 'pino'],
-    folders: ['docker', 'docker/engine', 'docker/toolbox', 'simulated'],
+    folders: [
+      ...['docker', 'docker/engine', 'docker/log', 'docker/making', 'docker/processes', 'docker/toolbox'],
+      'simulated',
+    ],
     reason: 'A provider gets its orders in the terms of the domain and does not know the caller.',
   },
   reconciler: {

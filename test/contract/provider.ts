@@ -24,6 +24,8 @@ export type ProviderHarness = {
   finishPending: () => Promise<void>
   /** Makes the machine of `containerSpec` unreachable, or reachable again. */
   setUnreachable: (unreachable: boolean) => Promise<void>
+  /** Makes `containerSpec` one that the provider can run. */
+  adaptSpec?: (spec: ContainerSpec) => ContainerSpec
 }
 
 type ProviderCommand = 'ensure' | 'start' | 'stop' | 'remove'
@@ -41,10 +43,11 @@ export function testProviderContract(name: string, createHarness: () => Provider
   })
 
   const signal = () => AbortSignal.timeout(10_000)
+  const spec = () => (harness.adaptSpec ?? (one => one))(containerSpec(instanceId))
   const container = (): ContainerRef => ({ machineId: 1, instanceId })
 
   async function sendCommand(verb: ProviderCommand, provider = harness.createProvider()): Promise<void> {
-    if (verb === 'ensure') await provider.ensure(containerSpec(instanceId), signal())
+    if (verb === 'ensure') await provider.ensure(spec(), signal())
     else await provider[verb](container(), signal())
   }
 
@@ -374,7 +377,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
 
     const calls: [string, (provider: Provider, signal: AbortSignal) => Promise<unknown>][] = [
       ['observe', (provider, signal) => provider.observe(container(), signal)],
-      ['ensure', (provider, signal) => provider.ensure(containerSpec(instanceId), signal)],
+      ['ensure', (provider, signal) => provider.ensure(spec(), signal)],
       ['setSshKeys', (provider, signal) => provider.setSshKeys(container(), [], signal)],
       ['start', (provider, signal) => provider.start(container(), signal)],
       ['stop', (provider, signal) => provider.stop(container(), signal)],

@@ -1,0 +1,67 @@
+import type { ContainerRef } from '../../domain/instances/containers.ts'
+import { unlessMissing } from './engine/error.ts'
+import type { DeviceRequest } from './gpus.ts'
+import type { Machine } from './machine.ts'
+import { containerName, labelFilter, labels, type Phase, phaseOf } from './names.ts'
+
+/** A container as the engine describes it. */
+export type Inspected = {
+  Id: string
+  Name: string
+  State: {
+    Status: 'created' | 'running' | 'paused' | 'restarting' | 'removing' | 'exited' | 'dead'
+    Running: boolean
+    ExitCode: number
+    Error: string
+    StartedAt: string
+    FinishedAt: string
+  }
+  Config: { Entrypoint: string[] | null; Labels: Record<string, string> }
+  HostConfig: { DeviceRequests?: DeviceRequest[] | null }
+}
+export type Container = Inspected & { phase: Phase }
+export type Listed = { Id: string; Names: string[]; Labels: Record<string, string> }
+
+export async function listContainers(
+  { client, engine }: Machine,
+  others: Record<string, string | bigint>,
+  signal: AbortSignal,
+): Promise<Listed[]> {
+  const query = { all: 1, filters: labelFilter(engine, others) }
+  return await client.call<Listed[]>('GET', '/containers/json', { query, signal })
+}
+
+/** The container of an instance. One whose files are not complete is found if there is no other. */
+export async function findContainer(
+  machine: Machine,
+  { instanceId }: Pick<ContainerRef, 'instanceId'>,
+  signal: AbortSignal,
+): Promise<Container | undefined> {
+  const listed = await listContainers(machine, { [labels.instance]: instanceId }, signal)
+  const isMaking = ({ Names }: Listed) => phaseOf(Names[0] ?? '') === 'making'
+  const found = listed.find(one => !isMaking(one)) ?? listed[0]
+  if (!found) return undefined
+  const path = `/containers/${found.Id}/json`
+  const inspected = await unlessMissing(machine.client.call<Inspected>('GET', path, { signal }))
+  return inspected && { ...inspected, phase: phaseOf(inspected.Name) }
+}
+
+export async function renameContainer(
+  { client, engine }: Machine,
+  { Id, instanceId }: { Id: string; instanceId: bigint },
+  phase: Phase,
+  signal: AbortSignal,
+): Promise<void> {
+  const query = { name: containerName(engine, instanceId, phase) }
+  await client.call('POST', `/containers/${Id}/rename`, { query, signal })
+}
+
+/** The engine writes an instant that never came as one of the year 1. */
+export function wasStarted({ State }: Inspected): boolean {
+  return !State.StartedAt.startsWith('0001')
+}
+
+/** Whether the driver's own entrypoint runs, which says when it is ready. */
+export function hasOwnEntrypoint({ Config }: Inspected): boolean {
+  return Config.Entrypoint?.at(-1) === '/.berth/entry.sh'
+}

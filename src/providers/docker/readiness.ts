@@ -1,0 +1,88 @@
+// Whether a running container is ready. The driver's entrypoint says so in the log, before any code of the renter runs:
+// nobody else can keep a container from being ready, and so from being charged.
+
+import { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import { ContainerNotRunning } from '../provider.ts'
+import { type Container, hasOwnEntrypoint } from './container.ts'
+import { readFrames } from './engine/frames.ts'
+import { hasItsGpus } from './gpus.ts'
+import { nanoseconds } from './log/lines.ts'
+import { sinceOf } from './log/read.ts'
+import type { Machine } from './machine.ts'
+import { createSingleFlight } from './single-flight.ts'
+import type { Stops } from './stops.ts'
+
+/**
+ * More than the entrypoint prints before it is ready. A log that is longer than this, from the start of the container
+ * on, has lines of the renter's programs, which run only in a ready container. Its first lines may be gone by then.
+ */
+const startBytes = 8_192
+/** A container that has run longer was checked by a gateway that is gone. The renter can change what a check sees. */
+const gpuCheckMs = 120_000
+const maxRemembered = 10_000
+
+export type Readiness = ReturnType<typeof createReadiness>
+
+export function createReadiness({ log, now, stops }: { log: Logger; now: () => Date; stops: Stops }) {
+  /** When the containers were started that are known to be ready. */
+  const ready = new Map<string, string>()
+  const gpuChecks = createSingleFlight()
+  const checkedGpus = new Map<string, string>()
+
+  function remember(known: Map<string, string>, { Id, State }: Container): void {
+    known.delete(Id)
+    known.set(Id, State.StartedAt)
+    for (const oldest of known.keys()) {
+      if (known.size <= maxRemembered) return
+      known.delete(oldest)
+    }
+  }
+
+  /** Checks the GPUs in the background. A container that does not have exactly its own is stopped for good. */
+  async function checkGpus(machine: Machine, container: Container, instanceId: bigint): Promise<void> {
+    const { Id, HostConfig } = container
+    const signal = AbortSignal.timeout(60_000)
+    try {
+      if (await hasItsGpus(machine, Id, HostConfig.DeviceRequests ?? [], signal))
+        return remember(checkedGpus, container)
+      log.error({ container: Id }, 'A container does not have the GPUs that were requested for it.')
+      await stops.begin(machine, { Id, instanceId, phase: container.phase }, 'refused', signal)
+    } catch (error) {
+      if (!(error instanceof ContainerNotRunning)) log.warn({ err: error, container: Id }, 'GPUs were not checked yet.')
+    }
+  }
+
+  function hasCheckedGpus(machine: Machine, container: Container, instanceId: bigint): boolean {
+    const { Id, State, HostConfig } = container
+    if (!HostConfig.DeviceRequests?.length || checkedGpus.get(Id) === State.StartedAt) return true
+    if (now().getTime() - Date.parse(State.StartedAt) > gpuCheckMs) return true
+    void gpuChecks.run(Id, () => checkGpus(machine, container, instanceId))
+    return false
+  }
+
+  return {
+    async isReady(machine: Machine, container: Container, instanceId: bigint, signal: AbortSignal): Promise<boolean> {
+      if (ready.get(container.Id) === container.State.StartedAt) return true
+      if (!hasCheckedGpus(machine, container, instanceId)) return false
+      if (hasOwnEntrypoint(container) && !(await saysReady(machine, container, signal))) return false
+      remember(ready, container)
+      return true
+    },
+  }
+}
+
+/**
+ * Reads from the end of the container's last run on: its first lines are printed before the engine notes when this run
+ * started.
+ */
+async function saysReady({ client }: Machine, { Id, State }: Container, signal: AbortSignal): Promise<boolean> {
+  const since = State.FinishedAt.startsWith('0001') ? undefined : sinceOf(nanoseconds(State.FinishedAt))
+  const query = { stdout: 1, stderr: 1, since }
+  const start = await client.readStart(`/containers/${Id}/logs`, { query, signal, maxBytes: startBytes })
+  if (start.length === startBytes) return true
+  for await (const { source, payload } of readFrames(Readable.from([start]))) {
+    if (source === 'stdout' && payload.toString() === '[berth] ready\n') return true
+  }
+  return false
+}

@@ -1,0 +1,51 @@
+// The driver, and containers of the driver, for tests with an engine.
+
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import pino from 'pino'
+import type { ContainerRef, ContainerSpec, Observed } from '../../../src/domain/instances/containers.ts'
+import type { Engine } from '../../../src/domain/machines/engines.ts'
+import { createDockerProvider } from '../../../src/providers/docker/provider.ts'
+import type { Provider } from '../../../src/providers/provider.ts'
+import { docker } from './docker.ts'
+import type { TestEngine } from './engine.ts'
+
+const changing = ['preparing', 'starting', 'stopping']
+
+export function createDriver(engine: TestEngine, settings: Partial<Engine> = {}): Provider {
+  const reached: Engine = { url: engine.url, tls: null, mark: 'test', gpuAccess: 'none', gpuUuids: [], ...settings }
+  return createDockerProvider({
+    engineOf: async () => reached,
+    readToolbox: () => readFile(engine.toolbox),
+    log: pino({ level: 'silent' }),
+    now: () => new Date(),
+  })
+}
+
+/** Each container of a test publishes another port of the machine. */
+export function runnableSpec(engine: TestEngine, spec: ContainerSpec): ContainerSpec {
+  const hostPort = 20_000 + Number(spec.instanceId % 10_000n)
+  const ports = spec.ports.map(port => ({ ...port, hostPort }))
+  return { ...spec, ports, launch: { ...spec.launch, image: engine.images.tiny } }
+}
+
+/** Observes a container until it is in a state that lasts. */
+export async function settle(provider: Provider, ref: ContainerRef): Promise<Observed> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    const observed = await provider.observe(ref, AbortSignal.timeout(10_000))
+    if (!changing.includes(observed.state)) return observed
+    await delay(25)
+  }
+  throw new Error(`Instance ${ref.instanceId} does not come to rest.`)
+}
+
+/** Removes all containers, volumes and networks with the mark of the driver's tests. */
+export async function removeAll({ folder }: TestEngine, mark = 'test'): Promise<void> {
+  const filter = ['--quiet', '--filter', `label=berth.mark=${mark}`]
+  const list = async (...words: string[]) => (await docker(folder, [...words, ...filter])).split('\n').filter(Boolean)
+  const containers = await list('ps', '--all')
+  if (containers.length > 0) await docker(folder, ['rm', '--force', '--volumes', ...containers])
+  const [volumes, networks] = [await list('volume', 'ls'), await list('network', 'ls')]
+  if (volumes.length > 0) await docker(folder, ['volume', 'rm', ...volumes])
+  if (networks.length > 0) await docker(folder, ['network', 'rm', ...networks])
+}
