@@ -1,9 +1,9 @@
 // A rental from the search to the destruction, on a real engine.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { docker, runDocker, runProgram } from '../support/engine/docker.ts'
+import { docker, runDocker } from '../support/engine/docker.ts'
 import { type RealMarket, startRealMarket } from '../support/engine/real-market.ts'
-import { createKeyPair, type KeyPair, sshOptions } from '../support/engine/ssh.ts'
+import { createKeyPair, type KeyPair, sshTo } from '../support/engine/ssh.ts'
 import { describeWithEngine, engine } from '../support/engine/suite.ts'
 
 let market: RealMarket
@@ -50,8 +50,7 @@ describeWithEngine('a rental on a real machine', () => {
 
   async function login(id: string, command: string) {
     const { sshHost, sshPort } = (await read(id)).connection
-    const args = [...sshOptions(sshKey), '-p', String(sshPort), `root@${sshHost}`, command]
-    return await runProgram('ssh', args)
+    return await sshTo({ host: sshHost, port: sshPort }, sshKey, command)
   }
 
   it('runs a container with its environment, ports, volume and SSH until it is destroyed', async () => {

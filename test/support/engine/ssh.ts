@@ -19,8 +19,16 @@ export async function createKeyPair(): Promise<KeyPair> {
 
 /** Runs a command line in the instance with OpenSSH's client. */
 export async function ssh(instance: Instance, key: KeyPair, command: string, options: string[] = []) {
-  const port = await instance.sshPort()
-  return connect('ssh', [...clientOptions(key), ...options, '-p', port, 'root@127.0.0.1', command])
+  return await sshTo({ host: '127.0.0.1', port: await instance.sshPort() }, key, command, options)
+}
+
+export async function sshTo(
+  { host, port }: { host: string; port: string | number },
+  key: KeyPair,
+  command: string,
+  options: string[] = [],
+): Promise<CommandResult> {
+  return await connect('ssh', [...clientOptions(key), ...options, '-p', String(port), `root@${host}`, command])
 }
 
 /** Copies a file into the instance. */
