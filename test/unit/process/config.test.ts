@@ -7,9 +7,10 @@ const DATABASE_URL = 'postgresql://u:secret@db.example.com/berth'
 
 describe('the settings', () => {
   it('all have a default', () => {
-    const { dataDir, demoKeyFile, ...config } = parseConfig({})
+    const { dataDir, demoKeyFile, toolboxFile, ...config } = parseConfig({})
     expect(dataDir).toMatch(/berth$/i)
     expect(demoKeyFile).toBe(join(dataDir, 'demo-key'))
+    expect(toolboxFile).toBe(join(dataDir, 'toolbox.tar'))
     expect(config).toEqual({
       host: '127.0.0.1',
       port: 4000,
