@@ -21,8 +21,8 @@ const defaultTiming = {
 }
 const callMs = 10_000
 
-/** Called with the instances that the engine has. */
-type OnAnswer = (instanceIds: bigint[]) => Promise<void>
+/** Called when the engine has answered. */
+type OnAnswer = () => Promise<void>
 
 /** The function that it returns follows a machine until its signal is aborted. */
 export function createFollower({ changes, provider, log, timing }: FollowDeps) {
@@ -30,12 +30,11 @@ export function createFollower({ changes, provider, log, timing }: FollowDeps) {
 
   return async (machineId: number, signal: AbortSignal): Promise<void> => {
     let isLost = false
-    const onAnswer = async (instanceIds: bigint[]) => {
+    const onAnswer = async () => {
       if (!isLost) return
       log.info({ machineId }, 'The engine of a machine answers again.')
       isLost = false
-      // What its containers did meanwhile was not told.
-      await changes.noteChanges(machineId, instanceIds)
+      await changes.noteReturn(machineId)
     }
     while (!signal.aborted) {
       try {
@@ -69,7 +68,7 @@ export function createFollower({ changes, provider, log, timing }: FollowDeps) {
   async function compare(machineId: number, onAnswer: OnAnswer): Promise<void> {
     const limit = () => AbortSignal.timeout(callMs)
     const inventory = await provider.inventory(machineId, limit())
-    await onAnswer(inventory.instanceIds)
+    await onAnswer()
     const leftovers = await changes.compare(machineId, inventory)
     for (const instanceId of leftovers.instanceIds) {
       log.info(

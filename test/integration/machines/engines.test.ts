@@ -134,6 +134,14 @@ describe('what a gateway learns from an engine', () => {
     expect(await dueAt(id)).toEqual(clock.now())
   })
 
+  it('makes a pass due over all instances of a machine that answers again', async () => {
+    const id = await rent()
+    await changes().noteReturn(machineId + 1)
+    expect(await dueAt(id)).not.toEqual(clock.now())
+    await changes().noteReturn(machineId)
+    expect(await dueAt(id)).toEqual(clock.now())
+  })
+
   it('makes a pass due over an instance whose container is missing', async () => {
     const id = await rent()
     expect(await changes().compare(machineId, { instanceIds: [id], volumeIds: [] })).toEqual({

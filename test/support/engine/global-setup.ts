@@ -1,8 +1,7 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import type { EngineDetails } from './details.ts'
 import { startEngine } from './engine.ts'
+import { engineObstacle } from './obstacle.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -17,7 +16,7 @@ declare module 'vitest' {
  */
 export default async function setup({ provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
   const isRequired = process.env['BERTH_TEST_ENGINE'] === 'required'
-  const reason = obstacle()
+  const reason = engineObstacle()
   if (reason && isRequired) throw new Error(`BERTH_TEST_ENGINE is "required", but ${reason}.`)
   if (reason) {
     process.stdout.write(`Tests with a Docker Engine are skipped: ${reason}.\n`)
@@ -27,23 +26,4 @@ export default async function setup({ provide }: TestProject): Promise<(() => Pr
   const { stop, killEngine: _, restartEngine: __, ...details } = await startEngine()
   provide('engine', details)
   return stop
-}
-
-/** Why no engine can run on this machine. */
-function obstacle(): string | undefined {
-  if (process.getuid?.() !== 0) return 'only root can start one'
-  const programs = ['dockerd', 'docker', 'docker-registry', 'iptables', 'ip', 'patchelf', 'ssh', 'scp']
-  const missing = programs.filter(program => !isInstalled(program))
-  return missing.length > 0 ? `this machine has no ${missing.join(', ')}` : undefined
-}
-
-function isInstalled(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some(folder => {
-    try {
-      accessSync(join(folder, program), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
 }

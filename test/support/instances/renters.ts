@@ -28,12 +28,13 @@ export type RentersOptions = {
   /** Picks the URL of a gateway. */
   pick: (random: SeededRandom) => Promise<string>
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
+  images?: string[]
 }
 
 /** Maximum number of instances of an account at once. It keeps GPUs scarce, but some still come free. */
 const maxOwned = 16
 /** Most images behave. While a container stops slowly, other instances wait for its GPUs. */
-const images = [
+const simulatedImages = [
   ...['ubuntu', 'pytorch', 'debian', 'simulated/slow-stop:30', 'simulated/slow-stop:30'],
   ...['simulated/crash:20', 'simulated/not-found'],
 ]
@@ -47,7 +48,7 @@ const bulk = (verb: 'Start' | 'Stop' | 'Update' | 'Destroy') =>
     __typename ... on Error { code message } ... on ${verb}InstancesSuccess { items { instanceId outcome error { code } } } } }`
 const register = `mutation ($input: CreateSshKeyInput!) { answer: createSshKey(input: $input) { __typename } }`
 
-export function createRenters({ renters, pick, sql }: RentersOptions) {
+export function createRenters({ renters, pick, sql, images = simulatedImages }: RentersOptions) {
   const records: CommandRecord[] = []
   const counts: Counts = { commands: 0, lost: 0, ignored: 0, unavailable: 0, rentals: 0 }
   const owned = new Map(renters.map(({ accountId }) => [accountId, new Map<bigint, OwnedInstance>()]))

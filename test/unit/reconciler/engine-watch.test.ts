@@ -30,6 +30,7 @@ beforeEach(() => {
     engines: { all: async () => connected },
     changes: {
       noteChanges: async (machineId, ids) => void done.push(`changed ${machineId}: ${ids}`),
+      noteReturn: async machineId => void done.push(`returned ${machineId}`),
       compare: async (_, { instanceIds, volumeIds }) => {
         done.push('compared')
         return { instanceIds: instanceIds.filter(id => id === 2n), volumeIds }
@@ -80,7 +81,7 @@ it('notes all instances of an engine that was lost and answers again', async () 
   await expect.poll(() => lines.filter(line => line.includes('does not answer'))).toHaveLength(1)
   expect(done.filter(what => what.startsWith('changed'))).toEqual([])
   isDown = false
-  await expect.poll(() => done).toContain('changed 7: 1,2')
+  await expect.poll(() => done).toContain('returned 7')
   expect(lines).toContain('The engine of a machine answers again.')
 })
 

@@ -13,11 +13,10 @@ const { sql } = Prisma
 export type Leftovers = { instanceIds: bigint[]; volumeIds: bigint[] }
 
 export function engineChangeServices({ database }: DataDeps) {
-  /** Those of the instances whose containers may be on the machine. */
-  async function onMachine(machineId: number, ids: readonly bigint[]): Promise<bigint[]> {
+  /** The instances whose containers may be on the machine, if a condition holds for them. */
+  async function onMachine(machineId: number, condition: Prisma.Sql): Promise<bigint[]> {
     const rows = await database.query(
-      sql`SELECT id FROM instances
-        WHERE id = ANY(${ids.map(String)}::bigint[]) AND machine_id = ${machineId} AND removed_at IS NULL`,
+      sql`SELECT id FROM instances WHERE machine_id = ${machineId} AND removed_at IS NULL AND ${condition}`,
       { id: int8 },
     )
     return rows.map(({ id }) => id)
@@ -34,7 +33,12 @@ export function engineChangeServices({ database }: DataDeps) {
   return {
     /** Makes a pass due over instances whose containers have changed. */
     async noteChanges(machineId: number, ids: readonly bigint[]): Promise<void> {
-      await makeDue(await onMachine(machineId, ids))
+      await makeDue(await onMachine(machineId, sql`id = ANY(${ids.map(String)}::bigint[])`))
+    },
+
+    /** Makes a pass due over all instances of a machine that answers again: nobody told what happened meanwhile. */
+    async noteReturn(machineId: number): Promise<void> {
+      await makeDue(await onMachine(machineId, sql`true`))
     },
 
     /**
@@ -43,13 +47,8 @@ export function engineChangeServices({ database }: DataDeps) {
      * heard of stays, because the database may be a copy that was restored.
      */
     async compare(machineId: number, { instanceIds, volumeIds }: Leftovers): Promise<Leftovers> {
-      const missing = await database.query(
-        sql`SELECT id FROM instances
-          WHERE machine_id = ${machineId} AND removed_at IS NULL AND status IN ('running', 'stopping')
-            AND id <> ALL(${instanceIds.map(String)}::bigint[])`,
-        { id: int8 },
-      )
-      await makeDue(missing.map(({ id }) => id))
+      const isMissing = sql`status IN ('running', 'stopping') AND id <> ALL(${instanceIds.map(String)}::bigint[])`
+      await makeDue(await onMachine(machineId, isMissing))
       const gone = await database.query(
         sql`SELECT id FROM instances WHERE id = ANY(${instanceIds.map(String)}::bigint[])
             AND (removed_at IS NOT NULL OR machine_id <> ${machineId})`,
