@@ -113,6 +113,24 @@ describeWithEngine('before an instance is ready', () => {
     await instance.start()
     await instance.waitForLine(ready, 2)
   })
+
+  it('does not depend on a changed toolbox, if the driver puts it there again', async () => {
+    const instance = await startInstance(engine, { image: tiny })
+    const programs = ['busybox', 'dropbear', 'prepare'].map(name => `/.berth/bin/${name}`).join(' ')
+    await instance.exec(`rm -rf ${programs} /.berth/lib; ln -s /nowhere /.berth/lib`)
+    await instance.stop()
+    await instance.putToolbox()
+    await instance.start()
+    await instance.waitForLine(ready, 2)
+  })
+
+  it('does not wait for keys that the driver did not give', async () => {
+    const instance = await createInstance(engine, { image: tiny })
+    await instance.start()
+    await instance.waitForLine(ready)
+    await instance.exec('rm -rf /.berth/instance')
+    expect(await instance.applyKeys()).toMatchObject({ code: 0, stderr: '' })
+  })
 })
 
 describeWithEngine('the environment', () => {
@@ -138,6 +156,17 @@ describeWithEngine('the environment', () => {
     expect((await ssh(instance, key, show)).stdout).toBe(
       `[a  b $HOME "c"] [x y] [z] [$(touch /tmp/code)\`touch /tmp/code\`] [last line without an end] ${path}\n0\n`,
     )
+  })
+
+  it('is not seen by a session that the driver begins', async () => {
+    const instance = await startInstance(engine, { image: tiny, env })
+    const session = "env -i TERM=vt100 SSH_ORIGINAL_COMMAND='env; pwd' /.berth/bin/session"
+    const { stdout } = await instance.exec(session)
+    expect(stdout).toMatch(/^HOME=\/root$/m)
+    expect(stdout).toMatch(/^SHELL=\/bin\/sh$/m)
+    expect(stdout).toMatch(/^TERM=vt100$/m)
+    expect(stdout).toMatch(/\n\/root\n$/)
+    expect(stdout).not.toMatch(/NAME=a|BERTH_|SSH_/)
   })
 
   it('reaches a session after onstart saved it', async () => {

@@ -40,14 +40,30 @@ export function runProgram(
 }
 
 /** Whether the engine in a folder answers. */
-export function isAnswering(folder: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const ping = request({ socketPath: socketPath(folder), path: '/_ping', timeout: 1_000, agent: false }, response => {
-    response.resume()
-    resolve(response.statusCode === 200)
+export async function isAnswering(folder: string): Promise<boolean> {
+  const answer = await requestEngine(folder, 'GET', '/_ping').catch(() => undefined)
+  return answer?.status === 200
+}
+
+/** Unpacks a tar file in a container's root. Unlike the client's `cp`, this replaces a file by a folder. */
+export async function putArchive(folder: string, container: string, tar: Buffer): Promise<void> {
+  const { status, text } = await requestEngine(folder, 'PUT', `/containers/${container}/archive?path=/`, tar)
+  if (status !== 200) throw new Error(`The engine unpacked nothing: ${text}`)
+}
+
+type EngineAnswer = { status: number; text: string }
+
+function requestEngine(folder: string, method: string, path: string, body?: Buffer): Promise<EngineAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<EngineAnswer>()
+  const options = { socketPath: socketPath(folder), method, path, timeout: 10_000, agent: false }
+  const outgoing = request(options, response => {
+    let text = ''
+    response.on('data', data => (text += data))
+    response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+    response.on('error', reject)
   })
-  ping.on('timeout', () => ping.destroy())
-  ping.on('error', () => resolve(false))
-  ping.end()
+  outgoing.on('timeout', () => outgoing.destroy(new Error('The engine does not answer.')))
+  outgoing.on('error', reject)
+  outgoing.end(body)
   return promise
 }

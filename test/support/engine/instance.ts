@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { docker, runDocker } from './docker.ts'
+import { docker, putArchive, runDocker } from './docker.ts'
 import type { TestEngine } from './engine.ts'
 import { waitFor } from './processes.ts'
 
@@ -37,15 +37,15 @@ export async function createInstance(
     ...[image, 'sh', '/.berth/entry.sh'],
   ])
   onTestFinished(async () => void (await docker(folder, ['rm', '--force', '--volumes', id])))
-  await docker(folder, ['cp', '-', `${id}:/`], await readFile(engine.toolbox))
-  const instance = instanceOf(folder, id)
+  const instance = instanceOf(engine, id)
+  await instance.putToolbox()
   await instance.upload({ ...files, '/.berth/instance/onstart.sh': onStart, ...keysFile(keys) })
   return instance
 }
 
 export type Instance = ReturnType<typeof instanceOf>
 
-function instanceOf(folder: string, id: string) {
+function instanceOf({ folder, toolbox }: TestEngine, id: string) {
   const upload = async (files: Record<string, string>) => {
     const root = await mkdtemp(join(tmpdir(), 'berth-upload-'))
     for (const [path, content] of Object.entries(files)) {
@@ -64,6 +64,7 @@ function instanceOf(folder: string, id: string) {
     id,
     upload,
     logs,
+    putToolbox: async () => putArchive(folder, id, await readFile(toolbox)),
     setKeys: (keys: string[]) => upload(keysFile(keys)),
     applyKeys: () => runDocker(folder, ['exec', id, '/.berth/bin/busybox', 'sh', '/.berth/bin/apply-keys']),
     start: () => docker(folder, ['start', id]),
