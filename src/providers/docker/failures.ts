@@ -30,7 +30,7 @@ const rows = [
   },
   { kind: 'portTaken', text: /port is already allocated|address already in use/i },
   { kind: 'noGpus', text: /could not select device driver|\bCDI\b|nvidia-container|unknown or invalid runtime name/i },
-  { kind: 'noNetwork', statuses: [404, 500], text: /network \S+ not found/i },
+  { kind: 'noNetwork', text: /network \S+ (not found|is ambiguous)/i },
   {
     kind: 'badCommand',
     text: /executable file not found|exec format error|(exec|stat) .*(no such file|permission denied)/i,

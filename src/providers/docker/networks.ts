@@ -5,32 +5,70 @@ import { EngineError } from './engine/error.ts'
 import type { Machine } from './machine.ts'
 import { labelFilter, labels, networkName } from './names.ts'
 
-type Network = { Id: string; Name: string }
+type Network = { Id: string }
 
-/** Two gateways can make a network of the same name, which no container could then be attached to: one is removed. */
-export async function ensureNetwork(
-  { client, engine }: Machine,
-  accountId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const find = () =>
-    client.call<Network[]>('GET', '/networks', {
-      ...{ query: { filters: labelFilter(engine, { [labels.account]: accountId }) }, signal },
-    })
-  if ((await find()).length === 0) {
+export type Networks = ReturnType<typeof createNetworks>
+
+export function createNetworks() {
+  /** The last change of each account's network. */
+  const changes = new Map<string, Promise<unknown>>()
+
+  /** Runs changes one after the other: the engine would make a second network of the same name. */
+  async function inTurn<Value>({ engine }: Machine, accountId: string, change: () => Promise<Value>): Promise<Value> {
+    const key = `${engine.url} ${engine.mark} ${accountId}`
+    const turn = (changes.get(key) ?? Promise.resolve()).then(change, change)
+    changes.set(key, turn)
+    try {
+      return await turn
+    } finally {
+      if (changes.get(key) === turn) changes.delete(key)
+    }
+  }
+
+  return {
+    /** Runs `use` while the network is there and is not removed. */
+    async use<Value>(
+      machine: Machine,
+      accountId: string,
+      signal: AbortSignal,
+      use: () => Promise<Value>,
+    ): Promise<Value> {
+      return await inTurn(machine, accountId, async () => {
+        await ensureNetwork(machine, accountId, signal)
+        return await use()
+      })
+    },
+    /** An engine has few address ranges, so that a network goes with its last container. */
+    async removeUnused(machine: Machine, accountId: string, signal: AbortSignal): Promise<void> {
+      await inTurn(machine, accountId, async () => {
+        if ((await listContainers(machine, { [labels.account]: accountId }, signal)).length > 0) return
+        for (const network of await listNetworks(machine, accountId, signal)) await remove(machine, network, signal)
+      })
+    },
+  }
+}
+
+/** Another gateway may make a network of the same name, and then no container can start: all but one are removed. */
+async function ensureNetwork(machine: Machine, accountId: string, signal: AbortSignal): Promise<void> {
+  const { client, engine } = machine
+  if ((await listNetworks(machine, accountId, signal)).length === 0) {
     const Labels = { [labels.mark]: engine.mark, [labels.account]: accountId }
     const json = { Name: networkName(engine, accountId), Driver: 'bridge', CheckDuplicate: true, Labels }
     await client.call('POST', '/networks/create', { json, signal }).catch(unless(409))
   }
-  const [, ...extra] = (await find()).toSorted((a, b) => (a.Id < b.Id ? -1 : 1))
-  for (const { Id } of extra) await client.call('DELETE', `/networks/${Id}`, { signal }).catch(unless(403, 404))
+  const found = await listNetworks(machine, accountId, signal)
+  const [, ...extra] = found.toSorted((a, b) => (a.Id < b.Id ? -1 : 1))
+  for (const network of extra) await remove(machine, network, signal)
 }
 
-/** An engine has few address ranges, so that a network goes with its last container. */
-export async function removeUnusedNetwork(machine: Machine, accountId: string, signal: AbortSignal): Promise<void> {
-  if ((await listContainers(machine, { [labels.account]: accountId }, signal)).length > 0) return
-  const path = `/networks/${networkName(machine.engine, accountId)}`
-  await machine.client.call('DELETE', path, { signal }).catch(unless(403, 404))
+async function listNetworks({ client, engine }: Machine, accountId: string, signal: AbortSignal): Promise<Network[]> {
+  const filters = labelFilter(engine, { [labels.account]: accountId })
+  return await client.call<Network[]>('GET', '/networks', { query: { filters }, signal })
+}
+
+/** A network that a container uses stays. */
+async function remove({ client }: Machine, { Id }: Network, signal: AbortSignal): Promise<void> {
+  await client.call('DELETE', `/networks/${Id}`, { signal }).catch(unless(403, 404))
 }
 
 /** Ignores an answer with one of these statuses. */

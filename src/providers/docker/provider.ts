@@ -10,6 +10,7 @@ import { readLog } from './log/read.ts'
 import { createMachines, type EngineOf, type Machine } from './machine.ts'
 import { makeContainer } from './making/make.ts'
 import { createPreparations } from './making/preparations.ts'
+import { createNetworks } from './networks.ts'
 import { observeContainer } from './observe.ts'
 import { connectToPort } from './processes/connect.ts'
 import { readToEnd, runInContainer } from './processes/process.ts'
@@ -35,7 +36,8 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
   const stops = createStops(log)
   const readiness = createReadiness({ log, now, stops })
   const starts = createSingleFlight()
-  const makeDeps = { readToolbox, log, withoutDiskLimit: new WeakSet<object>() }
+  const networks = createNetworks()
+  const makeDeps = { readToolbox, log, networks, withoutDiskLimit: new WeakSet<object>() }
 
   type Found = { machine: Machine; container: Container & ContainerRef }
 
@@ -79,7 +81,7 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
       const found = await find(ref, signal)
       if (!found) return
       const { machine, container } = found
-      await starts.run(container.Id, () => startContainer({ readToolbox, log }, machine, container, signal))
+      await starts.run(container.Id, () => startContainer({ readToolbox, networks, log }, machine, container, signal))
     },
     async stop(ref, signal) {
       const found = await find(ref, signal)
@@ -89,7 +91,7 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
     async remove(ref, signal) {
       const machine = await machineOf(ref.machineId, signal)
       await preparations.cancel(ref)
-      await removeContainers(machine, ref, signal)
+      await removeContainers(networks, machine, ref, signal)
     },
     async logs(ref, range, signal) {
       const found = await find(ref, signal)

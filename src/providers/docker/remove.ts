@@ -3,10 +3,11 @@ import { listContainers } from './container.ts'
 import { EngineError } from './engine/error.ts'
 import type { Machine } from './machine.ts'
 import { labels } from './names.ts'
-import { removeUnusedNetwork } from './networks.ts'
+import type { Networks } from './networks.ts'
 
 /** Removes all that was made for an instance, but its named volumes. */
 export async function removeContainers(
+  networks: Networks,
   machine: Machine,
   { instanceId }: ContainerRef,
   signal: AbortSignal,
@@ -18,7 +19,7 @@ export async function removeContainers(
   }
   const accountIds = new Set(listed.map(({ Labels }) => Labels[labels.account]))
   for (const accountId of accountIds) {
-    if (accountId !== undefined) await removeUnusedNetwork(machine, accountId, signal)
+    if (accountId !== undefined) await networks.removeUnused(machine, accountId, signal)
   }
 }
 

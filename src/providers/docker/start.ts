@@ -5,28 +5,29 @@ import { kindOf } from './failures.ts'
 import { uploadTar } from './files.ts'
 import type { Machine } from './machine.ts'
 import { labels } from './names.ts'
-import { ensureNetwork } from './networks.ts'
+import type { Networks } from './networks.ts'
 
-export type StartDeps = { readToolbox: () => Promise<Buffer>; log: Logger }
+export type StartDeps = { readToolbox: () => Promise<Buffer>; networks: Networks; log: Logger }
 
 /** Failures of the machine that pass: the step is refused, and tried again later. */
 const passing = ['portTaken', 'noNetwork', 'noSpace']
 
 /** Starts a container that does not run. One that cannot be started is marked so. */
 export async function startContainer(
-  { readToolbox, log }: StartDeps,
+  deps: StartDeps,
   machine: Machine,
   container: Container & { instanceId: bigint },
   signal: AbortSignal,
 ): Promise<void> {
   const { Id, phase } = container
+  const { readToolbox, log } = deps
   if (phase === 'making' || phase === 'refused' || container.State.Running) return
   // The renter may have changed the entrypoint, and with it when the container is ready.
   if (wasStarted(container)) await uploadTar(machine, Id, await readToolbox(), signal)
   signal.throwIfAborted()
   if (phase === 'stopping') await renameContainer(machine, container, 'complete', signal)
   try {
-    await start(machine, container, signal)
+    await start(deps, machine, container, signal)
   } catch (error) {
     if (!(error instanceof EngineError) || passing.includes(kindOf(error))) throw error
     log.warn({ err: error, container: Id }, 'A container could not be started.')
@@ -34,12 +35,16 @@ export async function startContainer(
   }
 }
 
-/** The network may have been removed with another container of the account. */
-async function start(machine: Machine, { Id, Config }: Container, signal: AbortSignal): Promise<void> {
+/** Another gateway may have removed the network, with the last container that it saw there. */
+async function start(
+  { networks }: StartDeps,
+  machine: Machine,
+  { Id, Config }: Container,
+  signal: AbortSignal,
+): Promise<void> {
   const send = () => machine.client.call('POST', `/containers/${Id}/start`, { signal, deadlineMs: 60_000 })
   await send().catch(async (error: unknown) => {
     if (kindOf(error) !== 'noNetwork') throw error
-    await ensureNetwork(machine, Config.Labels[labels.account] ?? '', signal)
-    await send()
+    await networks.use(machine, Config.Labels[labels.account] ?? '', signal, send)
   })
 }

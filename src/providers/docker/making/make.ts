@@ -7,13 +7,14 @@ import { type FailureKind, kindOf } from '../failures.ts'
 import { instanceFiles, uploadTar } from '../files.ts'
 import type { Machine } from '../machine.ts'
 import { containerName, labels, phaseOf, volumeName } from '../names.ts'
-import { ensureNetwork } from '../networks.ts'
+import type { Networks } from '../networks.ts'
 import { containerBody, type Limits } from './body.ts'
 import { pullImage } from './image.ts'
 
 export type MakeDeps = {
   readToolbox: () => Promise<Buffer>
   log: Logger
+  networks: Networks
   /** Engines that refused to limit a disk: most file systems cannot. */
   withoutDiskLimit: WeakSet<EngineClient>
 }
@@ -32,11 +33,12 @@ export async function makeContainer(
 ): Promise<void> {
   const imageId = await pullImage(machine.client, { image: spec.launch.image, registry: spec.registry }, signal)
   await createVolumes(machine, spec, signal)
-  await ensureNetwork(machine, String(spec.accountId), signal)
   const toolbox = await deps.readToolbox()
   signal.throwIfAborted()
   const unaborted = new AbortController().signal
-  const Id = await create(deps, machine, spec, imageId, unaborted)
+  const Id = await deps.networks.use(machine, String(spec.accountId), unaborted, () =>
+    create(deps, machine, spec, imageId, unaborted),
+  )
   if (await hasOther(machine, spec, Id, unaborted)) return await removeById(machine, Id, unaborted)
   await uploadTar(machine, Id, toolbox, unaborted)
   await uploadTar(machine, Id, instanceFiles(spec), unaborted)
@@ -88,7 +90,6 @@ type Repair = (request: {
 const maxRepairs = 4
 const repairs: Partial<Record<FailureKind, Repair>> = {
   noDiskLimit: ({ deps, machine }) => void deps.withoutDiskLimit.add(machine.client),
-  noNetwork: ({ machine, spec, signal }) => ensureNetwork(machine, String(spec.accountId), signal),
   // An incomplete container has the name: a crash left it, or another gateway makes it. This one replaces it.
   nameTaken: ({ machine, spec, signal }) =>
     removeById(machine, containerName(machine.engine, spec.instanceId, 'making'), signal),
