@@ -99,6 +99,48 @@ describeWithEngine('a rental on a real machine', () => {
     await change(id, 'destroy')
   })
 
+  it('gives a private image to who has its login, and to nobody else afterwards', async () => {
+    const { host, username, password, image } = engine.registry
+    const outcome = async (id: string) => {
+      const settled = ['RUNNING', 'EXITED']
+      await expect.poll(async () => settled.includes((await read(id)).status), { timeout: 30_000 }).toBe(true)
+      const { status, statusReason } = await read(id)
+      await change(id, 'destroy')
+      return [status, statusReason.message]
+    }
+    const source = { image }
+    const refusal = 'The registry refused to give the image. Check the name of the image, and the registry login.'
+    expect(await outcome(await rent({ source }))).toEqual(['EXITED', refusal])
+    const wrong = { host, username, password: 'a wrong password' }
+    expect(await outcome(await rent({ source, registry: wrong }))).toEqual(['EXITED', refusal])
+    const login = { host, username, password }
+    expect((await outcome(await rent({ source, registry: login })))[0]).toBe('RUNNING')
+    key = await market.newKey('another-renter@example.com')
+    expect(await outcome(await rent({ source }))).toEqual(['EXITED', refusal])
+  })
+
+  it('runs what a REST client rents', async () => {
+    const rest = async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(`${market.gateway().url}/api/v0${path}`, {
+        ...{ method, body: body === undefined ? null : JSON.stringify(body) },
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      })
+      return await response.json()
+    }
+    await rest('POST', '/ssh/', { ssh_key: sshKey.publicKey })
+    const { offers } = await rest('POST', '/bundles/', { num_gpus: { eq: 1 }, limit: 1 })
+    const launch = { image: engine.images.tiny, disk: 8, runtype: 'ssh_direct', onstart: 'touch /root/begun' }
+    const { new_contract: id } = await rest('PUT', `/asks/${offers[0].id}/`, launch)
+    const row = async () => (await rest('GET', `/instances/${id}/`)).instances
+    await expect.poll(async () => (await row()).actual_status, { timeout: 30_000 }).toBe('running')
+    const { public_ipaddr: host, ports } = await row()
+    const port = ports['22/tcp'][0].HostPort
+    await expect.poll(async () => (await sshTo({ host, port }, sshKey, 'ls /root')).stdout).toBe('begun\n')
+    expect(await rest('PUT', `/instances/${id}/`, { state: 'stopped' })).toMatchObject({ success: true })
+    await expect.poll(async () => (await row()).actual_status, { timeout: 30_000 }).toBe('exited')
+    expect(await rest('DELETE', `/instances/${id}/`)).toMatchObject({ success: true })
+  })
+
   it('records that a container ended by itself, at once', async () => {
     const id = await rent({
       ...{ source: { image: engine.images.tiny }, mode: { args: { args: ['sh', '-c', 'sleep 3; exit 7'] } } },
