@@ -11,6 +11,7 @@ import { fromFilteredMachinesSql, fromMachinesSql } from './machines-first.ts'
 import { afterPositionSql, orderColumnSql } from './order.ts'
 import {
   kindConditionsSql,
+  limitSql,
   offerConditionsSql,
   positionColumnsSql,
   positionOrderSql,
@@ -36,14 +37,17 @@ export function ordersByMachines(selection: TimedSelection, slice: Slice): boole
  * among the cheapest of the market. `probed.done` says whether `probe` has the page.
  */
 export function machineOrderSql(selection: TimedSelection, slice: Slice): Prisma.Sql {
-  const { keys, after, limit } = slice
+  const { keys, after } = slice
+  const limit = limitSql(slice)
   const [firstKey = { field: 'id', direction: 'asc' }] = keys
   const { bound, readBy, isFact } = boundOf(selection, slice) ?? { bound: raw('0'), readBy: raw('m.id'), isFact: true }
   const { from, to, before, direction, last } = directions[firstKey.direction]
   // Numbers in the text are known to a plan that is made for any values.
   const machines = Math.ceil(selection.limits.machines / 3)
   const start =
-    isFact && after?.[0] !== undefined ? sql`AND ${bound} ${from} ${parameterSql(firstKey.field, after[0])}` : empty
+    isFact && after?.[0] !== undefined
+      ? sql`AND ${bound} ${from} ${parameterSql(firstKey.field, after[0], selection)}`
+      : empty
   const afterwards = andSql(afterPositionSql(after, keys, selection))
   const value = orderColumnSql(firstKey.field, selection)
   const next = sql`(SELECT value FROM next)`
@@ -102,6 +106,6 @@ function tiedSql(selection: TimedSelection, slice: Slice, condition: Prisma.Sql)
       JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
       CROSS JOIN LATERAL (SELECT o.gpu_model_id, o.num_gpus) k
       WHERE ${condition} AND ${andSql([...kindConditionsSql(selection), ...offerConditionsSql(selection)])}
-      ORDER BY ${stored}, ${rest} LIMIT ${slice.limit}
-    ) cheapest WHERE (SELECT value FROM next) IS NOT NULL AND (SELECT count(*) FROM ahead) < ${slice.limit}`
+      ORDER BY ${stored}, ${rest} LIMIT ${limitSql(slice)}
+    ) cheapest WHERE (SELECT value FROM next) IS NOT NULL AND (SELECT count(*) FROM ahead) < ${limitSql(slice)}`
 }

@@ -6,6 +6,7 @@ import { afterPositionSql } from './order.ts'
 import {
   filtersMachines,
   kindConditionsSql,
+  limitSql,
   machineConditionsSql,
   namesModels,
   offerConditionsSql,
@@ -41,7 +42,7 @@ export function fromMachinesSql(selection: TimedSelection, machines: Prisma.Sql)
 export function firstOfMachinesSql(selection: TimedSelection, slice: Slice, machines: Prisma.Sql): Prisma.Sql {
   const after = andSql(afterPositionSql(slice.after, slice.keys, selection))
   return sql`SELECT ${positionColumnsSql(selection, slice)} ${fromMachinesSql(selection, machines)} AND ${after}
-    ORDER BY ${positionOrderSql(slice)} LIMIT ${slice.limit}`
+    ORDER BY ${positionOrderSql(slice)} LIMIT ${limitSql(slice)}`
 }
 
 /** Whether a search may begin with machines. Of one model, copies of facts are filtered in the index. */

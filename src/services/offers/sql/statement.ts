@@ -15,6 +15,7 @@ import {
   fieldsOf,
   isPinned,
   kindConditionsSql,
+  limitSql,
   machineConditionsSql,
   machineJoinSql,
   offerConditionsSql,
@@ -35,12 +36,22 @@ export function searchStatement(
   { columns, joins }: Pick<Reading<unknown>, 'columns' | 'joins'>,
 ): Prisma.Sql {
   const order = positionOrderSql(slice)
+  const isPlannedOnce = hasOnePlan(selection, slice)
   const statement = sql`
     WITH page AS (
-      ${candidatesSql(selection, slice)} ORDER BY ${order} LIMIT ${slice.limit}
+      ${candidatesSql(isPlannedOnce ? withHiddenValues(selection) : selection, slice)} ORDER BY ${order} LIMIT ${limitSql(slice)}
     )
     SELECT ${columns} FROM page JOIN offers o ON o.id = offer_id ${joins} ORDER BY ${order}`
-  return hasOnePlan(selection, slice) ? nameIfRepeated(statement) : withoutStatementName(statement)
+  return isPlannedOnce ? nameIfRepeated(statement) : withoutStatementName(statement)
+}
+
+/**
+ * PostgreSQL plans a named statement for its values each time if it expects that to save more than planning costs. It expects
+ * nothing of values from a subquery, which is evaluated once.
+ */
+function withHiddenValues(selection: TimedSelection): TimedSelection {
+  const valueSql = (value: Prisma.Sql) => sql`(SELECT ${value})`
+  return { ...selection, valueSql, nowSql: valueSql(selection.nowSql) }
 }
 
 /** Whether the plan of the statement is the best one whatever the values. */
