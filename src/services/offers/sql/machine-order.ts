@@ -7,7 +7,7 @@ import { andSql, parameterSql } from './filter.ts'
 import { possibleValues } from './fronts.ts'
 import { directions } from './index-order.ts'
 import { type MachineBound, machineBoundOf } from './machine-bounds.ts'
-import { fromFilteredMachinesSql, fromMachinesSql } from './machines-first.ts'
+import { fromFilteredMachinesSql, fromMachinesSql, machineColumnsSql } from './machines-first.ts'
 import { afterPositionSql, orderColumnSql } from './order.ts'
 import {
   kindConditionsSql,
@@ -52,21 +52,20 @@ export function machineOrderSql(selection: TimedSelection, slice: Slice): Prisma
   const value = orderColumnSql(firstKey.field, selection)
   const next = sql`(SELECT value FROM next)`
   const early = sql`(${next} IS NULL OR few.bound ${before} ${next})`
-  const machinesOf = (condition: Prisma.Sql) => sql`
-    (SELECT m.* FROM few CROSS JOIN LATERAL (SELECT * FROM machines WHERE id = few.id OFFSET 0) m WHERE ${condition})`
+  const fromFew = (condition: Prisma.Sql) => fromMachinesSql(selection, sql`(SELECT * FROM few WHERE ${condition})`)
   const reached = sql`${early} AND coalesce(few.bound ${to} (SELECT value FROM reach), true)`
   return sql`
     few AS MATERIALIZED (
-      SELECT m.id, ${bound} AS bound ${fromFilteredMachinesSql(selection)} ${start} ORDER BY ${readBy} ${direction} LIMIT ${raw(String(machines + 1))}
+      SELECT ${machineColumnsSql(selection, slice)}, ${bound} AS bound ${fromFilteredMachinesSql(selection)} ${start} ORDER BY ${readBy} ${direction} LIMIT ${raw(String(machines + 1))}
     ),
     next AS MATERIALIZED (SELECT CASE WHEN count(*) > ${raw(String(machines))} THEN ${last}(bound) END AS value FROM few),
     reach AS MATERIALIZED (
       SELECT CASE WHEN count(*) = ${limit} THEN ${last}(value) END AS value FROM (
-        SELECT ${value} AS value ${fromMachinesSql(selection, machinesOf(early))} AND ${afterwards} LIMIT ${limit}
+        SELECT ${value} AS value ${fromFew(early)} AND ${afterwards} LIMIT ${limit}
       ) first_matches
     ),
     ahead AS MATERIALIZED (
-      SELECT ${positionColumnsSql(selection, slice)} ${fromMachinesSql(selection, machinesOf(reached))} AND ${afterwards}
+      SELECT ${positionColumnsSql(selection, slice)} ${fromFew(reached)} AND ${afterwards}
         AND (${next} IS NULL OR ${value} ${before} ${next})
       ORDER BY ${positionOrderSql(slice)} LIMIT ${limit}
     ),

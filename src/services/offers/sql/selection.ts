@@ -103,9 +103,11 @@ export function filtersMachines(selection: TimedSelection, { beyondCopies }: { b
 /** Whether the fields, or those of the filter, read machines. */
 export function usesMachine(selection: TimedSelection, fields: readonly OfferField[]): boolean {
   const isOfMachine = (field: OfferField) => fieldColumnOf(field, selection).scope === 'machine'
-  const inFilter = ({ conditions, anyOf }: OfferFilter): boolean =>
-    conditions.some(({ field }) => isOfMachine(field)) || anyOf.some(inFilter)
-  return fields.some(isOfMachine) || inFilter(selection.filter)
+  return [...fields, ...fieldsOfFilter(selection.filter)].some(isOfMachine)
+}
+
+export function fieldsOfFilter({ conditions, anyOf }: OfferFilter): OfferField[] {
+  return [...conditions.map(({ field }) => field), ...anyOf.flatMap(fieldsOfFilter)]
 }
 
 export function machineJoinSql(selection: TimedSelection, fields: readonly OfferField[]): Prisma.Sql {

@@ -97,7 +97,7 @@ export function countStatement(selection: TimedSelection): Prisma.Sql {
 /** All offers that match, as o, from the machines that the filter leaves or from all. */
 function fromNarrowedSql(selection: TimedSelection): Prisma.Sql {
   return !isPinned(selection) && narrowsToMachines(selection)
-    ? fromMachinesSql(selection, sql`(${machinesSql(selection)})`)
+    ? fromMachinesSql(selection, sql`(${machinesSql(selection, { keys: [] })})`)
     : fromMatchesSql(selection, [])
 }
 

@@ -57,7 +57,7 @@ function boundedWays(selection: TimedSelection, slice: Slice): Way[] {
 function fewMachinesWay(selection: TimedSelection, slice: Slice): Way {
   const { machines } = selection.limits
   return {
-    tables: sql`few AS MATERIALIZED (${machinesSql(selection)} LIMIT ${machines + 1})`,
+    tables: sql`few AS MATERIALIZED (${machinesSql(selection, slice)} LIMIT ${machines + 1})`,
     rows: firstOfMachinesSql(selection, slice, raw('few')),
     isWhole: sql`(SELECT count(*) FROM few) <= ${machines}`,
   }
