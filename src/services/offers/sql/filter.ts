@@ -32,6 +32,10 @@ export function conditionSql(
 ): Prisma.Sql {
   const { field } = condition
   if (fieldTypeOf(field) === 'version') return versionConditionSql(column, condition, context)
+  if (fieldTypeOf(field) === 'boolean' && 'value' in condition) {
+    // Without a parameter, so that every plan sees when the index of rentable offers implies it.
+    return condition.value === (condition.operator !== 'neq') ? column : sql`NOT ${column}`
+  }
   const value = fieldTypeOf(field) === 'text' ? sql`lower(${column})` : column
   switch (condition.operator) {
     case 'in':

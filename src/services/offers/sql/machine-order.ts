@@ -85,7 +85,7 @@ function tiedSql(selection: TimedSelection, slice: Slice, condition: Prisma.Sql)
     return sql`SELECT * FROM ahead WHERE false`
   }
   const stored = storedPriceSql(pricing)
-  const rest = raw(
+  const lastKeys = raw(
     slice.keys
       .slice(2)
       .map(({ direction }, index) => `k${index + 2} ${direction}`)
@@ -97,14 +97,18 @@ function tiedSql(selection: TimedSelection, slice: Slice, condition: Prisma.Sql)
   const cap = sql`SELECT coalesce((
     SELECT ${stored} FROM offers o WHERE ${listed} ORDER BY ${stored} LIMIT 1 OFFSET ${raw(String(offers))}
   ), ${raw(String(2n ** 63n - 1n))})`
+  // All matches are rentable: checked beside the index, so that no row is read for it.
+  const conditions = selection.filter.conditions.filter(({ field }) => field !== 'rentable')
+  const rest = { ...selection, filter: { ...selection.filter, conditions } }
+  const rentable = sql`${listed} AND o.listed_until > ${selection.nowSql}`
   // Fewer than LIMIT are below the cap. It has PostgreSQL walk the index, whatever it expects.
   return sql`
     SELECT * FROM (
       SELECT ${positionColumnsSql(selection, slice)}
-      FROM (SELECT * FROM offers o WHERE ${listed} AND ${stored} < (${cap}) ORDER BY ${stored} LIMIT ${raw(String(offers + 1))}) o
+      FROM (SELECT * FROM offers o WHERE ${rentable} AND ${stored} < (${cap}) ORDER BY ${stored} LIMIT ${raw(String(offers + 1))}) o
       JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
       CROSS JOIN LATERAL (SELECT o.gpu_model_id, o.num_gpus) k
-      WHERE ${condition} AND ${andSql([...kindConditionsSql(selection), ...offerConditionsSql(selection)])}
-      ORDER BY ${stored}, ${rest} LIMIT ${limitSql(slice)}
+      WHERE ${condition} AND ${andSql([...kindConditionsSql(rest), ...offerConditionsSql(rest)])}
+      ORDER BY ${stored}, ${lastKeys} LIMIT ${limitSql(slice)}
     ) cheapest WHERE (SELECT value FROM next) IS NOT NULL AND (SELECT count(*) FROM ahead) < ${limitSql(slice)}`
 }
