@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seedMarket } from '../../../prisma/seed.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { countRowsRead, type Explained, explainStatements } from '../../support/database/plans.ts'
+import { countRowsRead, type Explained, explainStatements, type Plan } from '../../support/database/plans.ts'
 
 let app: TestApp
 let key: string
@@ -58,4 +58,15 @@ it.each([
   // PostgreSQL plans a statement for its values each time as long as it expects less of such a plan.
   const costs = (mode: Explained['mode']) => named.get(mode)?.map(({ plan }) => plan['Total Cost'])
   expect(costs('custom')).toEqual(costs('generic'))
+})
+
+it.each([
+  ['machines_facts', 'filter: { datacenter: true, motherboard: { contains: "none" } }', 'nodes { id }'],
+])('reads in %s alone what it has', async (index, filter, fields) => {
+  const explained = await explainStatements(async () => {
+    expect((await app.graphql(key, `{ offers(${filter}) { ${fields} } }`)).errors).toBeUndefined()
+  })
+  const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+  const scans = explained.flatMap(({ plan }) => nodesOf(plan)).filter(node => node['Index Name'] === index)
+  expect(scans.map(node => node['Node Type'])).toContain('Index Only Scan')
 })
