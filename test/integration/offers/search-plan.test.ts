@@ -62,6 +62,7 @@ it.each([
 
 it.each([
   ['machines_facts', 'filter: { datacenter: true, motherboard: { contains: "none" } }', 'nodes { id }'],
+  ['offers_current_block', 'filter: { datacenter: true, cpuCores: { gte: 8 } }', 'totalCount'],
 ])('reads in %s alone what it has', async (index, filter, fields) => {
   const explained = await explainStatements(async () => {
     expect((await app.graphql(key, `{ offers(${filter}) { ${fields} } }`)).errors).toBeUndefined()
