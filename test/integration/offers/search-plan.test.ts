@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seedMarket } from '../../../prisma/seed.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { countRowsRead, explainStatements } from '../../support/database/plans.ts'
+import { countRowsRead, type Explained, explainStatements, type Plan } from '../../support/database/plans.ts'
 
 let app: TestApp
 let key: string
@@ -42,12 +42,32 @@ it.each([
   const query = `query ($filter: OfferFilter, $pricing: OfferPricingInput, $orderBy: [OfferOrder!]! = [{ field: PRICE_PER_HOUR, direction: ASC }]) {
     offers(first: 20, filter: $filter, pricing: $pricing, orderBy: $orderBy) { nodes { id } }
   }`
+  // The statement of a search that repeats gets a name, if it has one plan for any values.
   const explained = await explainStatements(async () => {
-    expect((await app.graphql(key, query, variables)).errors).toBeUndefined()
+    for (let count = 0; count < 8; count += 1) expect((await app.graphql(key, query, variables)).errors).toBeUndefined()
   })
   const searches = explained.filter(({ text }) => /WITH page AS/.test(text))
   expect(searches).not.toEqual([])
   for (const { plan, text, mode } of searches) {
     expect(countRowsRead(plan), `${mode} plan: ${text}`).toBeLessThan(most)
   }
+  const named = Map.groupBy(
+    searches.filter(({ name }) => name !== undefined),
+    ({ mode }) => mode,
+  )
+  // PostgreSQL plans a statement for its values each time as long as it expects less of such a plan.
+  const costs = (mode: Explained['mode']) => named.get(mode)?.map(({ plan }) => plan['Total Cost'])
+  expect(costs('custom')).toEqual(costs('generic'))
+})
+
+it.each([
+  ['machines_facts', 'filter: { datacenter: true, motherboard: { contains: "none" } }', 'nodes { id }'],
+  ['offers_current_block', 'filter: { datacenter: true, cpuCores: { gte: 8 } }', 'totalCount'],
+])('reads in %s alone what it has', async (index, filter, fields) => {
+  const explained = await explainStatements(async () => {
+    expect((await app.graphql(key, `{ offers(${filter}) { ${fields} } }`)).errors).toBeUndefined()
+  })
+  const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+  const scans = explained.flatMap(({ plan }) => nodesOf(plan)).filter(node => node['Index Name'] === index)
+  expect(scans.map(node => node['Node Type'])).toContain('Index Only Scan')
 })

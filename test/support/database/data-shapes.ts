@@ -20,7 +20,7 @@ export const dataShapes: Record<string, Shape> = {
   ],
 }
 
-/** Machines with 8 GPUs. Their hosts are accounts that do nothing else. */
+/** Machines with 8 GPUs, if a test does not say how many. Their hosts are accounts that do nothing else. */
 export const machines = 2_000
 /** The lowest id of the copies. It is above all ids that tests use. */
 export const firstCopyId = 1_000_000
@@ -34,7 +34,7 @@ export type FilledData = { renter: string; machineId: number; source: Source }
  * Makes one item of each type through the app, and copies them. Triggers and foreign keys are off meanwhile: with them,
  * copying would take minutes.
  */
-export async function fillWithRentals(app: TestApp, shape: Shape): Promise<FilledData> {
+export async function fillWithRentals(app: TestApp, shape: Shape, count = machines): Promise<FilledData> {
   // Otherwise the server would make new statistics at any moment.
   for (const table of await tableNames(app)) await app.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`)
   const renter = await app.newKey(null, { creditNanos: 100_000_000_000n })
@@ -48,7 +48,7 @@ export async function fillWithRentals(app: TestApp, shape: Shape): Promise<Fille
     await session.query('BEGIN')
     await session.query('SET LOCAL session_replication_role = replica')
     for (const part of [1, 2]) for (const statement of partitionStatements(part)) await session.query(statement)
-    for (const statement of copyStatements(shape, machineId, source)) await copyRows(session, statement)
+    for (const statement of copyStatements(shape, machineId, source, count)) await copyRows(session, statement)
     await session.query('COMMIT')
     await session.query('VACUUM ANALYZE')
   })
@@ -88,7 +88,7 @@ async function makeSource(app: TestApp, renter: string, rentals: Rentals): Promi
   return row as Source
 }
 
-function copyStatements(shape: Shape, machineId: number, source: Source): (string | Copy)[] {
+function copyStatements(shape: Shape, machineId: number, source: Source, machines: number): (string | Copy)[] {
   const groups = shape.map(
     ({ accounts, rentalsEach }, group) =>
       `SELECT ${group}, a, r FROM generate_series(1, ${accounts}) a, generate_series(1, ${rentalsEach}) r`,

@@ -9,6 +9,7 @@ export type Plan = {
   'Relation Name'?: string
   'Index Name'?: string
   'Index Cond'?: string
+  'Total Cost': number
   'Actual Rows': number
   'Actual Loops': number
   'Rows Removed by Filter'?: number

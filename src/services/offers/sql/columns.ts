@@ -23,8 +23,8 @@ type FieldColumn = {
   positionSql?: Prisma.Sql
 }
 
-/** Inputs of a column other than its row. */
-export type ColumnContext = { pricing: Pricing; nowSql: Prisma.Sql }
+/** Inputs of a column other than its row. `valueSql` is how a statement has the values that its caller gives. */
+export type ColumnContext = { pricing: Pricing; nowSql: Prisma.Sql; valueSql?: (value: Prisma.Sql) => Prisma.Sql }
 
 export function fieldColumnOf(field: OfferField, { pricing, nowSql }: ColumnContext): FieldColumn {
   switch (field) {

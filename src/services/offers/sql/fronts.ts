@@ -13,6 +13,7 @@ import { afterPositionSql, firstWithinKind, orderColumnSql, orderWithinKind } fr
 import {
   fieldsOf,
   kindConditionsSql,
+  limitSql,
   machineJoinSql,
   offerConditionsSql,
   positionColumnsSql,
@@ -28,7 +29,7 @@ export function frontsSql(selection: TimedSelection, slice: Slice): Prisma.Sql {
   return sql`
     SELECT front.* FROM ${indexRangesSql(selection)} ${bounds.tables}
     CROSS JOIN LATERAL (
-      SELECT ${positionColumnsSql(selection, slice)} ${matches} ${bounds.condition} ORDER BY ${order} LIMIT ${slice.limit}
+      SELECT ${positionColumnsSql(selection, slice)} ${matches} ${bounds.condition} ORDER BY ${order} LIMIT ${limitSql(slice)}
     ) front
     WHERE ${andSql(kindConditionsSql(selection))}`
 }
@@ -55,14 +56,14 @@ export function cappedFrontsSql(selection: TimedSelection, slice: Slice): Prisma
         SELECT ${stored} ${fromIndexRangeSql(empty)} ORDER BY ${stored} ${direction} LIMIT 1 OFFSET ${Math.ceil(selection.limits.offers / 4)}
       ) AS stored) cap ${bounds.tables}
       LEFT JOIN LATERAL (
-        SELECT ${positionColumnsSql(selection, slice)} ${matches} ${bounds.condition} ORDER BY ${order} LIMIT ${slice.limit}
+        SELECT ${positionColumnsSql(selection, slice)} ${matches} ${bounds.condition} ORDER BY ${order} LIMIT ${limitSql(slice)}
       ) front ON true
       WHERE ${andSql(kindConditionsSql(selection))}
     ),
     probed AS MATERIALIZED (
       SELECT NOT EXISTS (
         SELECT FROM probe GROUP BY gpu_model_id, num_gpus, rentable, verified, cap
-        HAVING cap IS NOT NULL AND (count(offer_id) < ${slice.limit} ${readsTooFar})
+        HAVING cap IS NOT NULL AND (count(offer_id) < ${limitSql(slice)} ${readsTooFar})
       ) AS done
     )`
 }
@@ -113,7 +114,7 @@ function fromIndexRangeSql(machine: Prisma.Sql): Prisma.Sql {
  */
 function priceBoundsSql(
   selection: TimedSelection,
-  { limit }: Slice,
+  slice: Slice,
   fromRangeMatches: Prisma.Sql,
   firstKey: OrderKey,
 ): { tables: Prisma.Sql; condition: Prisma.Sql; last: Prisma.Sql } {
@@ -126,7 +127,7 @@ function priceBoundsSql(
       CROSS JOIN LATERAL (
         SELECT ${worst}(price) AS price FROM (
           SELECT ${column} AS price ${fromRangeMatches}
-          ORDER BY ${stored} ${direction}, o.id LIMIT ${limit}
+          ORDER BY ${stored} ${direction}, o.id LIMIT ${limitSql(slice)}
         ) first_offers
       ) worst`,
     condition: sql`AND ${stored} ${to} ${last}`,

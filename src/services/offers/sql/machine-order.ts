@@ -7,10 +7,11 @@ import { andSql, parameterSql } from './filter.ts'
 import { possibleValues } from './fronts.ts'
 import { directions } from './index-order.ts'
 import { type MachineBound, machineBoundOf } from './machine-bounds.ts'
-import { fromFilteredMachinesSql, fromMachinesSql } from './machines-first.ts'
+import { fromFilteredMachinesSql, fromMachinesSql, machineColumnsSql } from './machines-first.ts'
 import { afterPositionSql, orderColumnSql } from './order.ts'
 import {
   kindConditionsSql,
+  limitSql,
   offerConditionsSql,
   positionColumnsSql,
   positionOrderSql,
@@ -36,33 +37,35 @@ export function ordersByMachines(selection: TimedSelection, slice: Slice): boole
  * among the cheapest of the market. `probed.done` says whether `probe` has the page.
  */
 export function machineOrderSql(selection: TimedSelection, slice: Slice): Prisma.Sql {
-  const { keys, after, limit } = slice
+  const { keys, after } = slice
+  const limit = limitSql(slice)
   const [firstKey = { field: 'id', direction: 'asc' }] = keys
   const { bound, readBy, isFact } = boundOf(selection, slice) ?? { bound: raw('0'), readBy: raw('m.id'), isFact: true }
   const { from, to, before, direction, last } = directions[firstKey.direction]
   // Numbers in the text are known to a plan that is made for any values.
   const machines = Math.ceil(selection.limits.machines / 3)
   const start =
-    isFact && after?.[0] !== undefined ? sql`AND ${bound} ${from} ${parameterSql(firstKey.field, after[0])}` : empty
+    isFact && after?.[0] !== undefined
+      ? sql`AND ${bound} ${from} ${parameterSql(firstKey.field, after[0], selection)}`
+      : empty
   const afterwards = andSql(afterPositionSql(after, keys, selection))
   const value = orderColumnSql(firstKey.field, selection)
   const next = sql`(SELECT value FROM next)`
   const early = sql`(${next} IS NULL OR few.bound ${before} ${next})`
-  const machinesOf = (condition: Prisma.Sql) => sql`
-    (SELECT m.* FROM few CROSS JOIN LATERAL (SELECT * FROM machines WHERE id = few.id OFFSET 0) m WHERE ${condition})`
+  const fromFew = (condition: Prisma.Sql) => fromMachinesSql(selection, sql`(SELECT * FROM few WHERE ${condition})`)
   const reached = sql`${early} AND coalesce(few.bound ${to} (SELECT value FROM reach), true)`
   return sql`
     few AS MATERIALIZED (
-      SELECT m.id, ${bound} AS bound ${fromFilteredMachinesSql(selection)} ${start} ORDER BY ${readBy} ${direction} LIMIT ${raw(String(machines + 1))}
+      SELECT ${machineColumnsSql(selection, slice)}, ${bound} AS bound ${fromFilteredMachinesSql(selection)} ${start} ORDER BY ${readBy} ${direction} LIMIT ${raw(String(machines + 1))}
     ),
     next AS MATERIALIZED (SELECT CASE WHEN count(*) > ${raw(String(machines))} THEN ${last}(bound) END AS value FROM few),
     reach AS MATERIALIZED (
       SELECT CASE WHEN count(*) = ${limit} THEN ${last}(value) END AS value FROM (
-        SELECT ${value} AS value ${fromMachinesSql(selection, machinesOf(early))} AND ${afterwards} LIMIT ${limit}
+        SELECT ${value} AS value ${fromFew(early)} AND ${afterwards} LIMIT ${limit}
       ) first_matches
     ),
     ahead AS MATERIALIZED (
-      SELECT ${positionColumnsSql(selection, slice)} ${fromMachinesSql(selection, machinesOf(reached))} AND ${afterwards}
+      SELECT ${positionColumnsSql(selection, slice)} ${fromFew(reached)} AND ${afterwards}
         AND (${next} IS NULL OR ${value} ${before} ${next})
       ORDER BY ${positionOrderSql(slice)} LIMIT ${limit}
     ),
@@ -82,7 +85,7 @@ function tiedSql(selection: TimedSelection, slice: Slice, condition: Prisma.Sql)
     return sql`SELECT * FROM ahead WHERE false`
   }
   const stored = storedPriceSql(pricing)
-  const rest = raw(
+  const lastKeys = raw(
     slice.keys
       .slice(2)
       .map(({ direction }, index) => `k${index + 2} ${direction}`)
@@ -94,14 +97,18 @@ function tiedSql(selection: TimedSelection, slice: Slice, condition: Prisma.Sql)
   const cap = sql`SELECT coalesce((
     SELECT ${stored} FROM offers o WHERE ${listed} ORDER BY ${stored} LIMIT 1 OFFSET ${raw(String(offers))}
   ), ${raw(String(2n ** 63n - 1n))})`
+  // All matches are rentable: checked beside the index, so that no row is read for it.
+  const conditions = selection.filter.conditions.filter(({ field }) => field !== 'rentable')
+  const rest = { ...selection, filter: { ...selection.filter, conditions } }
+  const rentable = sql`${listed} AND o.listed_until > ${selection.nowSql}`
   // Fewer than LIMIT are below the cap. It has PostgreSQL walk the index, whatever it expects.
   return sql`
     SELECT * FROM (
       SELECT ${positionColumnsSql(selection, slice)}
-      FROM (SELECT * FROM offers o WHERE ${listed} AND ${stored} < (${cap}) ORDER BY ${stored} LIMIT ${raw(String(offers + 1))}) o
+      FROM (SELECT * FROM offers o WHERE ${rentable} AND ${stored} < (${cap}) ORDER BY ${stored} LIMIT ${raw(String(offers + 1))}) o
       JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
       CROSS JOIN LATERAL (SELECT o.gpu_model_id, o.num_gpus) k
-      WHERE ${condition} AND ${andSql([...kindConditionsSql(selection), ...offerConditionsSql(selection)])}
-      ORDER BY ${stored}, ${rest} LIMIT ${slice.limit}
-    ) cheapest WHERE (SELECT value FROM next) IS NOT NULL AND (SELECT count(*) FROM ahead) < ${slice.limit}`
+      WHERE ${condition} AND ${andSql([...kindConditionsSql(rest), ...offerConditionsSql(rest)])}
+      ORDER BY ${stored}, ${lastKeys} LIMIT ${limitSql(slice)}
+    ) cheapest WHERE (SELECT value FROM next) IS NOT NULL AND (SELECT count(*) FROM ahead) < ${limitSql(slice)}`
 }

@@ -13,6 +13,7 @@ import { afterPositionSql } from './order.ts'
 import {
   fieldsOf,
   kindConditionsSql,
+  limitSql,
   machineJoinSql,
   offerConditionsSql,
   positionColumnsSql,
@@ -46,7 +47,7 @@ export function isShifted(selection: TimedSelection, { keys: [first] }: Slice): 
 export function marketFrontSql(selection: TimedSelection, slice: Slice, offers: Prisma.Sql, prefix = ''): Prisma.Sql {
   const named = (name: string) => raw(`${prefix}${name}`)
   const [cap, probe, probed, shifted] = [named('cap'), named('probe'), named('probed'), named('shift')] as const
-  const { keys, after, limit } = slice
+  const { keys, after } = slice
   const firstKey = keys[0] ?? { field: 'pricePerHour', direction: 'asc' }
   const { stored, shift, direction, before, to, end, last } = indexOrderOf(firstKey, selection)
   const listed = sql`o.withdrawn_at IS NULL AND o.rentable`
@@ -76,10 +77,10 @@ export function marketFrontSql(selection: TimedSelection, slice: Slice, offers: 
       SELECT ${positionColumnsSql(selection, slice)} FROM ${front} ${machineJoinSql(selection, fieldsOf(slice))}
       LEFT JOIN gpu_models g ON g.id = o.gpu_model_id CROSS JOIN LATERAL (SELECT o.gpu_model_id, o.num_gpus) k
       WHERE ${matching} ${shift ? empty : sql`AND ${listed} AND ${start} AND ${atMost}`}
-      ORDER BY ${positionOrderSql(slice)} LIMIT ${limit}
+      ORDER BY ${positionOrderSql(slice)} LIMIT ${limitSql(slice)}
     ),
     ${probed} AS MATERIALIZED (
-      SELECT (SELECT stored FROM ${cap}) IS NULL OR ((SELECT count(*) FROM ${probe}) >= ${limit} ${precedesRest}) AS done
+      SELECT (SELECT stored FROM ${cap}) IS NULL OR ((SELECT count(*) FROM ${probe}) >= ${limitSql(slice)} ${precedesRest}) AS done
     )`
 }
 
@@ -92,6 +93,6 @@ function startSql(
 ): Prisma.Sql {
   if (after?.[0] === undefined) return sql`true`
   const { stored, from, shift } = indexOrderOf(firstKey, selection)
-  const position = parameterSql(firstKey.field, after[0])
+  const position = parameterSql(firstKey.field, after[0], selection)
   return sql`${stored} ${from} ${position} ${shift ? sql`- (SELECT ${shift.farthest} FROM ${shifted})` : empty}`
 }

@@ -25,7 +25,7 @@ export function afterPositionSql(
   const firstValue = position?.[0]
   if (!position || !firstKey || firstValue === undefined) return []
   const compare = ({ field }: OrderKey, operator: string, value: FieldValue) =>
-    sql`${orderColumnSql(field, context)} ${raw(operator)} ${parameterSql(field, value)}`
+    sql`${orderColumnSql(field, context)} ${raw(operator)} ${parameterSql(field, value, context)}`
   const sideOf = ({ direction }: OrderKey) => (direction === 'asc' ? '>' : '<')
   // The alternatives imply this bound on the first key. It is stated alone, so that an index scan can start from it.
   const bound = compare(firstKey, `${sideOf(firstKey)}=`, firstValue)

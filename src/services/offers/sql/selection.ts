@@ -5,7 +5,7 @@ import type { FieldValue, OfferField } from '../../../domain/offers/fields.ts'
 import type { Condition, OfferFilter } from '../../../domain/offers/filter.ts'
 import type { Pricing } from '../../../domain/offers/offers.ts'
 import type { OrderKey } from '../../../domain/offers/order.ts'
-import { fieldColumnOf } from './columns.ts'
+import { type ColumnContext, fieldColumnOf } from './columns.ts'
 import { conditionSql, filterSql } from './filter.ts'
 import { orderColumnSql } from './order.ts'
 
@@ -19,7 +19,7 @@ export type OfferSelection = { filter: OfferFilter; pricing: Pricing; bundled: b
 /** How many offers and machines a search reads before it tries another way, and how many offers it counts. */
 export type ReadLimits = { offers: number; machines: number; count: number }
 /** A selection with the time that its conditions are checked at. */
-export type TimedSelection = OfferSelection & { nowSql: Prisma.Sql; limits: ReadLimits }
+export type TimedSelection = OfferSelection & ColumnContext & { limits: ReadLimits }
 /** `limit` rows in the order of `keys`, from the first or from after a position. */
 export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: number }
 
@@ -39,6 +39,11 @@ export function positionNamesOf(selection: TimedSelection, { keys }: Slice): str
     return fieldColumnOf(field, selection).positionSql ? [`k${index}`, `p${index}`] : [`k${index}`]
   }
   return ['offer_id', ...keys.flatMap(ofKey)]
+}
+
+/** The number of rows stands in the text, where a plan for any values knows it. */
+export function limitSql({ limit }: Slice): Prisma.Sql {
+  return raw(String(limit))
 }
 
 export function positionOrderSql({ keys }: Slice): Prisma.Sql {
@@ -98,9 +103,11 @@ export function filtersMachines(selection: TimedSelection, { beyondCopies }: { b
 /** Whether the fields, or those of the filter, read machines. */
 export function usesMachine(selection: TimedSelection, fields: readonly OfferField[]): boolean {
   const isOfMachine = (field: OfferField) => fieldColumnOf(field, selection).scope === 'machine'
-  const inFilter = ({ conditions, anyOf }: OfferFilter): boolean =>
-    conditions.some(({ field }) => isOfMachine(field)) || anyOf.some(inFilter)
-  return fields.some(isOfMachine) || inFilter(selection.filter)
+  return [...fields, ...fieldsOfFilter(selection.filter)].some(isOfMachine)
+}
+
+export function fieldsOfFilter({ conditions, anyOf }: OfferFilter): OfferField[] {
+  return [...conditions.map(({ field }) => field), ...anyOf.flatMap(fieldsOfFilter)]
 }
 
 export function machineJoinSql(selection: TimedSelection, fields: readonly OfferField[]): Prisma.Sql {

@@ -15,6 +15,7 @@ import {
   fieldsOf,
   isPinned,
   kindConditionsSql,
+  limitSql,
   machineConditionsSql,
   machineJoinSql,
   offerConditionsSql,
@@ -26,7 +27,7 @@ import {
 } from './selection.ts'
 import { firstMatchesSql } from './ways.ts'
 
-const { sql, join, raw, empty } = Prisma
+const { sql, join, raw } = Prisma
 
 /** Reads the offers of the slice, which can have the columns of `positionOfRowSql` beside them. */
 export function searchStatement(
@@ -35,12 +36,22 @@ export function searchStatement(
   { columns, joins }: Pick<Reading<unknown>, 'columns' | 'joins'>,
 ): Prisma.Sql {
   const order = positionOrderSql(slice)
+  const isPlannedOnce = hasOnePlan(selection, slice)
   const statement = sql`
     WITH page AS (
-      ${candidatesSql(selection, slice)} ORDER BY ${order} LIMIT ${slice.limit}
+      ${candidatesSql(isPlannedOnce ? withHiddenValues(selection) : selection, slice)} ORDER BY ${order} LIMIT ${limitSql(slice)}
     )
     SELECT ${columns} FROM page JOIN offers o ON o.id = offer_id ${joins} ORDER BY ${order}`
-  return hasOnePlan(selection, slice) ? nameIfRepeated(statement) : withoutStatementName(statement)
+  return isPlannedOnce ? nameIfRepeated(statement) : withoutStatementName(statement)
+}
+
+/**
+ * PostgreSQL plans a named statement for its values each time if it expects that to save more than planning costs. It expects
+ * nothing of values from a subquery, which is evaluated once.
+ */
+function withHiddenValues(selection: TimedSelection): TimedSelection {
+  const valueSql = (value: Prisma.Sql) => sql`(SELECT ${value})`
+  return { ...selection, valueSql, nowSql: valueSql(selection.nowSql) }
 }
 
 /** Whether the plan of the statement is the best one whatever the values. */
@@ -75,18 +86,23 @@ export function countStatement(selection: TimedSelection): Prisma.Sql {
   const most = selection.limits.count + 1
   const alternatives = isPinned(selection) ? [selection.filter] : alternativesOf(selection.filter)
   const matches = alternatives.map(
-    filter => sql`(SELECT o.id ${fromNarrowedSql({ ...selection, filter })} LIMIT ${most})`,
+    filter => sql`SELECT o.id ${fromNarrowedSql({ ...selection, filter })} LIMIT ${most}`,
   )
-  // An offer may match several alternatives.
-  const distinct = alternatives.length > 1 ? sql`DISTINCT` : empty
-  return sql`
-    SELECT count(*)::int AS count FROM (SELECT ${distinct} id FROM (${join(matches, ' UNION ALL ')}) matches LIMIT ${most}) counted`
+  const [first, ...others] = matches
+  if (first && others.length === 0) return sql`SELECT count(*)::int AS count FROM (${first}) counted`
+  const names = matches.map((_, index) => `alternative_${index}`)
+  const tables = matches.map((one, index) => sql`${raw(names[index] as string)} AS MATERIALIZED (${one})`)
+  // One that has enough alone is counted without the others. Otherwise an offer may match several of them.
+  const enough = names.map(name => sql`WHEN (SELECT count(*) FROM ${raw(name)}) = ${most} THEN ${most}`)
+  const all = raw(names.map(name => `SELECT id FROM ${name}`).join(' UNION '))
+  return sql`WITH ${join(tables)} SELECT CASE ${join(enough, ' ')} ELSE
+    (SELECT count(*)::int FROM (SELECT FROM (${all}) matches LIMIT ${most}) counted) END AS count`
 }
 
 /** All offers that match, as o, from the machines that the filter leaves or from all. */
 function fromNarrowedSql(selection: TimedSelection): Prisma.Sql {
   return !isPinned(selection) && narrowsToMachines(selection)
-    ? fromMachinesSql(selection, sql`(${machinesSql(selection)})`)
+    ? fromMachinesSql(selection, sql`(${machinesSql(selection, { keys: [] })})`)
     : fromMatchesSql(selection, [])
 }
 

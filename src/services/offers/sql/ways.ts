@@ -46,18 +46,18 @@ function boundedWays(selection: TimedSelection, slice: Slice): Way[] {
   // Kinds of offers that the filter leaves are better found by their own fronts, unless it also filters machines.
   if (!hasMarketFront(selection, slice) || (kindConditionsSql(selection).length > 0 && !narrows)) return fewMachines
   const { offers } = selection.limits
-  const front = (length: Prisma.Sql, prefix?: string) =>
-    probed(marketFrontSql(selection, slice, length, prefix), prefix)
-  if (!narrows && !isShifted(selection, slice)) return [front(sql`${Math.min(offers, 10 * slice.limit)}`)]
   // Numbers in the text are known to a plan that is made for any values.
-  return [front(raw(String(offers))), ...fewMachines, front(raw(String(10 * offers)), 'deep_')]
+  const front = (length: number, prefix?: string) =>
+    probed(marketFrontSql(selection, slice, raw(String(length)), prefix), prefix)
+  if (!narrows && !isShifted(selection, slice)) return [front(Math.min(offers, 10 * slice.limit))]
+  return [front(offers), ...fewMachines, front(10 * offers, 'deep_')]
 }
 
 /** All offers of the machines that the filter leaves. */
 function fewMachinesWay(selection: TimedSelection, slice: Slice): Way {
   const { machines } = selection.limits
   return {
-    tables: sql`few AS MATERIALIZED (${machinesSql(selection)} LIMIT ${machines + 1})`,
+    tables: sql`few AS MATERIALIZED (${machinesSql(selection, slice)} LIMIT ${machines + 1})`,
     rows: firstOfMachinesSql(selection, slice, raw('few')),
     isWhole: sql`(SELECT count(*) FROM few) <= ${machines}`,
   }
