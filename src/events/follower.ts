@@ -74,12 +74,12 @@ export function createFollower(
     return update
   }
 
-  async function waitForUpdate(timeoutMs: number | undefined): Promise<void> {
+  function waitForUpdate(timeoutMs: number | undefined): Promise<void> {
     const { promise: waiting, resolve: endWait } = Promise.withResolvers<void>()
-    const timer = timeoutMs === undefined ? undefined : setTimeout(endWait, timeoutMs)
     wakeReader = endWait
-    await waiting
-    clearTimeout(timer)
+    if (timeoutMs === undefined) return waiting
+    const timer = setTimeout(endWait, timeoutMs)
+    return waiting.then(() => clearTimeout(timer))
   }
 
   return {
