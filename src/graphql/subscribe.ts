@@ -38,13 +38,13 @@ function createResultStream(source: AsyncIterator<unknown>, args: ExecutionArgs,
 
   async function end(): Promise<void> {
     ended = true
-    disconnected.removeEventListener('abort', end)
+    disconnected?.removeEventListener('abort', end)
     await source.return?.()
   }
 
   // If the client disconnects before the answer starts, nothing else closes the source.
-  disconnected.addEventListener('abort', end)
-  if (disconnected.aborted) void end()
+  disconnected?.addEventListener('abort', end)
+  if (disconnected?.aborted) void end()
   return {
     async next() {
       try {
