@@ -10,7 +10,7 @@ import { type Event, isAfter } from '../domain/events/events.ts'
 import { maxStreamMs, type StreamLimits, streamEnded, streamLimits, tooManyStreams } from '../domain/streams.ts'
 import type { Outbox } from '../services/events/outbox.ts'
 import type { Feed, FeedSubscription, Interest } from '../services/feed.ts'
-import { createFollower, type Follower } from './follower.ts'
+import { createFollower, type Delivery, type Follower } from './follower.ts'
 import { createTurnScheduler } from './turn-scheduler.ts'
 
 type LiveFeed = Feed & {
@@ -129,24 +129,34 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     const { machineIds, reached } = found
     const eventsByAccount = Map.groupBy(found.events, ({ accountId }) => accountId)
     const rebidsByAccount = Map.groupBy(found.rebids, ({ accountId }) => accountId)
+    const nothing: Delivery = { events: [], machineIds, rebidIds: [], reached }
+    const deliveries = new Map(
+      [...new Set([...eventsByAccount.keys(), ...rebidsByAccount.keys()])].map(accountId => {
+        const rebidIds = rebidsByAccount.get(accountId)?.map(({ instanceId }) => instanceId) ?? []
+        return [accountId, { ...nothing, events: eventsByAccount.get(accountId) ?? [], rebidIds }]
+      }),
+    )
     for (const follower of admitted) {
       const { actor, openedMs } = follower
-      const events = eventsByAccount.get(actor.accountId) ?? []
-      const rebidIds = (rebidsByAccount.get(actor.accountId) ?? []).map(({ instanceId }) => instanceId)
       const reason = keyEndReason(actor, activeKeys)
       if (reason) follower.end(reason)
       else if (openedMs <= oldestMs) follower.end('TOO_LONG')
-      else follower.deliver({ events, machineIds, rebidIds, reached })
+      else follower.deliver(deliveries.get(actor.accountId) ?? nothing)
     }
   }
 
   function checkStreamLimits({ apiKeyId, accountId }: Actor): void {
     if (followers.size >= limits.total)
       throw tooManyStreams(`This gateway has reached its limit of ${limits.total} streams. Try again later.`)
-    const ofAccount = [...followers].filter(({ actor }) => actor.accountId === accountId)
-    const ofKey = ofAccount.filter(({ actor }) => actor.apiKeyId === apiKeyId)
-    if (ofKey.length >= limits.perKey) throw tooManyStreams(limitMessage('key', limits.perKey))
-    if (ofAccount.length >= limits.perAccount) throw tooManyStreams(limitMessage('account', limits.perAccount))
+    let [ofAccount, ofKey] = [0, 0]
+    // Makes no lists and no iterators: with many streams, those are most of the garbage of one that opens.
+    followers.forEach(({ actor }) => {
+      if (actor.accountId !== accountId) return
+      ofAccount += 1
+      if (actor.apiKeyId === apiKeyId) ofKey += 1
+    })
+    if (ofKey >= limits.perKey) throw tooManyStreams(limitMessage('key', limits.perKey))
+    if (ofAccount >= limits.perAccount) throw tooManyStreams(limitMessage('account', limits.perAccount))
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { Actor } from '../domain/actor.ts'
 import type { StreamEndReason } from '../domain/errors.ts'
+import type { EventCursor } from '../domain/events/cursor.ts'
 import type { Event, Position } from '../domain/events/events.ts'
 import { maxBufferedEvents, streamEnded } from '../domain/streams.ts'
 import type { FeedSubscription, FeedUpdate, Interest } from '../services/feed.ts'
@@ -23,7 +24,7 @@ export type Follower = {
   /** Resolves to the subscription once the stream is admitted. */
   subscription: Promise<FeedSubscription>
   isAdmitted(): boolean
-  admit(startPosition: Position): void
+  admit(startPosition: EventCursor): void
   fail(error: Error): void
   deliver(delivery: Delivery): void
   end(reason: StreamEndReason): void
@@ -73,12 +74,12 @@ export function createFollower(
     return update
   }
 
-  async function waitForUpdate(timeoutMs: number | undefined): Promise<void> {
+  function waitForUpdate(timeoutMs: number | undefined): Promise<void> {
     const { promise: waiting, resolve: endWait } = Promise.withResolvers<void>()
-    const timer = timeoutMs === undefined ? undefined : setTimeout(endWait, timeoutMs)
     wakeReader = endWait
-    await waiting
-    clearTimeout(timer)
+    if (timeoutMs === undefined) return waiting
+    const timer = setTimeout(endWait, timeoutMs)
+    return waiting.then(() => clearTimeout(timer))
   }
 
   return {

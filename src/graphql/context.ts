@@ -6,6 +6,6 @@ import type { Services } from '../services/services.ts'
 export type Context = RequestContext & {
   actor: Actor
   services: Services
-  /** Aborted when the client disconnects. */
-  disconnected: AbortSignal
+  /** Aborted when the client disconnects. Undefined if that closes the answer's stream anyway. */
+  disconnected?: AbortSignal
 }

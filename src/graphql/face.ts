@@ -1,6 +1,7 @@
 import { createYoga } from 'graphql-yoga'
 import { authenticate } from '../auth/authenticate.ts'
 import { checkEncoding, maxBodyBytes } from '../http/body.ts'
+import { unbufferedHeaders } from '../http/event-stream.ts'
 import type { PlainHandler } from '../http/plain.ts'
 import type { Handler, RequestContext } from '../http/router.ts'
 import type { SocketFace } from '../http/sockets.ts'
@@ -80,10 +81,8 @@ function isStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') ?? false
 }
 
-/** Tells proxies to forward each event at once and to cache none. nginx buffers a stream without this header. */
 function disableBuffering(response: Response): Response {
-  response.headers.set('x-accel-buffering', 'no')
-  response.headers.set('cache-control', 'no-store, no-transform')
+  for (const [name, value] of Object.entries(unbufferedHeaders)) response.headers.set(name, value)
   // The HTTP server sets this header itself: when the gateway stops, it closes the connection after the answer.
   response.headers.delete('connection')
   return response

@@ -1,7 +1,6 @@
 import { type ExecutionResult, GraphQLError, getOperationAST, parse, validate } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { isTooDeep, maxNestingLevels } from '../domain/nesting.ts'
-import { parseAccept } from '../http/accept.ts'
 import type { Context } from './context.ts'
 import { redactError } from './errors/errors.ts'
 import { completeError, faceError } from './errors/face-errors.ts'
@@ -10,6 +9,7 @@ import { toAnswer } from './limits/answer.ts'
 import { limitsRule, operationLimits } from './limits/operation-limits.ts'
 import { subscribe } from './subscribe.ts'
 import { subscriptionRule } from './subscription-rule.ts'
+import { acceptsStream } from './transport/media-types.ts'
 
 export const limitsPlugin: Plugin = {
   /** Refuses deep variables first: GraphQL coerces them recursively and would overflow the stack. */
@@ -96,14 +96,10 @@ export const subscriptionsPlugin: Plugin<Context> = {
   onSubscribe({ args, setSubscribeFn, setResultAndStopExecution }) {
     const { request } = args.contextValue
     // An operation over a WebSocket has no request.
-    if (request && !acceptsStream(request)) setResultAndStopExecution({ errors: [streamNotAccepted()] })
+    if (request && !acceptsStream(request.headers.get('accept')))
+      setResultAndStopExecution({ errors: [streamNotAccepted()] })
     else setSubscribeFn(subscribe)
   },
-}
-
-/** A wildcard does not count: a client that sends its default Accept would wait for the end of the stream. */
-function acceptsStream({ headers }: Request): boolean {
-  return parseAccept(headers.get('accept')).includes('text/event-stream')
 }
 
 function streamNotAccepted(): GraphQLError {

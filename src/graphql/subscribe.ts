@@ -2,15 +2,18 @@ import { createSourceEventStream, type ExecutionArgs, type ExecutionResult, exec
 import type { Context } from './context.ts'
 import { toClientError, withoutStatus } from './errors/errors.ts'
 import { toAnswer } from './limits/answer.ts'
+import { costRefusal } from './limits/cost-plugin.ts'
 
-type ResultStream = AsyncIterableIterator<ExecutionResult, undefined>
+export type ResultStream = AsyncIterableIterator<ExecutionResult, undefined>
 
 /**
- * Opens a subscription. Each result gets its own context, because data loaded for one event is stale for the next. If the
- * gateway ends the stream, the last result holds the error.
+ * Opens a subscription, for every transport: Yoga's plugins have no part in it. Each result gets its own context, because
+ * data loaded for one event is stale for the next. If the gateway ends the stream, the last result holds the error.
  */
 export async function subscribe(args: ExecutionArgs): Promise<ResultStream | ExecutionResult> {
-  // Only `subscriptionsPlugin` calls this, and its Yoga has this context.
+  const refusal = costRefusal(args)
+  if (refusal) return { errors: [refusal] }
+  // Every transport gives this context.
   const context = args.contextValue as Context
   const source = await createSourceEventStream(args)
   if (Symbol.asyncIterator in source) return createResultStream(source[Symbol.asyncIterator](), args, context)
@@ -35,13 +38,13 @@ function createResultStream(source: AsyncIterator<unknown>, args: ExecutionArgs,
 
   async function end(): Promise<void> {
     ended = true
-    disconnected.removeEventListener('abort', end)
+    disconnected?.removeEventListener('abort', end)
     await source.return?.()
   }
 
   // If the client disconnects before the answer starts, nothing else closes the source.
-  disconnected.addEventListener('abort', end)
-  if (disconnected.aborted) void end()
+  disconnected?.addEventListener('abort', end)
+  if (disconnected?.aborted) void end()
   return {
     async next() {
       try {

@@ -57,7 +57,7 @@ export function logRequests(begin: BeginRequest, handler: Handler): Fetch {
 
 export function logPlainRequests(begin: BeginRequest, handler: PlainHandler): PlainFetch {
   return async (path, request) => {
-    const begun = begin('POST', String(request.headers['x-request-id'] ?? ''))
+    const begun = begin(request.method, String(request.headers['x-request-id'] ?? ''))
     const { requestId, log, headers, describeFailure, end } = begun
     const failure = (error: unknown): PlainAnswer =>
       request.isDisconnected()

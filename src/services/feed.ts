@@ -1,6 +1,7 @@
 // The port through which streams receive events. Each gateway reads the events once for all of its streams.
 
 import type { Actor } from '../domain/actor.ts'
+import type { EventCursor } from '../domain/events/cursor.ts'
 import type { Event, Position } from '../domain/events/events.ts'
 
 export type Feed = {
@@ -30,7 +31,7 @@ export type FeedUpdate = { events: Event[]; machineIds: number[]; since: Positio
 
 export type FeedSubscription = {
   /** Earlier events are in the database, and the feed does not deliver them. */
-  startPosition: Position
+  startPosition: EventCursor
   /**
    * Waits for an update, which is empty after a timeout. Returns undefined once closed; throws if Berth ended the
    * stream.

@@ -18,6 +18,8 @@ import {
 const [renters, streamsEach, rounds] = [40, 25, 10]
 /** Streams of each renter over SSE. The renter's other streams share one WebSocket. */
 const sseStreams = 13
+/** What all streams may hold while nothing happens. */
+const maxOpenBytes = 36_000_000
 
 let app: TestApp
 let server: Awaited<ReturnType<typeof serveApp>>
@@ -119,6 +121,8 @@ describe.each(kinds)('a thousand subscribers to %s', (name, { query, labelOf, in
         `held before ${mb(base)}, with all open ${mb(opened)}, after round 1 ${mb(one)}, ` +
         `after round ${rounds} ${mb(memoryReadings.at(-1) ?? 0)}, after closing ${mb(measureMemory())}\n`,
     )
+    // With the clients' side, which runs in this process, too.
+    expect(opened - base).toBeLessThan(maxOpenBytes)
     // The first round leaves data behind, such as prepared statements. Later rounds must not.
     expect((memoryReadings.at(-1) ?? 0) - one).toBeLessThan(5_000_000)
   })

@@ -5,7 +5,7 @@ import { createLog } from '../../src/http/log.ts'
 import { unlimitedAdmission } from './billing/admission.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createDatabase, type TestDatabase } from './database/database.ts'
-import { plainRequest } from './plain-request.ts'
+import { plainRequest, textOf } from './plain-request.ts'
 import './faces/rows-as-selected.ts'
 import { requireDocumented } from './rest/require-documented.ts'
 
@@ -98,7 +98,7 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
       const plain = await app.plain('/graphql', plainRequest(headers, body))
       const response =
         'answer' in plain
-          ? new Response(plain.answer.body, plain.answer)
+          ? new Response(textOf(plain.answer), plain.answer)
           : await fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }), plain.begun)
       const { data, errors } = await response.json()
       return { status: response.status, data, errors }

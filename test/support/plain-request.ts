@@ -1,6 +1,12 @@
-import type { PlainRequest } from '../../src/http/plain.ts'
+import type { PlainAnswer, PlainRequest } from '../../src/http/plain.ts'
 
 /** A plain request that has arrived whole. */
 export function plainRequest(headers: PlainRequest['headers'], body: string): PlainRequest {
-  return { headers, readBody: () => Promise.resolve(body), isDisconnected: () => false }
+  return { method: 'POST', search: '', headers, readBody: () => Promise.resolve(body), isDisconnected: () => false }
+}
+
+/** The body of an answer that is not a stream. */
+export function textOf({ body }: Pick<PlainAnswer, 'body'>): string {
+  if (typeof body !== 'string') throw new Error('The answer is a stream.')
+  return body
 }

@@ -157,8 +157,11 @@ export async function openRawSocket(
 }
 
 /** Serves an app over HTTP, as the gateway's process does. */
-export async function serveApp(app: Pick<App, 'fetch' | 'upgrade'>, options: ServerOptions = {}) {
-  const server = createHttpServer(app.fetch, { upgrade: app.upgrade, ...options }).listen(0, '127.0.0.1')
+export async function serveApp(app: Pick<App, 'fetch' | 'plain' | 'upgrade'>, options: ServerOptions = {}) {
+  const server = createHttpServer(app.fetch, { upgrade: app.upgrade, plain: app.plain, ...options }).listen(
+    0,
+    '127.0.0.1',
+  )
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

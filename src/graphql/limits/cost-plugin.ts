@@ -1,4 +1,4 @@
-import type { ExecutionResult } from 'graphql'
+import type { ExecutionArgs, ExecutionResult, GraphQLError } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { costError, maxCost } from './cost.ts'
 import { operationCost } from './operation-cost.ts'
@@ -16,8 +16,10 @@ export const costPlugin: Plugin = {
         setResult({ ...(result as ExecutionResult), extensions: { ...(result as ExecutionResult).extensions, cost } }),
     }
   },
-  onSubscribe({ args, setResultAndStopExecution }) {
-    const requested = operationCost(args)
-    if (requested !== undefined && requested > maxCost) setResultAndStopExecution({ errors: [costError(requested)] })
-  },
+}
+
+/** Why the subscription may not run, if it costs too much. */
+export function costRefusal(args: ExecutionArgs): GraphQLError | undefined {
+  const requested = operationCost(args)
+  return requested !== undefined && requested > maxCost ? costError(requested) : undefined
 }

@@ -10,8 +10,8 @@ import { checkVariables } from '../plugins.ts'
 
 export type Envelop = YogaServerInstance<Context, object>['getEnveloped']
 export type OperationParams = { query: string; variables?: unknown; operationName?: string | null | undefined }
-/** The arguments of an execution, with the functions that execute it. */
-export type PreparedOperation = ExecutionArgs & Pick<ReturnType<Envelop>, 'execute' | 'subscribe'>
+/** The arguments of an execution, with the function that executes a query or mutation. */
+export type PreparedOperation = ExecutionArgs & Pick<ReturnType<Envelop>, 'execute'>
 
 /** True for every mutation, and for some queries. GraphQL has no other spelling of this word. */
 export function mayMutate({ query }: OperationParams): boolean {
@@ -31,7 +31,7 @@ export async function prepareOperation(
   const refusal = checkVariables(variables)
   if (refusal) return [refusal]
   try {
-    const { schema, parse, validate, contextFactory, execute, subscribe } = envelop(context)
+    const { schema, parse, validate, contextFactory, execute } = envelop(context)
     const known = validDocuments.get(query)
     const document: DocumentNode = known ?? parse(query)
     if (!known) {
@@ -44,7 +44,7 @@ export async function prepareOperation(
     const contextValue = await contextFactory()
     // Execution refuses variables that are no object.
     const variableValues = variables as Record<string, unknown>
-    return { schema, document, contextValue, variableValues, operationName, execute, subscribe }
+    return { schema, document, contextValue, variableValues, operationName, execute }
   } catch (error) {
     if (error instanceof GraphQLError) return [error]
     return [toClientError(new GraphQLError('', { originalError: toError(error) }), context)]

@@ -12,6 +12,7 @@ import { translateDatabaseError } from '../../services/database-errors.ts'
 import type { Services } from '../../services/services.ts'
 import { refusalError, withoutStatus } from '../errors/errors.ts'
 import { completeError } from '../errors/face-errors.ts'
+import { subscribe } from '../subscribe.ts'
 import { type Envelop, mayMutate, type PreparedOperation, prepareOperation } from './operation.ts'
 
 export const connectionLimits = { initMs: 3_000, operations: 64, connectionsPerKey: 32, connectionsPerAccount: 128 }
@@ -37,7 +38,7 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
     onSubscribe: ({ extra: connection }, _id, payload) => authenticateOperation(connection, payload),
     // `args` is the value that `authenticateOperation` returned.
     execute: async args => await (args as PreparedOperation).execute(args),
-    subscribe: async args => await (args as PreparedOperation).subscribe(args),
+    subscribe,
     onNext: (_context, _id, _payload, _args, { errors, ...result }) =>
       errors && ({ ...result, errors: formatErrors(errors) } as FormattedExecutionResult),
     onError: (_context, _id, _payload, errors) => formatErrors(errors),

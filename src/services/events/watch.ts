@@ -54,10 +54,7 @@ export function eventWatchServices({ database, feed }: Deps) {
       authorize(actor, 'events.watch')
       checkEventFilter(filter)
       const after = cursor == null ? undefined : parseEventCursor(cursor)
-      const kept = toKeptRange(
-        (await database.query(sql`SELECT ${keptColumns} FROM (${keptRangeSql}) k`, keptShape))[0],
-      )
-      if (after) checkCursorNotExpired(after, kept)
+      if (after) await checkCursor(after)
       // The cursor may come from another gateway that has read further, and so lie after the start position.
       const includes = (event: Event) =>
         (!after || isAfter(event, after)) && matchesEventFilter(event, filter) && canReadEvent(actor, event)
@@ -66,11 +63,16 @@ export function eventWatchServices({ database, feed }: Deps) {
 
       async function* readEdges({ startPosition, next }: FeedSubscription): AsyncGenerator<EventEdge> {
         for await (const event of after ? readMissedEvents(actor, filter, after, startPosition) : [])
-          yield edgeOf(event, kept.epoch)
+          yield edgeOf(event, startPosition.epoch)
         for (let update = await next(); update; update = await next())
-          yield* update.events.map(event => edgeOf(event, kept.epoch))
+          yield* update.events.map(event => edgeOf(event, startPosition.epoch))
       }
     },
+  }
+
+  async function checkCursor(after: EventCursor): Promise<void> {
+    const rows = await database.query(sql`SELECT ${keptColumns} FROM (${keptRangeSql}) k`, keptShape)
+    checkCursorNotExpired(after, toKeptRange(rows[0]))
   }
 
   /** The matching events after the cursor, up to the stream's start position. */

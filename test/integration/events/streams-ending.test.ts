@@ -19,7 +19,7 @@ import {
 } from '../../support/streams.ts'
 
 type Gateway = { app: TestApp; server: Awaited<ReturnType<typeof serveApp>> }
-type Transport = 'SSE' | 'WebSocket'
+type Transport = 'SSE' | 'SSE through Yoga' | 'WebSocket'
 
 let first: Gateway
 let second: Gateway
@@ -53,10 +53,13 @@ afterAll(async () => {
   }
 })
 
+/** At the other path of the endpoint, no request is plain. */
+const paths = { SSE: '/graphql', 'SSE through Yoga': '/graphql/' }
+
 type Stream = Omit<Subscription, 'status'>
 
 async function open(transport: Transport, { server }: Gateway, key: string, query: string): Promise<Stream> {
-  if (transport === 'SSE') return await subscribeSse(fetch, key, query, { url: `${server.url}/graphql` })
+  if (transport !== 'WebSocket') return await subscribeSse(fetch, key, query, { url: server.url + paths[transport] })
   const url = `${server.url.replace('http', 'ws')}/graphql`
   const connectionParams = { authorization: `Bearer ${key}` }
   // All streams of a key share one socket.
@@ -79,7 +82,7 @@ const ended = (reason: string) => [
     ],
   },
 ]
-const transports: Transport[] = ['SSE', 'WebSocket']
+const transports: Transport[] = ['SSE', 'SSE through Yoga', 'WebSocket']
 
 describe.each(transports)('a stream over %s', transport => {
   async function opened(gateway: Gateway, key: string): Promise<Stream> {

@@ -3,7 +3,7 @@ import { createLog } from '../../../src/http/log.ts'
 import type { PlainHandler, PlainRequest } from '../../../src/http/plain.ts'
 import { createRequestLog, logPlainRequests, logRequests } from '../../../src/http/request-log.ts'
 import type { Handler } from '../../../src/http/router.ts'
-import { plainRequest } from '../../support/plain-request.ts'
+import { plainRequest, textOf } from '../../support/plain-request.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -75,7 +75,7 @@ describe('a plain request', () => {
     const requestId = answer?.headers['x-request-id']
     expect(requestId).toMatch(uuid)
     expect(answer?.status).toBe(500)
-    expect(JSON.parse(answer?.body ?? '')).toMatchObject({
+    expect(JSON.parse(answer ? textOf(answer) : '')).toMatchObject({
       error: 'internal_error',
       msg: expect.stringContaining(`${requestId}`),
     })
@@ -111,7 +111,7 @@ describe('a client that disconnects', () => {
     const signal = AbortSignal.abort()
     const asResponse: Handler = async (_request, context) => {
       const answer = await handler(plainRequest({}, ''), context)
-      return new Response(answer?.body)
+      return new Response(answer && textOf(answer))
     }
     expect((await ask(new Request('http://a/', { signal }), asResponse)).lines).toMatchObject([gone])
   })
