@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Container } from './container.ts'
+import { type Container, isNever } from './container.ts'
 import { type Frame, readFrames } from './engine/frames.ts'
 import { nanoseconds } from './log/lines.ts'
 import { sinceOf } from './log/read.ts'
@@ -19,8 +19,7 @@ export async function readStartOfRun(
   { Id, State }: Container,
   signal: AbortSignal,
 ): Promise<StartOfRun> {
-  const previousEnd = State.Running && !State.FinishedAt.startsWith('0001') ? State.FinishedAt : undefined
-  const since = sinceOf(nanoseconds(previousEnd ?? State.StartedAt) - (previousEnd ? 0n : marginNanos))
+  const since = sinceOfRun(State)
   const query = { stdout: 1, stderr: 1, since }
   const start = await client.readStart(`/containers/${Id}/logs`, { query, signal, maxBytes: startBytes })
   const lines: StartOfRun['lines'] = []
@@ -30,5 +29,10 @@ export async function readStartOfRun(
   return { bytes: start.length, lines }
 }
 
-/** Without an earlier run, or when its end is not known any more. */
+function sinceOfRun({ Running, StartedAt, FinishedAt }: Container['State']): string | undefined {
+  if (!Running) return sinceOf(nanoseconds(StartedAt) - marginNanos)
+  return isNever(FinishedAt) ? undefined : sinceOf(nanoseconds(FinishedAt))
+}
+
+/** For a run that has ended: the end of the one before is not known any more. */
 const marginNanos = 1_000_000_000n
