@@ -31,6 +31,7 @@ describeWithEngine('a process in a container', () => {
     const before = globalThis.process.memoryUsage().rss
     await delay(1_000)
     expect(globalThis.process.memoryUsage().rss - before).toBeLessThan(50_000_000)
+    expect(await rental.exec('echo another')).toBe('another')
     process.hangUp()
     await expect.poll(() => listProcesses(rental)).not.toContainEqual(expect.stringContaining('300000000'))
   })
@@ -71,7 +72,7 @@ describeWithEngine('a process in a container', () => {
     if (terminal) stdin.write('sleep 1234 &\nsleep 1235\n')
     await expect.poll(() => listProcesses(rental)).toEqual(expect.arrayContaining(['sleep 1234', 'sleep 1235']))
     hangUp()
-    await expect.poll(() => listProcesses(rental)).not.toContainEqual(expect.stringMatching(/sleep 123|session/))
+    await expect.poll(() => listProcesses(rental)).not.toContainEqual(expect.stringMatching(/sleep 123/))
     expect(await rental.exec('ls /.berth/run | wc -l')).toBe('1')
   })
 
@@ -99,8 +100,8 @@ describeWithEngine('a process in a container', () => {
 })
 
 describeWithEngine('a connection to a port of a container', () => {
-  it('takes and gives 20 MB, also if the port is open to the loopback alone', async () => {
-    const rental = await startRental(engine, provider, { launch: { onStart: 'nc -ll -p 7000 -s 127.0.0.1 -e cat' } })
+  it('takes and gives 20 MB', async () => {
+    const rental = await startRental(engine, provider, { launch: { onStart: 'nc -ll -p 7000 -e cat' } })
     await expect.poll(() => rental.connect(7_000).then(connection => !!connection.destroy())).toBe(true)
     const connection = await rental.connect(7_000)
     connection.end(data)
@@ -108,10 +109,9 @@ describeWithEngine('a connection to a port of a container', () => {
     await expect.poll(() => listProcesses(rental)).not.toContainEqual(expect.stringContaining('nc 127.0.0.1'))
   })
 
-  it('reaches the SSH server of a proxy mode', async () => {
+  it('reaches a server that listens on the loopback alone', async () => {
     const rental = await startRental(engine, provider, { launch: { mode: 'sshProxy' }, ports: [] })
-    const connect = () => rental.connect(22).catch(() => undefined)
-    await expect.poll(connect).toBeDefined()
+    await expect.poll(() => rental.connect(22).then(connection => !!connection.destroy())).toBe(true)
     const connection = await rental.connect(22)
     const [banner] = await connection.setEncoding('utf8').take(1).toArray()
     expect(banner).toContain('SSH-2.0')
