@@ -52,7 +52,7 @@ export async function openProcess(
     hangUp: () => {
       if (hasEnded || isHungUp) return
       isHungUp = true
-      // First, because the engine begins no other process while it cannot get rid of output.
+      // First: the engine begins no other process there while an ended one has output that nobody takes.
       connection.destroy()
       sendSignal('HUP').catch(() => {})
     },
