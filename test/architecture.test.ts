@@ -111,7 +111,7 @@ const layers: Record<string, Layer> = {
 /** The folders inside each level of tests. The nouns are the same as in the layers. */
 const testFolders: Record<string, string[]> = {
   bench: ['measure', 'peers', 'peers/floor', 'report', 'setup', 'workloads'],
-  unit: [...nouns, 'database', 'graphql', 'operator', 'process', 'reconciler', 'rest'],
+  unit: [...nouns, 'database', 'docker', 'graphql', 'operator', 'process', 'reconciler', 'rest'],
   property: [...nouns, 'graphql', 'rest'],
   integration: [
     ...nouns,

@@ -1,11 +1,12 @@
-import { afterEach } from 'vitest'
+import { afterAll, afterEach } from 'vitest'
 import type { Provider } from '../../src/providers/provider.ts'
 import { testProviderContract } from '../contract/provider.ts'
-import { createDriver, removeAll, runnableSpec, settle } from '../support/engine/driver.ts'
+import { createDriver, removeAll, removeContainers, runnableSpec, settle } from '../support/engine/driver.ts'
 import { describeWithEngine, engine } from '../support/engine/suite.ts'
 
 describeWithEngine('with an engine', () => {
-  afterEach(() => removeAll(engine))
+  afterEach(() => removeContainers(engine))
+  afterAll(() => removeAll(engine))
 
   testProviderContract('Docker', () => {
     const seen = new Set<bigint>()

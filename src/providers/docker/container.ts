@@ -56,9 +56,13 @@ export async function renameContainer(
   await client.call('POST', `/containers/${Id}/rename`, { query, signal })
 }
 
-/** The engine writes an instant that never came as one of the year 1. */
 export function wasStarted({ State }: Inspected): boolean {
-  return !State.StartedAt.startsWith('0001')
+  return !isNever(State.StartedAt)
+}
+
+/** The engine writes an instant that never came as one of the year 1. */
+export function isNever(instant: string): boolean {
+  return instant.startsWith('0001')
 }
 
 /** Whether the driver's own entrypoint runs, which says when it is ready. */

@@ -62,10 +62,15 @@ const pullMessages: Partial<Record<FailureKind, string>> = {
   registryUnreachable: 'The machine cannot reach the registry of the image.',
 }
 
+export const badCommandFailure: Failure = {
+  code: 'START_FAILED',
+  message: 'The image cannot run the command of the container.',
+}
+
 const startMessages: Partial<Record<FailureKind, string>> = {
   noSpace: 'The disk of the machine is full.',
   noGpus: 'The machine did not give the container its GPUs.',
-  badCommand: 'The image cannot run the command of the container.',
+  badCommand: badCommandFailure.message,
   noCapacity: 'The machine does not have the processors or the memory of this offer.',
 }
 

@@ -1,7 +1,8 @@
 import type { ContainerRef, Observed } from '../../domain/instances/containers.ts'
+import { lacksCommand } from './bad-command.ts'
 import { type Container, findContainer } from './container.ts'
 import { EngineError } from './engine/error.ts'
-import { startFailure } from './failures.ts'
+import { badCommandFailure, startFailure } from './failures.ts'
 import { readSshKeys } from './files.ts'
 import type { Machine } from './machine.ts'
 import type { Preparations } from './making/preparations.ts'
@@ -67,6 +68,7 @@ async function observeIdle(machine: Machine, container: Container, signal: Abort
   const sshKeys = await readSshKeys(machine, Id, signal)
   if (State.Status === 'created') return { state: 'prepared', sshKeys }
   if (phase === 'stopping') return { state: 'stopped', sshKeys }
+  if (await lacksCommand(machine, container, signal)) return { state: 'failed', ...badCommandFailure }
   return { state: 'exited', exitCode: State.ExitCode, sshKeys, endedAt: new Date(State.FinishedAt) }
 }
 

@@ -1,23 +1,15 @@
 // Whether a running container is ready. The driver's entrypoint says so in the log, before any code of the renter runs:
 // nobody else can keep a container from being ready, and so from being charged.
 
-import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { ContainerNotRunning } from '../provider.ts'
 import { type Container, hasOwnEntrypoint } from './container.ts'
-import { readFrames } from './engine/frames.ts'
 import { hasItsGpus } from './gpus.ts'
-import { nanoseconds } from './log/lines.ts'
-import { sinceOf } from './log/read.ts'
 import type { Machine } from './machine.ts'
 import { createSingleFlight } from './single-flight.ts'
+import { readStartOfRun, startBytes } from './start-of-run.ts'
 import type { Stops } from './stops.ts'
 
-/**
- * More than the entrypoint prints before it is ready. A log that is longer than this, from the start of the container
- * on, has lines of the renter's programs, which run only in a ready container. Its first lines may be gone by then.
- */
-const startBytes = 8_192
 /** A container that has run longer was checked by a gateway that is gone. The renter can change what a check sees. */
 const gpuCheckMs = 120_000
 const maxRemembered = 10_000
@@ -72,17 +64,8 @@ export function createReadiness({ log, now, stops }: { log: Logger; now: () => D
   }
 }
 
-/**
- * Reads from the end of the container's last run on: its first lines are printed before the engine notes when this run
- * started.
- */
-async function saysReady({ client }: Machine, { Id, State }: Container, signal: AbortSignal): Promise<boolean> {
-  const since = State.FinishedAt.startsWith('0001') ? undefined : sinceOf(nanoseconds(State.FinishedAt))
-  const query = { stdout: 1, stderr: 1, since }
-  const start = await client.readStart(`/containers/${Id}/logs`, { query, signal, maxBytes: startBytes })
-  if (start.length === startBytes) return true
-  for await (const { source, payload } of readFrames(Readable.from([start]))) {
-    if (source === 'stdout' && payload.toString() === '[berth] ready\n') return true
-  }
-  return false
+/** A log that is longer than its start has lines of the renter's programs, which run only in a ready container. */
+async function saysReady(machine: Machine, container: Container, signal: AbortSignal): Promise<boolean> {
+  const { bytes, lines } = await readStartOfRun(machine, container, signal)
+  return bytes === startBytes || lines.some(({ source, text }) => source === 'stdout' && text === '[berth] ready')
 }

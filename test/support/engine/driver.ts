@@ -39,13 +39,24 @@ export async function settle(provider: Provider, ref: ContainerRef): Promise<Obs
   throw new Error(`Instance ${ref.instanceId} does not come to rest.`)
 }
 
-/** Removes all containers, volumes and networks with the mark of the driver's tests. */
-export async function removeAll({ folder }: TestEngine, mark = 'test'): Promise<void> {
-  const filter = ['--quiet', '--filter', `label=berth.mark=${mark}`]
-  const list = async (...words: string[]) => (await docker(folder, [...words, ...filter])).split('\n').filter(Boolean)
-  const containers = await list('ps', '--all')
+/** Removes all containers with a mark. */
+export async function removeContainers({ folder }: TestEngine, mark = 'test'): Promise<void> {
+  const containers = await listMarked(folder, mark, 'ps', '--all')
   if (containers.length > 0) await docker(folder, ['rm', '--force', '--volumes', ...containers])
-  const [volumes, networks] = [await list('volume', 'ls'), await list('network', 'ls')]
-  if (volumes.length > 0) await docker(folder, ['volume', 'rm', ...volumes])
-  if (networks.length > 0) await docker(folder, ['network', 'rm', ...networks])
+}
+
+/** Removes all containers, volumes and networks with a mark. */
+export async function removeAll(engine: TestEngine, mark = 'test'): Promise<void> {
+  const { folder } = engine
+  await removeContainers(engine, mark)
+  for (const kind of ['volume', 'network']) {
+    const names = await listMarked(folder, mark, kind, 'ls')
+    if (names.length > 0) await docker(folder, [kind, 'rm', ...names])
+  }
+}
+
+/** The ids, or the names, of what has a mark. */
+export async function listMarked(folder: string, mark: string, ...words: string[]): Promise<string[]> {
+  const listed = await docker(folder, [...words, '--quiet', '--filter', `label=berth.mark=${mark}`])
+  return listed.split('\n').filter(Boolean)
 }

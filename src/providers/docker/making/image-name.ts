@@ -1,8 +1,8 @@
-/** An image as the engine names it: without a tag or a digest it would pull all tags. */
+/** An image as the engine names it: without a tag or a digest it would pull all tags. A digest makes a tag meaningless. */
 export function parseImage(image: string): { name: string; tag: string } {
-  const [, name = image, tag = 'latest'] =
-    /^(.+?)(?:@(sha256:[0-9a-f]{64})|:([\w.-]+))?$/s.exec(image)?.filter(Boolean) ?? []
-  return { name, tag }
+  const [, named = image, digest] = /^(.+)@(sha256:[0-9a-f]{64})$/s.exec(image) ?? []
+  const [, name = named, tag = 'latest'] = /^(.+):([\w.-]+)$/s.exec(named) ?? []
+  return { name, tag: digest ?? tag }
 }
 
 /** The path at which the engine describes an image. The slashes in its name stay as they are. */

@@ -46,7 +46,7 @@ async function pullOnce(client: EngineClient, pull: Pull, signal: AbortSignal): 
   try {
     const stream = await client.stream('POST', '/images/create', {
       query: { fromImage: name, tag },
-      headers: login ? { 'X-Registry-Auth': Buffer.from(JSON.stringify(login)).toString('base64url') } : {},
+      headers: login ? { 'X-Registry-Auth': paddedBase64(JSON.stringify(login)) } : {},
       signal: signals,
       deadlineMs: pullDeadlineMs,
     })
@@ -65,12 +65,16 @@ async function pullOnce(client: EngineClient, pull: Pull, signal: AbortSignal): 
   return (await client.call<LocalImage>('GET', path, { signal })).Id
 }
 
-/** An image that was built on the machine, or loaded there. A pulled one has digests. */
+/**
+ * An image that got its name on the machine: it was built, loaded or tagged there. One that was pulled by this name has a
+ * digest of it.
+ */
 async function findBuiltImage(client: EngineClient, image: string, signal: AbortSignal): Promise<string | undefined> {
   const { name, tag } = parseImage(image)
   const local = await unlessMissing(client.call<LocalImage>('GET', imagePath(`${name}:${tag}`), { signal }))
   const isNamed = local?.RepoTags?.includes(`${name}:${tag}`)
-  return isNamed && !local?.RepoDigests?.length ? local?.Id : undefined
+  const isPulled = local?.RepoDigests?.some(digest => digest.startsWith(`${name}@`))
+  return isNamed && !isPulled ? local?.Id : undefined
 }
 
 /** Only the registry that the login is for may see it. */
@@ -78,4 +82,9 @@ function loginOf({ image, registry }: Pull) {
   if (!registry || !isRegistryOf(registry.host, image)) return undefined
   const { host, username, password } = registry
   return { username, password, serveraddress: host }
+}
+
+/** For URLs, but with the padding that the engine's decoder needs. It ignores a login that it cannot decode. */
+function paddedBase64(text: string): string {
+  return Buffer.from(text).toString('base64').replaceAll('+', '-').replaceAll('/', '_')
 }

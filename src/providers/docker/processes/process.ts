@@ -21,8 +21,12 @@ export async function openProcess(
   const { connection } = exec
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   let hasEnded = false
+  let isHungUp = false
   connection.on('error', () => {})
   const exitCode = copyOutputs(exec, command, { stdout, stderr })
+    .catch(error => {
+      if (!isHungUp) throw error
+    })
     .then(() => exitCodeOf(machine, exec))
     .finally(() => {
       hasEnded = true
@@ -46,10 +50,11 @@ export async function openProcess(
       if (!hasEnded) await sendSignal(name.replace(/^SIG/, ''))
     },
     hangUp: () => {
-      if (hasEnded) return
-      sendSignal('HUP')
-        .catch(() => {})
-        .finally(() => connection.destroy())
+      if (hasEnded || isHungUp) return
+      isHungUp = true
+      // First: the engine begins no other process there while an ended one has output that nobody takes.
+      connection.destroy()
+      sendSignal('HUP').catch(() => {})
     },
   }
 }

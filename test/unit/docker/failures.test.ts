@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest'
+import { EngineError } from '../../../src/providers/docker/engine/error.ts'
+import { kindOf, pullFailure, startFailure } from '../../../src/providers/docker/failures.ts'
+
+it.each([
+  ['noSpace', 500, 'write /var/lib/docker/tmp/x: no space left on device'],
+  ['noSpace', 500, 'Disk quota exceeded'],
+  ['tooManyPulls', 429, 'toomanyrequests: You have reached your pull rate limit.'],
+  ['loginRefused', 500, 'Get "https://r.test/v2/x/manifests/1": no basic auth credentials'],
+  ['loginRefused', 200, 'unauthorized: authentication required'],
+  ['noSuchImage', 404, 'manifest for r.test/x:2 not found: manifest unknown: manifest unknown'],
+  ['noSuchImage', 404, "pull access denied for x, repository does not exist or may require 'docker login'"],
+  ['noSuchImage', 404, 'No such image: x:1'],
+  ['badImageName', 400, 'invalid reference format: repository name must be lowercase'],
+  ['registryUnreachable', 500, 'Get "https://r.test/v2/": dial tcp: lookup r.test: no such host'],
+  ['registryUnreachable', 500, 'Get "https://r.test/v2/": dial tcp 10.0.0.1:443: connect: connection refused'],
+  ['registryUnreachable', 500, 'net/http: TLS handshake timeout'],
+  ['portTaken', 500, 'Bind for 0.0.0.0:80 failed: port is already allocated'],
+  ['portTaken', 500, 'listen tcp4 0.0.0.0:80: bind: address already in use'],
+  ['noGpus', 500, 'could not select device driver "nvidia" with capabilities: [[gpu compute utility]]'],
+  ['noGpus', 500, 'CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=GPU-1'],
+  ['noNetwork', 404, 'network berth-a-account-1 not found'],
+  ['noNetwork', 400, 'network berth-a-account-1 is ambiguous (2 matches found based on name)'],
+  ['badCommand', 400, 'OCI runtime create failed: exec: "/none": stat /none: no such file or directory: unknown'],
+  ['badCommand', 400, 'exec: "none": executable file not found in $PATH: unknown'],
+  ['noDiskLimit', 500, "--storage-opt is supported only for overlay over xfs with 'pquota' mount option"],
+  ['nameTaken', 409, 'Conflict. The container name "/x" is already in use by container "1".'],
+  ['noCapacity', 400, 'Range of CPUs is from 0.01 to 2.00, as there are only 2 CPUs available'],
+  ['unknown', 500, 'something else'],
+])('takes an error for %s: %i %s', (kind, status, message) => {
+  expect(kindOf(new EngineError(status, message))).toBe(kind)
+})
+
+it('tells renters nothing of what the engine said', () => {
+  const error = new EngineError(500, 'unauthorized: user alice at /var/lib/docker with s3cret')
+  expect(pullFailure(error).failure).toEqual({
+    code: 'IMAGE_PULL_FAILED',
+    message: 'The registry refused to give the image. Check the name of the image, and the registry login.',
+  })
+  expect(startFailure(new EngineError(500, '/host/path')).failure).toEqual({
+    code: 'START_FAILED',
+    message: 'The machine could not start the container.',
+  })
+})
