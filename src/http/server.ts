@@ -30,6 +30,9 @@ export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_
     requestTimeout: 15_000,
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: 5_000,
+    // Finds a client that has vanished without a word.
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
     maxHeaderSize: 16_384,
     // findRequestProblem checks the header, and the answer is JSON.
     requireHostHeader: false,
