@@ -331,6 +331,13 @@ export function testProviderContract(name: string, createHarness: () => Provider
         stdin.end()
         expect(await text(stdout)).toBe('hello\n')
         expect(await exitCode).toBe(0)
+        const failed = await begin({ command: 'no-such-command', terminal: null })
+        failed.stdin.end()
+        expect(await Promise.all([text(failed.stdout), text(failed.stderr)])).toEqual([
+          '',
+          expect.stringContaining('no-such-command'),
+        ])
+        expect(await failed.exitCode).toBe(127)
       })
 
       it('ends lines for a terminal', async () => {

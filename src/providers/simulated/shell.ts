@@ -30,6 +30,8 @@ const commands: Record<string, ShellCommand> = {
   cat: (made, args) => printFiles(made, args),
   'nvidia-smi': ({ gpus }) =>
     printed(...gpus.map((gpu, index) => `GPU ${index}: simulated (number ${gpu} of the machine)`)),
+  // Real containers have this program for scp and sftp.
+  '/.berth/bin/sftp-server': () => failed(127, 'This machine is simulated: it takes and gives no files.'),
 }
 
 export function runCommand(made: Surroundings, command: string): CommandOutput {
