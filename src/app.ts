@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import { ensureDemo } from '../prisma/seed.ts'
 import { openDatabase } from './database/client.ts'
+import { readClock } from './database/clock-check.ts'
 import { updateEpoch } from './database/epoch.ts'
 import { locks, withLock } from './database/locks.ts'
 import { editedMigrations, migrate } from './database/migrations.ts'
 import { retryUncertain } from './database/retry.ts'
-import { transaction } from './database/transaction.ts'
 import { createWakeUps, type WorkKind } from './database/wake-ups.ts'
 import { monitorWrites } from './database/write-monitor.ts'
 import type { Quotas } from './domain/accounts/quotas.ts'
@@ -22,6 +22,7 @@ import { createProcessMetrics } from './http/metrics-process.ts'
 import { createRequestMetrics } from './http/metrics-requests.ts'
 import { createWorkMetrics } from './http/metrics-work.ts'
 import type { PlainFetch } from './http/plain.ts'
+import { createReadiness } from './http/readiness.ts'
 import { createRequestLog, logPlainRequests, logRequests } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
@@ -79,8 +80,6 @@ export type AppOptions = {
   resolve?: ResolveHost
 }
 
-/** Clocks set by network time differ by less than this. */
-const clockWarningMs = 30_000
 /** Webhook requests in flight at once. They mostly wait for the receiver. */
 const maxConcurrentDeliveries = 32
 
@@ -165,27 +164,6 @@ export function createApp(options: AppOptions): App {
   const markNotReady = () => {
     phase = 'stopping'
   }
-  const findReadinessProblem = async () => {
-    if (phase !== 'ready') return phase
-    const unreachable = await database.pool.query('SELECT 1').then(
-      () => undefined,
-      ({ code }) => (code === '25006' ? 'the database is a standby' : 'the database does not answer'),
-    )
-    if (unreachable) return unreachable
-    if (await writes.isFailing()) return 'the database takes no writes'
-    // A backlog of due work is no reason: all gateways share it, and fewer gateways would not reduce it.
-    return work.isFailing() ? 'polling for due work fails' : undefined
-  }
-  /** Takes the first reading of the database's clock. Estimates between statements start from it. */
-  const readClock = async () => {
-    await transaction(database, () => Promise.resolve())
-    const aheadMs = database.clock.aheadMs()
-    if (Math.abs(aheadMs) > clockWarningMs)
-      log.warn(
-        { aheadMs },
-        "This machine's clock differs from the database's. Only the times in this log are affected.",
-      )
-  }
   // A client can forge the Host header. GraphiQL gets the demo key only when no other machine can connect.
   const demoKeyForGraphiql = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
@@ -203,7 +181,10 @@ export function createApp(options: AppOptions): App {
   }
 
   return {
-    fetch: logRequests(requestLog, createRouter(faces, findReadinessProblem)),
+    fetch: logRequests(
+      requestLog,
+      createRouter(faces, createReadiness({ phase: () => phase, database, writes, work })),
+    ),
     plain: logPlainRequests(requestLog, graphql.plain),
     upgrade: sockets.upgrade,
     operations,
@@ -220,7 +201,7 @@ export function createApp(options: AppOptions): App {
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
-      await retryUncertain(readClock)
+      await retryUncertain(() => readClock(database, log))
       phase = 'ready'
       return demo
     },

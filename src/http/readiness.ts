@@ -1,0 +1,22 @@
+type ReadinessOptions = {
+  phase(): 'starting' | 'ready' | 'stopping'
+  database: { pool: { query(text: string): Promise<unknown> } }
+  writes: { isFailing(): Promise<boolean> }
+  work: { isFailing(): boolean }
+}
+
+/** Returns a function that finds why the gateway should get no requests now; undefined if it should. */
+export function createReadiness({ phase, database, writes, work }: ReadinessOptions) {
+  return async (): Promise<string | undefined> => {
+    const current = phase()
+    if (current !== 'ready') return current
+    const unreachable = await database.pool.query('SELECT 1').then(
+      () => undefined,
+      ({ code }) => (code === '25006' ? 'the database is a standby' : 'the database does not answer'),
+    )
+    if (unreachable) return unreachable
+    if (await writes.isFailing()) return 'the database takes no writes'
+    // A backlog of due work is no reason: all gateways share it, and fewer gateways would not reduce it.
+    return work.isFailing() ? 'polling for due work fails' : undefined
+  }
+}
