@@ -37,10 +37,12 @@ import { createRestFace } from './rest/face.ts'
 import { createRememberedKeys } from './services/accounts/api-keys/remembered-keys.ts'
 import { createBackground } from './services/background.ts'
 import { outboxServices } from './services/events/outbox.ts'
+import { createSshServices } from './services/instances/ssh/services.ts'
 import { createOperations, type Operations } from './services/operations.ts'
 import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets } from './services/secrets.ts'
 import { createServices } from './services/services.ts'
+import { createSshFace, type SshFace } from './ssh/face.ts'
 
 export type AppOptions = {
   databaseUrl: string
@@ -60,8 +62,10 @@ export type AppOptions = {
   /** Factor on the delays of simulated machines: 1 is realistic, 0 is no delay. */
   simulatedDelay: number
   eventRetentionDays: number
-  /** The address of the operator's SSH proxy; null without one. */
+  /** The address of the SSH proxy, which may be this gateway; null without one. */
   sshProxy: SshProxy | null
+  /** Whether this gateway serves SSH. */
+  ssh?: boolean
   /** Time limit for an instance to load, and to stop. */
   startTimeoutMs: number
   /** How long a machine may not answer before its instances are offline. */
@@ -88,6 +92,8 @@ export type App = {
   plain: PlainFetch
   /** Handles a WebSocket upgrade. */
   upgrade: Sockets['upgrade']
+  /** Handles connections to the SSH port; undefined if the gateway does not serve SSH. */
+  ssh: Pick<SshFace, 'serve' | 'fingerprint'> | undefined
   operations: Operations
   /** Migrates the database and, if configured, creates the demo account and market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
@@ -96,9 +102,9 @@ export type App = {
   countStreams(): number
   /** Starts polling for due work. */
   startWork(): void
-  /** Makes `/ready` answer 503. All requests are still served. */
+  /** Makes `/ready` answer 503, and refuses new SSH connections. All requests are still served. */
   markNotReady(): void
-  /** Marks the gateway not ready, ends all streams and starts no more due work. Running requests continue. */
+  /** Marks the gateway not ready, ends all streams and SSH sessions, and starts no more due work. Requests continue. */
   drain(): void
   stop(): Promise<void>
 }
@@ -163,6 +169,7 @@ export function createApp(options: AppOptions): App {
 
   const markNotReady = () => {
     phase = 'stopping'
+    ssh?.refuse()
   }
   // A client can forge the Host header. GraphiQL gets the demo key only when no other machine can connect.
   const demoKeyForGraphiql = () => (isLoopback(host) ? demoKey : undefined)
@@ -171,12 +178,18 @@ export function createApp(options: AppOptions): App {
   const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
   const graphql = createGraphqlFace(services)
   const sockets = createSockets(graphql.sockets, log)
+  const ssh = options.ssh ? createSshFace({ services: createSshServices(deps), provider, log }) : undefined
   const faces = {
     rest: createRestFace(services, { publicSearch }),
     graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(demoKeyForGraphiql) : undefined,
     metrics: metrics
-      ? createMetrics([requests.read, workMetrics, createProcessMetrics(database.clock.aheadMs)])
+      ? createMetrics([
+          requests.read,
+          workMetrics,
+          createProcessMetrics(database.clock.aheadMs),
+          () => ssh?.metrics() ?? [],
+        ])
       : undefined,
   }
 
@@ -187,6 +200,7 @@ export function createApp(options: AppOptions): App {
     ),
     plain: logPlainRequests(requestLog, graphql.plain),
     upgrade: sockets.upgrade,
+    ssh,
     operations,
     async start() {
       const demo = await withLock(databaseUrl, locks.migration, async () => {
@@ -201,6 +215,7 @@ export function createApp(options: AppOptions): App {
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
+      await retryUncertain(async () => ssh?.start())
       await retryUncertain(() => readClock(database, log))
       phase = 'ready'
       return demo
@@ -216,12 +231,14 @@ export function createApp(options: AppOptions): App {
       markNotReady()
       feed.stop()
       sockets.stop()
+      void ssh?.stop()
       void work.stop()
     },
     async stop() {
       feed.stop()
       sockets.stop()
       delivery.stop()
+      await ssh?.stop()
       writes.stop()
       await work.stop()
       await wakeUps.stop()

@@ -39,7 +39,7 @@ const layers: Record<string, Layer> = {
     packages: ['pino'],
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
-      ...['instances/bulk', 'instances/policy', 'instances/rent', 'instances/search', 'offers/sql'],
+      ...['instances/bulk', 'instances/policy', 'instances/rent', 'instances/search', 'instances/ssh', 'offers/sql'],
     ],
     reason: 'Services know no face and run their statements through the database layer.',
   },
@@ -69,6 +69,12 @@ const layers: Record<string, Layer> = {
     packages: ['zod'],
     folders: [...nouns, 'openapi'],
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',
+  },
+  ssh: {
+    imports: ['domain', 'services', 'http', 'providers'],
+    packages: ['pino', 'ssh2'],
+    folders: [],
+    reason: 'The SSH face connects clients with containers: a service decides who may log in. It knows no other face.',
   },
   providers: {
     imports: ['domain'],
@@ -108,7 +114,7 @@ const layers: Record<string, Layer> = {
 /** The folders inside each level of tests. The nouns are the same as in the layers. */
 const testFolders: Record<string, string[]> = {
   bench: ['measure', 'peers', 'peers/floor', 'report', 'setup', 'workloads'],
-  unit: [...nouns, 'database', 'graphql', 'operator', 'process', 'reconciler', 'rest'],
+  unit: [...nouns, 'database', 'graphql', 'operator', 'process', 'reconciler', 'rest', 'ssh'],
   property: [...nouns, 'graphql', 'rest'],
   integration: [
     ...nouns,
@@ -120,8 +126,9 @@ const testFolders: Record<string, string[]> = {
     'instances/rent',
     'reconciler',
     'rest',
+    'ssh',
   ],
-  support: [...nouns, 'crashes', 'database', 'faces', 'processes', 'rest'],
+  support: [...nouns, 'crashes', 'database', 'faces', 'processes', 'rest', 'ssh'],
   client: [],
   contract: [],
   e2e: [],

@@ -19,6 +19,7 @@ export const sealedColumns = [
   ['webhooks', 'old_secret'],
   ['idempotency_keys', 'result'],
   ['results', 'text'],
+  ['ssh_host_key', 'sealed'],
 ] as const
 const checkColumn = ['secret_check', 'sealed'] as const
 const samplesPerColumn = 5
