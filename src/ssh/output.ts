@@ -5,7 +5,7 @@ import type { ServerChannel } from 'ssh2'
 type OutputStream = 'stdout' | 'stderr'
 
 /**
- * The two streams of a channel towards its client, until the client is `gone`. Writes wait for the client's window and
+ * The two streams of a channel to its client, until the client is `gone`. Writes wait for the client's window and
  * for its connection. They run one after another, because ssh2 repeats data if both streams wait for the window.
  */
 export function createOutput(channel: ServerChannel, socket: Socket, gone: AbortSignal) {
