@@ -1,5 +1,5 @@
-import type { Logger } from 'pino'
 import { ensureDemo } from '../prisma/seed.ts'
+import type { AppOptions } from './app-options.ts'
 import { openDatabase } from './database/client.ts'
 import { readClock } from './database/clock-check.ts'
 import { updateEpoch } from './database/epoch.ts'
@@ -8,11 +8,8 @@ import { editedMigrations, migrate } from './database/migrations.ts'
 import { retryUncertain } from './database/retry.ts'
 import { createWakeUps, type WorkKind } from './database/wake-ups.ts'
 import { monitorWrites } from './database/write-monitor.ts'
-import type { Quotas } from './domain/accounts/quotas.ts'
-import type { SshProxy } from './domain/instances/instances.ts'
 import { createDeliveryWorker } from './events/delivery-worker.ts'
 import { createFeed } from './events/feed.ts'
-import type { ResolveHost } from './events/resolve-host.ts'
 import { createWebhookSender } from './events/webhook-sender.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql/graphiql.ts'
@@ -41,51 +38,13 @@ import { createRestFace } from './rest/face.ts'
 import { createRememberedKeys } from './services/accounts/api-keys/remembered-keys.ts'
 import { createBackground } from './services/background.ts'
 import { outboxServices } from './services/events/outbox.ts'
+import { createSshServices } from './services/instances/ssh/services.ts'
 import { engineServices } from './services/machines/engines/engines.ts'
 import { createOperations, type Operations } from './services/operations.ts'
 import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets } from './services/secrets.ts'
 import { createServices } from './services/services.ts'
-
-export type AppOptions = {
-  databaseUrl: string
-  poolSize: number
-  graphiql: boolean
-  /** Whether every client may read the metrics, without a key. */
-  metrics: boolean
-  /** The address that the server will listen on. */
-  host: string
-  /** The file with the API key of the demo account; undefined for no demo market. */
-  demoKeyFile: string | undefined
-  log: Logger
-  /** Replaces the database's clock in tests. */
-  now?: (() => Date) | undefined
-  /** Encrypts the secrets that the database stores. */
-  secret: string
-  /** Factor on the delays of simulated machines: 1 is realistic, 0 is no delay. */
-  simulatedDelay: number
-  eventRetentionDays: number
-  /** The address of the operator's SSH proxy; null without one. */
-  sshProxy: SshProxy | null
-  /** The file with what real machines add to every container. */
-  toolboxFile: string
-  /** Time limit for an instance to load, and to stop. */
-  startTimeoutMs: number
-  /** How long a machine may not answer before its instances are offline. */
-  offlineGraceMs: number
-  /** How long an account may stay in debt before its instances and volumes are destroyed. */
-  debtGraceMs: number
-  /** When an account adds a cost, its credit must cover all of its costs for this long. */
-  minimumRunwayMs: number
-  /** Quotas of an account unless an operator sets others. */
-  quotas: Quotas
-  /** Whether webhooks may use private addresses and URLs without TLS. */
-  privateWebhooks?: boolean
-  /** Whether REST clients may search without a key. */
-  publicSearch?: boolean
-  /** Resolves the host names of webhooks. */
-  resolve?: ResolveHost
-}
+import { createSshFace, type SshFace } from './ssh/face.ts'
 
 /** Webhook requests in flight at once. They mostly wait for the receiver. */
 const maxConcurrentDeliveries = 32
@@ -95,6 +54,8 @@ export type App = {
   plain: PlainFetch
   /** Handles a WebSocket upgrade. */
   upgrade: Sockets['upgrade']
+  /** Handles connections to the SSH port; undefined if the gateway does not serve SSH. */
+  ssh: Pick<SshFace, 'serve' | 'fingerprint'> | undefined
   operations: Operations
   /** Migrates the database and, if configured, creates the demo account and market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
@@ -103,9 +64,9 @@ export type App = {
   countStreams(): number
   /** Starts polling for due work. */
   startWork(): void
-  /** Makes `/ready` answer 503. All requests are still served. */
+  /** Makes `/ready` answer 503, and refuses new SSH connections. All requests are still served. */
   markNotReady(): void
-  /** Marks the gateway not ready, ends all streams and starts no more due work. Running requests continue. */
+  /** Marks the gateway not ready, ends all streams and SSH sessions, and starts no more due work. Requests continue. */
   drain(): void
   stop(): Promise<void>
 }
@@ -178,6 +139,7 @@ export function createApp(options: AppOptions): App {
 
   const markNotReady = () => {
     phase = 'stopping'
+    ssh?.refuse()
   }
   // A client can forge the Host header. GraphiQL gets the demo key only when no other machine can connect.
   const demoKeyForGraphiql = () => (isLoopback(host) ? demoKey : undefined)
@@ -186,12 +148,18 @@ export function createApp(options: AppOptions): App {
   const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
   const graphql = createGraphqlFace(services)
   const sockets = createSockets(graphql.sockets, log)
+  const ssh = options.ssh ? createSshFace({ services: createSshServices(deps), provider, log }) : undefined
   const faces = {
     rest: createRestFace(services, { publicSearch }),
     graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(demoKeyForGraphiql) : undefined,
     metrics: metrics
-      ? createMetrics([requests.read, workMetrics, createProcessMetrics(database.clock.aheadMs)])
+      ? createMetrics([
+          requests.read,
+          workMetrics,
+          createProcessMetrics(database.clock.aheadMs),
+          () => ssh?.metrics() ?? [],
+        ])
       : undefined,
   }
 
@@ -202,6 +170,7 @@ export function createApp(options: AppOptions): App {
     ),
     plain: logPlainRequests(requestLog, graphql.plain),
     upgrade: sockets.upgrade,
+    ssh,
     operations,
     async start() {
       const demo = await withLock(databaseUrl, locks.migration, async () => {
@@ -216,6 +185,7 @@ export function createApp(options: AppOptions): App {
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
+      await retryUncertain(async () => ssh?.start())
       await retryUncertain(() => readClock(database, log))
       phase = 'ready'
       return demo
@@ -232,6 +202,7 @@ export function createApp(options: AppOptions): App {
       markNotReady()
       feed.stop()
       sockets.stop()
+      void ssh?.stop()
       void work.stop()
       void engineWatch.stop()
     },
@@ -239,6 +210,7 @@ export function createApp(options: AppOptions): App {
       feed.stop()
       sockets.stop()
       delivery.stop()
+      await ssh?.stop()
       writes.stop()
       await work.stop()
       await engineWatch.stop()

@@ -31,6 +31,8 @@ export type Config = {
   quotas: Quotas
   /** The address of the operator's SSH proxy; null without one. */
   sshProxy: SshProxy | null
+  /** The gateway's own SSH server; null without one. `address` is where renters reach it, by default `port` on HOST. */
+  ssh: { port: number; address: SshProxy | null } | null
   privateWebhooks: boolean
   /** The file with what real machines add to every container. */
   toolboxFile: string
@@ -39,7 +41,7 @@ export type Config = {
 }
 
 const booleanSetting = z.enum(['true', 'false']).transform(value => value === 'true')
-const sshProxy = z
+const sshAddress = z
   .string()
   .regex(/^\w[\w.-]*:\d{1,5}$/)
   .transform((text): SshProxy => {
@@ -82,7 +84,17 @@ const settings = {
   MAX_LOADING: count,
   MAX_DISK_GB: count,
   MAX_VOLUMES: count,
-  SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
+  SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshAddress },
+  SSH_PORT: {
+    must: 'a port, 0 or 2 to 65535',
+    schema: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(65_535)
+      .refine(port => port !== 1),
+  },
+  SSH_PUBLIC_ADDRESS: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshAddress },
   WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: booleanSetting },
   PUBLIC_SEARCH: { must: 'true or false', schema: booleanSetting },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
@@ -118,6 +130,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     quotas: quotasOf(rest),
     sshProxy: rest.SSH_PROXY ?? null,
     toolboxFile: join(dataDir, 'toolbox.tar'),
+    ssh: sshOf(rest),
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
     publicSearch: rest.PUBLIC_SEARCH ?? false,
   }
@@ -150,8 +163,23 @@ function readSettings(env: Record<string, string | undefined>): Settings {
     if (success) given[name] = data
     else problems.push(`${name} must be ${must}${notValue(name, env[name])}.`)
   }
+  problems.push(...sshProblems(given))
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return given
+}
+
+function sshOf({ SSH_PORT, SSH_PUBLIC_ADDRESS }: Settings): Config['ssh'] {
+  return SSH_PORT === undefined ? null : { port: SSH_PORT, address: SSH_PUBLIC_ADDRESS ?? null }
+}
+
+function sshProblems({ SSH_PORT, SSH_PROXY, SSH_PUBLIC_ADDRESS, HOST = '' }: Settings): string[] {
+  if (SSH_PORT === undefined) return SSH_PUBLIC_ADDRESS ? ['SSH_PUBLIC_ADDRESS needs SSH_PORT, which is not set.'] : []
+  if (SSH_PROXY)
+    return ['SSH_PORT and SSH_PROXY exclude each other: with SSH_PORT, the gateway is the SSH proxy. Set one of them.']
+  if (SSH_PUBLIC_ADDRESS || !['0.0.0.0', '::'].includes(HOST)) return []
+  return [
+    `SSH_PUBLIC_ADDRESS is missing. Renters cannot connect to ${HOST}. Set it to where they reach SSH_PORT, such as ssh.example.com:2222.`,
+  ]
 }
 
 /**

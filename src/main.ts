@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
+import type { SshProxy } from './domain/instances/instances.ts'
 import { checkAddress, listen } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createLogOutput } from './http/log-output.ts'
@@ -57,6 +58,8 @@ async function main(): Promise<void> {
   const onLost = (error: Error) =>
     log.error({ err: error }, 'The embedded database stopped and cannot be started again.')
   await checkAddress(port, host)
+  const sshDoor = config.ssh && (await openSshDoor(config.ssh.port, host))
+  const sshProxy = sshDoor ? (config.ssh?.address ?? { host, port: sshDoor.port }) : config.sshProxy
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
   const secret =
     config.secret ??
@@ -64,13 +67,14 @@ async function main(): Promise<void> {
       await server.release()
       throw error
     }))
-  const app = createApp({ ...config, databaseUrl: server.url, log, secret })
+  const app = createApp({ ...config, databaseUrl: server.url, sshProxy, ssh: sshDoor !== null, log, secret })
   const http = createHttpServer(app.fetch, app)
   const shutdown = createShutdown(http)
 
   const stop = async () => {
     app.markNotReady()
     shutdown.disableKeepAlive()
+    sshDoor?.close()
     if (isServing) await drained
     const closed = shutdown.close(requestGraceMs)
     app.drain()
@@ -88,9 +92,16 @@ async function main(): Promise<void> {
   try {
     const demo = await app.start()
     await listen(http, port, host)
+    if (app.ssh) sshDoor?.serveWith(app.ssh.serve)
     app.startWork()
     // The address of a server that listens on a port is an AddressInfo.
-    printGreeting(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
+    printGreeting(http.address() as AddressInfo, {
+      graphiql,
+      demo,
+      demoKeyFile,
+      sshProxy,
+      hostKey: app.ssh?.fingerprint(),
+    })
     isServing = true
   } catch (error) {
     await stopAndLog()
@@ -100,17 +111,40 @@ async function main(): Promise<void> {
   await stopAndLog()
 }
 
+/**
+ * Takes the SSH port before the slow part of a start, since answers name it. Clients are turned away until the gateway
+ * serves them.
+ */
+async function openSshDoor(port: number, host: string) {
+  let serve: (socket: Socket) => void = socket => socket.destroy()
+  const server = createServer(socket => serve(socket))
+  await listen(server, port, host, 'SSH_PORT')
+  return {
+    port: (server.address() as AddressInfo).port,
+    serveWith(handler: (socket: Socket) => void) {
+      serve = handler
+    },
+    close: () => void server.close(),
+  }
+}
+
 type Greeting = {
   graphiql: boolean
   demo: { apiKey: string; isNew: boolean } | undefined
   demoKeyFile: string | undefined
+  sshProxy: SshProxy | null
+  /** The fingerprint of the gateway's own SSH server. */
+  hostKey: string | undefined
 }
 
 /** Prints the gateway's URLs. The demo key is printed only when it is new. */
-function printGreeting({ address, family, port }: AddressInfo, { graphiql, demo, demoKeyFile }: Greeting): void {
+function printGreeting({ address, family, port }: AddressInfo, greeting: Greeting): void {
+  const { graphiql, demo, demoKeyFile, sshProxy, hostKey } = greeting
   const host = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   const lines = [`GraphQL   http://${host}:${port}/graphql${graphiql ? '  (GraphiQL in a browser)' : ''}`]
   lines.push(`REST      http://${host}:${port}/api/v0/`, `Docs      http://${host}:${port}/api/v0/docs/`)
+  if (sshProxy && hostKey)
+    lines.push(`SSH       ssh -p ${sshProxy.port} ins_ID@${sshProxy.host}`, `          (host key ${hostKey})`)
   if (demo?.isNew) lines.push(`Demo key  ${demo.apiKey}`, `          (shown once, kept in ${demoKeyFile})`)
   else if (demo) lines.push(`Demo key  in ${demoKeyFile}`)
   if (demo) lines.push(`Shell     KEY=$(cat '${demoKeyFile}')`)

@@ -39,7 +39,8 @@ const layers: Record<string, Layer> = {
     packages: ['pino'],
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
-      ...['instances/bulk', 'instances/policy', 'instances/rent', 'instances/search', 'machines/engines', 'offers/sql'],
+      ...['instances/bulk', 'instances/policy', 'instances/rent', 'instances/search', 'instances/ssh'],
+      ...['machines/engines', 'offers/sql'],
     ],
     reason: 'Services know no face and run their statements through the database layer.',
   },
@@ -69,6 +70,12 @@ const layers: Record<string, Layer> = {
     packages: ['zod'],
     folders: [...nouns, 'openapi'],
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',
+  },
+  ssh: {
+    imports: ['domain', 'services', 'http', 'providers'],
+    packages: ['pino', 'ssh2'],
+    folders: [],
+    reason: 'The SSH face connects clients with containers: a service decides who may log in. It knows no other face.',
   },
   providers: {
     imports: ['domain'],
@@ -111,7 +118,7 @@ const layers: Record<string, Layer> = {
 /** The folders inside each level of tests. The nouns are the same as in the layers. */
 const testFolders: Record<string, string[]> = {
   bench: ['measure', 'peers', 'peers/floor', 'report', 'setup', 'workloads'],
-  unit: [...nouns, 'database', 'docker', 'graphql', 'operator', 'process', 'reconciler', 'rest'],
+  unit: [...nouns, 'database', 'docker', 'graphql', 'operator', 'process', 'reconciler', 'rest', 'ssh'],
   property: [...nouns, 'graphql', 'rest'],
   integration: [
     ...nouns,
@@ -123,8 +130,9 @@ const testFolders: Record<string, string[]> = {
     'instances/rent',
     'reconciler',
     'rest',
+    'ssh',
   ],
-  support: [...nouns, 'crashes', 'database', 'engine', 'faces', 'processes', 'rest'],
+  support: [...nouns, 'crashes', 'database', 'engine', 'faces', 'processes', 'rest', 'ssh'],
   client: [],
   contract: [],
   e2e: [],

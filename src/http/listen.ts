@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 
-/** Listens, or throws an error that names the wrong setting. */
-export async function listen(server: Server, port: number, host: string): Promise<void> {
+/** Listens, or throws an error that names the wrong setting. `setting` names that of the port. */
+export async function listen(server: Server, port: number, host: string, setting = 'PORT'): Promise<void> {
   server.listen(port, host)
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(explainListenError(error, port, host))
+    throw new Error(explainListenError(error, port, host, setting))
   })
 }
 
@@ -17,19 +17,24 @@ export async function checkAddress(port: number, host: string): Promise<void> {
   await once(server, 'close')
 }
 
-function explainListenError({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
+function explainListenError(
+  { code, message }: NodeJS.ErrnoException,
+  port: number,
+  host: string,
+  setting: string,
+): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is in use. Stop the program that uses it, or set PORT to another port.`
+      return `Port ${port} on ${host} is in use. Stop the program that uses it, or set ${setting} to another port.`
     case 'EACCES':
-      return `Port ${port} on ${host} is not allowed for this user. Set PORT to 1024 or above.`
+      return `Port ${port} on ${host} is not allowed for this user. Set ${setting} to 1024 or above.`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EADDRNOTAVAIL':
     case 'EINVAL':
       return `HOST is ${host}, which is not an address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
     default:
-      return `Berth cannot listen on HOST ${host} and PORT ${port}: ${message}.`
+      return `Berth cannot listen on HOST ${host} and ${setting} ${port}: ${message}.`
   }
 }
 

@@ -20,6 +20,7 @@ export const sealedColumns = [
   ['idempotency_keys', 'result'],
   ['results', 'text'],
   ['engines', 'tls'],
+  ['ssh_host_key', 'sealed'],
 ] as const
 const checkColumn = ['secret_check', 'sealed'] as const
 const samplesPerColumn = 5

@@ -1,5 +1,6 @@
 import pg from 'pg'
-import { type App, type AppOptions, createApp } from '../../src/app.ts'
+import { type App, createApp } from '../../src/app.ts'
+import type { AppOptions } from '../../src/app-options.ts'
 import type { Permissions } from '../../src/domain/accounts/permissions/permissions.ts'
 import { createLog } from '../../src/http/log.ts'
 import { unlimitedAdmission } from './billing/admission.ts'

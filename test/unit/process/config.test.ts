@@ -22,6 +22,7 @@ describe('the settings', () => {
       secret: undefined,
       simulatedDelay: 1,
       sshProxy: null,
+      ssh: null,
       eventRetentionDays: 90,
       startTimeoutMs: 1_800_000,
       offlineGraceMs: 300_000,
@@ -81,7 +82,26 @@ describe('the settings', () => {
     expect(parseConfig({ SSH_PROXY: 'ssh.example.com:2222' }).sshProxy).toEqual({ host: 'ssh.example.com', port: 2222 })
   })
 
+  it('make the gateway its own SSH proxy, at HOST unless renters reach it elsewhere', () => {
+    expect(parseConfig({ SSH_PORT: '2222' })).toMatchObject({ ssh: { port: 2222, address: null }, sshProxy: null })
+    const SSH_PUBLIC_ADDRESS = 'ssh.example.com:22'
+    const { ssh } = parseConfig({ HOST: '0.0.0.0', SSH_PORT: '0', SSH_PUBLIC_ADDRESS })
+    expect(ssh).toEqual({ port: 0, address: { host: 'ssh.example.com', port: 22 } })
+  })
+
   it.each([
+    [{ SSH_PORT: '2222', SSH_PROXY: 'ssh.example.com:22' }, 'SSH_PORT and SSH_PROXY exclude each other'],
+    [{ SSH_PUBLIC_ADDRESS: 'ssh.example.com:22' }, 'SSH_PUBLIC_ADDRESS needs SSH_PORT'],
+    [{ SSH_PORT: '2222', HOST: '0.0.0.0' }, 'SSH_PUBLIC_ADDRESS is missing. Renters cannot connect to 0.0.0.0.'],
+    [{ SSH_PORT: '2222', HOST: '::' }, 'SSH_PUBLIC_ADDRESS is missing.'],
+  ])('refuse %j', (env, message) => {
+    expect(() => parseConfig(env)).toThrow(message)
+  })
+
+  it.each([
+    ['SSH_PORT', '1', 'SSH_PORT must be a port, 0 or 2 to 65535, not "1".'],
+    ['SSH_PORT', '65536', 'SSH_PORT must be a port'],
+    ['SSH_PUBLIC_ADDRESS', 'ssh.example.com', 'SSH_PUBLIC_ADDRESS must be a host and a port'],
     ['SSH_PROXY', 'ssh.example.com', 'SSH_PROXY must be a host and a port, such as ssh.example.com:2222, not "ssh.ex'],
     ['SSH_PROXY', 'ssh.example.com:1', 'SSH_PROXY must be'],
     ['SSH_PROXY', 'ssh.example.com:65536', 'SSH_PROXY must be'],

@@ -30,7 +30,7 @@ export function attachServices({ database }: Deps) {
       })
     },
 
-    /** Detaches a key. Open SSH sessions stay open. */
+    /** Detaches a key. The gateway ends its SSH sessions; those at a public port stay open. */
     async detach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<AttachOutcome> {
       authorize(actor, 'instances.detachSshKey', { id: Number(instanceId) })
       return await changeAttachment(actor, instanceId, sshKeyId, async tx => {

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino'
+import type { Quotas } from './domain/accounts/quotas.ts'
+import type { SshProxy } from './domain/instances/instances.ts'
+import type { ResolveHost } from './events/resolve-host.ts'
+
+export type AppOptions = {
+  databaseUrl: string
+  poolSize: number
+  graphiql: boolean
+  /** Whether every client may read the metrics, without a key. */
+  metrics: boolean
+  /** The address that the server will listen on. */
+  host: string
+  /** The file with the API key of the demo account; undefined for no demo market. */
+  demoKeyFile: string | undefined
+  log: Logger
+  /** Replaces the database's clock in tests. */
+  now?: (() => Date) | undefined
+  /** Encrypts the secrets that the database stores. */
+  secret: string
+  /** Factor on the delays of simulated machines: 1 is realistic, 0 is no delay. */
+  simulatedDelay: number
+  eventRetentionDays: number
+  /** The address of the SSH proxy, which may be this gateway; null without one. */
+  sshProxy: SshProxy | null
+  /** The file with what real machines add to every container. */
+  toolboxFile: string
+  /** Whether this gateway serves SSH. */
+  ssh?: boolean
+  /** Time limit for an instance to load, and to stop. */
+  startTimeoutMs: number
+  /** How long a machine may not answer before its instances are offline. */
+  offlineGraceMs: number
+  /** How long an account may stay in debt before its instances and volumes are destroyed. */
+  debtGraceMs: number
+  /** When an account adds a cost, its credit must cover all of its costs for this long. */
+  minimumRunwayMs: number
+  /** Quotas of an account unless an operator sets others. */
+  quotas: Quotas
+  /** Whether webhooks may use private addresses and URLs without TLS. */
+  privateWebhooks?: boolean
+  /** Whether REST clients may search without a key. */
+  publicSearch?: boolean
+  /** Resolves the host names of webhooks. */
+  resolve?: ResolveHost
+}
