@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pino from 'pino'
 import type { ContainerRef, ContainerSpec, Observed } from '../../../src/domain/instances/containers.ts'
 import type { Engine } from '../../../src/domain/machines/engines.ts'
+import { connectEngine } from '../../../src/providers/docker/engine/client.ts'
 import { createDockerProvider } from '../../../src/providers/docker/provider.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import { docker } from './docker.ts'
@@ -40,9 +41,14 @@ export async function settle(provider: Provider, ref: ContainerRef): Promise<Obs
 }
 
 /** Removes all containers with a mark. */
-export async function removeContainers({ folder }: TestEngine, mark = 'test'): Promise<void> {
-  const containers = await listMarked(folder, mark, 'ps', '--all')
-  if (containers.length > 0) await docker(folder, ['rm', '--force', '--volumes', ...containers])
+export async function removeContainers({ url }: TestEngine, mark = 'test'): Promise<void> {
+  const signal = AbortSignal.timeout(60_000)
+  const client = await connectEngine({ url, tls: null }, signal)
+  const query = { all: 1, filters: { label: [`berth.mark=${mark}`] } }
+  const listed = await client.call<{ Id: string }[]>('GET', '/containers/json', { query, signal })
+  const remove = ({ Id }: { Id: string }) =>
+    client.call('DELETE', `/containers/${Id}`, { query: { force: 1, v: 1 }, signal })
+  await Promise.all(listed.map(remove))
 }
 
 /** Removes all containers, volumes and networks with a mark. */
