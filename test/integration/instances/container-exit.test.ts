@@ -61,10 +61,10 @@ describe('a container that ends as soon as it starts', () => {
     let starts = 0
     const crashing = open(provider => ({
       ...provider,
-      async start(instanceId, signal) {
+      async start(container, signal) {
         starts += 1
-        await provider.start(instanceId, signal)
-        await crashing.sql('UPDATE simulated_containers SET exit_code = 3 WHERE instance_id = $1', [instanceId])
+        await provider.start(container, signal)
+        await crashing.sql('UPDATE simulated_containers SET exit_code = 3 WHERE instance_id = $1', [id])
       },
     }))
     await crashing.services.instances.update(actor, { ids: [id] }, { targetState: 'running' })
@@ -82,8 +82,8 @@ describe('an instance that was observed running', () => {
     const { id } = await gateway.rent(actor, await newOffer(gateway))
     const interrupted = open(provider => ({
       ...provider,
-      async observe(instanceId, signal) {
-        const observed = await provider.observe(instanceId, signal)
+      async observe(container, signal) {
+        const observed = await provider.observe(container, signal)
         if (observed.state === 'running')
           await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
         return observed
