@@ -120,7 +120,7 @@ describe('an operator', () => {
     const prices = { pricePerGpuHour: '0.35', minimumBidPerGpuHour: '0.175', storagePricePerGbMonth: '0.2' }
     const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null, unconfirmedAt: null }
     const listed = { id: 1, host: 'host@example.com', state: 'listed', ...facts, ...prices, ...dates }
-    expect(first).toEqual({ ...listed, instances: 0, volumes: 0 })
+    expect(first).toEqual({ ...listed, instances: 0, volumes: 0, engine: null })
     const states = []
     for (const verb of ['drain', 'unlist', 'resume']) {
       states.push((await runBerth(env, 'machine', verb, '--id', '1')).result.state)
@@ -203,7 +203,7 @@ describe('docs/operating.md', () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(17)
+    expect(commands).toHaveLength(20)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(

@@ -45,8 +45,9 @@ describeWithEngine('a rental on a real machine', () => {
       id,
     })
 
+  /** The instances of a gateway that was killed stay leased for 30 s. */
   const becomes = (id: string, status: string) =>
-    expect.poll(async () => (await read(id)).status, { timeout: 30_000 }).toBe(status)
+    expect.poll(async () => (await read(id)).status, { timeout: 45_000 }).toBe(status)
 
   async function login(id: string, command: string) {
     const { sshHost, sshPort } = (await read(id)).connection
@@ -127,7 +128,8 @@ describeWithEngine('a rental on a real machine', () => {
       })
       return await response.json()
     }
-    await rest('POST', '/ssh/', { ssh_key: sshKey.publicKey })
+    sshKey = await createKeyPair()
+    expect(await rest('POST', '/ssh/', { ssh_key: sshKey.publicKey })).toMatchObject({ success: true })
     const { offers } = await rest('POST', '/bundles/', { num_gpus: { eq: 1 }, limit: 1 })
     const launch = { image: engine.images.tiny, disk: 8, runtype: 'ssh_direct', onstart: 'touch /root/begun' }
     const { new_contract: id } = await rest('PUT', `/asks/${offers[0].id}/`, launch)
@@ -135,9 +137,11 @@ describeWithEngine('a rental on a real machine', () => {
     await expect.poll(async () => (await row()).actual_status, { timeout: 30_000 }).toBe('running')
     const { public_ipaddr: host, ports } = await row()
     const port = ports['22/tcp'][0].HostPort
-    await expect.poll(async () => (await sshTo({ host, port }, sshKey, 'ls /root')).stdout).toBe('begun\n')
+    await expect
+      .poll(async () => await sshTo({ host, port }, sshKey, 'ls /root'), { timeout: 10_000 })
+      .toMatchObject({ stdout: 'begun\n' })
     expect(await rest('PUT', `/instances/${id}/`, { state: 'stopped' })).toMatchObject({ success: true })
-    await expect.poll(async () => (await row()).actual_status, { timeout: 30_000 }).toBe('exited')
+    await expect.poll(async () => (await row()).actual_status, { timeout: 30_000 }).toBe('stopped')
     expect(await rest('DELETE', `/instances/${id}/`)).toMatchObject({ success: true })
   })
 
