@@ -20,6 +20,8 @@ export const sealedColumns = [
   ['idempotency_keys', 'result'],
   ['results', 'text'],
   ['engines', 'tls'],
+  ['agent_requests', 'args'],
+  ['agent_requests', 'answer'],
 ] as const
 const checkColumn = ['secret_check', 'sealed'] as const
 const samplesPerColumn = 5
