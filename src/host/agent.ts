@@ -48,30 +48,26 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     return provider
   }
 
-  async function serveOnce(): Promise<void> {
-    let connectedMs: number | undefined
+  /** Returns how the connection ended. */
+  async function serveOnce(): Promise<{ lastedMs: number; error: unknown }> {
+    let connectedMs = Number.POSITIVE_INFINITY
     const onWelcome = ({ machineId }: Welcome) => {
       connectedMs = performance.now()
       log.info({ machineId, gateway }, 'The host is connected.')
       onConnected?.()
     }
     const openSession = (wire: Wire) => createSession({ wire, providerOf, fence, onWelcome, log })
-    try {
-      await serveConnection({ gateway, key, version, protocols, openSession, signal })
-    } catch (error) {
-      if (error instanceof Refused) throw error
-      const lastedMs = connectedMs === undefined ? 0 : performance.now() - connectedMs
-      // Logged once for each outage.
-      if (failures === 0 || lastedMs > 0)
-        log.warn({ err: error, gateway }, 'The host is not connected. It keeps trying.')
-      if (lastedMs > steadyMs) failures = 0
-      if (error instanceof Replaced) failures = patientFrom
-    }
+    const error = await serveConnection({ gateway, key, version, protocols, openSession, signal }).catch(one => one)
+    return { lastedMs: Math.max(performance.now() - connectedMs, 0), error }
   }
 
   while (!signal.aborted) {
-    await serveOnce()
-    failures += 1
+    const { lastedMs, error } = await serveOnce()
+    if (error instanceof Refused) throw error
+    // Logged once for each outage.
+    if (error && (failures === 0 || lastedMs > 0))
+      log.warn({ err: error, gateway }, 'The host is not connected. It keeps trying.')
+    failures = error instanceof Replaced ? patientFrom : lastedMs > steadyMs ? 1 : failures + 1
     await sleep(waitMs(failures, Math.random()), undefined, { signal }).catch(() => {})
   }
 }

@@ -83,6 +83,7 @@ export function createAgentProvider({ linkOf, isElsewhere, forward }: AgentProvi
       await (await find(machineId)).call('removeVolume', { volumeId }, signal)
     },
     async watch(machineId, onChange, signal) {
+      signal.throwIfAborted()
       const link = await find(machineId)
       const onChanges = (instanceIds: bigint[]) => instanceIds.forEach(onChange)
       const watching = link.call('watch', {}, signal, { aftermath: { onChange: onChanges } })

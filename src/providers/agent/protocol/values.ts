@@ -18,7 +18,7 @@ export const ids = z.array(id).max(10_000)
 export const changedIds = z.array(id).max(1_000)
 export const port = int(1, 65_535)
 export const sshKeys = z.array(text(20_000)).max(1_000)
-export const command = text(100_000)
+export const command = text(1_000_000)
 export const nothing = z.null()
 
 export const windowSize = z.object({ columns: int(0, 65_535), rows: int(0, 65_535) })
