@@ -9,6 +9,6 @@ export const noGateway = '00000000-0000-0000-0000-000000000000'
  * first instance whose host has an agent, and never without one.
  */
 export function isElsewhereSql(gatewayId: string | undefined, nowSql: Prisma.Sql): Prisma.Sql {
-  return sql`coalesce(l.agent_machine_id = ANY(ARRAY(
-    SELECT machine_id FROM agents WHERE gateway_id <> ${gatewayId ?? noGateway}::uuid AND held_until > ${nowSql})), false)`
+  return sql`(l.agent_machine_id IS NOT NULL AND l.agent_machine_id = ANY(ARRAY(
+    SELECT machine_id FROM agents WHERE gateway_id <> ${gatewayId ?? noGateway}::uuid AND held_until > ${nowSql})))`
 }
