@@ -133,7 +133,7 @@ describe('a process', () => {
     await Promise.all(finished)
   })
 
-  it('is resized, signalled and hung up', async () => {
+  it('is resized, signaled and hung up', async () => {
     openProcess = async () => echo()
     const opened = await gateway.provider.open(
       container,
