@@ -168,3 +168,37 @@ it(`has all of ${hosts} hosts back within 10 seconds after a gateway was killed,
   host.child.kill('SIGTERM')
   expect(await host.exit).toBe(0)
 }, 120_000)
+
+it('moves the hosts of a gateway that hangs, which does nothing with them when it goes on', async () => {
+  gateways.push(await newGateway())
+  useGateways()
+  const host = await startSome(keys)
+  const counts = async () => {
+    const rows = await sql('SELECT count(*)::int AS count FROM agents WHERE held_until > now() GROUP BY gateway_id')
+    return rows.map(({ count }) => count)
+  }
+  await expect.poll(async () => (await counts()).length, { timeout: 15_000 }).toBe(2)
+  const machineId = 20
+  const id = await rent(machineId)
+  const statuses = () => sql('SELECT status::text, unreachable_at FROM instances WHERE id = $1', [id])
+  const isRunning = [{ status: 'running', unreachable_at: null }]
+  await expect.poll(statuses, { timeout: 30_000 }).toEqual(isRunning)
+  const [hung, ...others] = gateways as [GatewayProcess, ...GatewayProcess[]]
+  const hungMs = performance.now()
+  hung.child.kill('SIGSTOP')
+  gateways = others
+  useGateways()
+  await expect.poll(counts, { timeout: 25_000, interval: 100 }).toEqual([hosts])
+  process.stdout.write(`The hosts of a hung gateway moved within ${Math.round(performance.now() - hungMs)} ms.\n`)
+  const [before] = await sql('SELECT sum(generation)::int AS sum FROM agents')
+  hung.child.kill('SIGCONT')
+  await sql(expireLeasesSql)
+  await sleep(3_000)
+  await expect.poll(statuses, { timeout: 30_000 }).toEqual(isRunning)
+  expect(await counts()).toEqual([hosts])
+  expect(await sql('SELECT sum(generation)::int AS sum FROM agents')).toEqual([before])
+  await expectMachinesMatchDesired(sql)
+  gateways.push(hung)
+  host.child.kill('SIGTERM')
+  expect(await host.exit).toBe(0)
+}, 120_000)
