@@ -1,7 +1,9 @@
 // A provider whose machines are reached by the agents on their hosts.
 
 import { once } from 'node:events'
+import type { Observed } from '../../domain/instances/containers.ts'
 import { MachineUnreachable, type Provider } from '../provider.ts'
+import { createChangeLimit } from './change-limit.ts'
 import type { Link } from './link.ts'
 import { connectToPort, openProcess } from './processes.ts'
 import type { ArgsOf, ResultOf } from './protocol/calls.ts'
@@ -46,8 +48,9 @@ export function createAgentProvider({ linkOf, isElsewhere, forward }: AgentProvi
   }
 
   return {
-    observe: async ({ machineId, instanceId }, signal) =>
-      await (await find(machineId)).call('observe', { instanceId }, signal),
+    async observe({ machineId, instanceId }, signal) {
+      return withoutPast(await (await find(machineId)).call('observe', { instanceId }, signal))
+    },
     async ensure({ machineId, ...spec }, signal) {
       await (await find(machineId)).call('ensure', { spec }, signal)
     },
@@ -85,7 +88,10 @@ export function createAgentProvider({ linkOf, isElsewhere, forward }: AgentProvi
     async watch(machineId, onChange, signal) {
       signal.throwIfAborted()
       const link = await find(machineId)
-      const onChanges = (instanceIds: bigint[]) => instanceIds.forEach(onChange)
+      const counts = createChangeLimit()
+      const onChanges = (instanceIds: bigint[]) => {
+        for (const id of instanceIds.filter(counts)) onChange(id)
+      }
       const watching = link.call('watch', {}, signal, { aftermath: { onChange: onChanges } })
       const aborted = once(signal, 'abort')
       // Its rejection is either the abort, or the loss of the connection.
@@ -95,4 +101,11 @@ export function createAgentProvider({ linkOf, isElsewhere, forward }: AgentProvi
       if (!signal.aborted) throw new MachineUnreachable(`The agent of machine ${machineId} ended its watch.`)
     },
   }
+}
+
+/** A host that expects changes in the past would have one pass after the other. */
+function withoutPast(observed: Observed): Observed {
+  if (!('until' in observed) || !observed.until || observed.until.getTime() > Date.now() + 500) return observed
+  const { until: _, ...rest } = observed
+  return rest
 }

@@ -123,6 +123,24 @@ describe('a host', () => {
     await expect(gateway.provider.inventory(1, signal())).rejects.toThrow(MachineUnreachable)
   })
 
+  it('does not make one pass follow the other by what it expects, or by the changes that it tells', async () => {
+    const until = new Date(Date.now() - 1_000).toISOString()
+    const instanceIds = Array.from({ length: 1_000 }, (_, index) => String(index + 1))
+    await open(({ id, method }, socket) => {
+      const say = (message: object) => socket.send(JSON.stringify({ id, ...message }))
+      if (method === 'observe') say({ type: 'result', value: { state: 'preparing', until } })
+      else for (let count = 0; count < 5; count += 1) say({ type: 'change', instanceIds })
+    })
+    expect(await gateway.provider.observe(container, signal())).toEqual({ state: 'preparing' })
+    let changes = 0
+    const count = () => {
+      changes += 1
+    }
+    await gateway.provider.watch(1, count, AbortSignal.timeout(500))
+    expect(changes).toBeGreaterThanOrEqual(1_000)
+    expect(changes).toBeLessThan(1_100)
+  })
+
   it('is given up by a call that it does not answer, and is told so', async () => {
     const { heard } = await open()
     await expect(gateway.provider.observe(container, AbortSignal.timeout(50))).rejects.toThrow('timeout')

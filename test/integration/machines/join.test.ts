@@ -6,8 +6,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { joinHost } from '../../../src/host/join.ts'
 import { readHost } from '../../../src/host/key-file.ts'
+import { engineOperations } from '../../../src/services/machines/engines/connect.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { engineFacts, joinAsHost } from '../../support/machines/hosts.ts'
 import { serveApp } from '../../support/streams.ts'
 
@@ -203,6 +206,42 @@ describe('the folder of a host', () => {
       readGpuUuids: async () => [],
     }
     await expect(joinHost({ ...options, gateway: 'http://berth.example.com' })).rejects.toThrow('must be https://')
+  })
+})
+
+describe('the key of a host', () => {
+  const operations = () =>
+    engineOperations({
+      database: gateway.database,
+      secrets: async () => createSecrets('a secret of tests'),
+      inspectEngine: async () => engineFacts(`engine ${machineId}`),
+    })
+  const ask = async (key: string) =>
+    (await fetch(`${server.url}/host/toolbox`, { headers: { authorization: `Bearer ${key}` } })).status
+  const joined = async () =>
+    await joinAsHost(server.url, { token: await invite(), facts: engineFacts(`engine ${machineId}`) })
+  let gateway: Gateway
+
+  beforeAll(() => {
+    gateway = openGateway({ url: app.database.url, now: app.clock.now })
+  })
+  afterAll(() => gateway.close())
+
+  it('ends when the machine is disconnected, or its engine gets an address', async () => {
+    const first = await joined()
+    expect(await ask(first.key)).toBe(404)
+    await operations().connect(machineId, {
+      url: 'unix:///run/docker.sock',
+      tls: null,
+      gpuAccess: 'none',
+      gpuUuids: [],
+    })
+    expect(await ask(first.key)).toBe(401)
+    expect(await engine()).toMatchObject({ url: 'unix:///run/docker.sock' })
+    const second = await joined()
+    expect(await ask(second.key)).toBe(404)
+    await operations().disconnect(machineId)
+    expect([await ask(second.key), await engine(), await agent()]).toEqual([401, undefined, undefined])
   })
 })
 
