@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ensureDemo } from '../prisma/seed.ts'
 import type { AppOptions } from './app-options.ts'
 import { openDatabase } from './database/client.ts'
@@ -24,12 +25,8 @@ import { createRequestLog, logPlainRequests, logRequests } from './http/request-
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
+import { createMachines } from './machines.ts'
 import { createConsole } from './providers/console.ts'
-import { createDockerProvider } from './providers/docker/provider.ts'
-import { readToolbox } from './providers/docker/toolbox.ts'
-import { createFleet } from './providers/fleet.ts'
-import { createSimulatedProvider } from './providers/simulated/provider.ts'
-import { createSimulatedWorld, type RunStatement } from './providers/simulated/world.ts'
 import { createEngineWatch } from './reconciler/engine-watch.ts'
 import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
 import { createLoop, createLoops } from './reconciler/loop.ts'
@@ -39,7 +36,6 @@ import { createRememberedKeys } from './services/accounts/api-keys/remembered-ke
 import { createBackground } from './services/background.ts'
 import { outboxServices } from './services/events/outbox.ts'
 import { createSshServices } from './services/instances/ssh/services.ts'
-import { engineServices } from './services/machines/engines/engines.ts'
 import { createOperations, type Operations } from './services/operations.ts'
 import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets } from './services/secrets.ts'
@@ -48,6 +44,8 @@ import { createSshFace, type SshFace } from './ssh/face.ts'
 
 /** Webhook requests in flight at once. They mostly wait for the receiver. */
 const maxConcurrentDeliveries = 32
+/** When the gateway stops, running passes get this long before the hosts are told to connect elsewhere. */
+const handOverMs = 1_000
 
 export type App = {
   fetch: Fetch
@@ -101,23 +99,18 @@ export function createApp(options: AppOptions): App {
   const database = openDatabase({ url: databaseUrl, poolSize, ...listeners, now: options.now })
   const { now } = database.clock
   const feed = createFeed({ outbox: outboxServices({ database }), now, log })
-  const query: RunStatement = async (text, values) =>
-    (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const secrets = createSecrets(secret)
-  const engines = engineServices({ database, secrets })
-  const provider = createFleet({
-    engines,
-    simulated: createSimulatedProvider({ world: createSimulatedWorld(query), now, delayFactor: simulatedDelay }),
-    docker: createDockerProvider({ engineOf: engines.of, readToolbox: () => readToolbox(toolboxFile), log, now }),
-  })
+  const machines = createMachines({ database, secrets, log, simulatedDelay, toolboxFile })
+  const { provider, agents, gatewayId } = machines
   const containerConsole = createConsole(provider, log)
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const rememberedKeys = createRememberedKeys()
-  const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, sshProxy, privateWebhooks, admission }
+  const access = { containerConsole, sshProxy, gatewayId }
+  const deps = { database, log, secrets, rememberedKeys, feed, ...access, privateWebhooks, admission }
   const services = createServices(deps)
   const background = createBackground(deps, eventRetentionDays)
   const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges } = background
-  const engineWatch = createEngineWatch({ engines, changes: engineChanges, provider, log })
+  const engineWatch = createEngineWatch({ engines: agents.followable, changes: engineChanges, provider, log })
   const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })
   const work = createLoops({
     instances: createInstanceLoop({ reconciliation, provider, clock: database.clock, log, limits: options }),
@@ -131,6 +124,7 @@ export function createApp(options: AppOptions): App {
   const wake = (kinds: ReadonlySet<WorkKind>) => {
     work.wake(kinds)
     if (kinds.has('events')) feed.wake()
+    if (kinds.has('agents')) agents.wake()
   }
   const keyListeners = { onKeyChange: rememberedKeys.forget, onListening: rememberedKeys.setListening }
   const wakeUps = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake, ...keyListeners })
@@ -152,6 +146,7 @@ export function createApp(options: AppOptions): App {
   const faces = {
     rest: createRestFace(services, { publicSearch }),
     graphql: graphql.answer,
+    host: agents.http,
     graphiql: graphiql ? createGraphiql(demoKeyForGraphiql) : undefined,
     metrics: metrics
       ? createMetrics([
@@ -169,7 +164,7 @@ export function createApp(options: AppOptions): App {
       createRouter(faces, createReadiness({ phase: () => phase, database, writes, work })),
     ),
     plain: logPlainRequests(requestLog, graphql.plain),
-    upgrade: sockets.upgrade,
+    upgrade: machines.withHosts(sockets),
     ssh,
     operations,
     async start() {
@@ -195,6 +190,7 @@ export function createApp(options: AppOptions): App {
     startWork() {
       work.start()
       wakeUps.start()
+      agents.start()
       engineWatch.start()
     },
     markNotReady,
@@ -203,8 +199,8 @@ export function createApp(options: AppOptions): App {
       feed.stop()
       sockets.stop()
       void ssh?.stop()
-      void work.stop()
       void engineWatch.stop()
+      void machines.leaveHosts(Promise.race([work.stop(), sleep(handOverMs)]))
     },
     async stop() {
       feed.stop()
@@ -214,6 +210,7 @@ export function createApp(options: AppOptions): App {
       writes.stop()
       await work.stop()
       await engineWatch.stop()
+      await machines.leaveHosts(Promise.resolve())
       await wakeUps.stop()
       await database.close()
     },

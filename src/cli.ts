@@ -4,13 +4,16 @@
 
 import { once } from 'node:events'
 import { join } from 'node:path'
+import packageJson from '../package.json' with { type: 'json' }
 import { type Config, parseConfig } from './config.ts'
 import { type Database, openDatabase } from './database/client.ts'
 import { describeDatabase, openServer } from './database/embedded/server.ts'
 import { locks, withLock } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { DomainError } from './domain/errors.ts'
-import type { OperatorResult } from './operator/command.ts'
+import { createHost } from './host/host.ts'
+import { createLog } from './http/log.ts'
+import type { CommandOperations, LocalOperations, OperatorResult } from './operator/command.ts'
 import { findCommand, helpFor } from './operator/commands.ts'
 import { inspectEngine } from './providers/docker/inspect.ts'
 import { buildToolbox } from './providers/docker/toolbox.ts'
@@ -19,6 +22,7 @@ import { engineOperations } from './services/machines/engines/connect.ts'
 import { createOperations } from './services/operations.ts'
 import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets, loadOrCreateSecret, type Secrets } from './services/secrets.ts'
+import { listenForStopSignals } from './stop-signals.ts'
 
 let outputError: NodeJS.ErrnoException | undefined
 process.stdout.on('error', error => {
@@ -41,9 +45,12 @@ try {
 }
 
 async function main(args: string[]): Promise<void> {
-  const { lock, run } = findCommand(args)
+  const { lock, isLocal, run } = findCommand(args)
   const config = parseConfig(process.env)
   const { databaseUrl, dataDir } = config
+  const local = localOperations(config)
+  // Safe: a local command uses nothing else.
+  if (isLocal) return await printResult(await run(local as CommandOperations))
   // The settings in force may name a database other than the one that the operator means.
   process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
@@ -52,14 +59,24 @@ async function main(args: string[]): Promise<void> {
     await withLock(server.url, locks.migration, () => migrate(server.url))
     const database = openDatabase({ url: server.url, poolSize: 2, onIdleError: onLost })
     const engines = engineOperations({ database, secrets: () => openSecrets(config, database), inspectEngine })
-    const file = config.toolboxFile
-    const toolbox = { build: () => buildToolbox(file).then(() => ({ file })) }
-    const operations = { ...createOperations({ database }), engines, toolbox }
+    const operations = { ...createOperations({ database }), ...local, engines }
     const work = async () => await printResult(await run(operations))
     const done = lock === undefined ? work() : withLock(server.url, locks[lock], work)
     await done.finally(() => database.close())
   } finally {
     await server.release()
+  }
+}
+
+function localOperations({ toolboxFile: file, dataDir, logLevel }: Config): LocalOperations {
+  const startHost = () => {
+    const { requested: signal } = listenForStopSignals()
+    const log = createLog(logLevel, process.stderr)
+    return createHost({ folder: join(dataDir, 'host'), version: packageJson.version, log, signal })
+  }
+  return {
+    toolbox: { build: () => buildToolbox(file).then(() => ({ file })) },
+    host: { join: options => startHost().join(options), run: () => startHost().run() },
   }
 }
 

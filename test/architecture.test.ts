@@ -40,14 +40,14 @@ const layers: Record<string, Layer> = {
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
       ...['instances/bulk', 'instances/policy', 'instances/rent', 'instances/search', 'instances/ssh'],
-      ...['machines/engines', 'offers/sql'],
+      ...['machines/agents', 'machines/engines', 'offers/sql'],
     ],
     reason: 'Services know no face and run their statements through the database layer.',
   },
   http: {
     imports: ['domain'],
     packages: ['@whatwg-node/server', 'pino', 'ws'],
-    folders: [],
+    folders: ['agents'],
     reason: 'The HTTP layer serves both faces and imports neither: pass it what it needs.',
   },
   auth: {
@@ -79,12 +79,25 @@ const layers: Record<string, Layer> = {
   },
   providers: {
     imports: ['domain'],
-    packages: ['dataloader', 'pino'],
+    packages: ['dataloader', 'pino', 'zod'],
     folders: [
+      ...['agent', 'agent/protocol', 'agent/streams'],
       ...['docker', 'docker/engine', 'docker/log', 'docker/making', 'docker/processes', 'docker/toolbox'],
       'simulated',
     ],
     reason: 'A provider gets its orders in the terms of the domain and does not know the caller.',
+  },
+  agents: {
+    imports: ['domain', 'services', 'providers', 'http'],
+    packages: ['pino', 'zod'],
+    folders: [],
+    reason: 'A gateway keeps the connections of hosts here: move statements into services/machines/agents.',
+  },
+  host: {
+    imports: ['domain', 'providers', 'http'],
+    packages: ['pino', 'ws', 'zod'],
+    folders: [],
+    reason: 'A host has no database: it learns from a gateway what it needs.',
   },
   reconciler: {
     imports: ['domain', 'services', 'providers'],

@@ -5,8 +5,8 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { toError } from './failure-codes.ts'
 
-/** What a transaction can make due: work of a loop, or events for the streams. */
-export const workKinds = ['instances', 'policies', 'billing', 'webhooks', 'events'] as const
+/** What a transaction can make due: work of a loop, events for the streams, or calls and answers of agents. */
+export const workKinds = ['instances', 'policies', 'billing', 'webhooks', 'events', 'agents'] as const
 export type WorkKind = (typeof workKinds)[number]
 
 export type WakeUps = {

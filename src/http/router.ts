@@ -22,6 +22,8 @@ export type Handler = (request: Request, context: RequestContext) => Promise<Res
 type Faces = {
   rest: Handler
   graphql: Handler
+  /** What the agents of hosts ask. */
+  host: Handler
   graphiql: { page: Handler; file: Handler } | undefined
   /** Undefined unless only operators can reach the port. */
   metrics: (() => Promise<Response>) | undefined
@@ -29,7 +31,7 @@ type Faces = {
 
 /** Chooses the face. Compares whole paths: a path that only ends in /health must not bypass authentication. */
 export function createRouter(
-  { rest, graphql, graphiql, metrics }: Faces,
+  { rest, graphql, host, graphiql, metrics }: Faces,
   findReadinessProblem: () => Promise<string | undefined>,
 ): Handler {
   const pages: Record<string, (...asked: Parameters<Handler>) => Response | Promise<Response>> = {
@@ -48,6 +50,7 @@ export function createRouter(
     if (/^\/+api\//.test(path)) return await rest(request, context)
     if (path === '/graphql' || path === '/graphql/')
       return await (graphiql && wantsHtml(request) ? graphiql.page : graphql)(request, context)
+    if (path.startsWith('/host/')) return await host(request, context)
     const page = pageAt(path)
     if (!page) return jsonResponse(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
     if (request.method === 'GET') return await page(request, context)

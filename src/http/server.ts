@@ -71,7 +71,9 @@ export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_
 }
 
 function isSocketUpgrade({ method, url, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && /^\/graphql\/?(\?|$)/.test(url ?? '')
+  return (
+    method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && /^\/(graphql|host)\/?(\?|$)/.test(url ?? '')
+  )
 }
 
 function internalError(): Response {

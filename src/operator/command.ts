@@ -10,6 +10,8 @@ export type OperatorCommand = {
   options: OptionTable
   /** Text below the options in the help. */
   notes?: () => string
+  /** The command works on this computer alone, without a database. */
+  isLocal?: true
   /** The command holds this lock: no other process may add machines to the market meanwhile. */
   lock?: 'market'
   /** Parses the options, before any database is opened. The function that it returns does the work. */
@@ -18,9 +20,15 @@ export type OperatorCommand = {
 /** What commands can do: also what needs the gateways' secret, or files of this computer. */
 export type CommandOperations = Operations & {
   engines: ReturnType<typeof engineOperations>
+} & LocalOperations
+/** What commands can do with this computer alone. */
+export type LocalOperations = {
   /** Builds the toolbox, and returns its file. */
   toolbox: { build(): Promise<{ file: string }> }
+  /** Each ends when the process is told to stop. */
+  host: { join(options: HostJoin): Promise<void>; run(): Promise<void> }
 }
+type HostJoin = { gateway: string; token: string; engine: string }
 type RunCommand = (operations: CommandOperations) => Promise<OperatorResult> | OperatorResult
 
 export function defineCommand<const Table extends OptionTable>(

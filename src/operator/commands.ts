@@ -3,6 +3,8 @@ import { accountCommands } from './accounts.ts'
 import type { OperatorCommand } from './command.ts'
 import { creditCommands } from './credit.ts'
 import { engineCommands } from './engines.ts'
+import { hostCommands } from './hosts.ts'
+import { inviteCommands } from './invites.ts'
 import { keyCommands } from './keys.ts'
 import { machineCommands } from './machines.ts'
 import { marketCommands } from './market.ts'
@@ -15,6 +17,8 @@ const commands: Record<string, OperatorCommand> = compose(
   creditCommands,
   machineCommands,
   engineCommands,
+  inviteCommands,
+  hostCommands,
   marketCommands,
   toolboxCommands,
 )
@@ -26,7 +30,7 @@ export function findCommand([noun = '', verb = '', ...args]: string[]) {
   if (!command)
     throw new Error(`${noun ? `Unknown command "${name.trim()}".` : 'No command is given.'}\n${usageOfNoun(noun)}`)
   try {
-    return { lock: command.lock, run: command.read(args) }
+    return { lock: command.lock, isLocal: command.isLocal === true, run: command.read(args) }
   } catch (error) {
     if (!isUsageError(error)) throw error
     throw new Error(`${error.message}\nUsage:\n${usageOf([name, command])}`)

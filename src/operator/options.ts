@@ -85,6 +85,16 @@ export function parseInstantOption(option: string, text: string): Date {
   return at
 }
 
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** In milliseconds. */
+export function parseDurationOption(option: string, text: string): number {
+  const [, count = '', unit = ''] = /^([1-9]\d{0,3})([mhd])$/.exec(text) ?? []
+  const ms = Number(count) * (unitMs[unit as keyof typeof unitMs] ?? 0)
+  if (ms > 0 && ms <= 30 * unitMs.d) return ms
+  throw new Error(`--${option} must be a time such as 30m, 1h or 2d, at most 30d, not "${text}".`)
+}
+
 export function parsePermissionsOption(option: string, text: string): Permissions | null {
   let json: unknown
   try {

@@ -1,23 +1,31 @@
-import type { Engine } from '../domain/machines/engines.ts'
+import type { MachineEngine } from '../domain/machines/engines.ts'
 import { MachineUnreachable, type Provider } from './provider.ts'
 
 /** The engines by machine. Machines without one are simulated. */
 type Engines = {
-  all(): Promise<ReadonlyMap<number, unknown>>
-  current(machineId: number): Promise<Engine | undefined>
+  all(): Promise<ReadonlyMap<number, ReachedEngine>>
+  current(machineId: number): Promise<ReachedEngine | undefined>
 }
+type ReachedEngine = Pick<MachineEngine, 'url'>
 
-type FleetOptions = { simulated: Provider; docker: Provider; engines: Engines; now?: () => number }
+/** `agent`: for machines whose hosts connect to a gateway. */
+type FleetOptions = { simulated: Provider; docker: Provider; agent: Provider; engines: Engines; now?: () => number }
 
 /** After a machine did not answer, it is not asked again for this long. Its other instances do not wait for it. */
 const silenceMs = 2_000
 
 /** The provider of all machines: it passes each call on to the driver of its machine. */
-export function createFleet({ simulated, docker, engines, now = () => performance.now() }: FleetOptions): Provider {
+export function createFleet(options: FleetOptions): Provider {
+  const { simulated, docker, agent, engines, now = () => performance.now() } = options
   const silentUntil = new Map<number, number>()
 
+  function driverFor(engine: ReachedEngine | undefined): Provider {
+    if (!engine) return simulated
+    return engine.url === null ? agent : docker
+  }
+
   async function driverOf(machineId: number): Promise<Provider> {
-    return (await engines.all()).has(machineId) ? docker : simulated
+    return driverFor((await engines.all()).get(machineId))
   }
 
   async function ask<Answer>(
@@ -33,7 +41,8 @@ export function createFleet({ simulated, docker, engines, now = () => performanc
       silentUntil.delete(machineId)
       return answer
     } catch (error) {
-      const isSilent = error instanceof MachineUnreachable || isTimeout(signal.reason)
+      // Whether a host is connected is known without asking it.
+      const isSilent = (error instanceof MachineUnreachable && driver !== agent) || isTimeout(signal.reason)
       if (isSilent) silentUntil.set(machineId, now() + silenceMs)
       throw error
     }
@@ -43,7 +52,7 @@ export function createFleet({ simulated, docker, engines, now = () => performanc
     observe: (container, signal) => ask(container.machineId, signal, driver => driver.observe(container, signal)),
     async ensure(spec, signal) {
       // Read anew: a container that is made by the wrong driver would stay there.
-      const driver = (await engines.current(spec.machineId)) ? docker : simulated
+      const driver = driverFor(await engines.current(spec.machineId))
       await ask(spec.machineId, signal, () => driver.ensure(spec, signal))
     },
     setSshKeys: (container, sshKeys, signal) =>

@@ -10,11 +10,14 @@ import type { Secrets } from './secrets.ts'
 /** Dependencies of every service, created once in app.ts. */
 export type DataDeps = { database: Database }
 
+/** `gatewayId`: a UUID that names this gateway. One without it holds no connections of agents. */
+export type GatewayDeps = DataDeps & { gatewayId?: string | undefined }
+
 /**
  * Dependencies of services that also keep secrets, stream events, or reach instances. `privateWebhooks`: webhooks may
  * use private addresses. `admission`: the rules for whether an account may add costs.
  */
-export type Deps = DataDeps & {
+export type Deps = GatewayDeps & {
   log: Logger
   secrets: Secrets
   rememberedKeys: RememberedKeys

@@ -33,6 +33,16 @@ export function housekeepingServices({ database }: DataDeps) {
       )
     },
 
+    /** Deletes calls of hosts whose askers died before they read the answer. */
+    async purgeAgentRequests(limit: number): Promise<number> {
+      return await deleteUnlessLocked(
+        database,
+        sql`DELETE FROM agent_requests WHERE (machine_id, id) IN (
+            SELECT machine_id, id FROM agent_requests WHERE deadline <= ${database.nowSql} LIMIT ${limit}
+          )`,
+      )
+    },
+
     /** Deletes simulated containers of removed instances. A slow gateway may have created one after the removal. */
     async purgeSimulatedContainers(limit: number): Promise<number> {
       return await deleteUnlessLocked(

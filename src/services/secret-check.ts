@@ -21,6 +21,8 @@ export const sealedColumns = [
   ['results', 'text'],
   ['engines', 'tls'],
   ['ssh_host_key', 'sealed'],
+  ['agent_requests', 'args'],
+  ['agent_requests', 'answer'],
 ] as const
 const checkColumn = ['secret_check', 'sealed'] as const
 const samplesPerColumn = 5

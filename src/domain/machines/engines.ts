@@ -1,4 +1,4 @@
-/** How a gateway reaches the container engine of a machine. */
+/** How a container engine is reached: by a gateway, or by the agent on its host. */
 export type Engine = {
   /** `unix:///path/to/socket`, or `tcp://host:port` with TLS. */
   url: string
@@ -21,3 +21,6 @@ export type EngineTls = { ca: string; cert: string; key: string }
 /** Through the Container Device Interface, through the NVIDIA runtime, or not at all. */
 export const gpuAccesses = ['cdi', 'nvidia', 'none'] as const
 export type GpuAccess = (typeof gpuAccesses)[number]
+
+/** The engine of a machine, as gateways know it. Without an address, the host's agent reaches it. */
+export type MachineEngine = Omit<Engine, 'url'> & { url: string | null }

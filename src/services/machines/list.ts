@@ -19,7 +19,7 @@ type Summed = {
   instances: number
   /** Number of volumes that are not deleted. */
   volumes: number
-  /** The address of its engine; null if it is simulated. */
+  /** The address of its engine, or "agent"; null if it is simulated. */
   engine: string | null
 }
 
@@ -58,5 +58,5 @@ const summed = {
   freeGpus: sql`(SELECT count(*)::int FROM gpus u WHERE u.machine_id = m.id AND u.holder_id IS NULL)`,
   instances: sql`(SELECT count(*)::int FROM instances i WHERE i.machine_id = m.id AND i.destroyed_at IS NULL)`,
   volumes: sql`(SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL)`,
-  engine: sql`(SELECT e.url FROM engines e WHERE e.machine_id = m.id)`,
+  engine: sql`(SELECT coalesce(e.url, 'agent') FROM engines e WHERE e.machine_id = m.id)`,
 }

@@ -1,5 +1,6 @@
 import { compose } from '../compose.ts'
 import type { DataDeps } from '../deps.ts'
+import { inviteOperations } from './agents/invite.ts'
 import { importOperations } from './import.ts'
 import { machineListOperations } from './list.ts'
 import { machineOperations } from './machines.ts'
@@ -14,6 +15,7 @@ export function createMachineOperations(deps: DataDeps) {
       machineListOperations(deps),
       marketOperations(deps),
       outageOperations(deps),
+      inviteOperations(deps),
     ),
   }
 }

@@ -1,9 +1,10 @@
 // Shares the reconciler's slots between accounts. A busy account must not delay other accounts; a lone account may use
 // every slot.
 
-import type { Database } from '../../database/client.ts'
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, int8, nullable, timestamptz } from '../../database/row-types.ts'
+import type { GatewayDeps } from '../deps.ts'
+import { isElsewhereSql } from '../machines/agents/sql.ts'
 import { type InstanceLease, leaseEndSql } from './leases.ts'
 
 const { sql } = Prisma
@@ -24,7 +25,7 @@ type LeasedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
  * a round-robin goes first: it takes the next instance of each account, but skips accounts that have half of the slots
  * already.
  */
-export function createFairLease(database: Database): (query: LeaseQuery) => Promise<LeasedInstances> {
+export function createFairLease({ database, gatewayId }: GatewayDeps): (query: LeaseQuery) => Promise<LeasedInstances> {
   // Each gateway has its own `lastAccount`: the round-robin may start at any account.
   let lastAccount = 0
 
@@ -34,7 +35,8 @@ export function createFairLease(database: Database): (query: LeaseQuery) => Prom
     const capacity = limit + busy.length
     const compared = Math.max(leastCompared, 2 * capacity)
     const turns = Math.min(limit, turnLimits.taken)
-    const isUnleased = sql`(l.leased_until IS NULL OR l.leased_until <= ${nowSql})`
+    const isUnleased = sql`(l.leased_until IS NULL OR l.leased_until <= ${nowSql})
+      AND NOT ${isElsewhereSql(gatewayId, nowSql)}`
     // Not `due_at <= now`: after many instances became due at once, the planner believes that few are due. It would read all
     // of them for each account and each candidate. No index of due instances serves this form.
     const isDue = sql`coalesce(l.due_at, 'infinity') <= ${nowSql}`

@@ -41,8 +41,8 @@ const leaseRow = {
   ...{ unconfirmedAt: nullable(timestamptz), seenAt: nullable(timestamptz) },
 }
 
-export function reconciliationServices({ database, secrets, log }: Deps) {
-  const leaseFairly = createFairLease(database)
+export function reconciliationServices({ database, secrets, log, gatewayId }: Deps) {
+  const leaseFairly = createFairLease({ database, gatewayId })
   const loadSpecs = async (leases: readonly InstanceLease[]) => {
     const ids = leases.map(({ instanceId }) => instanceId)
     const specs = await loadContainerSpecs(database, secrets, ids)

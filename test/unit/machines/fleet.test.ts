@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Engine } from '../../../src/domain/machines/engines.ts'
+import type { MachineEngine } from '../../../src/domain/machines/engines.ts'
 import { createFleet } from '../../../src/providers/fleet.ts'
 import { MachineUnreachable, type Provider } from '../../../src/providers/provider.ts'
 import { containerSpec } from '../../contract/provider.ts'
 
-const engine: Engine = { url: 'unix:///run/engine.sock', tls: null, mark: '1f', gpuAccess: 'none', gpuUuids: [] }
+const engine: MachineEngine = { url: 'unix:///run/engine.sock', tls: null, mark: '1f', gpuAccess: 'none', gpuUuids: [] }
 const signal = new AbortController().signal
 
 let asked: string[]
 let failure: Error | undefined
 let time: number
 /** The engines as they are, and as they were when the fleet last read all of them. */
-let engines: Map<number, Engine>
-let recent: Map<number, Engine>
+let engines: Map<number, MachineEngine>
+let recent: Map<number, MachineEngine>
 
 function driver(name: string): Provider {
   return new Proxy({} as Provider, {
@@ -30,7 +30,7 @@ function driver(name: string): Provider {
 
 const fleet = () =>
   createFleet({
-    ...{ simulated: driver('simulated'), docker: driver('docker'), now: () => time },
+    ...{ simulated: driver('simulated'), docker: driver('docker'), agent: driver('agent'), now: () => time },
     engines: { all: async () => recent, current: async id => engines.get(id) },
   })
 
@@ -48,6 +48,15 @@ it('asks the driver of the machine', async () => {
   await exec({ machineId: 2, instanceId: 8n }, 'ls', signal)
   await inventory(2, signal)
   expect(asked).toEqual(['simulated observe', 'docker exec', 'docker inventory'])
+})
+
+it('asks the agent of a host whose engine has no address', async () => {
+  const connected = { ...engine, url: null }
+  engines.set(3, connected)
+  recent.set(3, connected)
+  await fleet().observe({ machineId: 3, instanceId: 9n }, signal)
+  await fleet().ensure({ ...containerSpec(9n), machineId: 3 }, signal)
+  expect(asked).toEqual(['agent observe', 'agent ensure'])
 })
 
 it('makes a container where the machine is connected now', async () => {
@@ -76,6 +85,15 @@ describe('a machine that did not answer', () => {
     time = 2_000
     await start(container, signal)
     expect(asked).toHaveLength(2)
+  })
+
+  it('is asked again at once if its host was not connected', async () => {
+    recent.set(2, { ...engine, url: null })
+    const { observe } = fleet()
+    failure = new MachineUnreachable('It is not connected.')
+    await expect(observe(container, signal)).rejects.toThrow(failure)
+    failure = undefined
+    await observe(container, signal)
   })
 
   it('delays no other machine, and a call that was refused silences none', async () => {

@@ -1,20 +1,18 @@
 // Connects machines with the engines that run their containers.
 
-import { randomBytes } from 'node:crypto'
 import { transaction } from '../../../database/transaction.ts'
-import { DomainError, invalidInput } from '../../../domain/errors.ts'
 import type { Engine } from '../../../domain/machines/engines.ts'
-import { type EngineFacts, findBrokenPromises } from '../../../domain/machines/inspection.ts'
-import { isUniqueViolation } from '../../database-errors.ts'
+import type { EngineFacts } from '../../../domain/machines/inspection.ts'
 import type { DataDeps } from '../../deps.ts'
 import { type Secrets, sealJson } from '../../secrets.ts'
 import { checkUnused, lockExistingMachine } from '../unused.ts'
+import { saveEngine } from './save.ts'
 
 export type EngineDeps = DataDeps & {
   /** The secret that all gateways have. */
   secrets: () => Promise<Secrets>
   /** Asks an engine for its facts. Throws if the engine does not answer, or is too old. */
-  inspectEngine(engine: Engine): Promise<EngineFacts>
+  inspectEngine(engine: Pick<Engine, 'url' | 'tls'>): Promise<EngineFacts>
 }
 
 type EngineInput = Omit<Engine, 'mark'>
@@ -26,31 +24,9 @@ export function engineOperations({ database, secrets, inspectEngine }: EngineDep
      * and certificates may change.
      */
     async connect(id: number, { url, tls, gpuAccess, gpuUuids }: EngineInput): Promise<EngineFacts> {
-      const mark = randomBytes(4).toString('hex')
       const sealed = sealJson(await secrets(), tls)
-      const facts = await inspectEngine({ url, tls, mark, gpuAccess, gpuUuids })
-      const { identity } = facts
-      const connected = transaction(database, async tx => {
-        const machine = await lockExistingMachine(tx, id)
-        const issues = findBrokenPromises(machine, facts, { gpuAccess, gpuUuids })
-        if (issues.length > 0) throw invalidInput(issues)
-        const row = { url, tls: sealed, gpuAccess, gpuUuids: [...gpuUuids], connectedAt: tx.at }
-        const moved = await tx.prisma(prisma =>
-          prisma.engine.updateMany({ where: { machineId: id, identity }, data: row }),
-        )
-        if (moved.count > 0) return
-        await checkUnused(tx, machine)
-        await tx.prisma(async prisma => {
-          await prisma.engine.deleteMany({ where: { machineId: id } })
-          await prisma.engine.create({ data: { ...row, machineId: id, identity, mark } })
-        })
-      })
-      await connected.catch((error: unknown) => {
-        if (!isUniqueViolation(error)) throw error
-        throw new DomainError('CONFLICT', 'Another machine has this engine. Disconnect that machine first.', {
-          subject: null,
-        })
-      })
+      const facts = await inspectEngine({ url, tls })
+      await transaction(database, tx => saveEngine(tx, id, { url, tls: sealed, gpuAccess, gpuUuids }, facts))
       return facts
     },
 

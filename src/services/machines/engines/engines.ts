@@ -2,14 +2,14 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { bytea, enumeration, int4, nullable, type RowOf, text, textArray } from '../../../database/row-types.ts'
-import type { Engine, EngineTls, GpuAccess } from '../../../domain/machines/engines.ts'
+import type { Engine, EngineTls, GpuAccess, MachineEngine } from '../../../domain/machines/engines.ts'
 import type { DataDeps } from '../../deps.ts'
 import { openJson, type Secrets } from '../../secrets.ts'
 
 const { sql } = Prisma
 
 const engineRow = {
-  ...{ machineId: int4, url: text, tls: nullable(bytea), mark: text, gpuAccess: enumeration<GpuAccess>() },
+  ...{ machineId: int4, url: nullable(text), tls: nullable(bytea), mark: text, gpuAccess: enumeration<GpuAccess>() },
   gpuUuids: textArray,
 }
 
@@ -20,9 +20,9 @@ type EngineDeps = DataDeps & { secrets: Secrets }
 
 /** The engines by machine. Machines without one are simulated. */
 export function engineServices({ database, secrets }: EngineDeps) {
-  let read: { at: number; engines: Promise<ReadonlyMap<number, Engine>> } | undefined
+  let read: { at: number; engines: Promise<ReadonlyMap<number, MachineEngine>> } | undefined
 
-  async function readAll(): Promise<ReadonlyMap<number, Engine>> {
+  async function readAll(): Promise<ReadonlyMap<number, MachineEngine>> {
     const rows = await database.query(
       sql`SELECT machine_id, url, tls, mark, gpu_access, gpu_uuids FROM engines`,
       engineRow,
@@ -30,7 +30,7 @@ export function engineServices({ database, secrets }: EngineDeps) {
     return new Map(rows.map(row => [row.machineId, engineOf(secrets, row)]))
   }
 
-  function recent(maxMs: number): Promise<ReadonlyMap<number, Engine>> {
+  function recent(maxMs: number): Promise<ReadonlyMap<number, MachineEngine>> {
     const at = performance.now()
     if (read && at - read.at < maxMs) return read.engines
     const engines = readAll()
@@ -43,18 +43,20 @@ export function engineServices({ database, secrets }: EngineDeps) {
   }
 
   return {
-    all: async (): Promise<ReadonlyMap<number, Engine>> => await recent(maxAgeMs),
-    /** Throws if the machine has no engine. */
+    all: async (): Promise<ReadonlyMap<number, MachineEngine>> => await recent(maxAgeMs),
+    /** Throws if the machine has no engine with an address. */
     async of(machineId: number): Promise<Engine> {
       const engine = (await recent(maxAgeMs)).get(machineId) ?? (await recent(0)).get(machineId)
       if (!engine) throw new Error(`Machine ${machineId} has no engine.`)
-      return engine
+      const { url } = engine
+      if (url === null) throw new Error(`Only the agent of machine ${machineId} reaches its engine.`)
+      return { ...engine, url }
     },
     /** The engine as it is now: a container is made only where the machine is connected. */
-    current: async (machineId: number): Promise<Engine | undefined> => (await recent(0)).get(machineId),
+    current: async (machineId: number): Promise<MachineEngine | undefined> => (await recent(0)).get(machineId),
   }
 }
 
-function engineOf(secrets: Secrets, { url, tls, mark, gpuAccess, gpuUuids }: RowOf<typeof engineRow>): Engine {
+function engineOf(secrets: Secrets, { url, tls, mark, gpuAccess, gpuUuids }: RowOf<typeof engineRow>): MachineEngine {
   return { url, tls: openJson<EngineTls>(secrets, tls), mark, gpuAccess, gpuUuids }
 }

@@ -1,0 +1,90 @@
+// What hosts ask over HTTP: to join, and for the toolbox.
+
+import { z } from 'zod'
+import { DomainError } from '../domain/errors.ts'
+import { hostKeyRefusal, inviteTokenRefusal, isHostKey, isInviteToken } from '../domain/machines/agents.ts'
+import { gpuAccesses } from '../domain/machines/engines.ts'
+import { BodyError, readBody } from '../http/body.ts'
+import { jsonResponse } from '../http/json.ts'
+import type { Handler } from '../http/router.ts'
+import { translateDatabaseError } from '../services/database-errors.ts'
+import type { AgentServices } from '../services/machines/agents/services.ts'
+
+type HostFaceDeps = { services: Pick<AgentServices, 'join' | 'identify'>; readToolbox(): Promise<Buffer> }
+
+const facts = z.object({
+  identity: z.string().min(1).max(256),
+  version: z.string().max(64),
+  cpuCores: z.int().min(1).max(100_000),
+  cpuRamMb: z.int().min(1).max(1_000_000_000),
+  cpuArch: z.enum(['amd64', 'arm64']),
+  gpuAccesses: z.array(z.enum(gpuAccesses)).max(10),
+})
+const joining = z.object({
+  key: z.string().refine(isHostKey),
+  facts,
+  gpuUuids: z.array(z.string().regex(/^[A-Za-z0-9-]{4,80}$/)).max(1_000),
+})
+
+const statuses: Partial<Record<string, number>> = {
+  ...{ UNAUTHENTICATED: 401, NOT_FOUND: 404, INVALID_INPUT: 400, INVALID_STATE: 409, CONFLICT: 409, UNAVAILABLE: 503 },
+}
+
+export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler {
+  async function join(request: Request): Promise<Response> {
+    const token = bearerOf(request)
+    if (!isInviteToken(token)) throw new DomainError('UNAUTHENTICATED', inviteTokenRefusal)
+    const { success, data } = joining.safeParse(parseJson(await readBody(request)))
+    if (!success) return refuse(400, 'invalid_request', 'The request to join has not the form that it must have.')
+    return jsonResponse(200, await services.join({ ...data, token }))
+  }
+
+  async function sendToolbox(request: Request): Promise<Response> {
+    const key = bearerOf(request)
+    if (!isHostKey(key) || (await services.identify(key)) === undefined)
+      throw new DomainError('UNAUTHENTICATED', hostKeyRefusal)
+    const toolbox = await readToolbox().catch(() => undefined)
+    if (!toolbox) return refuse(404, 'not_found', 'This gateway has no toolbox. "toolbox build" makes it.')
+    return new Response(new Uint8Array(toolbox), { headers: { 'content-type': 'application/x-tar' } })
+  }
+
+  const routes: Record<string, (request: Request) => Promise<Response>> = {
+    'POST /host/join': join,
+    'GET /host/toolbox': sendToolbox,
+  }
+
+  return async (request, { path }) => {
+    const route = `${request.method} ${path}`
+    const answer = Object.hasOwn(routes, route) ? routes[route] : undefined
+    if (!answer) return refuse(404, 'not_found', `There is no ${route} here.`)
+    try {
+      return await answer(request)
+    } catch (error) {
+      return answerError(translateDatabaseError(error))
+    }
+  }
+}
+
+function answerError(error: unknown): Response {
+  if (error instanceof BodyError) return refuse(error.status, 'invalid_request', error.message)
+  const status = error instanceof DomainError ? statuses[error.code] : undefined
+  if (!(error instanceof DomainError) || status === undefined) throw error
+  return refuse(status, error.code.toLowerCase(), error.message)
+}
+
+function refuse(status: number, error: string, msg: string): Response {
+  return jsonResponse(status, { success: false, error, msg })
+}
+
+function bearerOf({ headers }: Request): string {
+  const [, secret = ''] = /^Bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '') ?? []
+  return secret
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

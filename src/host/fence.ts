@@ -1,0 +1,15 @@
+/** Tells the newest connection of the host from earlier ones, whose calls must not act anymore. */
+export type Fence = ReturnType<typeof createFence>
+
+export function createFence() {
+  let newest = 0
+  return {
+    /** False if a later connection has begun. */
+    raise(generation: number): boolean {
+      if (generation < newest) return false
+      newest = generation
+      return true
+    },
+    isCurrent: (generation: number): boolean => generation >= newest,
+  }
+}

@@ -1,0 +1,40 @@
+// A computer that joins the market with its own engine, as the operator's commands use it.
+
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { inspectEngine } from '../providers/docker/inspect.ts'
+import { createDockerProvider } from '../providers/docker/provider.ts'
+import { runAgent } from './agent.ts'
+import { readGpuUuids } from './gpus.ts'
+import { joinHost } from './join.ts'
+import { type KeptHost, readHost } from './key-file.ts'
+import { createToolboxReader } from './toolbox.ts'
+
+export type HostDeps = { folder: string; version: string; log: Logger; signal: AbortSignal }
+export type Host = ReturnType<typeof createHost>
+
+export function createHost({ folder, version, log, signal }: HostDeps) {
+  async function serve({ gateway, key, engine: url }: KeptHost): Promise<void> {
+    const readToolbox = createToolboxReader({ file: join(folder, 'toolbox.tar'), gateway, key })
+    await runAgent({
+      ...{ gateway, key, version, log, signal },
+      createProvider: engineNow =>
+        createDockerProvider({
+          engineOf: async () => ({ ...engineNow(), url, tls: null }),
+          readToolbox,
+          log,
+          now: () => new Date(),
+        }),
+    })
+  }
+
+  return {
+    async join(options: { gateway: string; token: string; engine: string }): Promise<void> {
+      const inspect = (url: string) => inspectEngine({ url, tls: null })
+      const { machineId, ...host } = await joinHost({ ...options, folder, inspect, readGpuUuids })
+      log.info({ machineId }, 'This computer has joined. From now on, "host run" connects it.')
+      await serve(host)
+    },
+    run: async (): Promise<void> => await serve(await readHost(folder)),
+  }
+}

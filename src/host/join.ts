@@ -1,0 +1,58 @@
+// Makes this computer a host, once, with a token of the operator.
+
+import { randomBytes } from 'node:crypto'
+import { isInviteToken, printHostKey } from '../domain/machines/agents.ts'
+import type { EngineFacts } from '../domain/machines/inspection.ts'
+import { messageIn, Refused } from './connection.ts'
+import { type KeptHost, keepHost, readHost } from './key-file.ts'
+
+export type JoinOptions = {
+  gateway: string
+  token: string
+  engine: string
+  folder: string
+  inspect(engine: string): Promise<EngineFacts>
+  readGpuUuids(): Promise<string[]>
+}
+
+const timeoutMs = 30_000
+
+/**
+ * The host makes its key itself and keeps it before it asks. If the answer is lost, the key may be valid: `host run`
+ * finds out.
+ */
+export async function joinHost(options: JoinOptions): Promise<KeptHost & { machineId: number }> {
+  const { gateway, token, engine, folder, inspect, readGpuUuids } = options
+  checkGateway(gateway)
+  if (!isInviteToken(token)) throw new Error('--token is not a token of "machine invite".')
+  const [facts, gpuUuids] = await Promise.all([inspect(engine), readGpuUuids()])
+  const key = printHostKey(randomBytes(32).toString('base64url'))
+  const host = { gateway, engine, key }
+  const before = await readHost(folder).catch(() => undefined)
+  await keepHost(folder, host)
+  const response = await fetch(new URL('/host/join', gateway), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ key, facts, gpuUuids }),
+    signal: AbortSignal.timeout(timeoutMs),
+  }).catch((cause: unknown) => {
+    throw new Error(`${gateway} does not answer. If "host run" is refused, join again.`, { cause })
+  })
+  const body = await response.text()
+  if (!response.ok) {
+    // The key of an earlier join may still be valid.
+    if (before) await keepHost(folder, before)
+    throw new Refused(messageIn(body) ?? `${gateway} answered ${response.status}.`)
+  }
+  return { ...host, machineId: Number(JSON.parse(body).machineId) }
+}
+
+/** Whoever reads the key can take the place of the host. */
+function checkGateway(text: string): void {
+  const url = URL.parse(text)
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw new Error(`--gateway must be a URL such as https://berth.example.com, not "${text}".`)
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  if (url.protocol === 'http:' && !isLocal)
+    throw new Error('--gateway must be https://, unless it is on this computer.')
+}

@@ -1,0 +1,161 @@
+// The agent's side of one connection: does what the gateway calls for, and answers.
+
+import type { Logger } from 'pino'
+import { kindOf } from '../providers/agent/failures.ts'
+import { calls, type Method } from '../providers/agent/protocol/calls.ts'
+import {
+  type FailureKind,
+  maxMessageBytes,
+  ProtocolError,
+  parseToAgent,
+  printMessage,
+  type ToAgent,
+  type Welcome,
+} from '../providers/agent/protocol/messages.ts'
+import { createMultiplexer, type Wire } from '../providers/agent/streams/multiplexer.ts'
+import type { Provider } from '../providers/provider.ts'
+import { type CallContext, handlers } from './calls.ts'
+import type { Fence } from './fence.ts'
+import { createProcesses, maxStreams } from './processes.ts'
+
+export type SessionOptions = {
+  wire: Wire
+  /** The provider, and the generations of connections, which outlive this connection. */
+  providerOf(welcome: Welcome): Provider
+  fence: Fence
+  onWelcome(welcome: Welcome): void
+  log: Logger
+}
+
+type Call = Extract<ToAgent, { type: 'call' }>
+
+/** A gateway makes far fewer at once. */
+const maxCalls = 1_000
+const changesPerMessage = 1_000
+
+export type Session = ReturnType<typeof createSession>
+
+export function createSession({ wire, providerOf, fence, onWelcome, log }: SessionOptions) {
+  const multiplexer = createMultiplexer(wire, printMessage)
+  const running = new Map<number, AbortController>()
+  let served: { machineId: number; generation: number; provider: Provider } | undefined
+
+  const send = (message: object) => wire.send(printMessage(message))
+  const processes = createProcesses(multiplexer, {
+    exit: (id, code) => send({ type: 'exit', id, code: Math.min(Math.max(code, 0), 255) }),
+    close: (id, kind) => send({ type: 'close', id, kind }),
+  })
+
+  function start(welcome: Welcome): void {
+    if (!fence.raise(welcome.generation))
+      throw new ProtocolError('The gateway knows only an older connection of this host.')
+    served = { ...welcome, provider: providerOf(welcome) }
+    onWelcome(welcome)
+  }
+
+  /** Why the call is not made, as far as its form says. */
+  function refusalOf(call: Call): { kind: FailureKind; message: string } | undefined {
+    if (!fence.isCurrent(call.generation)) return { kind: 'outdated', message: 'This host has a later connection.' }
+    const isStream = call.method === 'open' || call.method === 'connect'
+    const isBusy = running.size >= maxCalls || (isStream && processes.count() >= maxStreams)
+    return isBusy ? { kind: 'other', message: 'This host is busy. Try again.' } : undefined
+  }
+
+  async function run(call: Call): Promise<void> {
+    const { id, method } = call
+    if (!served || running.has(id)) throw new ProtocolError('A call came before the welcome, or twice.')
+    const refusal = refusalOf(call)
+    if (refusal) return send({ type: 'failure', id, ...refusal })
+    const aborted = new AbortController()
+    running.set(id, aborted)
+    try {
+      const context = { ...served, processes, signal: aborted.signal, id, onChange: tellOf(id) }
+      const answer = printMessage({ type: 'result', id, value: await perform(call, context) })
+      if (Buffer.byteLength(answer) > maxMessageBytes) throw new Error('The answer is too long.')
+      wire.send(answer)
+    } catch (error) {
+      const kind = kindOf(error)
+      if (kind === 'other' && !aborted.signal.aborted) log.warn({ err: error, method }, 'A call failed.')
+      send({ type: 'failure', id, kind, message: messageOf(kind, error, method) })
+    } finally {
+      running.delete(id)
+    }
+  }
+
+  function tellOf(id: number) {
+    let gathered: bigint[] = []
+    return (instanceId: bigint) => {
+      if (gathered.length === 0)
+        setImmediate(() => {
+          const told = gathered
+          gathered = []
+          for (let from = 0; from < told.length; from += changesPerMessage)
+            send({ type: 'change', id, instanceIds: told.slice(from, from + changesPerMessage) })
+        })
+      gathered.push(instanceId)
+    }
+  }
+
+  function handle(text: string): void {
+    const message = parseToAgent(text)
+    switch (message.type) {
+      case 'welcome':
+        start(message)
+        break
+      case 'call':
+        void run(message).catch(refuse)
+        break
+      case 'abort':
+        // The answer may be on its way. What it began ends then.
+        processes.close(message.id)
+        running.get(message.id)?.abort(new DOMException('The gateway gave up.', 'AbortError'))
+        break
+      case 'hangUp':
+        processes.hangUp(message.id)
+        break
+      case 'close':
+        processes.close(message.id)
+        break
+      case 'grant':
+        multiplexer.receiveGrant(message)
+        break
+      case 'end':
+        multiplexer.receiveEnd(message)
+        break
+    }
+  }
+
+  function refuse(error: unknown): void {
+    log.warn({ err: error }, 'The gateway breaks the protocol. The agent connects anew.')
+    wire.close(4400, error instanceof ProtocolError ? error.message : 'The agent failed.')
+  }
+
+  return {
+    receive(data: string | Buffer): void {
+      try {
+        if (typeof data === 'string') handle(data)
+        else multiplexer.receive(data)
+      } catch (error) {
+        refuse(error)
+      }
+    },
+    /** Ends what the gateway waits for. What a container does goes on. */
+    end(): void {
+      for (const aborted of running.values()) aborted.abort(new DOMException('The connection is gone.', 'AbortError'))
+      processes.closeAll()
+    },
+  }
+}
+
+async function perform({ method, args }: Call, context: CallContext): Promise<unknown> {
+  const { success, data } = calls[method].args.safeParse(args)
+  if (!success) throw new Error(`The arguments of ${method} have not the form that the protocol says.`)
+  // Safe: the arguments have been read with the schema of the method.
+  return await (handlers[method] as (args: unknown, context: CallContext) => Promise<unknown>)(data, context)
+}
+
+/** The text of any other error may name what nobody but the host's owner should read. */
+function messageOf(kind: FailureKind, error: unknown, method: Method): string {
+  if (kind === 'other' || !(error instanceof Error)) return `The host could not do this (${method}). Its log says why.`
+  return error.message.slice(0, 1_000)
+}

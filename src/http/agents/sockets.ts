@@ -1,0 +1,141 @@
+// WebSockets of the agents of hosts. A host is known by its key before its socket opens, so nobody else gets one.
+
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Logger } from 'pino'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { findRequestProblem, printRefusal } from '../refusal.ts'
+import type { Sockets } from '../sockets.ts'
+import { startHeartbeat } from './heartbeat.ts'
+
+export type AgentWire = {
+  /** `onSent` is called when the network has taken it, or never will. */
+  send(data: string | Buffer, onSent?: () => void): void
+  close(code: number, reason: string): void
+}
+type Refusal = { status: number; error: string; msg: string }
+type Connected = { receive(data: string | Buffer): void; onClose(): void }
+
+export type AgentFace = {
+  /** Chooses one of the protocols that a host offers, or says why it is refused. */
+  admit(asked: { key: string; offered: ReadonlySet<string> }): Promise<{ protocol: string } | Refusal>
+  /** Undefined if the face has closed the socket. What arrives before it resolves waits. */
+  open(
+    wire: AgentWire,
+    about: { key: string; version: string; protocol: string },
+    isOpen: () => boolean,
+  ): Promise<Connected | undefined>
+}
+
+export type AgentSocketLimits = typeof agentSocketLimits
+export const agentSocketLimits = {
+  sockets: 1_000,
+  /** Sockets whose keys are being looked up. */
+  unknown: 64,
+  payloadBytes: 4_194_304,
+  /** A host with more unsent bytes than this does not read, and is cut off. */
+  bufferedBytes: 33_554_432,
+  heartbeatMs: 5_000,
+  graceMs: 1_000,
+}
+
+const path = /^\/host\/?(\?|$)/
+
+export function isAgentUpgrade({ url }: IncomingMessage): boolean {
+  return path.test(url ?? '')
+}
+
+export function createAgentSockets(
+  face: AgentFace,
+  log: Logger,
+  limits: AgentSocketLimits = agentSocketLimits,
+): Sockets {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: limits.payloadBytes,
+    perMessageDeflate: false,
+    handleProtocols: (_, request) => chosen.get(request) ?? false,
+  })
+  const chosen = new WeakMap<IncomingMessage, string>()
+  const open = new Set<WebSocket>()
+  let unknown = 0
+  let isStopped = false
+  server.on('wsClientError', (_error, socket) =>
+    socket.end(printRefusal(400, 'bad_request', 'The WebSocket handshake is not valid.')),
+  )
+
+  async function admit(request: IncomingMessage, key: string) {
+    unknown += 1
+    try {
+      return await face.admit({ key, offered: offeredBy(request) })
+    } catch (error) {
+      log.warn({ err: error }, 'The key of a host was not looked up. The host tries again.')
+      return { status: 503, error: 'unavailable', msg: 'The gateway cannot do this now. Try again.' }
+    } finally {
+      unknown -= 1
+    }
+  }
+
+  function serveSocket(socket: WebSocket, request: IncomingMessage, key: string): void {
+    open.add(socket)
+    startHeartbeat(socket, limits.heartbeatMs)
+    const wire: AgentWire = {
+      send(data, onSent = () => {}) {
+        if (socket.bufferedAmount > limits.bufferedBytes) socket.terminate()
+        socket.send(data, onSent)
+      },
+      close(code, reason) {
+        socket.close(code, reason.slice(0, 120))
+        setTimeout(() => socket.terminate(), limits.graceMs).unref()
+      },
+    }
+    // Until the host is known to all gateways.
+    socket.pause()
+    const version = /^berth-host\/([\w.+-]{1,64})$/.exec(request.headers['user-agent'] ?? '')?.[1] ?? ''
+    const isOpen = () => socket.readyState === socket.OPEN
+    const opened = face.open(wire, { key, version, protocol: socket.protocol }, isOpen)
+    void opened.then(connected => {
+      socket.on('message', (data: Buffer, isBinary) => {
+        if (isOpen()) connected?.receive(isBinary ? data : data.toString())
+      })
+      socket.resume()
+      if (socket.readyState === socket.CLOSED) connected?.onClose()
+      else socket.on('close', () => connected?.onClose())
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => open.delete(socket))
+  }
+
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const refuse = (status: number, error: string, msg: string) => void socket.end(printRefusal(status, error, msg))
+    const problem = findRequestProblem(request)
+    socket.on('error', () => socket.destroy())
+    if (problem) return refuse(400, 'bad_request', problem)
+    if (isStopped) return refuse(503, 'unavailable', 'This gateway is stopping. Try again.')
+    if (open.size >= limits.sockets || unknown >= limits.unknown)
+      return refuse(503, 'unavailable', 'This gateway has too many connections of hosts. Try again.')
+    const [, key = ''] = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? []
+    const admitted = await admit(request, key)
+    if ('status' in admitted) return refuse(admitted.status, admitted.error, admitted.msg)
+    if (isStopped) return refuse(503, 'unavailable', 'This gateway is stopping. Try again.')
+    chosen.set(request, admitted.protocol)
+    server.handleUpgrade(request, socket, head, opened => serveSocket(opened, request, key))
+  }
+
+  return {
+    upgrade: (request, socket, head) => void upgrade(request, socket, head),
+    stop() {
+      isStopped = true
+      const cutOff = () => {
+        for (const socket of open) socket.terminate()
+      }
+      setTimeout(cutOff, 2 * limits.graceMs).unref()
+    },
+  }
+}
+
+function offeredBy({ headers }: IncomingMessage): Set<string> {
+  const names = (headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
+  return new Set(names.filter(name => name !== '').slice(0, 32))
+}

@@ -1,0 +1,57 @@
+// The drivers of machines, put together.
+
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { createAgents } from './agents/agents.ts'
+import type { Database } from './database/client.ts'
+import { createAgentSockets, isAgentUpgrade } from './http/agents/sockets.ts'
+import type { Sockets } from './http/sockets.ts'
+import { createDockerProvider } from './providers/docker/provider.ts'
+import { readToolbox } from './providers/docker/toolbox.ts'
+import { createFleet } from './providers/fleet.ts'
+import { createSimulatedProvider } from './providers/simulated/provider.ts'
+import { createSimulatedWorld, type RunStatement } from './providers/simulated/world.ts'
+import { agentServices } from './services/machines/agents/services.ts'
+import { engineServices } from './services/machines/engines/engines.ts'
+import type { Secrets } from './services/secrets.ts'
+
+type MachineOptions = {
+  database: Database
+  secrets: Secrets
+  log: Logger
+  simulatedDelay: number
+  toolboxFile: string
+}
+
+export function createMachines({ database, secrets, log, simulatedDelay, toolboxFile }: MachineOptions) {
+  const { now } = database.clock
+  const gatewayId = randomUUID()
+  const query: RunStatement = async (text, values) =>
+    (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  const engines = engineServices({ database, secrets })
+  const toolbox = () => readToolbox(toolboxFile)
+  const services = agentServices({ database, secrets, gatewayId })
+  const agents = createAgents({ services, engines, readToolbox: toolbox, log })
+  const agentSockets = createAgentSockets(agents.sockets, log)
+  const provider = createFleet({
+    engines,
+    simulated: createSimulatedProvider({ world: createSimulatedWorld(query), now, delayFactor: simulatedDelay }),
+    docker: createDockerProvider({ engineOf: engines.of, readToolbox: toolbox, log, now }),
+    agent: agents.provider,
+  })
+  return {
+    gatewayId,
+    provider,
+    agents,
+    /** Sockets of hosts, and those of other clients. */
+    withHosts: (others: Sockets): Sockets['upgrade'] => {
+      return (...upgrade) => (isAgentUpgrade(upgrade[0]) ? agentSockets : others).upgrade(...upgrade)
+    },
+    /** Lets the hosts connect elsewhere, once what this gateway does with them is done. */
+    async leaveHosts(done: Promise<unknown>): Promise<void> {
+      agentSockets.stop()
+      await done
+      await agents.stop()
+    },
+  }
+}

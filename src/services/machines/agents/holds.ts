@@ -1,0 +1,96 @@
+// Which gateway has the connection of which host: a row says so until an instant, and the gateway renews it.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import { bool, enumeration, int4, int8, text, textArray } from '../../../database/row-types.ts'
+import { transaction } from '../../../database/transaction.ts'
+import type { GpuAccess } from '../../../domain/machines/engines.ts'
+import type { GatewayDeps } from '../../deps.ts'
+import { makeInstancesDue } from '../../reconciliation/due.ts'
+import { lockInstances } from '../../reconciliation/leases.ts'
+import { hashOf } from './secrets.ts'
+import { noGateway } from './sql.ts'
+
+const { sql } = Prisma
+
+/** A gateway that renews nothing for this long holds no connection anymore. Only the database's clock measures it. */
+export const holdMs = 10_000
+
+/** The connection of a host. A later one has a greater generation. */
+export type Hold = { machineId: number; generation: number }
+
+const holdRow = { machineId: int4, generation: int4 }
+const engineRow = { mark: text, gpuAccess: enumeration<GpuAccess>(), gpuUuids: textArray }
+
+export function holdServices({ database, gatewayId = noGateway }: GatewayDeps) {
+  const heldUntilSql = () => sql`${database.nowSql} + ${holdMs} * interval '1 millisecond'`
+
+  /** What its containers did while no gateway could see them was not told. */
+  async function makeAllDue(machineId: number): Promise<void> {
+    const statement = sql`SELECT id FROM instances WHERE machine_id = ${machineId} AND removed_at IS NULL`
+    const ids = (await database.query(statement, { id: int8 })).map(({ id }) => id)
+    if (ids.length === 0) return
+    await transaction(database, async tx => {
+      await lockInstances(tx, ids)
+      await makeInstancesDue(tx, ids, tx.at)
+    })
+  }
+
+  return {
+    /** The machine of a host's key; undefined if the key is not valid, or no longer. */
+    async identify(key: string): Promise<number | undefined> {
+      const [row] = await database.query(sql`SELECT machine_id FROM agents WHERE key_hash = ${hashOf(key)}`, {
+        machineId: int4,
+      })
+      return row?.machineId
+    },
+
+    /** Takes the connection of a host from any gateway that has it. Undefined if the key is not valid anymore. */
+    async claim(key: string, version: string): Promise<(Hold & RowOfEngine) | undefined> {
+      const [held] = await database.query(
+        sql`UPDATE agents a SET gateway_id = ${gatewayId}::uuid, held_until = ${heldUntilSql()}, generation = generation + 1,
+            version = ${version} FROM engines e
+          WHERE a.key_hash = ${hashOf(key)} AND e.machine_id = a.machine_id
+          RETURNING a.machine_id, a.generation, e.mark, e.gpu_access, e.gpu_uuids`,
+        { ...holdRow, ...engineRow },
+      )
+      if (held) await makeAllDue(held.machineId)
+      return held
+    },
+
+    /** Renews those that this gateway still holds, and returns them. */
+    async renew(holds: readonly Hold[]): Promise<Hold[]> {
+      if (holds.length === 0) return []
+      return await database.query(
+        sql`UPDATE agents a SET held_until = ${heldUntilSql()}
+          FROM unnest(${holds.map(({ machineId }) => machineId)}::int[], ${holds.map(({ generation }) => generation)}::int[])
+            AS hold (machine_id, generation)
+          WHERE a.machine_id = hold.machine_id AND a.generation = hold.generation AND a.gateway_id = ${gatewayId}::uuid
+          RETURNING a.machine_id, a.generation`,
+        holdRow,
+      )
+    },
+
+    /** Lets other gateways know at once that they need not wait for this one. */
+    async release(holds: readonly Hold[]): Promise<void> {
+      if (holds.length === 0) return
+      await database.execute(
+        sql`UPDATE agents a SET gateway_id = NULL, held_until = NULL
+          FROM unnest(${holds.map(({ machineId }) => machineId)}::int[], ${holds.map(({ generation }) => generation)}::int[])
+            AS hold (machine_id, generation)
+          WHERE a.machine_id = hold.machine_id AND a.generation = hold.generation AND a.gateway_id = ${gatewayId}::uuid`,
+      )
+    },
+
+    /** Whether another gateway has the connection of the machine's host. */
+    async isElsewhere(machineId: number): Promise<boolean> {
+      const [row] = await database.query(
+        sql`SELECT gateway_id <> ${gatewayId}::uuid AND held_until > ${database.nowSql} AS is_elsewhere
+          FROM agents WHERE machine_id = ${machineId} AND gateway_id IS NOT NULL`,
+        { isElsewhere: bool },
+      )
+      return row?.isElsewhere ?? false
+    },
+  }
+}
+
+type RowOfEngine = { mark: string; gpuAccess: GpuAccess; gpuUuids: string[] }

@@ -1,0 +1,11 @@
+import type { Deps } from '../../deps.ts'
+import { holdServices } from './holds.ts'
+import { joinServices } from './join.ts'
+import { requestServices } from './requests.ts'
+
+export type AgentServices = ReturnType<typeof agentServices>
+
+/** What gateways do with the agents of hosts. */
+export function agentServices(deps: Pick<Deps, 'database' | 'secrets' | 'gatewayId'>) {
+  return { ...joinServices(deps), ...holdServices(deps), requests: requestServices(deps) }
+}

@@ -1,0 +1,42 @@
+// Stores which engine a machine has, after it was compared with what the machine promises.
+
+import { randomBytes } from 'node:crypto'
+import type { Transaction } from '../../../database/transaction.ts'
+import { DomainError, invalidInput } from '../../../domain/errors.ts'
+import type { MachineEngine } from '../../../domain/machines/engines.ts'
+import { type EngineFacts, findBrokenPromises } from '../../../domain/machines/inspection.ts'
+import { isUniqueViolation } from '../../database-errors.ts'
+import { checkUnused, lockExistingMachine } from '../unused.ts'
+
+export type SavedEngine = Omit<MachineEngine, 'mark' | 'tls'> & { tls: Buffer<ArrayBuffer> | null }
+
+/** A machine with containers keeps its engine, which may be reached in another way. */
+export async function saveEngine(
+  tx: Transaction,
+  machineId: number,
+  { gpuUuids, ...engine }: SavedEngine,
+  facts: EngineFacts,
+): Promise<void> {
+  const machine = await lockExistingMachine(tx, machineId)
+  const issues = findBrokenPromises(machine, facts, { gpuAccess: engine.gpuAccess, gpuUuids })
+  if (issues.length > 0) throw invalidInput(issues)
+  const { identity } = facts
+  const row = { ...engine, gpuUuids: [...gpuUuids], connectedAt: tx.at }
+  const mark = randomBytes(4).toString('hex')
+  // Whether it gets an address or an agent: the old way ends.
+  if (engine.url !== null) await tx.prisma(prisma => prisma.agent.deleteMany({ where: { machineId } }))
+  const moved = await tx.prisma(prisma => prisma.engine.updateMany({ where: { machineId, identity }, data: row }))
+  if (moved.count > 0) return
+  await checkUnused(tx, machine)
+  try {
+    await tx.prisma(async prisma => {
+      await prisma.engine.deleteMany({ where: { machineId } })
+      await prisma.engine.create({ data: { ...row, machineId, identity, mark } })
+    })
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw new DomainError('CONFLICT', 'Another machine has this engine. Disconnect that machine first.', {
+      subject: null,
+    })
+  }
+}

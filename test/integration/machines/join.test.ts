@@ -1,0 +1,256 @@
+// How hosts join: what a token and a key are good for, and who is refused.
+
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { joinHost } from '../../../src/host/join.ts'
+import { readHost } from '../../../src/host/key-file.ts'
+import { engineOperations } from '../../../src/services/machines/engines/connect.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+import { engineFacts, joinAsHost } from '../../support/machines/hosts.ts'
+import { serveApp } from '../../support/streams.ts'
+
+let app: TestApp
+let server: Awaited<ReturnType<typeof serveApp>>
+let machineId = 0
+
+beforeAll(async () => {
+  app = await startApp()
+  server = await serveApp(app)
+})
+
+afterAll(async () => {
+  await server.close()
+  await app.close()
+})
+
+beforeEach(async () => {
+  machineId += 1
+  await listMachines(app.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+})
+
+const invite = async (gpuAccess: 'none' | 'nvidia' | null = 'none', validMs = 3_600_000) =>
+  (await app.operations.machines.invite(machineId, { gpuAccess, validMs })).token
+const engine = async () => (await app.sql('SELECT * FROM engines WHERE machine_id = $1', [machineId]))[0]
+const agent = async () => (await app.sql('SELECT * FROM agents WHERE machine_id = $1', [machineId]))[0]
+
+describe('a token', () => {
+  it('lets one host join, whose key the database does not know', async () => {
+    const token = await invite()
+    const host = await joinAsHost(server.url, { token })
+    expect(host.machineId).toBe(machineId)
+    expect(await engine()).toMatchObject({ url: null, tls: null, gpu_access: 'none', identity: `engine of ${token}` })
+    expect(JSON.stringify([await agent(), await app.sql('SELECT * FROM host_invites')])).not.toContain(
+      host.key.slice(12),
+    )
+    expect(await app.operations.machines.byId(machineId)).toMatchObject({ engine: 'agent' })
+  })
+
+  it('is used by one of several hosts at the same time', async () => {
+    const token = await invite()
+    const joined = await Promise.allSettled([1, 2, 3, 4, 5].map(() => joinAsHost(server.url, { token })))
+    expect(joined.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const one of joined)
+      if (one.status === 'rejected') expect(String(one.reason)).toContain('The token is not valid')
+  })
+
+  it.each<[string, () => Promise<string>]>([
+    [
+      'was used',
+      async () => {
+        const token = await invite()
+        await joinAsHost(server.url, { token })
+        return token
+      },
+    ],
+    [
+      'has expired',
+      async () => {
+        const token = await invite('none', 60_000)
+        app.clock.advance(60_001)
+        return token
+      },
+    ],
+    [
+      'was replaced',
+      async () => {
+        const token = await invite()
+        await invite()
+        return token
+      },
+    ],
+    ['never existed', async () => `berth_invite_${'A'.repeat(43)}`],
+  ])('is refused when it %s', async (_, makeToken) => {
+    const token = await makeToken()
+    const before = await agent()
+    await expect(joinAsHost(server.url, { token })).rejects.toThrow('"machine invite" makes another.')
+    expect(await agent()).toEqual(before)
+  })
+
+  it('can be used again after the host was refused', async () => {
+    const token = await invite()
+    const facts = engineFacts('small', { cpuCores: 8 })
+    await expect(joinAsHost(server.url, { token, facts })).rejects.toThrow(
+      'cpuCores: is 64, but the engine has 8 cores.',
+    )
+    expect(await engine()).toBeUndefined()
+    await joinAsHost(server.url, { token, facts: engineFacts('large') })
+    expect(await engine()).toMatchObject({ identity: 'large' })
+  })
+})
+
+describe('a host', () => {
+  it('needs GPUs, unless the operator allows it to have none', async () => {
+    const token = await invite(null)
+    await expect(joinAsHost(server.url, { token })).rejects.toThrow('nvidia-smi shows none on this host')
+    const gpuUuids = ['GPU-6a1f3c52-0000-1111-2222-333344445555']
+    await joinAsHost(server.url, { token, gpuUuids })
+    expect(await engine()).toMatchObject({ gpu_access: 'nvidia', gpu_uuids: gpuUuids })
+  })
+
+  it('is refused with more or fewer GPUs than the machine has', async () => {
+    const token = await invite('nvidia')
+    const gpuUuids = ['GPU-00000001', 'GPU-00000002']
+    await expect(joinAsHost(server.url, { token, gpuUuids })).rejects.toThrow('gpus: are 1, but 2 UUIDs are given.')
+  })
+
+  it('does not get the engine of another machine', async () => {
+    const facts = engineFacts('shared')
+    await joinAsHost(server.url, { token: await invite(), facts })
+    machineId += 1
+    await listMachines(app.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+    await expect(joinAsHost(server.url, { token: await invite(), facts })).rejects.toThrow(
+      'Another machine has this engine',
+    )
+  })
+
+  it('may join with another key while the machine has instances, if its engine is the same', async () => {
+    await joinAsHost(server.url, { token: await invite(), facts: engineFacts('first') })
+    const before = await engine()
+    const key = await app.newKey(null, { creditNanos: 100_000_000_000n })
+    const [offer] = (await app.sql('SELECT id FROM offers WHERE machine_id = $1', [machineId])) as { id: string }[]
+    expect(await app.rest(key, 'PUT', `/asks/${offer?.id}/`, { image: 'ubuntu' })).toMatchObject({ status: 200 })
+    const looks = await app.sql('SELECT agent_machine_id FROM instance_looks ORDER BY instance_id DESC LIMIT 1')
+    expect(looks).toEqual([{ agent_machine_id: machineId }])
+    const token = await invite()
+    await expect(joinAsHost(server.url, { token, facts: engineFacts('other') })).rejects.toThrow('still has 1 instance')
+    await joinAsHost(server.url, { token, facts: engineFacts('first') })
+    expect(await engine()).toMatchObject({ mark: (before as { mark: string }).mark })
+  })
+
+  it('sends nonsense in vain', async () => {
+    const send = (body: unknown, token: string) =>
+      fetch(`${server.url}/host/join`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      })
+    const token = await invite()
+    const key = `berth_host_${'k'.repeat(43)}`
+    const facts = engineFacts('liar')
+    for (const body of [
+      '',
+      '[]',
+      {},
+      { key: 'short', facts, gpuUuids: [] },
+      { key, facts: { ...facts, cpuCores: 1e12 } },
+    ])
+      expect((await send(body, token)).status).toBe(400)
+    expect((await send('x'.repeat(200_000), token)).status).toBe(413)
+    expect((await send({ key, facts, gpuUuids: [] }, 'no token')).status).toBe(401)
+    expect(await engine()).toBeUndefined()
+  })
+})
+
+describe('the folder of a host', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = join(await mkdtemp(join(tmpdir(), 'berth-host-')), 'host')
+  })
+
+  const joinIn = async (token: string) =>
+    await joinHost({
+      ...{ gateway: server.url, token, engine: 'unix:///run/docker.sock', folder },
+      inspect: async () => engineFacts(`engine ${machineId}`),
+      readGpuUuids: async () => [],
+    })
+
+  it('keeps the key for its owner alone', async () => {
+    const { machineId: joined, ...host } = await joinIn(await invite())
+    expect(await readHost(folder)).toEqual(host)
+    expect((await stat(join(folder, 'host.json'))).mode & 0o777).toBe(0o600)
+    expect((await stat(folder)).mode & 0o777).toBe(0o700)
+    expect(await readdir(folder)).toEqual(['host.json'])
+    await rm(folder, { recursive: true })
+  })
+
+  it('keeps the earlier key when a later token is refused', async () => {
+    await joinIn(await invite())
+    const before = await readFile(join(folder, 'host.json'), 'utf8')
+    await expect(joinIn(`berth_invite_${'A'.repeat(43)}`)).rejects.toThrow('The token is not valid')
+    expect(await readFile(join(folder, 'host.json'), 'utf8')).toBe(before)
+    await rm(folder, { recursive: true })
+  })
+
+  it('refuses to send a key to another computer without TLS', async () => {
+    const token = await invite()
+    const options = {
+      token,
+      engine: 'unix:///x',
+      folder,
+      inspect: async () => engineFacts('x'),
+      readGpuUuids: async () => [],
+    }
+    await expect(joinHost({ ...options, gateway: 'http://berth.example.com' })).rejects.toThrow('must be https://')
+  })
+})
+
+describe('the key of a host', () => {
+  const operations = () =>
+    engineOperations({
+      database: gateway.database,
+      secrets: async () => createSecrets('a secret of tests'),
+      inspectEngine: async () => engineFacts(`engine ${machineId}`),
+    })
+  const ask = async (key: string) =>
+    (await fetch(`${server.url}/host/toolbox`, { headers: { authorization: `Bearer ${key}` } })).status
+  const joined = async () =>
+    await joinAsHost(server.url, { token: await invite(), facts: engineFacts(`engine ${machineId}`) })
+  let gateway: Gateway
+
+  beforeAll(() => {
+    gateway = openGateway({ url: app.database.url, now: app.clock.now })
+  })
+  afterAll(() => gateway.close())
+
+  it('ends when the machine is disconnected, or its engine gets an address', async () => {
+    const first = await joined()
+    expect(await ask(first.key)).toBe(404)
+    await operations().connect(machineId, {
+      url: 'unix:///run/docker.sock',
+      tls: null,
+      gpuAccess: 'none',
+      gpuUuids: [],
+    })
+    expect(await ask(first.key)).toBe(401)
+    expect(await engine()).toMatchObject({ url: 'unix:///run/docker.sock' })
+    const second = await joined()
+    expect(await ask(second.key)).toBe(404)
+    await operations().disconnect(machineId)
+    expect([await ask(second.key), await engine(), await agent()]).toEqual([401, undefined, undefined])
+  })
+})
+
+it('never leaves an engine with neither an address nor an agent', async () => {
+  await joinAsHost(server.url, { token: await invite() })
+  await expect(app.sql('DELETE FROM agents WHERE machine_id = $1', [machineId])).rejects.toThrow(
+    'needs either an address or an agent',
+  )
+  await expect(app.sql(`UPDATE engines SET url = 'unix:///x' WHERE machine_id = ${machineId}`)).rejects.toThrow(
+    'needs either',
+  )
+})

@@ -1,0 +1,185 @@
+// The two sides of an agent's connection, without a network.
+
+import pino from 'pino'
+import { describe, expect, it } from 'vitest'
+import { waitMs } from '../../../src/host/agent.ts'
+import { createFence } from '../../../src/host/fence.ts'
+import { parseGpuUuids } from '../../../src/host/gpus.ts'
+import { createSession } from '../../../src/host/session.ts'
+import { createLink } from '../../../src/providers/agent/link.ts'
+import {
+  protocolName,
+  protocolRefusal,
+  protocols,
+  sharedProtocol,
+} from '../../../src/providers/agent/protocol/versions.ts'
+import { MachineUnreachable, type Provider } from '../../../src/providers/provider.ts'
+import { containerSpec } from '../../contract/provider.ts'
+
+const signal = new AbortController().signal
+const log = pino({ level: 'silent' })
+
+/** An agent over a provider, and what it sends and how it closes. */
+function openSession(provider: Partial<Provider>, fence = createFence()) {
+  const sent: Record<string, unknown>[] = []
+  const closed: number[] = []
+  const session = createSession({
+    wire: {
+      send: (data, onSent) => {
+        if (typeof data === 'string') sent.push(JSON.parse(data))
+        onSent?.()
+      },
+      close: code => void closed.push(code),
+    },
+    providerOf: () => provider as Provider,
+    fence,
+    onWelcome: () => {},
+    log,
+  })
+  const welcome = (generation: number) =>
+    session.receive(
+      JSON.stringify({ type: 'welcome', machineId: 7, generation, mark: 'm', gpuAccess: 'none', gpuUuids: [] }),
+    )
+  const call = (id: number, generation: number, method: string, args: unknown) =>
+    session.receive(JSON.stringify({ type: 'call', id, generation, method, args }))
+  return { session, sent, closed, welcome, call }
+}
+
+const start = { instanceId: '5' }
+
+describe('the agent', () => {
+  it('refuses calls of a connection before the newest, and makes those of the newest', async () => {
+    const started: unknown[] = []
+    const fence = createFence()
+    const provider = { start: async (ref: unknown) => void started.push(ref) }
+    const old = openSession(provider, fence)
+    old.welcome(4)
+    const { sent, welcome, call } = openSession(provider, fence)
+    welcome(5)
+    old.call(1, 4, 'start', start)
+    call(1, 4, 'start', start)
+    call(2, 5, 'start', start)
+    await expect
+      .poll(() => sent)
+      .toEqual([
+        { type: 'failure', id: 1, kind: 'outdated', message: 'This host has a later connection.' },
+        { type: 'result', id: 2, value: null },
+      ])
+    expect(old.sent).toMatchObject([{ kind: 'outdated' }])
+    expect(started).toEqual([{ machineId: 7, instanceId: 5n }])
+  })
+
+  it('does not serve a gateway that knows only an older connection', () => {
+    const fence = createFence()
+    openSession({}, fence).welcome(9)
+    const { welcome, closed } = openSession({}, fence)
+    welcome(8)
+    expect(closed).toEqual([4400])
+  })
+
+  it('does nothing before it is welcome', async () => {
+    const { call, closed } = openSession({ start: () => expect.unreachable() })
+    call(1, 1, 'start', start)
+    await expect.poll(() => closed).toEqual([4400])
+  })
+
+  it('tells nothing of what its machine says about a failure', async () => {
+    const provider = {
+      start: async () => {
+        throw new Error('password of the registry: 1234')
+      },
+    }
+    const { welcome, call, sent } = openSession(provider)
+    welcome(1)
+    call(1, 1, 'start', start)
+    call(2, 1, 'ensure', { spec: { ...containerSpec(1n), instanceId: 'x' } })
+    await expect.poll(() => sent).toHaveLength(2)
+    for (const [place, method] of ['start', 'ensure'].entries()) {
+      const message = `The host could not do this (${method}). Its log says why.`
+      expect(sent).toContainEqual({ type: 'failure', id: place + 1, kind: 'other', message })
+    }
+  })
+
+  it('aborts what it does when its connection ends', async () => {
+    const aborted = Promise.withResolvers<void>()
+    const provider = {
+      observe: async (_: unknown, callSignal: AbortSignal) => {
+        callSignal.addEventListener('abort', () => aborted.resolve())
+        return await new Promise<never>(() => {})
+      },
+    }
+    const { session, welcome, call } = openSession(provider)
+    welcome(1)
+    call(1, 1, 'observe', start)
+    session.end()
+    await aborted.promise
+  })
+
+  it('tries again within a second, then later and later, at most after ten', () => {
+    const range = (failures: number) => [waitMs(failures, 0), waitMs(failures, 1)]
+    expect([1, 2, 3, 4, 5, 20].map(range)).toEqual([
+      [0, 1_000],
+      [1_000, 2_000],
+      [2_000, 4_000],
+      [4_000, 8_000],
+      [5_000, 10_000],
+      [5_000, 10_000],
+    ])
+  })
+})
+
+describe('the gateway', () => {
+  const open = (isHeld: boolean, protocol = 1) => {
+    const sent: unknown[] = []
+    const wire = { send: (data: string | Buffer) => void sent.push(data), close: () => {} }
+    return { sent, link: createLink({ wire, machineId: 7, generation: 3, protocol, isHeld: () => isHeld }) }
+  }
+
+  it('asks a host nothing once it may no longer hold its connection', async () => {
+    const { link, sent } = open(false)
+    await expect(link.call('start', { instanceId: 5n }, signal)).rejects.toThrow(MachineUnreachable)
+    expect(sent).toEqual([])
+  })
+
+  it('says which side is too old for a call', async () => {
+    const { link, sent } = open(true, 0)
+    await expect(link.call('start', { instanceId: 5n }, signal)).rejects.toThrow('Upgrade Berth on the host.')
+    expect(sent).toEqual([])
+  })
+
+  it('fails all calls when the connection is closed', async () => {
+    const { link } = open(true)
+    const calls = [1n, 2n].map(instanceId => link.call('start', { instanceId }, signal))
+    link.handleClosed()
+    for (const call of calls) await expect(call).rejects.toThrow(MachineUnreachable)
+    await expect(link.call('start', { instanceId: 3n }, signal)).rejects.toThrow(MachineUnreachable)
+  })
+})
+
+describe('the protocol', () => {
+  it.each<[string, number[], number[], number | undefined]>([
+    ['the same', [1], [1], 1],
+    ['an agent that is one behind', [3, 2], [2, 1], 2],
+    ['a gateway that is one behind', [2, 1], [3, 2], 2],
+    ['sides that share none', [4, 3], [2, 1], undefined],
+  ])('is chosen for %s', (_, spoken, offered, shared) => {
+    expect(sharedProtocol(spoken, offered.map(protocolName))).toBe(shared)
+  })
+
+  it('says what to upgrade', () => {
+    expect(protocolRefusal([4, 3], ['berth.host.2'])).toContain(
+      'speaks protocol 2, and the gateway 4, 3. Upgrade Berth on',
+    )
+    expect(protocolRefusal([1], ['berth.host.9'])).toContain('Upgrade the gateways first.')
+    expect(protocolRefusal([1], ['chat'])).toContain('Upgrade Berth on this host.')
+    expect(protocols.length).toBeLessThanOrEqual(2)
+  })
+})
+
+it('reads the UUIDs of GPUs in the order of their numbers', () => {
+  const gpu = (id: string, minor: number, uuid: string) =>
+    `<gpu id="${id}"><product_name>RTX</product_name><uuid>${uuid}</uuid><minor_number>${minor}</minor_number></gpu>`
+  const xml = `<nvidia_smi_log>${gpu('00000000:41:00.0', 1, 'GPU-bbbb-2')}${gpu('00000000:01:00.0', 0, 'GPU-aaaa-1')}</nvidia_smi_log>`
+  expect(parseGpuUuids(xml)).toEqual(['GPU-aaaa-1', 'GPU-bbbb-2'])
+  expect(parseGpuUuids('')).toEqual([])
+})
