@@ -74,8 +74,8 @@ const layers: Record<string, Layer> = {
     imports: ['domain'],
     packages: ['dataloader', 'pino'],
     folders: [
-      ...['docker', 'docker/engine', 'docker/log', 'docker/making', 'docker/processes', 'docker/toolbox'],
-      'simulated',
+      ...['docker', 'docker/engine', 'docker/log', 'docker/making', 'docker/processes', 'docker/stats'],
+      ...['docker/toolbox', 'simulated'],
     ],
     reason: 'A provider gets its orders in the terms of the domain and does not know the caller.',
   },

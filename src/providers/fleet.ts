@@ -59,6 +59,7 @@ export function createFleet({ simulated, docker, engines, now = () => performanc
       ask(container.machineId, signal, driver => driver.open(container, process, signal)),
     connect: (container, port, signal) =>
       ask(container.machineId, signal, driver => driver.connect(container, port, signal)),
+    stats: (machineId, signal) => ask(machineId, signal, driver => driver.stats(machineId, signal)),
     inventory: (machineId, signal) => ask(machineId, signal, driver => driver.inventory(machineId, signal)),
     removeVolume: (machineId, volumeId, signal) =>
       ask(machineId, signal, driver => driver.removeVolume(machineId, volumeId, signal)),

@@ -18,6 +18,7 @@ import { createReadiness } from './readiness.ts'
 import { removeContainers } from './remove.ts'
 import { createSingleFlight } from './single-flight.ts'
 import { startContainer } from './start.ts'
+import { createStatsReader } from './stats/read.ts'
 import { createStops } from './stops.ts'
 import { watchContainers } from './watch.ts'
 
@@ -35,6 +36,7 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
   const stops = createStops(log)
   const readiness = createReadiness({ log, now, stops })
   const starts = createSingleFlight()
+  const readStats = createStatsReader({ log, now })
   const makeDeps = { readToolbox, log, withoutDiskLimit: new WeakSet<object>() }
 
   type Found = { machine: Machine; container: Container & ContainerRef }
@@ -106,6 +108,9 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
     async connect(ref, port, signal) {
       const { machine, container } = await findRunning(ref, signal)
       return await connectToPort(machine, container.Id, port, signal)
+    },
+    async stats(machineId, signal) {
+      return await readStats(machineId, await machineOf(machineId, signal), signal)
     },
     async inventory(machineId, signal) {
       return await readInventory(await machineOf(machineId, signal), signal)
