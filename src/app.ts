@@ -32,11 +32,12 @@ import { createDockerProvider } from './providers/docker/provider.ts'
 import { readToolbox } from './providers/docker/toolbox.ts'
 import { createFleet } from './providers/fleet.ts'
 import { createSimulatedProvider } from './providers/simulated/provider.ts'
+import { createSimulation } from './providers/simulated/simulation.ts'
 import { createSimulatedWorld, type RunStatement } from './providers/simulated/world.ts'
 import { createEngineWatch } from './reconciler/engine-watch.ts'
 import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
 import { createLoop, createLoops } from './reconciler/loop.ts'
-import { createBillingLoop, createInstanceLoop, createPolicyLoop } from './reconciler/loops.ts'
+import { createBillingLoop, createInstanceLoop, createPolicyLoop, createSamplingLoop } from './reconciler/loops.ts'
 import { createRestFace } from './rest/face.ts'
 import { createRememberedKeys } from './services/accounts/api-keys/remembered-keys.ts'
 import { createBackground } from './services/background.ts'
@@ -149,13 +150,13 @@ export function createApp(options: AppOptions): App {
     simulated: createSimulatedProvider({ world: createSimulatedWorld(query), now, delayFactor: simulatedDelay }),
     docker: createDockerProvider({ engineOf: engines.of, readToolbox: () => readToolbox(toolboxFile), log, now }),
   })
-  const containerConsole = createConsole(provider, log)
+  const ports = { feed, containerConsole: createConsole(provider, log), simulation: createSimulation(query, engines) }
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const rememberedKeys = createRememberedKeys()
-  const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, sshProxy, privateWebhooks, admission }
+  const deps = { database, log, secrets, rememberedKeys, ...ports, sshProxy, privateWebhooks, admission }
   const services = createServices(deps)
   const background = createBackground(deps, eventRetentionDays)
-  const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges } = background
+  const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges, sampling } = background
   const engineWatch = createEngineWatch({ engines, changes: engineChanges, provider, log })
   const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })
   const work = createLoops({
@@ -164,6 +165,7 @@ export function createApp(options: AppOptions): App {
     billing: createBillingLoop({ billing, log }),
     webhooks: createLoop({ ...delivery, name: 'webhooks', concurrency: maxConcurrentDeliveries, log }),
     housekeeping: createHousekeepingLoop({ chores, now, log }),
+    sampling: createSamplingLoop({ sampling, engines, provider, log }),
   })
   const writes = monitorWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
   const operations = createOperations({ database })
@@ -175,7 +177,6 @@ export function createApp(options: AppOptions): App {
   const wakeUps = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake, ...keyListeners })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let demoKey: string | undefined
-
   const markNotReady = () => {
     phase = 'stopping'
   }

@@ -39,7 +39,8 @@ const layers: Record<string, Layer> = {
     packages: ['pino'],
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
-      ...['instances/bulk', 'instances/policy', 'instances/rent', 'instances/search', 'machines/engines', 'offers/sql'],
+      ...['instances/bulk', 'instances/metrics', 'instances/policy', 'instances/rent', 'instances/search'],
+      ...['machines/engines', 'offers/sql'],
     ],
     reason: 'Services know no face and run their statements through the database layer.',
   },

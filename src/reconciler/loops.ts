@@ -2,9 +2,12 @@
 // other item whose work throws is retried when its lease expires.
 
 import type { Logger } from 'pino'
+import { MachineUnreachable, type Provider } from '../providers/provider.ts'
 import type { dueBillingServices } from '../services/billing/due/due.ts'
 import type { AccountLease } from '../services/billing/due/quiet.ts'
+import type { samplingServices } from '../services/instances/metrics/sampling.ts'
 import type { duePolicyServices, PolicyLease } from '../services/instances/policy/due.ts'
+import type { engineServices } from '../services/machines/engines/engines.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
 import { createLoop, type Loop } from './loop.ts'
@@ -57,6 +60,37 @@ export function createBillingLoop({ billing, log }: BillingLoopDeps): Loop {
     work: lease => billing.perform(lease),
     concurrency: maxConcurrentAccounts,
     restMs: 100,
+    log,
+  })
+}
+
+type SamplingLoopDeps = {
+  sampling: ReturnType<typeof samplingServices>
+  engines: Pick<ReturnType<typeof engineServices>, 'all'>
+  provider: Pick<Provider, 'stats'>
+  log: Logger
+}
+
+/** Less than the time until a machine is due again. */
+const statsTimeoutMs = 10_000
+
+/** Samples what the instances on real machines use. Of simulated machines, it is computed. */
+export function createSamplingLoop({ sampling, engines, provider, log }: SamplingLoopDeps): Loop {
+  return createLoop<number>({
+    name: 'sampling',
+    // Without real machines, nothing is asked of the database.
+    leaseDue: async limit => ((await engines.all()).size === 0 ? [] : await sampling.claimDue(limit)),
+    leasesAll: true,
+    async work(machineId) {
+      try {
+        await sampling.record(machineId, await provider.stats(machineId, AbortSignal.timeout(statsTimeoutMs)))
+      } catch (error) {
+        // A silent machine is reported once, where its engine is followed.
+        if (!(error instanceof MachineUnreachable)) throw error
+      }
+    },
+    concurrency: 16,
+    pollMs: 3_000,
     log,
   })
 }

@@ -1,0 +1,60 @@
+// Keeps what the instances on real machines use.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import { int4 } from '../../../database/row-types.ts'
+import { type ContainerStats, sampleMs } from '../../../domain/instances/metrics.ts'
+import type { DataDeps } from '../../deps.ts'
+import { sampleTurns, slotSql } from './slots.ts'
+
+const { sql } = Prisma
+
+export function samplingServices({ database }: DataDeps) {
+  return {
+    /**
+     * Claims real machines that are due to be sampled and have running instances. No other gateway gets them for the next 15
+     * seconds. If this gateway dies meanwhile, one sample is missing.
+     */
+    async claimDue(limit: number): Promise<number[]> {
+      const { nowSql } = database
+      const rows = await database.query(
+        sql`INSERT INTO samplings AS s (machine_id, due_at)
+          SELECT e.machine_id, ${nowSql} + ${sampleMs} * interval '1 millisecond'
+          FROM engines e LEFT JOIN samplings old ON old.machine_id = e.machine_id
+          WHERE (old.due_at IS NULL OR old.due_at <= ${nowSql}) AND EXISTS (
+            SELECT FROM instances i WHERE i.machine_id = e.machine_id AND i.destroyed_at IS NULL AND i.status = 'running')
+          ORDER BY e.machine_id LIMIT ${limit}
+          ON CONFLICT (machine_id) DO UPDATE SET due_at = excluded.due_at WHERE s.due_at <= ${nowSql}
+          RETURNING machine_id`,
+        { machineId: int4 },
+      )
+      return rows.map(({ machineId }) => machineId)
+    },
+
+    /** Keeps what a machine said of its containers, in one statement. What is no running instance there is left out. */
+    async record(machineId: number, stats: readonly ContainerStats[]): Promise<void> {
+      if (stats.length === 0) return
+      const { nowSql } = database
+      await database.execute(sql`
+        INSERT INTO samples (instance_id, at, received_bytes, sent_bytes, cpu_cores, memory_mb, disk_mb, slot,
+          gpu_utilization, gpu_memory_mb)
+        SELECT i.id, ${nowSql}, received_bytes, sent_bytes, cpu_cores, memory_mb, disk_mb, ${slotSql(sampleTurns, nowSql)},
+          gpu_utilization, gpu_memory_mb
+        FROM json_to_recordset(${JSON.stringify(stats.map(rowOf))}::json) AS s (id bigint, received_bytes bigint,
+          sent_bytes bigint, cpu_cores real, memory_mb int, disk_mb int, gpu_utilization smallint[], gpu_memory_mb int[])
+        JOIN instances i ON i.id = s.id AND i.machine_id = ${machineId} AND i.status = 'running'
+        ON CONFLICT DO NOTHING`)
+    },
+  }
+}
+
+const mb = 1_000_000
+
+function rowOf({ instanceId, cpuCores, memoryBytes, diskBytes, receivedBytes, sentBytes, gpus }: ContainerStats) {
+  return {
+    ...{ id: String(instanceId), received_bytes: receivedBytes, sent_bytes: sentBytes, cpu_cores: cpuCores },
+    memory_mb: memoryBytes === null ? null : Math.round(memoryBytes / mb),
+    disk_mb: diskBytes === null ? null : Math.round(diskBytes / mb),
+    gpu_utilization: gpus.map(({ utilization }) => utilization),
+    gpu_memory_mb: gpus.map(({ memoryMb }) => memoryMb),
+  }
+}
