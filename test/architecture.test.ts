@@ -62,7 +62,10 @@ const layers: Record<string, Layer> = {
       ...['@pothos/core', '@pothos/plugin-prisma', '@pothos/plugin-relay', 'dataloader'],
       ...['graphql', 'graphql-scalars', 'graphql-ws', 'graphql-yoga'],
     ],
-    folders: [...nouns, 'errors', 'execution', 'graphiql', 'instances/bulk', 'limits', 'nodes', 'pothos', 'transport'],
+    folders: [
+      ...[...nouns, 'errors', 'execution', 'graphiql', 'instances/bulk', 'instances/metrics', 'limits', 'nodes'],
+      ...['pothos', 'transport'],
+    ],
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',
   },
   rest: {
@@ -121,6 +124,7 @@ const testFolders: Record<string, string[]> = {
     'database/statements',
     'faces',
     'graphql',
+    'instances/metrics',
     'instances/rent',
     'reconciler',
     'rest',

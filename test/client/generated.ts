@@ -510,6 +510,7 @@ export type PermissionOperation =
   | 'INSTANCE_CHANGES'
   | 'INSTANCE_EVENTS'
   | 'INSTANCE_LOGS'
+  | 'INSTANCE_METRICS'
   | 'LEDGER'
   | 'MACHINE'
   | 'OFFER'

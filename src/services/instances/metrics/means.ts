@@ -10,13 +10,13 @@ export function meansSql(source: Prisma.Sql, period: Prisma.Sql): Prisma.Sql {
   return sql`
     WITH source AS MATERIALIZED (SELECT ${period} AS period, s.* FROM (${source}) s),
     loads AS (
-      SELECT instance_id, period, n, avg(utilization) AS utilization, avg(memory_mb) AS memory_mb
-      FROM source, unnest(gpu_utilization, gpu_memory_mb) WITH ORDINALITY AS gpu (utilization, memory_mb, n)
+      SELECT instance_id, period, n, avg(utilization) AS utilization, avg(gpu_mb) AS gpu_mb
+      FROM source, unnest(gpu_utilization, gpu_memory_mb) WITH ORDINALITY AS gpu (utilization, gpu_mb, n)
       GROUP BY instance_id, period, n
     ),
     gpus AS (
       SELECT instance_id, period, array_agg(round(utilization)::smallint ORDER BY n) AS gpu_utilization,
-        array_agg(round(memory_mb)::int ORDER BY n) AS gpu_memory_mb
+        array_agg(round(gpu_mb)::int ORDER BY n) AS gpu_memory_mb
       FROM loads GROUP BY instance_id, period
     ),
     totals AS (

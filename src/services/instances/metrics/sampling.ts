@@ -37,8 +37,8 @@ export function samplingServices({ database }: DataDeps) {
       await database.execute(sql`
         INSERT INTO samples (instance_id, at, received_bytes, sent_bytes, cpu_cores, memory_mb, disk_mb, slot,
           gpu_utilization, gpu_memory_mb)
-        SELECT i.id, ${nowSql}, received_bytes, sent_bytes, cpu_cores, memory_mb, disk_mb, ${slotSql(sampleTurns, nowSql)},
-          gpu_utilization, gpu_memory_mb
+        SELECT i.id, ${nowSql}, s.received_bytes, s.sent_bytes, s.cpu_cores, s.memory_mb, s.disk_mb,
+          ${slotSql(sampleTurns, nowSql)}, s.gpu_utilization, s.gpu_memory_mb
         FROM json_to_recordset(${JSON.stringify(stats.map(rowOf))}::json) AS s (id bigint, received_bytes bigint,
           sent_bytes bigint, cpu_cores real, memory_mb int, disk_mb int, gpu_utilization smallint[], gpu_memory_mb int[])
         JOIN instances i ON i.id = s.id AND i.machine_id = ${machineId} AND i.status = 'running'
