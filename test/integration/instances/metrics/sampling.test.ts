@@ -67,6 +67,9 @@ afterEach(async () => {
 
 const sampling = (one = gateway) => samplingServices({ database: one.database })
 const chores = (one = gateway) => sampleChores({ database: one.database })
+async function computeMinutes(one = gateway): Promise<void> {
+  while ((await chores(one).computeSampleMinutes(1)) === 1);
+}
 
 async function sample(one = gateway): Promise<void> {
   const loop = createSamplingLoop({
@@ -206,11 +209,11 @@ describe('metrics', () => {
     }))
     const before = await read()
     expect(before).toHaveLength(4)
-    await Promise.all(gateways.map(one => chores(one).computeSampleMinutes()))
+    await Promise.all(gateways.map(one => computeMinutes(one)))
     expect(await count('sample_minutes')).toBe(2)
     clock.advance(30_000)
-    await chores().computeSampleMinutes()
-    await chores().computeSampleMinutes()
+    await computeMinutes()
+    await computeMinutes()
     expect(await count('sample_minutes')).toBe(3)
     expect(await read()).toEqual(before)
   })
@@ -218,7 +221,7 @@ describe('metrics', () => {
   it('are kept for a week, and samples for an hour', async () => {
     await sampleFor(4)
     clock.advance(60_000)
-    await chores().computeSampleMinutes()
+    await computeMinutes()
     const purgeAfter = async (ms: number) => {
       clock.advance(ms)
       await chores().purgeSamples()
