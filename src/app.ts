@@ -165,7 +165,7 @@ export function createApp(options: AppOptions): App {
     billing: createBillingLoop({ billing, log }),
     webhooks: createLoop({ ...delivery, name: 'webhooks', concurrency: maxConcurrentDeliveries, log }),
     housekeeping: createHousekeepingLoop({ chores, now, log }),
-    sampling: createSamplingLoop({ sampling, engines, provider, log }),
+    sampling: createSamplingLoop({ sampling, engines, provider, now, log }),
   })
   const writes = monitorWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
   const operations = createOperations({ database })

@@ -274,6 +274,8 @@ describe.each(Object.entries(dataShapes))('with %s, the gateway', (_, shape) => 
 /** Indexes that no plan of the workload reads. */
 const unreadIndexes: Record<string, string> = {
   events_xid_id_idx: 'The workload opens no stream of instances. A stream looks for claims that changed.',
+  instances_with_idle_policy:
+    'The workload has no policy. It finds instances on simulated machines that stop when idle.',
   instance_ssh_keys_ssh_key_id_idx: 'The workload deletes no SSH key. A deletion looks for the instances that have it.',
   ...Object.fromEntries(
     [
@@ -286,6 +288,7 @@ const unreadIndexes: Record<string, string> = {
   machines_by_driver_version: 'The workload searches by no version.',
   machines_by_os_version: 'The workload searches by no version.',
   machines_gpu_model_id_idx: 'All machines of the data have one GPU model.',
+  samples_at_idx: 'The workload has no real machine. It finds the samples of a minute, whose means are computed.',
   market_changes_xid_idx: 'The workload opens no stream of offers. A stream looks for machines whose offers changed.',
   offers_by_bid: 'The workload searches for no bids.',
   offers_cheapest_bids: 'The workload searches for no bids.',

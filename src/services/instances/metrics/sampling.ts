@@ -1,14 +1,17 @@
 // Keeps what the instances on real machines use.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { int4 } from '../../../database/row-types.ts'
+import { int4, int8, text } from '../../../database/row-types.ts'
 import { type ContainerStats, sampleMs } from '../../../domain/instances/metrics.ts'
-import type { DataDeps } from '../../deps.ts'
+import type { Deps } from '../../deps.ts'
+import { noteIdle } from '../policy/idle.ts'
 import { sampleTurns, slotSql } from './slots.ts'
 
 const { sql } = Prisma
 
-export function samplingServices({ database }: DataDeps) {
+type SamplingDeps = Pick<Deps, 'database' | 'simulation'>
+
+export function samplingServices({ database, simulation }: SamplingDeps) {
   return {
     /**
      * Claims real machines that are due to be sampled and have running instances. No other gateway gets them for the next 15
@@ -30,19 +33,42 @@ export function samplingServices({ database }: DataDeps) {
       return rows.map(({ machineId }) => machineId)
     },
 
-    /** Keeps what a machine said of its containers, in one statement. What is no running instance there is left out. */
+    /** Keeps what a machine said of its containers, and which are idle, in one statement. What is no running instance there is left out. */
     async record(machineId: number, stats: readonly ContainerStats[]): Promise<void> {
       if (stats.length === 0) return
       const { nowSql } = database
-      await database.execute(sql`
-        INSERT INTO samples (instance_id, at, received_bytes, sent_bytes, cpu_cores, memory_mb, disk_mb, slot,
+      await noteIdle(
+        { database },
+        sql`INSERT INTO samples (instance_id, at, received_bytes, sent_bytes, cpu_cores, memory_mb, disk_mb, slot,
           gpu_utilization, gpu_memory_mb)
         SELECT i.id, ${nowSql}, s.received_bytes, s.sent_bytes, s.cpu_cores, s.memory_mb, s.disk_mb,
           ${slotSql(sampleTurns, nowSql)}, s.gpu_utilization, s.gpu_memory_mb
         FROM json_to_recordset(${JSON.stringify(stats.map(rowOf))}::json) AS s (id bigint, received_bytes bigint,
           sent_bytes bigint, cpu_cores real, memory_mb int, disk_mb int, gpu_utilization smallint[], gpu_memory_mb int[])
         JOIN instances i ON i.id = s.id AND i.machine_id = ${machineId} AND i.status = 'running'
-        ON CONFLICT DO NOTHING`)
+        ON CONFLICT DO NOTHING RETURNING instance_id, at, gpu_utilization`,
+      )
+    },
+
+    /** Notes which instances on simulated machines are idle, of those that are to stop then. Several gateways note the same. */
+    async noteSimulatedIdle(): Promise<void> {
+      const { nowSql } = database
+      const found = await database.query(
+        sql`SELECT i.id, i.launch->>'image' AS image, i.num_gpus, i.disk_mb FROM instances i
+          WHERE i.idle_seconds IS NOT NULL AND i.destroyed_at IS NULL AND i.status = 'running'
+          AND NOT EXISTS (SELECT FROM engines e WHERE e.machine_id = i.machine_id)`,
+        { id: int8, image: text, numGpus: int4, diskMb: int4 },
+      )
+      if (found.length === 0) return
+      const at = database.clock.now()
+      const rows = found.map(({ id, ...load }) =>
+        rowOf(simulation.statsAt({ instanceId: id, share: null, upAt: at, ...load }, at)),
+      )
+      await noteIdle(
+        { database },
+        sql`SELECT id AS instance_id, ${nowSql} AS at, gpu_utilization
+          FROM json_to_recordset(${JSON.stringify(rows)}::json) AS s (id bigint, gpu_utilization smallint[])`,
+      )
     },
   }
 }

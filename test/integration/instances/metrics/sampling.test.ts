@@ -46,7 +46,7 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  await gateway.sql('TRUNCATE samplings, samples, sample_minutes')
+  await gateway.sql('TRUNCATE samplings, samples, sample_minutes, idle_instances')
   machineId += 1
   asked = []
   instanceId = await rent()
@@ -65,7 +65,7 @@ afterEach(async () => {
   await gateway.idle()
 })
 
-const sampling = (one = gateway) => samplingServices({ database: one.database })
+const sampling = (one = gateway) => samplingServices({ database: one.database, simulation: undefined as never })
 const chores = (one = gateway) => sampleChores({ database: one.database })
 async function computeMinutes(one = gateway): Promise<void> {
   while ((await chores(one).computeSampleMinutes(1)) === 1);
@@ -82,6 +82,7 @@ async function sample(one = gateway): Promise<void> {
         return said.map(stats => ({ instanceId, ...unknown, ...stats }))
       },
     },
+    now: clock.now,
     log: gateway.log,
   })
   await loop.idle()
@@ -180,6 +181,61 @@ describe('sampling', () => {
     expect(await readNow()).toMatchObject({ cpuCores: null, memoryMb: null, receivedMb: null, gpus: [] })
     clock.advance(60_001)
     expect(await readNow()).toBeUndefined()
+  })
+})
+
+describe('an instance that is to stop when it is idle', () => {
+  const stopWhenIdle = { gpuPercent: 10, seconds: 120 }
+  const isDue = async () =>
+    (
+      await gateway.sql('SELECT policy_due_at <= $2 AS due FROM instances WHERE id = $1', [instanceId, clock.now()])
+    )[0]?.['due']
+  const loaded = (...loads: (number | null)[]): Partial<ContainerStats> => ({
+    gpus: loads.map(utilization => ({ utilization, memoryMb: null })),
+  })
+  const setPolicy = (policy: Parameters<typeof gateway.services.instances.updatePolicy>[2]) =>
+    gateway.services.instances.updatePolicy(actor, instanceId, policy)
+
+  beforeEach(() => setPolicy({ stopWhenIdle }))
+
+  it('is due once all GPUs were idle in each sample for long enough', async () => {
+    await sampleFor(8, () => loaded(9, 0))
+    expect(await isDue()).toBe(false)
+    await sampleFor(1)
+    expect(await isDue()).toBe(true)
+  })
+
+  it.each([
+    ['one GPU is busy', () => loaded(0, 10)],
+    ['one GPU does not say', () => loaded(0, null)],
+    ['no GPU says', () => loaded()],
+  ])('begins anew after a sample in which %s', async (_, other) => {
+    await sampleFor(8, () => loaded(0, 0))
+    await sampleFor(1, other)
+    await sampleFor(8, () => loaded(0, 0))
+    expect(await isDue()).toBe(false)
+    await sampleFor(1)
+    expect(await isDue()).toBe(true)
+  })
+
+  it('begins anew after a gap, and when its limit changes', async () => {
+    await sampleFor(8, () => loaded(0))
+    clock.advance(60_000)
+    await sampleFor(8)
+    expect(await isDue()).toBe(false)
+    await setPolicy({ stopWhenIdle: { ...stopWhenIdle, gpuPercent: 9 } })
+    await sampleFor(8)
+    expect(await isDue()).toBe(false)
+    await sampleFor(1)
+    expect(await isDue()).toBe(true)
+  })
+
+  it('is forgotten without the policy', async () => {
+    await sampleFor(2, () => loaded(0))
+    expect(await count('idle_instances')).toBe(1)
+    await setPolicy({ stopWhenIdle: null })
+    await sampleFor(9)
+    expect([await isDue(), await count('idle_instances')]).toEqual([false, 0])
   })
 })
 
