@@ -28,7 +28,7 @@ builder.prismaObjectField(Instance, 'metrics', t =>
   t.field({
     type: [InstanceMetrics],
     nullable: true,
-    description: `What the instance used, in periods of \`resolutionSeconds\`, oldest first. Measured every 15 seconds on its machine and kept for an hour, as means of minutes for 7 days. Periods in which it did not run, or was not measured, are left out, and the last period may not be over. Also answered after the instance is destroyed. At most ${maxPoints} periods.`,
+    description: `What the instance used, in periods of \`resolutionSeconds\`, oldest first. Measured every 15 seconds on its machine and kept for an hour, as means of minutes for 7 days. Periods in which it did not run, or was not measured, are left out, and the last period may not be over. Still there after the instance is destroyed, unless its machine is simulated. At most ${maxPoints} periods.`,
     requires: 'instances.metrics',
     args: {
       lastSeconds: t.arg.int({
