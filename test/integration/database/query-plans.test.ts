@@ -274,8 +274,6 @@ describe.each(Object.entries(dataShapes))('with %s, the gateway', (_, shape) => 
 /** Indexes that no plan of the workload reads. */
 const unreadIndexes: Record<string, string> = {
   events_xid_id_idx: 'The workload opens no stream of instances. A stream looks for claims that changed.',
-  instances_with_idle_policy:
-    'The workload has no policy. It finds instances on simulated machines that stop when idle.',
   instance_ssh_keys_ssh_key_id_idx: 'The workload deletes no SSH key. A deletion looks for the instances that have it.',
   ...Object.fromEntries(
     [

@@ -56,7 +56,8 @@ export function samplingServices({ database, simulation }: SamplingDeps) {
       const found = await database.query(
         sql`SELECT i.id, i.launch->>'image' AS image, i.num_gpus, i.disk_mb FROM instances i
           WHERE i.idle_seconds IS NOT NULL AND i.destroyed_at IS NULL AND i.status = 'running'
-          AND NOT EXISTS (SELECT FROM engines e WHERE e.machine_id = i.machine_id)`,
+          AND NOT EXISTS (SELECT FROM engines e WHERE e.machine_id = i.machine_id)
+          ORDER BY i.id`,
         { id: int8, image: text, numGpus: int4, diskMb: int4 },
       )
       if (found.length === 0) return

@@ -13,7 +13,7 @@ const gapSql = sql`interval '60 seconds'`
 
 /** For how many seconds an instance `i` is idle, since it runs. Null if its last sample is too old, or was not idle. */
 export function idledSql(nowSql: Prisma.Sql): Prisma.Sql {
-  return sql`(SELECT extract(epoch FROM d.until - greatest(d.since, i.status_changed_at))::int FROM idle_instances d
+  return sql`(SELECT floor(extract(epoch FROM d.until - greatest(d.since, i.status_changed_at)))::int FROM idle_instances d
     WHERE d.instance_id = i.id AND d.until > ${nowSql} - ${gapSql})`
 }
 
@@ -34,7 +34,7 @@ export async function noteIdle({ database }: DataDeps, sampled: Prisma.Sql): Pro
         WHERE d.instance_id = s.instance_id AND s.instance_id NOT IN (SELECT instance_id FROM idle)
       ),
       noted AS (
-        INSERT INTO idle_instances AS d (instance_id, since, until) SELECT instance_id, at, at FROM idle
+        INSERT INTO idle_instances AS d (instance_id, since, until) SELECT instance_id, at, at FROM idle ORDER BY instance_id
         ON CONFLICT (instance_id) DO UPDATE SET until = excluded.until,
           since = CASE WHEN d.until >= excluded.until - ${gapSql} THEN d.since ELSE excluded.since END
         RETURNING instance_id, since, until
