@@ -14,11 +14,14 @@ export type SimulatedLoad = {
   upAt: Date
 }
 
+/** A time in which a container ran. `end` is null while it runs. */
+export type Run = { begin: Date; end: Date | null }
+
 export type Simulation = {
   /** The machines that are real. All others are simulated. */
   realMachines(): Promise<{ has(machineId: number): boolean }>
   /** What a running container uses at an instant. */
   statsAt(load: SimulatedLoad, at: Date): ContainerStats
-  /** The times in which a container ran, oldest first. `end` is null while it runs. */
-  runsOf(container: ContainerRef): Promise<{ begin: Date; end: Date | null }[]>
+  /** The times in which a container ran, oldest first. */
+  runsOf(container: ContainerRef): Promise<Run[]>
 }

@@ -9,7 +9,9 @@ import {
   periodStart,
   sampleMs,
 } from '../../../domain/instances/metrics.ts'
-import type { SimulatedLoad, Simulation } from './port.ts'
+import type { Run, SimulatedLoad, Simulation } from './port.ts'
+
+const minuteMs = 60_000
 
 /** What is read of an instance for its metrics. */
 export type MeasuredInstance = Pick<
@@ -40,16 +42,24 @@ export async function simulatePast(
 ): Promise<InstanceMetrics[]> {
   const runs = await simulation.runsOf({ machineId: instance.machineId, instanceId: instance.id })
   const lengthMs = resolutionSeconds * 1_000
-  const stepMs = Math.min(lengthMs, 60_000)
   const found: InstanceMetrics[] = []
   for (let ms = periodStart(at.getTime() - lastSeconds * 1_000, lengthMs); ms <= at.getTime(); ms += lengthMs) {
-    const stats = []
-    for (let step = ms; step < ms + lengthMs && step <= at.getTime(); step += stepMs) {
-      const run = runs.find(({ begin, end }) => begin.getTime() <= step && (end === null || step < end.getTime()))
-      if (run) stats.push(simulation.statsAt(loadOf(instance, run.begin), new Date(step)))
-    }
+    const end = Math.min(ms + lengthMs, at.getTime() + 1)
+    const stats = runs.flatMap(run =>
+      instantsOf(run, ms, end).map(instant => simulation.statsAt(loadOf(instance, run.begin), instant)),
+    )
     const mean = meanOf(stats, new Date(ms), new Date(ms + lengthMs))
     if (mean) found.push(mean)
   }
   return found
+}
+
+/** The begin of a run in a period, and each minute after it. The load of a simulated container changes each minute. */
+function instantsOf({ begin, end }: Run, periodBegin: number, periodEnd: number): Date[] {
+  const instants: Date[] = []
+  const until = Math.min(periodEnd, end?.getTime() ?? periodEnd)
+  for (let ms = Math.max(periodBegin, begin.getTime()); ms < until; ms = periodStart(ms, minuteMs) + minuteMs) {
+    instants.push(new Date(ms))
+  }
+  return instants
 }

@@ -76,6 +76,15 @@ describe('a simulated instance', () => {
     expect(metrics[5].receivedMb).toBeGreaterThan(metrics[0].receivedMb)
   })
 
+  it('shows its first period at once', async () => {
+    const begun = await rentals.rent(key)
+    for (let turn = 0; turn < 60 && (await rentals.read(key, begun)).actual_status !== 'running'; turn += 1) {
+      app.clock.advance(1_000)
+      await app.runUntilIdle()
+    }
+    expect((await read('metrics { gpus { index } }', begun)).metrics).toHaveLength(1)
+  })
+
   it('shows nothing of the time in which it was stopped', async () => {
     const stopped = await rentals.rentToStatus(key, 'running', { image: 'simulated/idle' })
     app.clock.advance(120_000)
