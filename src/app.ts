@@ -30,7 +30,7 @@ import { createConsole } from './providers/console.ts'
 import { createEngineWatch } from './reconciler/engine-watch.ts'
 import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
 import { createLoop, createLoops } from './reconciler/loop.ts'
-import { createBillingLoop, createInstanceLoop, createPolicyLoop } from './reconciler/loops.ts'
+import { createBillingLoop, createInstanceLoop, createPolicyLoop, createSamplingLoop } from './reconciler/loops.ts'
 import { createRestFace } from './rest/face.ts'
 import { createRememberedKeys } from './services/accounts/api-keys/remembered-keys.ts'
 import { createBackground } from './services/background.ts'
@@ -101,15 +101,14 @@ export function createApp(options: AppOptions): App {
   const feed = createFeed({ outbox: outboxServices({ database }), now, log })
   const secrets = createSecrets(secret)
   const machines = createMachines({ database, secrets, log, simulatedDelay, toolboxFile })
-  const { provider, agents, gatewayId } = machines
-  const containerConsole = createConsole(provider, log)
+  const { provider, agents, engines, gatewayId } = machines
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const rememberedKeys = createRememberedKeys()
-  const access = { containerConsole, sshProxy, gatewayId }
-  const deps = { database, log, secrets, rememberedKeys, feed, ...access, privateWebhooks, admission }
+  const ports = { feed, containerConsole: createConsole(provider, log), simulation: machines.simulation }
+  const deps = { database, log, secrets, rememberedKeys, ...ports, sshProxy, gatewayId, privateWebhooks, admission }
   const services = createServices(deps)
   const background = createBackground(deps, eventRetentionDays)
-  const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges } = background
+  const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges, sampling } = background
   const engineWatch = createEngineWatch({ engines: agents.followable, changes: engineChanges, provider, log })
   const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })
   const work = createLoops({
@@ -118,6 +117,7 @@ export function createApp(options: AppOptions): App {
     billing: createBillingLoop({ billing, log }),
     webhooks: createLoop({ ...delivery, name: 'webhooks', concurrency: maxConcurrentDeliveries, log }),
     housekeeping: createHousekeepingLoop({ chores, now, log }),
+    sampling: createSamplingLoop({ sampling, engines, provider, now, log }),
   })
   const writes = monitorWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
   const operations = createOperations({ database })
@@ -130,7 +130,6 @@ export function createApp(options: AppOptions): App {
   const wakeUps = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake, ...keyListeners })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let demoKey: string | undefined
-
   const markNotReady = () => {
     phase = 'stopping'
     ssh?.refuse()

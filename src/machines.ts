@@ -10,6 +10,7 @@ import { createDockerProvider } from './providers/docker/provider.ts'
 import { readToolbox } from './providers/docker/toolbox.ts'
 import { createFleet } from './providers/fleet.ts'
 import { createSimulatedProvider } from './providers/simulated/provider.ts'
+import { createSimulation } from './providers/simulated/simulation.ts'
 import { createSimulatedWorld, type RunStatement } from './providers/simulated/world.ts'
 import { agentServices } from './services/machines/agents/services.ts'
 import { engineServices } from './services/machines/engines/engines.ts'
@@ -41,8 +42,10 @@ export function createMachines({ database, secrets, log, simulatedDelay, toolbox
   })
   return {
     gatewayId,
+    engines,
     provider,
     agents,
+    simulation: createSimulation(query, engines),
     /** Sockets of hosts, and those of other clients. */
     withHosts: (others: Sockets): Sockets['upgrade'] => {
       return (...upgrade) => (isAgentUpgrade(upgrade[0]) ? agentSockets : others).upgrade(...upgrade)

@@ -39,8 +39,8 @@ const layers: Record<string, Layer> = {
     packages: ['pino'],
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
-      ...['instances/bulk', 'instances/policy', 'instances/rent', 'instances/search', 'instances/ssh'],
-      ...['machines/agents', 'machines/engines', 'offers/sql'],
+      ...['instances/bulk', 'instances/metrics', 'instances/policy', 'instances/rent', 'instances/search'],
+      ...['instances/ssh', 'machines/agents', 'machines/engines', 'offers/sql'],
     ],
     reason: 'Services know no face and run their statements through the database layer.',
   },
@@ -62,7 +62,10 @@ const layers: Record<string, Layer> = {
       ...['@pothos/core', '@pothos/plugin-prisma', '@pothos/plugin-relay', 'dataloader'],
       ...['graphql', 'graphql-scalars', 'graphql-ws', 'graphql-yoga'],
     ],
-    folders: [...nouns, 'errors', 'execution', 'graphiql', 'instances/bulk', 'limits', 'nodes', 'pothos', 'transport'],
+    folders: [
+      ...[...nouns, 'errors', 'execution', 'graphiql', 'instances/bulk', 'instances/metrics', 'limits', 'nodes'],
+      ...['pothos', 'transport'],
+    ],
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',
   },
   rest: {
@@ -82,8 +85,8 @@ const layers: Record<string, Layer> = {
     packages: ['dataloader', 'pino', 'zod'],
     folders: [
       ...['agent', 'agent/protocol', 'agent/streams'],
-      ...['docker', 'docker/engine', 'docker/log', 'docker/making', 'docker/processes', 'docker/toolbox'],
-      'simulated',
+      ...['docker', 'docker/engine', 'docker/log', 'docker/making', 'docker/processes', 'docker/stats'],
+      ...['docker/toolbox', 'simulated'],
     ],
     reason: 'A provider gets its orders in the terms of the domain and does not know the caller.',
   },
@@ -140,6 +143,7 @@ const testFolders: Record<string, string[]> = {
     'database/statements',
     'faces',
     'graphql',
+    'instances/metrics',
     'instances/rent',
     'reconciler',
     'rest',

@@ -23,6 +23,7 @@ function columnType<Value>(oid: number | undefined): ColumnType<Value> {
 }
 
 export const bool = columnType<boolean>(builtins.BOOL)
+export const int2 = columnType<number>(builtins.INT2)
 export const int4 = columnType<number>(builtins.INT4)
 export const int8 = columnType<bigint>(builtins.INT8)
 export const float8 = columnType<number>(builtins.FLOAT8)

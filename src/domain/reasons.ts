@@ -27,6 +27,7 @@ export const reasonMessages = {
   DEBT: 'The account stayed in debt past the grace period.',
   SCHEDULE: 'The time set in the policy was reached.',
   COST_LIMIT: 'The cost limit in the policy was reached.',
+  IDLE: 'The GPUs were idle for as long as the policy allows.',
   // Why an event happened.
   GPUS_FREE: 'The GPUs are free for this instance.',
   ON_DEMAND: 'An on-demand rental took the GPUs.',

@@ -37,6 +37,7 @@ export const handlers: Handlers = {
   },
   exec: (args, at) => at.provider.exec(containerOf(args, at), args.command, at.signal),
   inventory: (_, { provider, machineId, signal }) => provider.inventory(machineId, signal),
+  stats: (_, { provider, machineId, signal }) => provider.stats(machineId, signal),
   removeVolume({ volumeId }, { provider, machineId, signal }) {
     return nothing(provider.removeVolume(machineId, volumeId, signal))
   },

@@ -68,6 +68,7 @@ export function createFleet(options: FleetOptions): Provider {
       ask(container.machineId, signal, driver => driver.open(container, process, signal)),
     connect: (container, port, signal) =>
       ask(container.machineId, signal, driver => driver.connect(container, port, signal)),
+    stats: (machineId, signal) => ask(machineId, signal, driver => driver.stats(machineId, signal)),
     inventory: (machineId, signal) => ask(machineId, signal, driver => driver.inventory(machineId, signal)),
     removeVolume: (machineId, volumeId, signal) =>
       ask(machineId, signal, driver => driver.removeVolume(machineId, volumeId, signal)),

@@ -7,6 +7,7 @@ import type {
   LogRange,
   Observed,
 } from '../domain/instances/containers.ts'
+import type { ContainerStats } from '../domain/instances/metrics.ts'
 
 /**
  * Runs containers on machines. Calls that change a container are idempotent. They return when the change has begun;
@@ -43,6 +44,8 @@ export type Provider = {
    * `PortRefused` if nothing listens.
    */
   connect(container: ContainerRef, port: number, signal: AbortSignal): Promise<Duplex>
+  /** What each running container of the machine uses now. A container that says nothing is left out. */
+  stats(machineId: number, signal: AbortSignal): Promise<ContainerStats[]>
   /** What the machine has of this fleet, whether or not the database knows of it. */
   inventory(machineId: number, signal: AbortSignal): Promise<Inventory>
   /** Removes a volume and what it holds. A volume that is in use, or that does not exist, stays as it is. */

@@ -2,9 +2,13 @@
 // other item whose work throws is retried when its lease expires.
 
 import type { Logger } from 'pino'
+import { sampleMs } from '../domain/instances/metrics.ts'
+import { MachineUnreachable, type Provider } from '../providers/provider.ts'
 import type { dueBillingServices } from '../services/billing/due/due.ts'
 import type { AccountLease } from '../services/billing/due/quiet.ts'
+import type { samplingServices } from '../services/instances/metrics/sampling.ts'
 import type { duePolicyServices, PolicyLease } from '../services/instances/policy/due.ts'
+import type { engineServices } from '../services/machines/engines/engines.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
 import { createLoop, type Loop } from './loop.ts'
@@ -57,6 +61,57 @@ export function createBillingLoop({ billing, log }: BillingLoopDeps): Loop {
     work: lease => billing.perform(lease),
     concurrency: maxConcurrentAccounts,
     restMs: 100,
+    log,
+  })
+}
+
+type SamplingLoopDeps = {
+  sampling: ReturnType<typeof samplingServices>
+  engines: Pick<ReturnType<typeof engineServices>, 'all'>
+  provider: Pick<Provider, 'stats'>
+  now: () => Date
+  log: Logger
+}
+
+/** Less than the time until a machine is due again. */
+const statsTimeoutMs = 10_000
+
+/** Stands for all simulated machines. */
+const simulatedMachines = 0
+
+/**
+ * Samples what the instances on real machines use. Of simulated machines, it is computed, and only looked at for instances
+ * that are to stop when they are idle.
+ */
+export function createSamplingLoop({ sampling, engines, provider, now, log }: SamplingLoopDeps): Loop {
+  let lookedAt = Number.NEGATIVE_INFINITY
+
+  function simulatedDue(): number[] {
+    const at = now().getTime()
+    // Absolute, since the clock may have been set back.
+    if (Math.abs(at - lookedAt) < sampleMs) return []
+    lookedAt = at
+    return [simulatedMachines]
+  }
+
+  return createLoop<number>({
+    name: 'sampling',
+    async leaseDue(limit) {
+      // Without real machines, the database is not asked for them.
+      const real = (await engines.all()).size === 0 ? [] : await sampling.claimDue(limit)
+      return real.length < limit ? [...real, ...simulatedDue()] : real
+    },
+    async work(machineId) {
+      if (machineId === simulatedMachines) return await sampling.noteSimulatedIdle()
+      try {
+        await sampling.record(machineId, await provider.stats(machineId, AbortSignal.timeout(statsTimeoutMs)))
+      } catch (error) {
+        // A silent machine is reported once, where its engine is followed.
+        if (!(error instanceof MachineUnreachable)) throw error
+      }
+    },
+    concurrency: 16,
+    pollMs: 3_000,
     log,
   })
 }

@@ -10,6 +10,7 @@ const stopMessages: Record<Exclude<TargetReason, 'DEBT' | 'RENTAL_ENDED'>, strin
   SPEND_LIMIT: 'The instance counts toward a spend limit that was reached.',
   SCHEDULE: 'The instance reached its scheduled stop time.',
   COST_LIMIT: 'The instance reached its cost limit.',
+  IDLE: 'The GPUs were idle for as long as the policy of the instance allows.',
 }
 
 /**

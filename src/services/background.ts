@@ -5,6 +5,8 @@ import { compose } from './compose.ts'
 import type { Deps } from './deps.ts'
 import { retentionServices } from './events/retention.ts'
 import { housekeepingServices } from './housekeeping.ts'
+import { sampleChores } from './instances/metrics/chores.ts'
+import { samplingServices } from './instances/metrics/sampling.ts'
 import { duePolicyServices } from './instances/policy/due.ts'
 import { engineChangeServices } from './machines/engines/changes.ts'
 import { measureServices } from './measures.ts'
@@ -17,8 +19,9 @@ export function createBackground(deps: Deps, eventRetentionDays: number) {
     policies: duePolicyServices(deps),
     billing: dueBillingServices(deps, deps.admission),
     deliveries: deliveryServices(deps),
-    chores: compose(housekeepingServices(deps), retentionServices(deps, eventRetentionDays)),
+    chores: compose(housekeepingServices(deps), retentionServices(deps, eventRetentionDays), sampleChores(deps)),
     measures: measureServices(deps),
     engineChanges: engineChangeServices(deps),
+    sampling: samplingServices(deps),
   }
 }

@@ -5,6 +5,7 @@ import type { SshProxy } from '../domain/instances/instances.ts'
 import type { RememberedKeys } from './accounts/api-keys/remembered-keys.ts'
 import type { ContainerConsole } from './container-console.ts'
 import type { Feed } from './feed.ts'
+import type { Simulation } from './instances/metrics/port.ts'
 import type { Secrets } from './secrets.ts'
 
 /** Dependencies of every service, created once in app.ts. */
@@ -23,6 +24,7 @@ export type Deps = GatewayDeps & {
   rememberedKeys: RememberedKeys
   feed: Feed
   containerConsole: ContainerConsole
+  simulation: Simulation
   sshProxy: SshProxy | null
   admission: AdmissionRules
   privateWebhooks?: boolean | undefined

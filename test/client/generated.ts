@@ -202,6 +202,11 @@ export type IdFilter = {
   nin?: Array<string> | null | undefined;
 };
 
+export type IdlePolicyInput = {
+  forSeconds: number;
+  gpuBelowPercent: number;
+};
+
 export type InstanceAction =
   | 'DESTROY'
   | 'REBOOT'
@@ -239,6 +244,7 @@ export type InstancePolicyInput = {
   destroyAt?: string | null | undefined;
   stopAt?: string | null | undefined;
   stopAtCost?: string | null | undefined;
+  stopWhenIdle?: IdlePolicyInput | null | undefined;
 };
 
 export type InstanceSpecInput = {
@@ -510,6 +516,7 @@ export type PermissionOperation =
   | 'INSTANCE_CHANGES'
   | 'INSTANCE_EVENTS'
   | 'INSTANCE_LOGS'
+  | 'INSTANCE_METRICS'
   | 'LEDGER'
   | 'MACHINE'
   | 'OFFER'
@@ -567,6 +574,7 @@ export type ReasonCode =
   | 'GPUS_FREE'
   | 'HOST_OFFLINE'
   | 'HOST_UNREACHABLE'
+  | 'IDLE'
   | 'IMAGE_PULL_FAILED'
   | 'MACHINE_ERROR'
   | 'NOT_RUNNING'

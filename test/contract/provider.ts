@@ -374,6 +374,20 @@ export function testProviderContract(name: string, createHarness: () => Provider
       expect(await listed()).not.toContain(instanceId)
     })
 
+    it('says what the running containers of a machine use', async () => {
+      const used = async () => {
+        const stats = await harness.createProvider().stats(1, signal())
+        return stats.filter(one => one.instanceId === instanceId)
+      }
+      expect(await used()).toEqual([])
+      await sendAndFinish('ensure')
+      expect(await used()).toEqual([])
+      await sendAndFinish('start')
+      expect(await used()).toEqual([expect.objectContaining({ instanceId, sentBytes: expect.any(Number) })])
+      await sendAndFinish('stop')
+      expect(await used()).toEqual([])
+    })
+
     it('watches a machine until it is told to stop', async () => {
       const watching = new AbortController()
       const watched = harness.createProvider().watch(1, () => {}, watching.signal)
@@ -393,6 +407,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
       ['exec', (provider, signal) => provider.exec(container(), 'whoami', signal)],
       ['open', (provider, signal) => provider.open(container(), { command: 'whoami', terminal: null }, signal)],
       ['connect', (provider, signal) => provider.connect(container(), 22, signal)],
+      ['stats', (provider, signal) => provider.stats(1, signal)],
       ['inventory', (provider, signal) => provider.inventory(1, signal)],
       ['removeVolume', (provider, signal) => provider.removeVolume(1, 1n, signal)],
       ['watch', (provider, signal) => provider.watch(1, () => {}, signal)],

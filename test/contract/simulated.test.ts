@@ -87,6 +87,7 @@ describe('a simulated image', () => {
       start: async () => await provider.start(onMachine(instanceId), signal),
       stop: async () => await provider.stop(onMachine(instanceId), signal),
       log: async () => (await provider.logs(onMachine(instanceId), {}, signal)).map(({ text }) => text),
+      stats: async () => (await provider.stats(1, signal)).find(one => one.instanceId === instanceId),
       exec: async (command: string) => (await provider.exec(onMachine(instanceId), command, signal)).output,
       row: async () =>
         (await pool.query('SELECT * FROM simulated_containers WHERE instance_id = $1', [instanceId])).rows[0],
@@ -165,6 +166,19 @@ describe('a simulated image', () => {
     expect(await running.exec('du -sh .')).toMatch(/^\d+\t\.\n$/)
     expect(JSON.stringify(await running.row())).not.toContain('a secret value')
     expect(JSON.stringify(await running.row())).not.toContain('a key')
+  })
+
+  it.each(['ubuntu', 'simulated/idle'])('uses its GPUs as its log says (%s)', async image => {
+    const running = await createContainer(image)
+    await running.after(60)
+    await running.start()
+    await running.after(3)
+    for (let minute = 0; minute < 5; minute += 1) {
+      await running.after(60)
+      const busy = (await running.stats())?.gpus[0]?.utilization
+      expect((await running.log()).at(-1)).toBe(`GPU 0: ${busy} % busy`)
+      if (image === 'simulated/idle') expect(busy).toBe(0)
+    }
   })
 
   it('keeps a bounded log over long runs and many starts', async () => {

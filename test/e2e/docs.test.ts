@@ -161,6 +161,14 @@ const answers: Record<string, unknown[]> = {
       },
     },
     { data: { executeCommand: { exitCode: 0, output: expect.stringContaining('GPU 0') } } },
+    {
+      data: {
+        instance: {
+          currentMetrics: expect.objectContaining({ cpuCoresUsed: expect.any(Number) }),
+          metrics: expect.arrayContaining([expect.objectContaining({ gpus: list })]),
+        },
+      },
+    },
     { data: { rebootInstance: { instance: { status: 'RUNNING' } } } },
     { data: { events: { nodes: list, pageInfo: { endCursor: expect.any(String) } } } },
   ],

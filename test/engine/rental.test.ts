@@ -79,6 +79,13 @@ describeWithEngine('a rental on a real machine', () => {
       ...{ stdout: 'hello world\n', code: 3 },
     })
 
+    const used = async () => {
+      const query =
+        'query ($id: ID!) { instance(id: $id) { currentMetrics { memoryUsedMb receivedMb gpus { index } } } }'
+      return (await ask(query, { id })).instance.currentMetrics
+    }
+    await expect.poll(used, { timeout: 40_000 }).toMatchObject({ receivedMb: expect.any(Number), gpus: [] })
+
     await change(id, 'stop')
     await becomes(id, 'STOPPED')
     await change(id, 'start')

@@ -9,12 +9,14 @@ import { createLog } from '../../src/http/log.ts'
 import { createConsole } from '../../src/providers/console.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createSimulatedProvider } from '../../src/providers/simulated/provider.ts'
+import { createSimulation } from '../../src/providers/simulated/simulation.ts'
 import { createSimulatedWorld } from '../../src/providers/simulated/world.ts'
 import { createInstanceLoop } from '../../src/reconciler/loops.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createRememberedKeys } from '../../src/services/accounts/api-keys/remembered-keys.ts'
 import { outboxServices } from '../../src/services/events/outbox.ts'
 import { wholeInstance } from '../../src/services/instances/source.ts'
+import { engineServices } from '../../src/services/machines/engines/engines.ts'
 import { createOperations } from '../../src/services/operations.ts'
 import { reconciliationServices } from '../../src/services/reconciliation/reconciliation.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
@@ -67,8 +69,9 @@ export function openGateway({
   const provider = wrapProvider ? wrapProvider(simulated) : simulated
   const secrets = createSecrets('a secret of tests')
   const containerConsole = createConsole(provider, log)
+  const simulation = createSimulation(query, engineServices({ database, secrets }))
   const rememberedKeys = createRememberedKeys()
-  const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, sshProxy: null, admission }
+  const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, simulation, sshProxy: null, admission }
   const reconciliation = reconciliationServices(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const reconcileDeps = { reconciliation, provider, clock: database.clock, log, limits }

@@ -88,6 +88,7 @@ const reasonSentences: Record<string, string> = {
   DEBT: 'The account stayed in debt past the grace period.',
   SCHEDULE: 'The time set in its policy was reached.',
   COST_LIMIT: 'The cost limit in its policy was reached.',
+  IDLE: 'Its GPUs were idle for as long as its policy allows.',
 }
 
 function reasonSentence(reason: string | null): string {

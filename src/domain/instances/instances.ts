@@ -20,7 +20,7 @@ export function isWaitingForGpus({
 /** Why a renter, an operator or Berth itself set a target state or destroyed an instance. */
 export type TargetReason = Extract<
   ReasonCode,
-  'USER_REQUEST' | 'NO_CREDIT' | 'SPEND_LIMIT' | 'SCHEDULE' | 'COST_LIMIT' | 'DEBT' | 'RENTAL_ENDED'
+  'USER_REQUEST' | 'NO_CREDIT' | 'SPEND_LIMIT' | 'SCHEDULE' | 'COST_LIMIT' | 'IDLE' | 'DEBT' | 'RENTAL_ENDED'
 >
 
 /** A public port that leads into an instance. The host port may differ from the requested one. */
@@ -70,6 +70,8 @@ export type Instance = Block & {
   stopAtCostNanos: bigint | null
   destroyAt: Date | null
   destroyStoppedMs: bigint | null
+  idleGpuPercent: number | null
+  idleSeconds: number | null
   destroyedAt: Date | null
   /** When its container was gone from the machine. */
   removedAt: Date | null

@@ -47,6 +47,7 @@ export const operationNames = {
   'instances.watch': 'INSTANCE_CHANGES',
   'instances.events': 'INSTANCE_EVENTS',
   'instances.logs': 'INSTANCE_LOGS',
+  'instances.metrics': 'INSTANCE_METRICS',
   'instances.quote': 'RENT_QUOTE',
   'instances.rent': 'RENT_INSTANCE',
   'instances.update': 'UPDATE_INSTANCE',

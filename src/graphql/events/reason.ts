@@ -28,6 +28,7 @@ const ReasonCode = enumOf<Code>(
     DEBT: 'The account stayed in debt past the grace period.',
     SCHEDULE: 'The time set in the policy of the instance was reached.',
     COST_LIMIT: 'The cost limit in the policy of the instance was reached.',
+    IDLE: 'The GPUs were idle for as long as the policy of the instance allows.',
     GPUS_FREE: 'The GPUs became free for the instance.',
     ON_DEMAND: 'An on-demand rental took the GPUs.',
     CONTAINER_GONE: 'The container is gone from the machine, with its disk and ports.',

@@ -17,7 +17,7 @@ import { RentalKind } from '../offers/price.ts'
 import { isRead, selectionOf } from '../selection.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { InstanceConnectionInfo } from './access.ts'
-import { InstancePolicy } from './policy.ts'
+import { InstancePolicy, policySelect } from './policy.ts'
 import { ActionAvailability, InstanceKind, InstanceStatus, TargetState } from './status.ts'
 
 const actionState = { targetState: true, status: true, destroyedAt: true, interruptible: true } as const
@@ -174,7 +174,7 @@ export const Instance = builder.prismaObject('Instance', {
     policy: t.field({
       type: InstancePolicy,
       description: 'When the gateway stops or destroys the instance automatically.',
-      select: { stopAt: true, stopAtCostNanos: true, destroyAt: true, destroyStoppedMs: true },
+      select: policySelect,
       resolve: instance => instance,
     }),
     connection: t.field({

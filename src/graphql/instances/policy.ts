@@ -1,5 +1,5 @@
-import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import type { PolicyInput } from '../../domain/instances/policy/change.ts'
+import type { Policy } from '../../domain/instances/policy/policy.ts'
 import { builder } from '../builder.ts'
 
 const descriptions = {
@@ -9,13 +9,45 @@ const descriptions = {
   destroyAt: 'When to destroy the instance with its disk.',
   destroyAfterStoppedSeconds:
     'Destroy the instance with its disk after it has been stopped for this many seconds without a break, at most 10 years. Counted from when the instance stopped or exited.',
+  stopWhenIdle:
+    'Stop the instance once all of its GPUs were idle for some time. Its GPUs are measured every 15 seconds. An instance whose machine does not say how busy each GPU is, is never stopped by this.',
 }
+
+/** What is read of an instance for its policy. */
+export const policySelect = {
+  stopAt: true,
+  stopAtCostNanos: true,
+  destroyAt: true,
+  destroyStoppedMs: true,
+  idleGpuPercent: true,
+  idleSeconds: true,
+} as const
 
 const unset = 'Null if it is not set.'
 
-type PolicyShape = Pick<InstanceShape, 'stopAt' | 'stopAtCostNanos' | 'destroyAt' | 'destroyStoppedMs'>
+const idleDescriptions = {
+  gpuBelowPercent: 'A GPU is idle while it is busy for less than this percent of the time, 1 to 100.',
+  forSeconds:
+    'How long all GPUs must be idle without a break while the instance runs, in seconds, 60 to 2592000 (30 days).',
+}
 
-export const InstancePolicy = builder.objectRef<PolicyShape>('InstancePolicy').implement({
+const IdlePolicy = builder.objectRef<{ gpuPercent: number; seconds: number }>('IdlePolicy').implement({
+  description: 'When an instance counts as idle, so that it is stopped.',
+  fields: t => ({
+    gpuBelowPercent: t.exposeInt('gpuPercent', { description: idleDescriptions.gpuBelowPercent }),
+    forSeconds: t.exposeInt('seconds', { description: idleDescriptions.forSeconds }),
+  }),
+})
+
+const IdlePolicyInput = builder.inputType('IdlePolicyInput', {
+  description: 'When an instance counts as idle, so that it is stopped.',
+  fields: t => ({
+    gpuBelowPercent: t.int({ required: true, description: idleDescriptions.gpuBelowPercent }),
+    forSeconds: t.int({ required: true, description: idleDescriptions.forSeconds }),
+  }),
+})
+
+export const InstancePolicy = builder.objectRef<Policy>('InstancePolicy').implement({
   description:
     'When the gateway stops or destroys an instance automatically. Null fields do nothing. Charges end at the scheduled instant, even if the gateway acts late.',
   fields: t => ({
@@ -35,6 +67,13 @@ export const InstancePolicy = builder.objectRef<PolicyShape>('InstancePolicy').i
       description: `${descriptions.destroyAfterStoppedSeconds} ${unset}`,
       resolve: ({ destroyStoppedMs }) => (destroyStoppedMs === null ? null : Number(destroyStoppedMs) / 1000),
     }),
+    stopWhenIdle: t.field({
+      type: IdlePolicy,
+      nullable: true,
+      description: `${descriptions.stopWhenIdle} ${unset}`,
+      resolve: ({ idleGpuPercent: gpuPercent, idleSeconds: seconds }) =>
+        gpuPercent === null || seconds === null ? null : { gpuPercent, seconds },
+    }),
   }),
 })
 
@@ -46,6 +85,7 @@ export const policyFields = (t: InputFields, absent: string) => ({
   stopAtCost: t.field({ type: 'Usd', description: `${descriptions.stopAtCost} ${absent}` }),
   destroyAt: t.field({ type: 'DateTime', description: `${descriptions.destroyAt} ${absent}` }),
   destroyAfterStoppedSeconds: t.int({ description: `${descriptions.destroyAfterStoppedSeconds} ${absent}` }),
+  stopWhenIdle: t.field({ type: IdlePolicyInput, description: `${descriptions.stopWhenIdle} ${absent}` }),
 })
 
 export const InstancePolicyInput = builder.inputType('InstancePolicyInput', {
@@ -58,8 +98,12 @@ export function parsePolicyInput({
   stopAtCost,
   destroyAt,
   destroyAfterStoppedSeconds,
+  stopWhenIdle,
 }: typeof InstancePolicyInput.$inferInput): PolicyInput {
-  return { stopAt, stopAtCostNanos: stopAtCost, destroyAt, destroyStoppedSeconds: destroyAfterStoppedSeconds }
+  return {
+    ...{ stopAt, stopAtCostNanos: stopAtCost, destroyAt, destroyStoppedSeconds: destroyAfterStoppedSeconds },
+    stopWhenIdle: stopWhenIdle && { gpuPercent: stopWhenIdle.gpuBelowPercent, seconds: stopWhenIdle.forSeconds },
+  }
 }
 
 /** The policy of a new instance. A null means the same as an absent field, because there is nothing to remove. */

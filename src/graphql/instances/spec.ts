@@ -72,7 +72,14 @@ export const specIssuePaths: Record<string, string> = {
   vm: 'spec.kind',
   newVolumes: 'spec.volumes',
   ...Object.fromEntries(
-    ['stopAt', 'stopAtCost', 'destroyAt', 'destroyAfterStoppedSeconds'].map(name => [name, `spec.policy.${name}`]),
+    [
+      'stopAt',
+      'stopAtCost',
+      'destroyAt',
+      'destroyAfterStoppedSeconds',
+      'stopWhenIdle.gpuBelowPercent',
+      'stopWhenIdle.forSeconds',
+    ].map(name => [name, `spec.policy.${name}`]),
   ),
   ...Object.fromEntries(Object.entries(launchIssuePaths).map(([name, path]) => [name, `spec.${path}`])),
   ...Object.fromEntries(

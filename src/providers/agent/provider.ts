@@ -82,6 +82,7 @@ export function createAgentProvider({ linkOf, isElsewhere, forward }: AgentProvi
     connect: async ({ machineId, instanceId }, port, signal) =>
       await connectToPort(await findHere(machineId), instanceId, port, signal),
     inventory: async (machineId, signal) => await (await find(machineId)).call('inventory', {}, signal),
+    stats: async (machineId, signal) => await (await find(machineId)).call('stats', {}, signal),
     async removeVolume(machineId, volumeId, signal) {
       await (await find(machineId)).call('removeVolume', { volumeId }, signal)
     },

@@ -19,6 +19,7 @@ import { createReadiness } from './readiness.ts'
 import { removeContainers } from './remove.ts'
 import { createSingleFlight } from './single-flight.ts'
 import { startContainer } from './start.ts'
+import { createStatsReader } from './stats/read.ts'
 import { createStops } from './stops.ts'
 import { watchContainers } from './watch.ts'
 
@@ -37,6 +38,7 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
   const readiness = createReadiness({ log, now, stops })
   const starts = createSingleFlight()
   const networks = createNetworks()
+  const readStats = createStatsReader({ log, now })
   const makeDeps = { readToolbox, log, networks, withoutDiskLimit: new WeakSet<object>() }
 
   type Found = { machine: Machine; container: Container & ContainerRef }
@@ -108,6 +110,9 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
     async connect(ref, port, signal) {
       const { machine, container } = await findRunning(ref, signal)
       return await connectToPort(machine, container.Id, port, signal)
+    },
+    async stats(machineId, signal) {
+      return await readStats(machineId, await machineOf(machineId, signal), signal)
     },
     async inventory(machineId, signal) {
       return await readInventory(await machineOf(machineId, signal), signal)

@@ -1,7 +1,7 @@
 // A simulated container: the instants at which it is prepared, up and down. Its state follows from these and the time,
 // so all readers see the same state at the same time.
 
-import type { ContainerSpec, Observed } from '../../domain/instances/containers.ts'
+import type { ContainerSpec, MachineShare, Observed } from '../../domain/instances/containers.ts'
 import { appendEntries, type LogEntry, type NewLogEntry, pullEntries } from './log.ts'
 import { type Script, scriptOf } from './script.ts'
 import { runScript, type Surroundings } from './shell.ts'
@@ -28,6 +28,8 @@ export type MadeFrom = Surroundings & {
   image: string
   mode: ContainerSpec['launch']['mode']
   args: string[]
+  /** Null for containers of older versions, too. */
+  share: MachineShare | null
 }
 
 /** Scales a duration in ms by the delay factor. */
@@ -37,7 +39,7 @@ export type Scale = (ms: number) => number
 const reportMs = 60_000
 
 export function makeContainer(
-  { instanceId, machineId, launch, gpus, diskMb, sshKeys }: ContainerSpec,
+  { instanceId, machineId, launch, gpus, diskMb, share, sshKeys }: ContainerSpec,
   now: Date,
   scale: Scale,
 ): Container {
@@ -45,7 +47,7 @@ export function makeContainer(
   const script = scriptOf(image)
   const preparedAt = addMs(now, scale(script.pullMs))
   const made: MadeFrom = {
-    ...{ script, image, mode, args, gpus, diskMb, onStart },
+    ...{ script, image, mode, args, gpus, diskMb, share, onStart },
     hostname: hostname ?? `berth-${instanceId}`,
     env: env.map(({ name, value, secret }) => ({ name, value: secret ? null : value })),
   }
@@ -98,6 +100,16 @@ export function stopContainer(container: Container, now: Date, scale: Scale): Co
     exitCode: null,
     log: appendEntries(container.log, now.getTime(), entries),
   }
+}
+
+/** A time in which a container ran. `end` is null while it runs. */
+export type Run = { begin: Date; end: Date | null }
+
+/** The times in which the container ran, oldest first, as far back as its log goes. */
+export function runsOf({ log }: Pick<Container, 'log'>): Run[] {
+  return log.flatMap(({ at, everyMs, until = null }) =>
+    everyMs === undefined ? [] : [{ begin: new Date(at - everyMs), end: until === null ? null : new Date(until) }],
+  )
 }
 
 function runEntries(made: MadeFrom, now: Date, upAt: Date, endsAt: Date | null): NewLogEntry[] {

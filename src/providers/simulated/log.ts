@@ -35,15 +35,18 @@ export function appendEntries(log: LogEntry[], now: number, entries: NewLogEntry
   return [...past, ...added].slice(-maxEntries)
 }
 
+/** Gives the number that a line prints in place of each #, at an instant in ms. */
+type NumberAt = (ms: number) => number
+
 /** Reads the lines that were printed at `now` or earlier. */
-export function readLines(log: LogEntry[], now: number, { after, tail }: LogRange): LogLine[] {
-  const lines = log.flatMap(entry => linesOf(entry, now))
+export function readLines(log: LogEntry[], now: number, { after, tail }: LogRange, numberAt: NumberAt): LogLine[] {
+  const lines = log.flatMap(entry => linesOf(entry, now, numberAt))
   if (after === undefined) return tail === 0 ? [] : lines.slice(-Math.min(tail ?? maxLogLines, maxLogLines))
   const start = lines.findIndex(({ cursor }) => isAfter(cursor, after))
   return start === -1 ? [] : lines.slice(start, start + Math.min(tail ?? maxLogLines, maxLogLines))
 }
 
-function linesOf({ n, at, text, source, everyMs, until }: LogEntry, now: number): LogLine[] {
+function linesOf({ n, at, text, source, everyMs, until }: LogEntry, now: number, numberAt: NumberAt): LogLine[] {
   if (at > now) return []
   if (everyMs === undefined) return [{ printedAt: new Date(at), text, source, cursor: `${n}.0` }]
   const end = Math.min(now, (until ?? Number.POSITIVE_INFINITY) - 1)
@@ -51,8 +54,9 @@ function linesOf({ n, at, text, source, everyMs, until }: LogEntry, now: number)
   const count = Math.floor((end - at) / everyMs) + 1 - first
   return Array.from({ length: Math.max(0, count) }, (_, index) => {
     const turn = first + index
-    const filled = text.replaceAll('#', () => String(40 + ((turn * 37 + n) % 55)))
-    return { printedAt: new Date(at + turn * everyMs), text: filled, source, cursor: `${n}.${turn}` }
+    const printedMs = at + turn * everyMs
+    const filled = text.replaceAll('#', () => String(numberAt(printedMs)))
+    return { printedAt: new Date(printedMs), text: filled, source, cursor: `${n}.${turn}` }
   })
 }
 

@@ -8,6 +8,7 @@ import { type Container, makeContainer, observedOf, type Scale, startContainer, 
 import { readLines } from './log.ts'
 import { processOf } from './process.ts'
 import { runCommand } from './shell.ts'
+import { busyPercent, loadOf, simulateStats } from './stats.ts'
 import type { SimulatedWorld, StoredContainer } from './world.ts'
 
 type SimulatedProviderOptions = {
@@ -72,7 +73,9 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
     },
     async logs(ref, range, signal) {
       const kept = await find(ref, signal)
-      return kept ? readLines(kept.container.log, now().getTime(), range) : []
+      if (!kept) return []
+      const loaded = { instanceId: ref.instanceId, image: kept.container.made.image }
+      return readLines(kept.container.log, now().getTime(), range, ms => busyPercent(loaded, ms))
     },
     async exec(ref, command, signal) {
       return runCommand((await findRunning(ref, signal)).made, command)
@@ -83,6 +86,15 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
     async connect(ref, port, signal) {
       await findRunning(ref, signal)
       throw new PortRefused(`Nothing listens on port ${port} of instance ${ref.instanceId}.`)
+    },
+    async stats(machineId, signal) {
+      await checkMachine(machineId, signal)
+      const at = now()
+      const ids = await world.idsOnMachine(machineId)
+      const found = await Promise.all(ids.map(async id => ({ id, container: (await world.find(id))?.container })))
+      return found.flatMap(({ id, container }) =>
+        container && observedOf(container, at).state === 'running' ? [simulateStats(loadOf(id, container), at)] : [],
+      )
     },
     async inventory(machineId, signal) {
       await checkMachine(machineId, signal)

@@ -37,6 +37,11 @@ export function scriptOf(image: string): Script {
   return behavior ? { ...usual, ...behavior.script(value === undefined ? behavior.fallback : Number(value)) } : usual
 }
 
+/** Whether a container of the image does nothing with its GPUs. */
+export function isIdle(image: string): boolean {
+  return image === 'simulated/idle'
+}
+
 /** Depends on the name, so that the same image always takes the same time. */
 function usualPullMs(image: string): number {
   const share = createHash('sha256').update(image).digest().readUInt16BE() / 0xffff

@@ -109,5 +109,5 @@ function rowOf({ instanceId, container }: NewContainer): Record<string, unknown>
 /** For containers that were stored when these facts were not stored yet. */
 const unknownMadeFrom: MadeFrom = {
   ...{ script: scriptOf(''), image: '', mode: 'sshProxy', args: [], hostname: '', gpus: [], diskMb: 0 },
-  ...{ env: [], onStart: null },
+  ...{ env: [], onStart: null, share: null },
 }

@@ -5,12 +5,11 @@ import { type ItemPlan, maxIdsPerCommand } from '../../domain/instances/command.
 import { type InstanceChange, isWaitingForGpus } from '../../domain/instances/instances.ts'
 import type { Services } from '../../services/services.ts'
 import { RestFailure } from '../errors.ts'
-import { mapInTurns } from '../in-turns.ts'
 import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
 import { boolean, integer } from '../values.ts'
 import { bulkUpdateBody, parseUpdateBody, updateBody } from './input.ts'
-import { instanceRow } from './present.ts'
+import { measuredRows } from './measured.ts'
 import {
   finalInstance,
   insufficientCredit,
@@ -22,7 +21,7 @@ import {
   startBackoff,
   stateChangeQueued,
 } from './responses.ts'
-import { instanceRowSchema } from './row.ts'
+import { type InstanceRow, instanceRowSchema } from './row.ts'
 
 const path = '/api/v0/instances/{id}/'
 /** Enough for most accounts. GraphQL lists more in pages. */
@@ -44,7 +43,7 @@ export const instanceReadRoutes: Route[] = [
     }),
     answer: async ({ services, actor }) => {
       const instances = await services.instances.list(actor, maxRows)
-      return { instances_found: instances.length, instances: await mapInTurns(instances, instanceRow) }
+      return { instances_found: instances.length, instances: await measuredRows({ services, actor }, instances) }
     },
   }),
   route({
@@ -59,7 +58,8 @@ export const instanceReadRoutes: Route[] = [
     result: z.object({ instances: instanceRowSchema.describe('The instance.') }),
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
-      return { instances: instanceRow(await services.instances.findLiving(actor, id)) }
+      const [row] = await measuredRows({ services, actor }, [await services.instances.findLiving(actor, id)])
+      return { instances: row as InstanceRow }
     },
   }),
   route({

@@ -4,7 +4,7 @@ import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { integer, text } from '../values.ts'
 import { listQuery, parseListQuery } from './list-input.ts'
-import { instanceRow } from './present.ts'
+import { measuredRows } from './measured.ts'
 import { type InstanceColumns, type InstanceRow, instanceColumnsSchema, instanceRowSchema } from './row.ts'
 
 const row = z.union([instanceRowSchema, instanceColumnsSchema])
@@ -32,14 +32,13 @@ export const instanceListRoutes: Route[] = [
     answer: async ({ services, actor, query }) => {
       const { search, page, columns } = parseListQuery(query)
       const { instances, next, total, labels } = await services.instances.search(actor, search, page)
+      const rows = await measuredRows({ services, actor }, instances)
       return {
         success: true as const,
         total_instances: total,
         label_counts: Object.fromEntries(labels.map(({ label, count }) => [label, count])),
         instances_found: instances.length,
-        instances: instances.map(instance =>
-          selectColumns<InstanceRow, InstanceColumns>(instanceRow(instance), columns),
-        ),
+        instances: rows.map(found => selectColumns<InstanceRow, InstanceColumns>(found, columns)),
         next_token: next,
       }
     },

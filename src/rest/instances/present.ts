@@ -1,5 +1,6 @@
 import { accessOf, type Login } from '../../domain/instances/access.ts'
 import type { Instance, PortBinding } from '../../domain/instances/instances.ts'
+import type { InstanceMetrics } from '../../domain/instances/metrics.ts'
 import { shownStatusOf } from '../../domain/instances/search/search.ts'
 import { isFinal } from '../../domain/instances/states.ts'
 import { printPort } from '../../domain/launch/env.ts'
@@ -8,6 +9,7 @@ import { usdToNumber } from '../../domain/money.ts'
 import { scoreOf } from '../../domain/offers/offers.ts'
 import { blockRow, hourlyRow } from '../machines/present.ts'
 import type { InstanceRow } from './row.ts'
+import { usageRow } from './usage.ts'
 
 const runtypeByMode: Record<LaunchMode, string> = {
   sshDirect: 'ssh_direct',
@@ -18,7 +20,7 @@ const runtypeByMode: Record<LaunchMode, string> = {
 }
 
 /** An instance as a row, with every field that clients read, in the types and units that they expect. */
-export function instanceRow(instance: Instance): InstanceRow {
+export function instanceRow(instance: Instance, metrics?: InstanceMetrics): InstanceRow {
   const { id, label, machine, launch, holdsGpus, targetState, portBindings } = instance
   const [gpu, disk] = [usdToNumber(instance.gpuPriceNanos), usdToNumber(instance.diskNanos)]
   const total = usdToNumber(instance.gpuPriceNanos + instance.diskNanos)
@@ -40,14 +42,7 @@ export function instanceRow(instance: Instance): InstanceRow {
     webpage: null,
     logo: '',
     gpu_totalram: block.gpu_total_ram,
-    gpu_util: null,
-    gpu_temp: null,
-    cpu_util: 0,
-    mem_limit: null,
-    mem_usage: null,
-    vmem_usage: null,
-    disk_usage: -1,
-    disk_util: -1,
+    ...usageRow(instance, metrics),
 
     image_uuid: launch.image,
     image_args: launch.args,

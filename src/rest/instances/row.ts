@@ -5,6 +5,8 @@ import { blockRowSchema, hourlySchema } from '../machines/row.ts'
 import { alwaysNull, boolean, integer, number, text } from '../values.ts'
 
 const state = (about: string) => z.enum(targetStates).describe(about)
+const measured = (about: string) =>
+  z.number().nullable().describe(`${about} Null unless the instance is running and its machine says it.`)
 const optionalText = (about: string) => z.string().nullable().describe(about)
 
 const portBindingSchema = z.object({
@@ -38,14 +40,14 @@ export const instanceRowSchema = z
     webpage: alwaysNull('Always null.'),
     logo: text('Always "".'),
     gpu_totalram: integer('The same as gpu_total_ram.'),
-    gpu_util: alwaysNull('Always null: the GPUs are not measured.'),
-    gpu_temp: alwaysNull('Always null: the GPUs are not measured.'),
-    cpu_util: number('Always 0: the CPU is not measured.'),
-    mem_limit: alwaysNull('Always null: the memory is not measured.'),
-    mem_usage: alwaysNull('Always null: the memory is not measured.'),
-    vmem_usage: alwaysNull('Always null: the memory is not measured.'),
-    disk_usage: integer('Always -1: the disk is not measured.'),
-    disk_util: integer('Always -1: the disk is not measured.'),
+    gpu_util: measured('Load of the GPUs, in percent, on average.'),
+    gpu_temp: alwaysNull('Always null: the temperature is not measured.'),
+    cpu_util: number("Load of the instance's share of the CPU cores, in percent; 0 if it is not known."),
+    mem_limit: number("The instance's share of the memory of its machine, in GB."),
+    mem_usage: measured('Memory in use, in GB.'),
+    vmem_usage: measured('Memory of the GPUs in use, in GB.'),
+    disk_usage: number('What the instance has written to its disk, in GB; -1 if it is not known.'),
+    disk_util: number('Used fraction of the disk, 0 to 1; -1 if it is not known.'),
 
     image_uuid: text('Container image.'),
     image_args: z.array(z.string()).describe('Arguments of the image entrypoint.'),

@@ -5,6 +5,8 @@ import { commandServices } from './bulk/command.ts'
 import { changeLaunchServices } from './change-launch.ts'
 import { executeServices } from './execute.ts'
 import { logServices } from './logs.ts'
+import { metricsServices } from './metrics/metrics.ts'
+import { metricsWatchServices } from './metrics/watch.ts'
 import { policyUpdateServices } from './policy/update.ts'
 import { instanceReadServices } from './read.ts'
 import { bestOfferServices } from './rent/best-offer.ts'
@@ -33,6 +35,8 @@ export function createInstanceServices(deps: Deps) {
       policyUpdateServices(deps),
       instanceWatchServices(deps),
       logServices(deps),
+      metricsServices(deps),
+      metricsWatchServices(deps),
       executeServices(deps),
     ),
     results: resultServices(deps),

@@ -15,7 +15,8 @@ export const wantsGpusSql = Prisma.sql`i.target_state = 'running' AND i.destroye
   AND i.status <> ALL (${finalStatuses}::instance_status[])`
 
 /** Whether an instance has a policy. After a change of such an instance, its next action must be computed again. */
-export const hasPolicySql = Prisma.sql`num_nonnulls(stop_at, stop_at_cost_nanos, destroy_at, destroy_stopped_ms) > 0`
+export const hasPolicySql = Prisma.sql`num_nonnulls(stop_at, stop_at_cost_nanos, destroy_at, destroy_stopped_ms,
+  idle_seconds) > 0`
 
 // For EXISTS, PostgreSQL may read all GPUs or meters into a hash table first. A scalar subquery is an index lookup in
 // every plan.

@@ -287,6 +287,7 @@ const unreadIndexes: Record<string, string> = {
   machines_by_driver_version: 'The workload searches by no version.',
   machines_by_os_version: 'The workload searches by no version.',
   machines_gpu_model_id_idx: 'All machines of the data have one GPU model.',
+  samples_at_idx: 'The workload has no real machine. It finds the samples of a minute, whose means are computed.',
   market_changes_xid_idx: 'The workload opens no stream of offers. A stream looks for machines whose offers changed.',
   offers_by_bid: 'The workload searches for no bids.',
   offers_cheapest_bids: 'The workload searches for no bids.',

@@ -422,6 +422,50 @@ describe('destruction', () => {
   })
 })
 
+describe('stopping when idle', () => {
+  async function passQuarters(count: number): Promise<void> {
+    for (let turn = 0; turn < count; turn += 1) {
+      app.clock.advance(15_000)
+      await app.runUntilIdle()
+    }
+  }
+
+  it('stops an instance whose GPUs are idle, and again after the next start', async () => {
+    const stopWhenIdle = { gpuBelowPercent: 5, forSeconds: 120 }
+    const id = await policies.run(
+      { stopWhenIdle },
+      { spec: { source: { image: 'simulated/idle' }, policy: { stopWhenIdle } } },
+    )
+    for (let run = 1; run <= 2; run += 1) {
+      await passQuarters(6)
+      expect(await policies.read(id)).toMatchObject({ status: 'RUNNING', policy: { stopWhenIdle } })
+      await passQuarters(4)
+      await rentals.converge()
+      expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'IDLE' } })
+      if (run === 2) break
+      await policies.setTargetState(id, 'RUNNING')
+      for (let turn = 0; turn < 4 && (await policies.read(id)).status !== 'RUNNING'; turn += 1) await passQuarters(1)
+    }
+    const { data } = await app.graphql(
+      key,
+      `{ events(filter: { subjectIds: ["ins_${id}"], kinds: [INSTANCE_TARGET_CHANGED] }, first: 1) { nodes {
+        reason { code } actor { __typename } } } }`,
+    )
+    expect(data.events.nodes).toEqual([{ reason: { code: 'IDLE' }, actor: { __typename: 'SystemActor' } }])
+  })
+
+  it('leaves an instance alone whose GPUs are busy', async () => {
+    const id = await policies.run({ stopWhenIdle: { gpuBelowPercent: 40, forSeconds: 60 } })
+    await passQuarters(8)
+    expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
+    expect(await policies.set(id, { stopWhenIdle: { gpuBelowPercent: 101, forSeconds: 1 } })).toMatchObject({
+      issues: [{ path: 'stopWhenIdle.gpuBelowPercent' }, { path: 'stopWhenIdle.forSeconds' }],
+    })
+    await policies.set(id, { stopWhenIdle: null })
+    expect(await policies.read(id)).toMatchObject({ policy: { stopWhenIdle: null } })
+  })
+})
+
 describe('setting a policy', () => {
   it('changes the named fields, removes the fields that are null, and records each change once', async () => {
     const [stopAt, destroyAt] = [inHours(5).toISOString(), inHours(9).toISOString()]

@@ -291,6 +291,10 @@ export const fieldCases: Record<string, IsolationCase> = {
     ...instance('instances.logs'),
     ask: stream(id => `subscription { instanceLogs(id: "${id}") { text } }`, { quiet: true }),
   },
+  'subscription instanceMetrics': {
+    ...instance('instances.metrics'),
+    ask: stream(id => `subscription { instanceMetrics(id: "${id}") { endsAt } }`, { quiet: true }),
+  },
   'subscription offerChanges': {
     operation: 'offers.watch',
     of: 'machine',

@@ -2,6 +2,7 @@
 // JavaScript. Each item is an object whose properties are the fields of its type.
 
 import type { PrismaClient } from '../../../src/database/generated/client.ts'
+import type { Policy } from '../../../src/domain/instances/policy/policy.ts'
 import { printUsd } from '../../../src/domain/money.ts'
 import type { TemplateSettings } from '../../../src/domain/templates/templates.ts'
 
@@ -16,7 +17,8 @@ export const notOfTables = [
   'EventConnection.pageInfo EventEdge.cursor HostedMachine.renterCostPerHour HostedMachineConnection.pageInfo',
   'HostedMachineEdge.cursor LedgerConnection.pageInfo LedgerConnection.totalCount LedgerEdge.cursor',
   'Instance.accruedCost Instance.actions Instance.connection Instance.costPerHour Instance.costPerHourWhenStopped',
-  'Instance.logs Instance.minimumBidPerHour Instance.statusReason LaunchConfig.env LaunchConfig.mode',
+  'Instance.currentMetrics Instance.logs Instance.metrics Instance.minimumBidPerHour Instance.statusReason',
+  'LaunchConfig.env LaunchConfig.mode',
   'LaunchConfig.ports LaunchConfig.sources LaunchConfig.warnings Machine.region Offer.score GpuModel.gpuRamGb',
   'Offer.gpuRamGb VolumeOfferPrice.pricePerHour Template.env Template.mode Template.ports Template.registry',
 ].flatMap(names => names.split(' '))
@@ -210,11 +212,7 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
       bidPerHour: row.interruptible ? printUsd(row.gpuPriceNanos) : null,
       pricePerHour: printUsd(row.gpuPriceNanos + row.diskNanos),
       diskPricePerHour: printUsd(row.diskNanos),
-      policy: {
-        ...{ stopAt: row.stopAt, destroyAt: row.destroyAt },
-        stopAtCost: row.stopAtCostNanos === null ? null : printUsd(row.stopAtCostNanos),
-        destroyAfterStoppedSeconds: row.destroyStoppedMs === null ? null : Number(row.destroyStoppedMs) / 1000,
-      },
+      policy: policyOf(row),
       // Without arguments, the newest page.
       events: page(
         events
@@ -322,5 +320,15 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
       const type = Object.keys(prefixes).find(name => id.startsWith(`${prefixes[name]}_`))
       return itemOf(type ?? '', id)
     },
+  }
+}
+
+function policyOf(row: Policy): Item {
+  return {
+    ...{ stopAt: row.stopAt, destroyAt: row.destroyAt },
+    stopAtCost: row.stopAtCostNanos === null ? null : printUsd(row.stopAtCostNanos),
+    destroyAfterStoppedSeconds: row.destroyStoppedMs === null ? null : Number(row.destroyStoppedMs) / 1000,
+    stopWhenIdle:
+      row.idleSeconds === null ? null : { gpuBelowPercent: row.idleGpuPercent, forSeconds: row.idleSeconds },
   }
 }

@@ -32,6 +32,7 @@ const argumentExamples: Record<string, (ids: Ids) => string | undefined> = {
   'Query.rentQuote': ids =>
     ids.has('Offer') ? `(input: { offerId: "${ids.get('Offer')}", spec: { source: { image: "ubuntu" } } })` : undefined,
   'Instance.logs': () => '(tail: 1)',
+  'Instance.metrics': () => '(lastSeconds: 15, resolutionSeconds: 15)',
   'Account.usage': () => '(bucket: MONTH, groupBy: [INSTANCE, VOLUME, API_KEY, GPU_MODEL, TEMPLATE])',
 }
 

@@ -8,10 +8,11 @@ export type Policy = {
   stopAtCost?: string | null
   destroyAt?: string | null
   destroyAfterStoppedSeconds?: number | null
+  stopWhenIdle?: { gpuBelowPercent: number; forSeconds: number } | null
 }
 
 export const policyFields = `id status targetState statusReason { code message }
-  policy { stopAt stopAtCost destroyAt destroyAfterStoppedSeconds }`
+  policy { stopAt stopAtCost destroyAt destroyAfterStoppedSeconds stopWhenIdle { gpuBelowPercent forSeconds } }`
 const errorFields = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
 
 /** Policies of instances over GraphQL. The GPU of a machine costs $0.40 an hour, and the disk $0.004. */

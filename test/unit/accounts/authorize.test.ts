@@ -18,6 +18,11 @@ const services: Services = createServices({
   sshProxy: null,
   admission: defaultAdmission,
   containerConsole: { logs: () => Promise.reject(), execute: () => Promise.reject() },
+  simulation: {
+    realMachines: () => Promise.reject(),
+    statsAt: () => undefined as never,
+    runsOf: () => Promise.reject(),
+  },
   feed: { subscribe: () => Promise.reject(new Error('no stream is opened')) },
 })
 const operations = Object.entries(services).flatMap(([name, service]) =>

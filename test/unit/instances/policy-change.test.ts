@@ -25,6 +25,7 @@ const stopped: PolicyFacts = {
   statusChangedAt: later(-60_000),
   claimedAt: later(-61_000),
   gpuPriceNanos: 1n,
+  idledSeconds: null,
   meters: [
     { kind: 'gpu', rateNanos: 0n, since: later(-60_000), carried: 0, chargedNanos: 500n, end: null },
     { kind: 'disk', rateNanos: 3_600_000n, since: later(-100), carried: 0, chargedNanos: 400n, end: null },
@@ -33,7 +34,7 @@ const stopped: PolicyFacts = {
 
 describe('a policy input', () => {
   it('keeps the fields that it does not name, and removes those that are null', () => {
-    const before = { stopAt: later(5), stopAtCostNanos: 5n, destroyAt: later(6), destroyStoppedMs: 7000n }
+    const before = { ...noPolicy, stopAt: later(5), stopAtCostNanos: 5n, destroyAt: later(6), destroyStoppedMs: 7000n }
     expect(mergePolicy({}, before)).toEqual(before)
     expect(mergePolicy({ stopAt: null, destroyStoppedSeconds: null }, before)).toEqual({
       ...before,
@@ -49,8 +50,23 @@ describe('a policy input', () => {
     expect(mergePolicy({})).toEqual(noPolicy)
   })
 
+  it('keeps, sets and removes both parts of stopWhenIdle together', () => {
+    const before = { ...noPolicy, idleGpuPercent: 5, idleSeconds: 600 }
+    expect(mergePolicy({ stopAt: null }, before)).toEqual(before)
+    expect(mergePolicy({ stopWhenIdle: null }, before)).toEqual(noPolicy)
+    expect(mergePolicy({ stopWhenIdle: { gpuPercent: 5, seconds: 600 } })).toEqual(before)
+  })
+
+  it('bounds both parts of stopWhenIdle', () => {
+    expect(issuesOf({ stopWhenIdle: { gpuPercent: 0, seconds: 59 } })).toEqual([
+      { path: 'stopWhenIdle.gpuBelowPercent', message: 'must be from 1 to 100, not 0.' },
+      { path: 'stopWhenIdle.forSeconds', message: 'must be from 60 to 2592000, not 59.' },
+    ])
+    expect(issuesOf({ stopWhenIdle: { gpuPercent: 100, seconds: 2_592_000 } })).toEqual([])
+  })
+
   it('is compared by value', () => {
-    const before = { stopAt: later(5), stopAtCostNanos: 5n, destroyAt: null, destroyStoppedMs: 7000n }
+    const before = { ...noPolicy, stopAt: later(5), stopAtCostNanos: 5n, destroyStoppedMs: 7000n }
     expect(changedPolicyFields({ ...before, stopAt: later(5) }, before)).toEqual([])
     expect(changedPolicyFields({ ...before, stopAt: later(6), destroyStoppedMs: null }, before)).toEqual([
       'stopAt',
@@ -105,7 +121,14 @@ describe('a policy', () => {
   })
 
   it('has its GraphQL names and units in events', () => {
-    const policy = { stopAt: now, stopAtCostNanos: 5n, destroyAt: null, destroyStoppedMs: 7000n }
+    const policy = {
+      ...noPolicy,
+      stopAt: now,
+      stopAtCostNanos: 5n,
+      destroyStoppedMs: 7000n,
+      idleGpuPercent: 5,
+      idleSeconds: 60,
+    }
     expect(policyEventDetails(policy, ['stopAt', 'stopAtCostNanos', 'destroyAt', 'destroyStoppedMs'])).toEqual({
       stopAt: now.toISOString(),
       stopAtCostNanos: '5',
@@ -113,5 +136,8 @@ describe('a policy', () => {
       destroyAfterStoppedSeconds: 7,
     })
     expect(policyEventDetails(policy, ['destroyAt'])).toEqual({ destroyAt: null })
+    expect(policyEventDetails(policy, ['idleGpuPercent', 'idleSeconds'])).toEqual({
+      ...{ stopWhenGpuBelowPercent: 5, stopWhenIdleForSeconds: 60 },
+    })
   })
 })

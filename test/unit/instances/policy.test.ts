@@ -23,6 +23,7 @@ const ofHours = (hours: number, facts: Partial<PolicyFacts> = {}): PolicyFacts =
   statusChangedAt: rented,
   claimedAt: rented,
   gpuPriceNanos: 0n,
+  idledSeconds: null,
   meters: [],
   ...facts,
 })
@@ -109,6 +110,18 @@ describe('the policy of an instance', () => {
     })
     const late = { ...facts, destroyAt: later(101) }
     expect(nextPolicyAction(late, rented)).toMatchObject({ at: later(100), reason: { code: 'RENTAL_ENDED' } })
+  })
+
+  it('stops a running instance once it is idle for long enough', () => {
+    const facts = ofHours(100, { announcedAt: later(1), idleGpuPercent: 5, idleSeconds: 600, idledSeconds: 600 })
+    expect(nextPolicyAction(facts, later(2))).toEqual({ at: later(2), kind: 'stop', code: 'IDLE' })
+    for (const change of [
+      ...[{ idledSeconds: 599 }, { idledSeconds: null }, { idleSeconds: null, idleGpuPercent: null }],
+      ...[{ targetState: 'stopped' as const }, { status: 'exited' as const }],
+    ])
+      expect(nextPolicyAction({ ...facts, ...change }, later(2))).toMatchObject({ kind: 'destroy', at: later(100) })
+    // Its instant is not known in advance, so it ends no meter.
+    expect(policyMeterEnds(facts).gpu).toEqual(later(100))
   })
 
   it('destroys an instance that was stopped for destroyAfterStoppedSeconds', () => {

@@ -50,6 +50,7 @@ export const operationCategories = {
   'instances.watch': 'instance_read',
   'instances.events': 'instance_read',
   'instances.logs': 'instance_read',
+  'instances.metrics': 'instance_read',
   'instances.quote': 'instance_read',
   'instances.rent': 'instance_write',
   'instances.update': 'instance_write',
@@ -97,6 +98,7 @@ export const operationParameters = {
   'instances.watch': idParameter,
   'instances.events': idParameter,
   'instances.logs': idParameter,
+  'instances.metrics': idParameter,
   'instances.quote': { offerId: 'number' },
   'instances.rent': { offerId: 'number' },
   /** `relabels`: whether the request changes the label. `starts`: whether it starts instances. REST can do both at once. */
@@ -141,6 +143,7 @@ export const instanceAccessOperations = [
   'instances.list',
   'instances.watch',
   'instances.logs',
+  'instances.metrics',
   'instances.execute',
   'instances.rent',
   'instances.update',

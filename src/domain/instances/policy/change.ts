@@ -11,19 +11,23 @@ export type PolicyInput = {
   stopAtCostNanos?: bigint | null | undefined
   destroyAt?: Date | null | undefined
   destroyStoppedSeconds?: number | null | undefined
+  stopWhenIdle?: { gpuPercent: number; seconds: number } | null | undefined
 }
 
 const maxYears = 10
 const maxSeconds = maxYears * 365 * 86_400
+const [minIdleSeconds, maxIdleSeconds] = [60, 30 * 86_400]
 
 export function mergePolicy(input: PolicyInput, before: Policy = noPolicy): Policy {
-  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedSeconds: seconds } = input
+  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedSeconds: seconds, stopWhenIdle } = input
   return {
     stopAt: stopAt === undefined ? before.stopAt : stopAt,
     stopAtCostNanos: stopAtCostNanos === undefined ? before.stopAtCostNanos : stopAtCostNanos,
     destroyAt: destroyAt === undefined ? before.destroyAt : destroyAt,
     destroyStoppedMs:
       seconds === undefined ? before.destroyStoppedMs : seconds === null ? null : BigInt(seconds) * 1000n,
+    idleGpuPercent: stopWhenIdle === undefined ? before.idleGpuPercent : (stopWhenIdle?.gpuPercent ?? null),
+    idleSeconds: stopWhenIdle === undefined ? before.idleSeconds : (stopWhenIdle?.seconds ?? null),
   }
 }
 
@@ -39,6 +43,8 @@ export function policyIssues(after: Policy, facts: PolicyFacts | undefined, at: 
     stopAtCost: costProblem(after.stopAtCostNanos, facts, at),
     destroyAt: instantProblem(after.destroyAt, at),
     destroyAfterStoppedSeconds: durationProblem(after.destroyStoppedMs, facts, at),
+    'stopWhenIdle.gpuBelowPercent': rangeProblem(after.idleGpuPercent, 1, 100),
+    'stopWhenIdle.forSeconds': rangeProblem(after.idleSeconds, minIdleSeconds, maxIdleSeconds),
   }
   return policyFieldPaths.flatMap(([part, path]) => {
     const message = changed.includes(part) ? problems[path] : undefined
@@ -51,12 +57,19 @@ const policyFieldPaths = [
   ['stopAtCostNanos', 'stopAtCost'],
   ['destroyAt', 'destroyAt'],
   ['destroyStoppedMs', 'destroyAfterStoppedSeconds'],
+  ['idleGpuPercent', 'stopWhenIdle.gpuBelowPercent'],
+  ['idleSeconds', 'stopWhenIdle.forSeconds'],
 ] as const
 
 function instantProblem(instant: Date | null, at: Date): string | undefined {
   if (instant === null) return undefined
   if (instant <= at) return `must be in the future: the time is now ${at.toISOString()}.`
   return instant.getTime() - at.getTime() > maxSeconds * 1000 ? `must be within the next ${maxYears} years.` : undefined
+}
+
+function rangeProblem(value: number | null, least: number, most: number): string | undefined {
+  if (value === null || (value >= least && value <= most)) return undefined
+  return `must be from ${least} to ${most}, not ${value}.`
 }
 
 function costProblem(nanos: bigint | null, facts: PolicyFacts | undefined, at: Date): string | undefined {
@@ -102,7 +115,7 @@ export function policyEventDetails(
   policy: Policy,
   fields: readonly (keyof Policy)[],
 ): Record<string, string | number | null> {
-  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs } = policy
+  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs, idleGpuPercent, idleSeconds } = policy
   const details = {
     stopAt: { stopAt: stopAt?.toISOString() ?? null },
     stopAtCostNanos: { stopAtCostNanos: stopAtCostNanos === null ? null : String(stopAtCostNanos) },
@@ -110,6 +123,8 @@ export function policyEventDetails(
     destroyStoppedMs: {
       destroyAfterStoppedSeconds: destroyStoppedMs === null ? null : Number(destroyStoppedMs) / 1000,
     },
+    idleGpuPercent: { stopWhenGpuBelowPercent: idleGpuPercent },
+    idleSeconds: { stopWhenIdleForSeconds: idleSeconds },
   }
   return Object.assign({}, ...fields.map(part => details[part]))
 }

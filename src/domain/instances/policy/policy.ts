@@ -1,4 +1,5 @@
-// The actions that come due for an instance, by its policy and at the end of its rental. Each instant is known in advance.
+// The actions that come due for an instance, by its policy and at the end of its rental. Each instant is known in advance,
+// except that of a stop for idleness.
 
 import { advanceMeterTo, type CostMeter, calculateCostLimitInstant, costAt } from '../../billing/costs.ts'
 import { printUsd } from '../../money.ts'
@@ -6,14 +7,19 @@ import type { Reason } from '../../reasons.ts'
 import { type Instance, type TargetReason, wantsGpus } from '../instances.ts'
 import { isFinal } from '../states.ts'
 
-/** A stop at an instant or at a cost, and a destruction at an instant or after a time stopped. */
-export type Policy = Pick<Instance, 'stopAt' | 'stopAtCostNanos' | 'destroyAt' | 'destroyStoppedMs'>
+/** A stop at an instant, at a cost or when idle, and a destruction at an instant or after a time stopped. */
+export type Policy = Pick<
+  Instance,
+  'stopAt' | 'stopAtCostNanos' | 'destroyAt' | 'destroyStoppedMs' | 'idleGpuPercent' | 'idleSeconds'
+>
 
 export const noPolicy: Policy = {
   stopAt: null,
   stopAtCostNanos: null,
   destroyAt: null,
   destroyStoppedMs: null,
+  idleGpuPercent: null,
+  idleSeconds: null,
 }
 
 export type PolicyFacts = Policy &
@@ -23,6 +29,8 @@ export type PolicyFacts = Policy &
     /** When the target state was last set or, while the target state is running, the bid. */
     claimedAt: Date
     gpuPriceNanos: bigint
+    /** For how long its GPUs have been idle in every sample until now; null if they are not known to be idle now. */
+    idledSeconds: number | null
     /** Empty before the instance is rented. */
     meters: CostMeter[]
   }
@@ -33,7 +41,7 @@ export type PolicyFacts = Policy &
  */
 type PolicyAction = { at: Date } & (
   | { kind: 'announce' | 'lapse' }
-  | { kind: 'stop'; code: 'SCHEDULE' | 'COST_LIMIT' }
+  | { kind: 'stop'; code: 'SCHEDULE' | 'COST_LIMIT' | 'IDLE' }
   | { kind: 'destroy'; reason: DestroyReason }
 )
 
@@ -50,7 +58,13 @@ export function nextPolicyAction(facts: PolicyFacts, now: Date): PolicyAction | 
   if (facts.destroyedAt) return null
   const end = earliest(destroyActions(facts))
   if (now >= end.at) return end
-  return earliest([end, ...stopActions(facts), ...spentStopActions(facts, now), ...endWarnings(facts)])
+  return earliest([
+    end,
+    ...stopActions(facts),
+    ...spentStopActions(facts, now),
+    ...idleStopActions(facts, now),
+    ...endWarnings(facts),
+  ])
 }
 
 /** When the meters end by policy. Nothing is charged after that, however late the action is performed. */
@@ -95,6 +109,13 @@ function spentStopActions(facts: PolicyFacts, now: Date): PolicyAction[] {
   const { targetState, status } = facts
   const runs = wantsGpus({ targetState, status, destroyed: false })
   return runs && isStopCostReached(facts, now) ? [{ at: now, kind: 'stop', code: 'COST_LIMIT' }] : []
+}
+
+/** The instant of an idle stop is not known in advance: the GPUs may be busy in the next sample. */
+function idleStopActions({ targetState, status, idleSeconds, idledSeconds }: PolicyFacts, now: Date): PolicyAction[] {
+  const runs = wantsGpus({ targetState, status, destroyed: false })
+  const isIdle = idleSeconds !== null && idledSeconds !== null && idledSeconds >= idleSeconds
+  return runs && isIdle ? [{ at: now, kind: 'stop', code: 'IDLE' }] : []
 }
 
 /** Whether `stopAtCost` does not pay for another instant of the GPUs. */

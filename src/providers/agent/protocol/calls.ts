@@ -21,6 +21,7 @@ export const calls = {
   logs: call(z.object({ ...container, range: values.logRange }), values.logLines),
   exec: call(z.object({ ...container, command: values.command }), values.commandOutput),
   inventory: call(z.object({}), values.inventory),
+  stats: call(z.object({}), values.stats),
   removeVolume: call(z.object({ volumeId: id }), nothing),
   /** Ends when it is aborted. The agent tells of changes meanwhile. */
   watch: call(z.object({}), nothing),

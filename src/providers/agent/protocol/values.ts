@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { type LogLine, maxLogLines, maxReadLength, type Observed } from '../../../domain/instances/containers.ts'
 import type { LaunchConfig } from '../../../domain/instances/instances.ts'
+import type { ContainerStats } from '../../../domain/instances/metrics.ts'
 import { launchModes } from '../../../domain/launch/launch.ts'
 
 const text = (most: number) => z.string().max(most)
@@ -52,6 +53,20 @@ const logLine: z.ZodType<LogLine, unknown> = z.object({
 export const logLines = z.array(logLine).max(maxLogLines)
 export const commandOutput = z.object({ exitCode: int(0, 255), output: text(maxReadLength) })
 export const inventory = z.object({ instanceIds: ids, volumeIds: ids })
+
+const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER).nullable()
+const containerStats: z.ZodType<ContainerStats, unknown> = z.object({
+  ...{
+    instanceId: id,
+    cpuCores: amount,
+    memoryBytes: amount,
+    diskBytes: amount,
+    receivedBytes: amount,
+    sentBytes: amount,
+  },
+  gpus: z.array(z.object({ utilization: z.number().min(0).max(100).nullable(), memoryMb: amount })).max(64),
+})
+export const stats = z.array(containerStats).max(10_000)
 
 const launch = z.object({
   image: text(2_000),

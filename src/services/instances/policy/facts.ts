@@ -1,7 +1,7 @@
 // Loads the facts that decide the next policy action of an instance, and schedules that action.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { enumeration, int8, json, nullable, timestamptz } from '../../../database/row-types.ts'
+import { enumeration, int2, int4, int8, json, nullable, timestamptz } from '../../../database/row-types.ts'
 import { columnsSql } from '../../../database/rows.ts'
 import { writeTogether } from '../../../database/together.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -17,6 +17,7 @@ import type { InstanceStatus, TargetState } from '../../../domain/instances/stat
 import type { AccountBalance } from '../../billing/balance.ts'
 import { ownMetersSql } from '../../billing/sql.ts'
 import { hasPolicySql } from '../sql.ts'
+import { idledSql } from './idle.ts'
 
 const { sql } = Prisma
 
@@ -44,9 +45,9 @@ export async function loadPolicyFacts(
 ): Promise<Map<bigint, PolicyFacts>> {
   const rows = await tx.query(
     sql`
-      SELECT ${columnsSql('i', factColumns)}, ${metersSql} AS meters
+      SELECT ${columnsSql('i', factColumns)}, ${metersSql} AS meters, ${idledSql(tx.nowSql)} AS idled_seconds
       FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND ${which}`,
-    { ...factColumns, meters: nullable(json<MeterRow[]>()) },
+    { ...factColumns, meters: nullable(json<MeterRow[]>()), idledSeconds: nullable(int4) },
   )
   return new Map(
     rows.map(({ id, meters, ...facts }) => [id, { ...facts, meters: (meters ?? []).map(toMeter) }] as const),
@@ -62,6 +63,7 @@ const factColumns = {
   },
   ...{ statusChangedAt: timestamptz, claimedAt: timestamptz, gpuPriceNanos: int8, stopAt: nullable(timestamptz) },
   ...{ stopAtCostNanos: nullable(int8), destroyAt: nullable(timestamptz), destroyStoppedMs: nullable(int8) },
+  ...{ idleGpuPercent: nullable(int2), idleSeconds: nullable(int4) },
 }
 
 function toMeter([kind, rate, since, carried, charged, end]: MeterRow): PolicyFacts['meters'][number] {

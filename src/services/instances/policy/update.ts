@@ -19,6 +19,7 @@ import { updateMarkets } from '../bulk/update-markets.ts'
 import { lockInstances } from '../lock.ts'
 import { findInstances } from '../read.ts'
 import { loadPolicyFacts, scheduleNextAction } from './facts.ts'
+import { forgetIdle } from './idle.ts'
 import { performDueAction } from './perform.ts'
 
 const { sql } = Prisma
@@ -78,11 +79,13 @@ async function updatePolicyInTransaction(
   }
   const after = decidePolicy(before, input, account.at)
   if (!after) return
-  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs } = after
+  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs, idleGpuPercent, idleSeconds } = after
   await tx.execute(sql`
     UPDATE instances SET stop_at = ${stopAt}, stop_at_cost_nanos = ${stopAtCostNanos}, destroy_at = ${destroyAt},
-      destroy_stopped_ms = ${destroyStoppedMs} WHERE id = ${id}`)
+      destroy_stopped_ms = ${destroyStoppedMs}, idle_gpu_percent = ${idleGpuPercent}, idle_seconds = ${idleSeconds} WHERE id = ${id}`)
   const parts = changedPolicyFields(after, before)
+  // Samples were compared with the old limit.
+  if (parts.includes('idleGpuPercent')) await forgetIdle(tx, id)
   const changed = {
     before: policyEventDetails(before, parts),
     after: policyEventDetails(after, parts),

@@ -26,7 +26,7 @@ export function instanceRow(secrets: Secrets, { actor, rental, locked: { instanc
     ...state,
     // The instance is not charged yet. If there is a policy, `savePrepared` computes the next action again once the
     // meters are open.
-    policyDueAt: nextPolicyAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
+    policyDueAt: nextPolicyAction({ ...lifetime, ...policy, ...state, idledSeconds: null, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
     machineId: machine.id,

@@ -60,6 +60,11 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
     rememberedKeys: createRememberedKeys(),
     feed: noStream,
     containerConsole: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
+    simulation: {
+      realMachines: () => Promise.reject(),
+      statsAt: () => undefined as never,
+      runsOf: () => Promise.reject(),
+    },
     sshProxy: null,
     admission: defaultAdmission,
   }

@@ -1,0 +1,27 @@
+// The port to simulated machines. What they use is computed, so it is neither sampled nor kept.
+
+import type { ContainerRef, MachineShare } from '../../../domain/instances/containers.ts'
+import type { ContainerStats } from '../../../domain/instances/metrics.ts'
+
+/** What the use of a simulated container follows from, besides the time. */
+export type SimulatedLoad = {
+  instanceId: bigint
+  image: string
+  numGpus: number
+  diskMb: number
+  share: MachineShare | null
+  /** When the container was started. */
+  upAt: Date
+}
+
+/** A time in which a container ran. `end` is null while it runs. */
+export type Run = { begin: Date; end: Date | null }
+
+export type Simulation = {
+  /** The machines that are real. All others are simulated. */
+  realMachines(): Promise<{ has(machineId: number): boolean }>
+  /** What a running container uses at an instant. */
+  statsAt(load: SimulatedLoad, at: Date): ContainerStats
+  /** The times in which a container ran, oldest first. */
+  runsOf(container: ContainerRef): Promise<Run[]>
+}
