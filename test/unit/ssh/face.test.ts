@@ -192,6 +192,22 @@ describe('the SSH face', () => {
     client.destroy()
   })
 
+  it('cuts off a client that asks on and does not read the answers', async () => {
+    const { port, lines } = await openFace({ unreadBytes: 100_000 })
+    const client = await mustLogIn(port)
+    // biome-ignore lint/suspicious/noExplicitAny: an honest client cannot do this
+    const { _protocol, _sock } = client as any
+    _sock.pause()
+    const isCutOff = () => lines.some(({ outcome }) => outcome === 'accepted')
+    for (let rounds = 0; rounds < 400 && !isCutOff(); rounds += 1) {
+      _sock.cork()
+      for (let sent = 0; sent < 1_000; sent += 1) _protocol.ping()
+      _sock.uncork()
+      await sleep(1)
+    }
+    expect(isCutOff()).toBe(true)
+  })
+
   it('survives clients that send nonsense', async () => {
     const { port } = await openFace()
     const random = createSeededRandom(1)
