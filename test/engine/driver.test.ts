@@ -108,6 +108,22 @@ describeWithEngine('a container of the Docker driver', () => {
     }
   })
 
+  it('leaves no network when it could not be made, or when a gateway died after it', async () => {
+    const other = createDriver(engine, { mark: 'networks' })
+    const listNetworks = () => listMarked(engine.folder, 'networks', 'network', 'ls')
+    const broken = createRental(engine, other, { accountId: 55, volumes: [{ volumeId: 3n, mountPath: '/proc/../' }] })
+    expect(await broken.prepare()).toMatchObject({ state: 'failed' })
+    await broken.remove()
+    expect(await listNetworks()).toEqual([])
+    const lost = createRental(engine, other, { accountId: 56 })
+    await lost.prepare()
+    await docker(engine.folder, ['rm', '--force', `berth-networks-${lost.spec.instanceId}`])
+    expect(await listNetworks()).toHaveLength(1)
+    await createRental(engine, other, { accountId: 57 }).remove()
+    expect(await listNetworks()).toEqual([])
+    await removeAll(engine, 'networks')
+  })
+
   it('starts once its port is free', async () => {
     const first = await startRental(engine, provider)
     const second = createRental(engine, provider, { ports: first.spec.ports })
