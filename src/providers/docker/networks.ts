@@ -3,7 +3,7 @@
 import { listContainers } from './container.ts'
 import { EngineError } from './engine/error.ts'
 import type { Machine } from './machine.ts'
-import { labelFilter, labels, networkName } from './names.ts'
+import { bridgeName, labelFilter, labels, networkName } from './names.ts'
 
 type Network = { Id: string; Labels: Record<string, string> | null }
 
@@ -67,8 +67,11 @@ async function ensureNetwork(machine: Machine, accountId: string, signal: AbortS
   const ofAccount = { [labels.account]: accountId }
   if ((await listNetworks(machine, ofAccount, signal)).length === 0) {
     const Labels = { [labels.mark]: engine.mark, ...ofAccount }
-    const json = { Name: networkName(engine, accountId), Driver: 'bridge', CheckDuplicate: true, Labels }
-    await client.call('POST', '/networks/create', { json, signal }).catch(unless(409))
+    const Name = networkName(engine, accountId)
+    const Options = { 'com.docker.network.bridge.name': bridgeName(Name) }
+    const json = { Name, Driver: 'bridge', CheckDuplicate: true, Labels, Options }
+    // Another gateway was faster: the engine then refuses the name, or the bridge.
+    await client.call('POST', '/networks/create', { json, signal }).catch(unless(403, 409))
   }
   const found = await listNetworks(machine, ofAccount, signal)
   const [, ...extra] = found.toSorted((a, b) => (a.Id < b.Id ? -1 : 1))
