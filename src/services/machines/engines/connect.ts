@@ -22,8 +22,8 @@ type EngineInput = Omit<Engine, 'mark'>
 export function engineOperations({ database, secrets, inspectEngine }: EngineDeps) {
   return {
     /**
-     * Runs the machine's containers on an engine from now on. A machine with containers keeps its engine, whose address
-     * and certificates may change.
+     * Runs the machine's containers on an engine from now on. A machine with containers keeps its engine and its GPUs. The
+     * engine's address and certificates may change.
      */
     async connect(id: number, { url, tls, gpuAccess, gpuUuids }: EngineInput): Promise<EngineFacts> {
       const mark = randomBytes(4).toString('hex')
@@ -35,12 +35,12 @@ export function engineOperations({ database, secrets, inspectEngine }: EngineDep
         const issues = findBrokenPromises(machine, facts, { gpuAccess, gpuUuids })
         if (issues.length > 0) throw invalidInput(issues)
         const row = { url, tls: sealed, gpuAccess, gpuUuids: [...gpuUuids], connectedAt: tx.at }
-        const moved = await tx.prisma(prisma =>
-          prisma.engine.updateMany({ where: { machineId: id, identity }, data: row }),
-        )
-        if (moved.count > 0) return
-        await checkUnused(tx, machine)
+        const known = await tx.prisma(prisma => prisma.engine.findFirst({ where: { machineId: id, identity } }))
+        // Containers keep their GPUs: with other UUIDs, the next rental could get one of them a second time.
+        const keepsGpus = known?.gpuAccess === gpuAccess && known.gpuUuids.join() === gpuUuids.join()
+        if (!keepsGpus) await checkUnused(tx, machine)
         await tx.prisma(async prisma => {
+          if (known) return void (await prisma.engine.update({ where: { machineId: id }, data: row }))
           await prisma.engine.deleteMany({ where: { machineId: id } })
           await prisma.engine.create({ data: { ...row, machineId: id, identity, mark } })
         })
