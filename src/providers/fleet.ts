@@ -20,6 +20,10 @@ export function createFleet({ simulated, docker, engines, now = () => performanc
     return (await engines.all()).has(machineId) ? docker : simulated
   }
 
+  function refuseSilent(machineId: number): void {
+    if ((silentUntil.get(machineId) ?? 0) > now()) throw new MachineUnreachable(`Machine ${machineId} is silent.`)
+  }
+
   async function ask<Answer>(
     machineId: number,
     signal: AbortSignal,
@@ -27,7 +31,7 @@ export function createFleet({ simulated, docker, engines, now = () => performanc
   ): Promise<Answer> {
     const driver = await driverOf(machineId)
     if (driver === simulated) return await call(driver)
-    if ((silentUntil.get(machineId) ?? 0) > now()) throw new MachineUnreachable(`Machine ${machineId} is silent.`)
+    refuseSilent(machineId)
     try {
       const answer = await call(driver)
       silentUntil.delete(machineId)
@@ -37,6 +41,12 @@ export function createFleet({ simulated, docker, engines, now = () => performanc
       if (isSilent) silentUntil.set(machineId, now() + silenceMs)
       throw error
     }
+  }
+
+  /** A call that waits for a renter's programs. They can make it fail in any way, so it tells nothing of the machine. */
+  async function askRenter<Answer>(machineId: number, call: (driver: Provider) => Promise<Answer>): Promise<Answer> {
+    refuseSilent(machineId)
+    return await call(await driverOf(machineId))
   }
 
   return {
@@ -54,11 +64,11 @@ export function createFleet({ simulated, docker, engines, now = () => performanc
     logs: (container, range, signal) =>
       ask(container.machineId, signal, driver => driver.logs(container, range, signal)),
     exec: (container, command, signal) =>
-      ask(container.machineId, signal, driver => driver.exec(container, command, signal)),
+      askRenter(container.machineId, driver => driver.exec(container, command, signal)),
     open: (container, process, signal) =>
-      ask(container.machineId, signal, driver => driver.open(container, process, signal)),
+      askRenter(container.machineId, driver => driver.open(container, process, signal)),
     connect: (container, port, signal) =>
-      ask(container.machineId, signal, driver => driver.connect(container, port, signal)),
+      askRenter(container.machineId, driver => driver.connect(container, port, signal)),
     inventory: (machineId, signal) => ask(machineId, signal, driver => driver.inventory(machineId, signal)),
     removeVolume: (machineId, volumeId, signal) =>
       ask(machineId, signal, driver => driver.removeVolume(machineId, volumeId, signal)),
