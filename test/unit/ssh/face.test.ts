@@ -146,6 +146,16 @@ describe('the SSH face', () => {
     expect(await text(connect(inAll.port, '127.0.0.1'))).toBe('Not allowed at this time.\r\n')
   })
 
+  it('lets clients log in while others keep all connections and send nothing', async () => {
+    const { port } = await openFace({ connections: 2 })
+    const silent = [connect(port, '127.0.0.1').resume(), connect(port, '127.0.0.1').resume()]
+    await Promise.all(silent.map(socket => once(socket, 'connect')))
+    await mustLogIn(port)
+    await mustLogIn(port)
+    expect(await logIn(port)).toBeInstanceOf(Error)
+    for (const socket of silent) socket.destroy()
+  })
+
   it('limits the channels of a connection', async () => {
     const { port } = await openFace({ channels: 2 })
     const client = await mustLogIn(port)
