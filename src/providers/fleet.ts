@@ -28,6 +28,10 @@ export function createFleet(options: FleetOptions): Provider {
     return driverFor((await engines.all()).get(machineId))
   }
 
+  function refuseSilent(machineId: number): void {
+    if ((silentUntil.get(machineId) ?? 0) > now()) throw new MachineUnreachable(`Machine ${machineId} is silent.`)
+  }
+
   async function ask<Answer>(
     machineId: number,
     signal: AbortSignal,
@@ -35,7 +39,7 @@ export function createFleet(options: FleetOptions): Provider {
   ): Promise<Answer> {
     const driver = await driverOf(machineId)
     if (driver === simulated) return await call(driver)
-    if ((silentUntil.get(machineId) ?? 0) > now()) throw new MachineUnreachable(`Machine ${machineId} is silent.`)
+    refuseSilent(machineId)
     try {
       const answer = await call(driver)
       silentUntil.delete(machineId)
@@ -46,6 +50,12 @@ export function createFleet(options: FleetOptions): Provider {
       if (isSilent) silentUntil.set(machineId, now() + silenceMs)
       throw error
     }
+  }
+
+  /** A call that waits for a renter's programs. They can make it fail in any way, so it tells nothing of the machine. */
+  async function askRenter<Answer>(machineId: number, call: (driver: Provider) => Promise<Answer>): Promise<Answer> {
+    refuseSilent(machineId)
+    return await call(await driverOf(machineId))
   }
 
   return {
@@ -63,11 +73,11 @@ export function createFleet(options: FleetOptions): Provider {
     logs: (container, range, signal) =>
       ask(container.machineId, signal, driver => driver.logs(container, range, signal)),
     exec: (container, command, signal) =>
-      ask(container.machineId, signal, driver => driver.exec(container, command, signal)),
+      askRenter(container.machineId, driver => driver.exec(container, command, signal)),
     open: (container, process, signal) =>
-      ask(container.machineId, signal, driver => driver.open(container, process, signal)),
+      askRenter(container.machineId, driver => driver.open(container, process, signal)),
     connect: (container, port, signal) =>
-      ask(container.machineId, signal, driver => driver.connect(container, port, signal)),
+      askRenter(container.machineId, driver => driver.connect(container, port, signal)),
     stats: (machineId, signal) => ask(machineId, signal, driver => driver.stats(machineId, signal)),
     inventory: (machineId, signal) => ask(machineId, signal, driver => driver.inventory(machineId, signal)),
     removeVolume: (machineId, volumeId, signal) =>

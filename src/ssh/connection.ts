@@ -81,6 +81,10 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps, listeners:
   const settings = { algorithms: { compress: ['none' as const] }, ident: 'Berth' }
   const keepalive = { keepaliveInterval: keepaliveMs, keepaliveCountMax: keepalives }
   new ssh2.Server({ hostKeys: [hostKey], ...settings, ...keepalive }, onClient).injectSocket(socket)
+  // ssh2 answers each request at once, also those of a client that reads no answers.
+  socket.on('data', () => {
+    if (socket.writableLength > limits.unreadBytes) socket.destroy()
+  })
 
   return {
     login: () => login,

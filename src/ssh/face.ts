@@ -64,6 +64,19 @@ export function createSshFace({ services, provider, log, limits = sshLimits }: S
     }
   }
 
+  /**
+   * Makes room by ending the oldest connection that has not logged in: otherwise ten addresses that open connections and
+   * send nothing would keep all others out.
+   */
+  function hasRoom(): boolean {
+    if (open.size < limits.connections) return true
+    const [unfinished] = [...open].find(([, { login }]) => !login()) ?? []
+    if (!unfinished) return false
+    open.delete(unfinished)
+    unfinished.destroy()
+    return true
+  }
+
   function refuse(socket: Socket): void {
     metrics.count('limited')
     socket.on('error', () => {})
@@ -78,7 +91,7 @@ export function createSshFace({ services, provider, log, limits = sshLimits }: S
     fingerprint: () => hostKey && hostKeyFingerprint(hostKey),
     serve(socket) {
       const network = networkOf(socket.remoteAddress ?? '')
-      if (hostKey === undefined || isRefusing || open.size >= limits.connections) return refuse(socket)
+      if (hostKey === undefined || isRefusing || !hasRoom()) return refuse(socket)
       if (addresses.admit(network) !== undefined) return refuse(socket)
       const deps = { hostKey, logins, provider, limits, log }
       const connection = serveConnection(socket, deps, {

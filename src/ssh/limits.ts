@@ -24,6 +24,11 @@ export const sshLimits = {
   keepalives: 3,
   /** A client with more unread bytes in a channel is cut off. One that keeps to its window of 2 MiB has half as many. */
   bufferedBytes: 8_500_000,
+  /**
+   * A client that leaves more than this unread is cut off. Output waits long before; only answers to its requests do not,
+   * and a gateway keeps a kilobyte for each of them.
+   */
+  unreadBytes: 2_000_000,
   /** Time for a client to print the last message, before its connection is ended. */
   farewellMs: 300,
   /** Time for a client to close an ended connection, before it is cut off. */

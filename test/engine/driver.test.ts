@@ -1,6 +1,9 @@
-import { connect } from 'node:net'
-import { afterAll, expect, it } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { MachineUnreachable } from '../../src/providers/provider.ts'
+import { blocksOf, readPage } from '../support/docs.ts'
 import { docker } from '../support/engine/docker.ts'
 import { createDriver, listMarked, removeAll } from '../support/engine/driver.ts'
 import { createRental, startRental } from '../support/engine/rental.ts'
@@ -22,6 +25,35 @@ describeWithEngine('a container of the Docker driver', () => {
     const stranger = await startRental(engine, provider, { accountId: 2 })
     expect(await stranger.exec(`${ask} || echo refused`)).toContain('refused')
     expect(await stranger.exec(`ping -c 1 -W 1 ${address} >/dev/null || echo refused`)).toContain('refused')
+  })
+
+  it('reaches neither the host nor its metadata with the rules of docs/hosts.md', async () => {
+    const host = createServer(socket => socket.on('error', () => {}).end('the host')).listen(0, '0.0.0.0')
+    onTestFinished(() => void host.close())
+    await once(host, 'listening')
+    const { port } = host.address() as { port: number }
+    const rental = await startRental(engine, provider, { launch: { onStart: 'nc -ll -p 8080 -e hostname' } })
+    const gateway = await rental.exec("ip route | sed -n 's/^default via \\([^ ]*\\).*/\\1/p'")
+    const ask = (address: string) => rental.exec(`nc -w 2 ${address} ${port} </dev/null || echo refused`)
+    expect(await ask(gateway)).toBe('the host')
+    const rules = blocksOf(readPage('docs/hosts.md'), 'sh firewall').join('').trim().split('\n')
+    expect(rules).toHaveLength(2)
+    for (const rule of rules) {
+      execFileSync('sh', ['-c', rule])
+      onTestFinished(() => void execFileSync('sh', ['-c', rule.replace('-I', '-D')]))
+    }
+    const dropped = () => execFileSync('iptables', ['-nvL', 'DOCKER-USER'], { encoding: 'utf8' })
+    expect(await ask(gateway)).toContain('refused')
+    expect(dropped()).toMatch(/ 0 +0 DROP/)
+    expect(await ask('169.254.169.254')).toContain('refused')
+    expect(dropped()).not.toMatch(/ 0 +0 DROP/)
+    const neighbor = await startRental(engine, provider)
+    const address = await rental.exec('hostname -i')
+    expect(await neighbor.exec(`nc -w 3 ${address} 8080 </dev/null`)).toBe(`berth-${rental.spec.instanceId}`)
+    const published = connect(rental.spec.ports[0]?.hostPort ?? 0, '127.0.0.1')
+    const [banner] = await published.setEncoding('utf8').take(1).toArray()
+    expect(banner).toContain('SSH-2.0')
+    published.destroy()
   })
 
   it('answers at its public port', async () => {
@@ -108,6 +140,22 @@ describeWithEngine('a container of the Docker driver', () => {
     }
   })
 
+  it('leaves no network when it could not be made, or when a gateway died after it', async () => {
+    const other = createDriver(engine, { mark: 'networks' })
+    const listNetworks = () => listMarked(engine.folder, 'networks', 'network', 'ls')
+    const broken = createRental(engine, other, { accountId: 55, volumes: [{ volumeId: 3n, mountPath: '/proc/../' }] })
+    expect(await broken.prepare()).toMatchObject({ state: 'failed' })
+    await broken.remove()
+    expect(await listNetworks()).toEqual([])
+    const lost = createRental(engine, other, { accountId: 56 })
+    await lost.prepare()
+    await docker(engine.folder, ['rm', '--force', `berth-networks-${lost.spec.instanceId}`])
+    expect(await listNetworks()).toHaveLength(1)
+    await createRental(engine, other, { accountId: 57 }).remove()
+    expect(await listNetworks()).toEqual([])
+    await removeAll(engine, 'networks')
+  })
+
   it('starts once its port is free', async () => {
     const first = await startRental(engine, provider)
     const second = createRental(engine, provider, { ports: first.spec.ports })
@@ -171,7 +219,8 @@ describeWithEngine('a container of the Docker driver', () => {
     expect(await inspect(format, small.spec.instanceId)).toBe('500000000 64000000 64000000')
     const huge = createRental(engine, provider, { share: { cpus: 1_000, memoryMb: 1_000_000_000 } })
     expect(await huge.prepare()).toMatchObject({ state: 'prepared' })
-    expect(await inspect(format, huge.spec.instanceId)).toBe('0 0 0')
+    const total = await docker(engine.folder, ['info', '--format', '{{.MemTotal}}'])
+    expect(await inspect(format, huge.spec.instanceId)).toBe(`0 ${total} ${total}`)
   })
 })
 

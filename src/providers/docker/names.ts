@@ -1,5 +1,6 @@
 // Names and labels of what the driver makes. Every list asks for the mark, because an engine may run other containers.
 
+import { createHash } from 'node:crypto'
 import type { ContainerSpec } from '../../domain/instances/containers.ts'
 import type { Engine } from '../../domain/machines/engines.ts'
 
@@ -26,6 +27,11 @@ export function volumeName({ mark }: Marked, volumeId: bigint): string {
 
 export function networkName({ mark }: Marked, accountId: number | string): string {
   return `berth-${mark}-account-${accountId}`
+}
+
+/** A rule of the host's firewall names the bridges of all accounts by their beginning. Linux allows 15 characters. */
+export function bridgeName(network: string): string {
+  return `berth-${createHash('sha256').update(network).digest('hex').slice(0, 9)}`
 }
 
 export const labels = {

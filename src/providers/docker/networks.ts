@@ -3,9 +3,9 @@
 import { listContainers } from './container.ts'
 import { EngineError } from './engine/error.ts'
 import type { Machine } from './machine.ts'
-import { labelFilter, labels, networkName } from './names.ts'
+import { bridgeName, labelFilter, labels, networkName } from './names.ts'
 
-type Network = { Id: string }
+type Network = { Id: string; Labels: Record<string, string> | null }
 
 export type Networks = ReturnType<typeof createNetworks>
 
@@ -38,32 +38,52 @@ export function createNetworks() {
         return await use()
       })
     },
-    /** An engine has few address ranges, so that a network goes with its last container. */
-    async removeUnused(machine: Machine, accountId: string, signal: AbortSignal): Promise<void> {
-      await inTurn(machine, accountId, async () => {
-        if ((await listContainers(machine, { [labels.account]: accountId }, signal)).length > 0) return
-        for (const network of await listNetworks(machine, accountId, signal)) await remove(machine, network, signal)
-      })
+    /**
+     * An engine has few address ranges, so that a network goes with its last container. Looks at all accounts: a gateway
+     * that died, or a container that could not be made, left a network without one.
+     */
+    async removeUnused(machine: Machine, signal: AbortSignal): Promise<void> {
+      const networks = await listNetworks(machine, {}, signal)
+      const used = accountsOf(await listContainers(machine, {}, signal))
+      for (const accountId of accountsOf(networks)) {
+        if (used.has(accountId)) continue
+        await inTurn(machine, accountId, async () => {
+          const ofAccount = { [labels.account]: accountId }
+          if ((await listContainers(machine, ofAccount, signal)).length > 0) return
+          for (const network of await listNetworks(machine, ofAccount, signal)) await remove(machine, network, signal)
+        })
+      }
     },
   }
+}
+
+function accountsOf(found: { Labels: Record<string, string> | null }[]): Set<string> {
+  return new Set(found.flatMap(({ Labels }) => Labels?.[labels.account] ?? []))
 }
 
 /** Another gateway may make a network of the same name, and then no container can start: all but one are removed. */
 async function ensureNetwork(machine: Machine, accountId: string, signal: AbortSignal): Promise<void> {
   const { client, engine } = machine
-  if ((await listNetworks(machine, accountId, signal)).length === 0) {
-    const Labels = { [labels.mark]: engine.mark, [labels.account]: accountId }
-    const json = { Name: networkName(engine, accountId), Driver: 'bridge', CheckDuplicate: true, Labels }
-    await client.call('POST', '/networks/create', { json, signal }).catch(unless(409))
+  const ofAccount = { [labels.account]: accountId }
+  if ((await listNetworks(machine, ofAccount, signal)).length === 0) {
+    const Labels = { [labels.mark]: engine.mark, ...ofAccount }
+    const Name = networkName(engine, accountId)
+    const Options = { 'com.docker.network.bridge.name': bridgeName(Name) }
+    const json = { Name, Driver: 'bridge', CheckDuplicate: true, Labels, Options }
+    // Another gateway was faster: the engine then refuses the name, or the bridge.
+    await client.call('POST', '/networks/create', { json, signal }).catch(unless(403, 409))
   }
-  const found = await listNetworks(machine, accountId, signal)
+  const found = await listNetworks(machine, ofAccount, signal)
   const [, ...extra] = found.toSorted((a, b) => (a.Id < b.Id ? -1 : 1))
   for (const network of extra) await remove(machine, network, signal)
 }
 
-async function listNetworks({ client, engine }: Machine, accountId: string, signal: AbortSignal): Promise<Network[]> {
-  const filters = labelFilter(engine, { [labels.account]: accountId })
-  return await client.call<Network[]>('GET', '/networks', { query: { filters }, signal })
+async function listNetworks(
+  { client, engine }: Machine,
+  others: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Network[]> {
+  return await client.call<Network[]>('GET', '/networks', { query: { filters: labelFilter(engine, others) }, signal })
 }
 
 /** A network that a container uses stays. */

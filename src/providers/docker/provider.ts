@@ -92,7 +92,7 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
     },
     async remove(ref, signal) {
       const machine = await machineOf(ref.machineId, signal)
-      await preparations.cancel(ref)
+      await preparations.cancel(ref, signal)
       await removeContainers(networks, machine, ref, signal)
     },
     async logs(ref, range, signal) {

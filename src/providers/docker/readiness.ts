@@ -10,6 +10,11 @@ import { createSingleFlight } from './single-flight.ts'
 import { readStartOfRun, startBytes } from './start-of-run.ts'
 import type { Stops } from './stops.ts'
 
+/**
+ * Longer than an honest container takes. Whoever makes it take longer wants its GPUs free of charge: with a program that
+ * keeps the check of the GPUs waiting, or with a volume over the toolbox, which another container changes.
+ */
+const patienceMs = 20_000
 /** A container that has run longer was checked by a gateway that is gone. The renter can change what a check sees. */
 const gpuCheckMs = 120_000
 const maxRemembered = 10_000
@@ -48,16 +53,26 @@ export function createReadiness({ log, now, stops }: { log: Logger; now: () => D
   function hasCheckedGpus(machine: Machine, container: Container, instanceId: bigint): boolean {
     const { Id, State, HostConfig } = container
     if (!HostConfig.DeviceRequests?.length || checkedGpus.get(Id) === State.StartedAt) return true
-    if (now().getTime() - Date.parse(State.StartedAt) > gpuCheckMs) return true
+    if (hasRunFor(container, gpuCheckMs)) return true
+    // Goes on in a container that counts as ready, and stops it if need be.
     void gpuChecks.run(Id, () => checkGpus(machine, container, instanceId))
-    return false
+    return hasRunFor(container, patienceMs)
+  }
+
+  function hasRunFor({ State }: Container, ms: number): boolean {
+    return now().getTime() - Date.parse(State.StartedAt) > ms
+  }
+
+  async function isPrepared(machine: Machine, container: Container, signal: AbortSignal): Promise<boolean> {
+    if (!hasOwnEntrypoint(container) || hasRunFor(container, patienceMs)) return true
+    return await saysReady(machine, container, signal)
   }
 
   return {
     async isReady(machine: Machine, container: Container, instanceId: bigint, signal: AbortSignal): Promise<boolean> {
       if (ready.get(container.Id) === container.State.StartedAt) return true
       if (!hasCheckedGpus(machine, container, instanceId)) return false
-      if (hasOwnEntrypoint(container) && !(await saysReady(machine, container, signal))) return false
+      if (!(await isPrepared(machine, container, signal))) return false
       remember(ready, container)
       return true
     },

@@ -17,10 +17,7 @@ export async function removeContainers(
   for (const { Id } of listed) {
     await machine.client.call('DELETE', `/containers/${Id}`, { query, signal, deadlineMs: 60_000 }).catch(ignoreRemoved)
   }
-  const accountIds = new Set(listed.map(({ Labels }) => Labels[labels.account]))
-  for (const accountId of accountIds) {
-    if (accountId !== undefined) await networks.removeUnused(machine, accountId, signal)
-  }
+  await networks.removeUnused(machine, signal)
 }
 
 /** It is gone, or being removed. */

@@ -97,6 +97,16 @@ describe('a machine', () => {
     await expect(operations().connect(machineId, remote)).rejects.toMatchObject({ code: 'INVALID_STATE' })
   })
 
+  it('keeps its GPUs while it has instances', async () => {
+    const withGpu = { ...socket, gpuAccess: 'nvidia' as const, gpuUuids: ['GPU-0000'] }
+    await operations().connect(machineId, withGpu)
+    await rent()
+    const other = operations().connect(machineId, { ...withGpu, gpuUuids: ['GPU-1111'] })
+    await expect(other).rejects.toMatchObject({ code: 'INVALID_STATE' })
+    await operations().connect(machineId, { ...withGpu, url: 'unix:///run/moved.sock' })
+    expect(await engineOf()).toMatchObject({ ...withGpu, url: 'unix:///run/moved.sock' })
+  })
+
   it('cannot be unplugged while it is connected', async () => {
     await operations().connect(machineId, socket)
     const refusal = { code: 'INVALID_STATE', message: `Machine ${machineId} is not simulated: it has an engine.` }

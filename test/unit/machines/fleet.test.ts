@@ -96,6 +96,20 @@ describe('a machine that did not answer', () => {
     await observe(container, signal)
   })
 
+  it.each([
+    new MachineUnreachable('A process closed its output.'),
+    new DOMException('A process took too long.', 'TimeoutError'),
+  ])('is no machine whose renter runs a program that fails: %s', async thrown => {
+    const { exec, open, connect, observe } = fleet()
+    failure = thrown
+    const late = AbortSignal.abort(new DOMException('', 'TimeoutError'))
+    await expect(exec(container, 'sleep 60', late)).rejects.toThrow(thrown)
+    await expect(open(container, { command: null, terminal: null }, late)).rejects.toThrow(thrown)
+    await expect(connect(container, 80, late)).rejects.toThrow(thrown)
+    failure = undefined
+    expect(await observe(container, signal)).toEqual({ state: 'running' })
+  })
+
   it('delays no other machine, and a call that was refused silences none', async () => {
     const { observe, start } = fleet()
     failure = new MachineUnreachable('It is off.')

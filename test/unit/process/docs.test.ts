@@ -7,7 +7,7 @@ import { blocksOf, chapterOf, pages, readPage } from '../../support/docs.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
-const shellKinds = ['sh', 'sh stream', 'sh login', 'sh host', 'sh operate', 'sh develop']
+const shellKinds = ['sh', 'sh stream', 'sh login', 'sh host', 'sh firewall', 'sh operate', 'sh develop']
 
 describe.each(pages)('%s', page => {
   const text = readPage(page)

@@ -146,6 +146,16 @@ describe('the SSH face', () => {
     expect(await text(connect(inAll.port, '127.0.0.1'))).toBe('Not allowed at this time.\r\n')
   })
 
+  it('lets clients log in while others keep all connections and send nothing', async () => {
+    const { port } = await openFace({ connections: 2 })
+    const silent = [connect(port, '127.0.0.1').resume(), connect(port, '127.0.0.1').resume()]
+    await Promise.all(silent.map(socket => once(socket, 'connect')))
+    await mustLogIn(port)
+    await mustLogIn(port)
+    expect(await logIn(port)).toBeInstanceOf(Error)
+    for (const socket of silent) socket.destroy()
+  })
+
   it('limits the channels of a connection', async () => {
     const { port } = await openFace({ channels: 2 })
     const client = await mustLogIn(port)
@@ -190,6 +200,22 @@ describe('the SSH face', () => {
     await sleep(500)
     expect(produced).toBe(before)
     client.destroy()
+  })
+
+  it('cuts off a client that asks on and does not read the answers', async () => {
+    const { port, lines } = await openFace({ unreadBytes: 100_000 })
+    const client = await mustLogIn(port)
+    // biome-ignore lint/suspicious/noExplicitAny: an honest client cannot do this
+    const { _protocol, _sock } = client as any
+    _sock.pause()
+    const isCutOff = () => lines.some(({ outcome }) => outcome === 'accepted')
+    for (let rounds = 0; rounds < 400 && !isCutOff(); rounds += 1) {
+      _sock.cork()
+      for (let sent = 0; sent < 1_000; sent += 1) _protocol.ping()
+      _sock.uncork()
+      await sleep(1)
+    }
+    expect(isCutOff()).toBe(true)
   })
 
   it('survives clients that send nonsense', async () => {

@@ -1,12 +1,11 @@
 // A client of the Docker Engine API. It speaks the newest version that both sides know.
 
 import type { Duplex, Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import type { Engine } from '../../../domain/machines/engines.ts'
 import { MachineUnreachable } from '../../provider.ts'
 import { addressOf } from './address.ts'
 import { EngineError } from './error.ts'
-import { type Answer, type EngineRequest, send } from './send.ts'
+import { type Answer, type EngineRequest, readText, send } from './send.ts'
 
 export type RequestOptions = Omit<EngineRequest, 'method' | 'path'>
 
@@ -57,7 +56,7 @@ function chooseVersion({ ApiVersion, MinAPIVersion = '1.0' }: Version): number {
 }
 
 async function readJson<Value>({ body }: Answer): Promise<Value> {
-  const json = await text(body)
+  const json = await readText(body)
   return (json === '' ? undefined : JSON.parse(json)) as Value
 }
 

@@ -2,11 +2,14 @@
 
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
+import { MachineUnreachable } from '../../provider.ts'
 
 export type Frame = { source: 'stdout' | 'stderr'; payload: Buffer }
 
 const headerLength = 8
 const stderrNumber = 2
+/** Much longer than any honest frame. */
+const maxFrameBytes = 10_000_000
 
 export async function* readFrames(stream: Readable): AsyncGenerator<Frame> {
   let pending: Buffer = Buffer.alloc(0)
@@ -14,7 +17,9 @@ export async function* readFrames(stream: Readable): AsyncGenerator<Frame> {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
     let start = 0
     while (pending.length - start >= headerLength) {
-      const end = start + headerLength + pending.readUInt32BE(start + 4)
+      const length = pending.readUInt32BE(start + 4)
+      if (length > maxFrameBytes) throw new MachineUnreachable('A frame of the engine is too long.')
+      const end = start + headerLength + length
       if (pending.length < end) break
       const source = pending[start] === stderrNumber ? 'stderr' : 'stdout'
       yield { source, payload: pending.subarray(start + headerLength, end) }

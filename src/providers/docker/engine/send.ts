@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import type { Duplex, Readable } from 'node:stream'
 import { MachineUnreachable } from '../../provider.ts'
 import type { Address } from './address.ts'
 import { EngineError } from './error.ts'
@@ -44,7 +43,7 @@ export async function send<Value>(
   const letGo = () => signal.removeEventListener('abort', giveUp)
   try {
     const answer = await begin(address, request, kind, sending.signal)
-    if (answer.status >= 400) throw new EngineError(answer.status, messageOf(await text(answer.body)))
+    if (answer.status >= 400) throw new EngineError(answer.status, messageOf(await readText(answer.body)))
     if (kind === 'stream') answer.body.once('close', letGo)
     return await read(answer)
   } catch (error) {
@@ -56,6 +55,21 @@ export async function send<Value>(
     clearTimeout(timer)
     if (kind !== 'stream') letGo()
   }
+}
+
+/** Much longer than any honest answer. */
+const maxAnswerBytes = 100_000_000
+
+/** The whole answer. One without an end would take all of the gateway's memory before its deadline. */
+export async function readText(body: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxAnswerBytes) throw new MachineUnreachable('An answer of the engine is too long.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
 }
 
 function begin(

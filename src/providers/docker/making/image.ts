@@ -6,11 +6,11 @@ import type { Registry } from '../../../domain/launch/registry.ts'
 import type { EngineClient } from '../engine/client.ts'
 import { brokenStreamError, EngineError, unlessMissing } from '../engine/error.ts'
 import { readJsonLines } from '../engine/lines.ts'
-import { kindOf, pullFailure } from '../failures.ts'
+import { ContainerFailed, kindOf, pullFailure } from '../failures.ts'
 import { imagePath, isRegistryOf, parseImage } from './image-name.ts'
 
 type Pull = { image: string; registry: Registry | undefined }
-type LocalImage = { Id: string; RepoTags: string[] | null; RepoDigests: string[] | null }
+type LocalImage = { Id: string; RepoTags: string[] | null; RepoDigests: string[] | null; Config?: object | null }
 type Progress = { status?: string; error?: string; errorDetail?: { message?: string } }
 
 /** The registry answers at the beginning of a pull, which may wait for other pulls. */
@@ -18,6 +18,8 @@ const pullDeadlineMs = 5 * 60_000
 /** A pull without any progress for this time has failed. */
 const idleMs = 10 * 60_000
 const retryDelaysMs = [2_000, 8_000]
+/** Labels, variables and commands, as JSON. The engine repeats them in every list of containers and in every event. */
+const maxConfigLength = 256 * 1_024
 
 /** Returns the id of the image. Throws `ContainerFailed` if it cannot be pulled. */
 export async function pullImage(client: EngineClient, pull: Pull, signal: AbortSignal): Promise<string> {
@@ -62,7 +64,10 @@ async function pullOnce(client: EngineClient, pull: Pull, signal: AbortSignal): 
   }
   // By its digest: meanwhile, another pull may have given the name to another image.
   const path = imagePath(digest === undefined ? `${name}:${tag}` : `${name}@${digest}`)
-  return (await client.call<LocalImage>('GET', path, { signal })).Id
+  const { Id, Config } = await client.call<LocalImage>('GET', path, { signal })
+  if (JSON.stringify(Config ?? {}).length <= maxConfigLength) return Id
+  const message = 'The image has too many labels and variables.'
+  throw new ContainerFailed({ code: 'IMAGE_PULL_FAILED', message })
 }
 
 /**

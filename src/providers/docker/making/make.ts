@@ -109,7 +109,7 @@ async function removeById({ client }: Machine, id: string, signal: AbortSignal):
   await unlessMissing(client.call('DELETE', `/containers/${id}`, { query: { force: 1, v: 1 }, signal }))
 }
 
-/** The engine refuses more processors than it has. More memory than it has limits nothing. */
+/** The engine refuses more processors than it has. A share may be more memory than it has, because hosts round. */
 async function limitsOf(
   { log }: MakeDeps,
   { client }: Machine,
@@ -118,11 +118,11 @@ async function limitsOf(
 ): Promise<Limits> {
   if (!share) return {}
   const { NCPU, MemTotal } = await client.call<{ NCPU: number; MemTotal: number }>('GET', '/info', { signal })
-  const memory = share.memoryMb * mb
-  const [hasCpus, hasMemory] = [share.cpus <= NCPU, memory <= MemTotal]
+  const memory = Math.min(share.memoryMb * mb, MemTotal)
+  const [hasCpus, hasMemory] = [share.cpus <= NCPU, share.memoryMb * mb <= MemTotal]
   if (!hasCpus || !hasMemory) log.warn({ machineId, share, NCPU, MemTotal }, 'A machine is smaller than it is listed.')
   return {
     ...(hasCpus && { NanoCpus: Math.round(share.cpus * 1e9) }),
-    ...(hasMemory && { Memory: memory, MemorySwap: memory }),
+    ...{ Memory: memory, MemorySwap: memory },
   }
 }

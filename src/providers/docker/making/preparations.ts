@@ -50,11 +50,16 @@ export function createPreparations(log: Logger, now: () => Date) {
         (error: unknown) => settle(key, preparation, error),
       )
     },
-    /** Ends a preparation, and forgets a failed one. What it made exists when this resolves. */
-    async cancel(ref: ContainerRef): Promise<void> {
+    /** Ends a preparation, and forgets a failed one. What it made exists when this resolves; a hanging engine delays that. */
+    async cancel(ref: ContainerRef, signal: AbortSignal): Promise<void> {
       const preparation = preparations.get(keyOf(ref))
       preparation?.controller.abort()
-      await preparation?.done
+      const aborted = Promise.withResolvers<never>()
+      const giveUp = () => aborted.reject(signal.reason)
+      signal.addEventListener('abort', giveUp)
+      await Promise.race([preparation?.done, aborted.promise]).finally(() =>
+        signal.removeEventListener('abort', giveUp),
+      )
       if (preparations.get(keyOf(ref)) === preparation) preparations.delete(keyOf(ref))
     },
   }

@@ -20,8 +20,8 @@ type EngineInput = Omit<Engine, 'mark'>
 export function engineOperations({ database, secrets, inspectEngine }: EngineDeps) {
   return {
     /**
-     * Runs the machine's containers on an engine from now on. A machine with containers keeps its engine, whose address
-     * and certificates may change.
+     * Runs the machine's containers on an engine from now on. A machine with containers keeps its engine and its GPUs. The
+     * engine's address and certificates may change.
      */
     async connect(id: number, { url, tls, gpuAccess, gpuUuids }: EngineInput): Promise<EngineFacts> {
       const sealed = sealJson(await secrets(), tls)

@@ -10,7 +10,7 @@ import { checkUnused, lockExistingMachine } from '../unused.ts'
 
 export type SavedEngine = Omit<MachineEngine, 'mark' | 'tls'> & { tls: Buffer<ArrayBuffer> | null }
 
-/** A machine with containers keeps its engine, which may be reached in another way. */
+/** A machine with containers keeps its engine and its GPUs. The engine may be reached in another way. */
 export async function saveEngine(
   tx: Transaction,
   machineId: number,
@@ -25,11 +25,13 @@ export async function saveEngine(
   const mark = randomBytes(4).toString('hex')
   // Whether it gets an address or an agent: the old way ends.
   if (engine.url !== null) await tx.prisma(prisma => prisma.agent.deleteMany({ where: { machineId } }))
-  const moved = await tx.prisma(prisma => prisma.engine.updateMany({ where: { machineId, identity }, data: row }))
-  if (moved.count > 0) return
-  await checkUnused(tx, machine)
+  const known = await tx.prisma(prisma => prisma.engine.findFirst({ where: { machineId, identity } }))
+  // Containers keep their GPUs: with other UUIDs, the next rental could get one of them a second time.
+  const keepsGpus = known?.gpuAccess === engine.gpuAccess && known.gpuUuids.join() === gpuUuids.join()
+  if (!keepsGpus) await checkUnused(tx, machine)
   try {
     await tx.prisma(async prisma => {
+      if (known) return void (await prisma.engine.update({ where: { machineId }, data: row }))
       await prisma.engine.deleteMany({ where: { machineId } })
       await prisma.engine.create({ data: { ...row, machineId, identity, mark } })
     })

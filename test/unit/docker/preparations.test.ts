@@ -1,0 +1,41 @@
+// Preparations of containers on an engine that hangs, or of an image that is a trap.
+
+import pino from 'pino'
+import { expect, it } from 'vitest'
+import { createDockerProvider } from '../../../src/providers/docker/provider.ts'
+import { containerSpec } from '../../contract/provider.ts'
+import { startFakeEngine } from '../../support/engine/fake.ts'
+
+function providerOf(url: string) {
+  const engine = { url, tls: null, mark: 'fake', gpuAccess: 'none' as const, gpuUuids: [] }
+  return createDockerProvider({
+    engineOf: async () => engine,
+    readToolbox: async () => Buffer.alloc(1_024),
+    log: pino({ level: 'silent' }),
+    now: () => new Date(),
+  })
+}
+
+it('gives up a removal in time while the engine hangs in a preparation', async () => {
+  const { url, requests } = await startFakeEngine(({ path }) => (path === '/containers/create' ? 'never' : undefined))
+  const provider = providerOf(url)
+  await provider.ensure(containerSpec(7n), AbortSignal.timeout(5_000))
+  await expect.poll(() => requests.some(({ path }) => path === '/containers/create')).toBe(true)
+  const begun = performance.now()
+  const ref = { machineId: 1, instanceId: 7n }
+  await expect(provider.remove(ref, AbortSignal.timeout(100))).rejects.toThrow('timeout')
+  expect(performance.now() - begun).toBeLessThan(2_000)
+})
+
+it('makes no container of an image whose labels would fill the answers of its engine', async () => {
+  const image = { Id: 'sha256:image', Config: { Labels: { large: 'x'.repeat(300_000) } } }
+  const { url, requests } = await startFakeEngine(({ method, path }) =>
+    path.startsWith('/images/') && method === 'GET' ? { json: image } : undefined,
+  )
+  const provider = providerOf(url)
+  await provider.ensure(containerSpec(7n), AbortSignal.timeout(5_000))
+  const message = 'The image has too many labels and variables.'
+  const observe = () => provider.observe({ machineId: 1, instanceId: 7n }, AbortSignal.timeout(5_000))
+  await expect.poll(observe).toEqual({ state: 'failed', code: 'IMAGE_PULL_FAILED', message })
+  expect(requests.some(({ path }) => path === '/containers/create')).toBe(false)
+})
