@@ -13,10 +13,14 @@ export type EngineFacts = {
   cpuRamMb: number
   cpuArch: Machine['cpuArch']
   gpuAccesses: readonly GpuAccess[]
+  /** By how much the engine's clock is ahead of the gateway's. */
+  clockAheadMs: number
 }
 
 /** Computers have a little less memory than is written on them, and hosts round. */
 const ramTolerance = 0.95
+/** The engine's times decide how long a container has run, and until when an ended one is charged. */
+const clockToleranceMs = 5_000
 
 /** Why the machine cannot get the engine: the engine has less than the machine's offers promise. */
 export function findBrokenPromises(
@@ -31,6 +35,8 @@ export function findBrokenPromises(
   if (facts.cpuRamMb < cpuRamMb * ramTolerance)
     say('cpuRamGb', `is ${cpuRamMb / 1_000}, but the engine has ${(facts.cpuRamMb / 1_000).toFixed(1)} GB of memory.`)
   if (facts.cpuArch !== cpuArch) say('cpuArch', `is ${cpuArch}, but the engine runs on ${facts.cpuArch}.`)
+  if (Math.abs(facts.clockAheadMs) > clockToleranceMs)
+    say('clock', `is wrong by ${Math.round(facts.clockAheadMs / 1_000)} seconds. Let the host set it over the network.`)
   if (vmsEnabled) say('vmsEnabled', 'is true, but the engine runs no virtual machines.')
   if (!facts.gpuAccesses.includes(gpuAccess))
     say('gpus', `cannot be given to containers with "${gpuAccess}". The engine offers ${facts.gpuAccesses.join(', ')}.`)

@@ -4,8 +4,11 @@ import type { ContainerSpec } from '../../domain/instances/containers.ts'
 import { EngineError } from './engine/error.ts'
 import { readTarFile, writeTar } from './engine/tar.ts'
 import type { Machine } from './machine.ts'
+import { runInContainer } from './processes/process.ts'
 
 const keysPath = '.berth/instance/authorized_keys'
+/** Time for the program that lets the keys log in. A renter who has changed it can make it last for ever. */
+const applyMs = 5_000
 /** The renter can make the file as large as he likes. More than this is not read of it. */
 const maxKeyBytes = 256 * 1_024
 
@@ -43,4 +46,13 @@ export async function readSshKeys({ client }: Machine, containerId: string, sign
     if (error instanceof EngineError) return []
     throw error
   }
+}
+
+/** Lets the keys of the file log in. If the renter's changes keep that from ending, it is his loss alone. */
+export async function applyKeys(machine: Machine, containerId: string, signal: AbortSignal): Promise<void> {
+  const own = AbortSignal.timeout(applyMs)
+  const words = ['/.berth/bin/busybox', 'sh', '/.berth/bin/apply-keys']
+  await runInContainer(machine, containerId, words, AbortSignal.any([signal, own])).catch((error: unknown) => {
+    if (signal.aborted || error !== own.reason) throw error
+  })
 }

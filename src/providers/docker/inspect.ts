@@ -11,6 +11,7 @@ type Info = {
   ServerVersion: string
   Runtimes?: Record<string, unknown>
   CDISpecDirs?: string[]
+  SystemTime: string
 }
 
 const architectures: Record<string, string> = { x86_64: 'amd64', aarch64: 'arm64' }
@@ -28,6 +29,7 @@ export async function inspectEngine(engine: Pick<Engine, 'url' | 'tls'>): Promis
     cpuRamMb: Math.round(info.MemTotal / 1_000_000),
     cpuArch: architectures[info.Architecture] ?? info.Architecture,
     gpuAccesses: gpuAccessesOf(info),
+    clockAheadMs: Date.parse(info.SystemTime) - Date.now(),
   }
 }
 

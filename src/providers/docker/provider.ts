@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { ContainerRef } from '../../domain/instances/containers.ts'
 import { ContainerNotRunning, type Provider } from '../provider.ts'
 import { type Container, findContainer } from './container.ts'
-import { keysTar, uploadTar } from './files.ts'
+import { applyKeys, keysTar, uploadTar } from './files.ts'
 import { readInventory, removeVolume } from './inventory.ts'
 import { readLog } from './log/read.ts'
 import { createMachines, type EngineOf, type Machine } from './machine.ts'
@@ -13,7 +13,7 @@ import { createPreparations } from './making/preparations.ts'
 import { createNetworks } from './networks.ts'
 import { observeContainer } from './observe.ts'
 import { connectToPort } from './processes/connect.ts'
-import { readToEnd, runInContainer } from './processes/process.ts'
+import { readToEnd } from './processes/process.ts'
 import { openSession } from './processes/sessions.ts'
 import { createReadiness } from './readiness.ts'
 import { removeContainers } from './remove.ts'
@@ -76,8 +76,7 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
       const { machine, container } = found
       await uploadTar(machine, container.Id, keysTar(sshKeys), signal)
       if (!container.State.Running) return
-      const words = ['/.berth/bin/busybox', 'sh', '/.berth/bin/apply-keys']
-      await runInContainer(machine, container.Id, words, signal)
+      await applyKeys(machine, container.Id, signal)
     },
     async start(ref, signal) {
       const found = await find(ref, signal)

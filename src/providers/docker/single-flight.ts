@@ -2,7 +2,6 @@
 export function createSingleFlight() {
   const running = new Map<string, Promise<void>>()
   return {
-    has: (key: string) => running.has(key),
     run(key: string, work: () => Promise<void>): Promise<void> {
       const known = running.get(key)
       if (known) return known

@@ -38,6 +38,7 @@ beforeEach(async () => {
   facts = {
     ...{ identity: `engine-${machineId}`, version: '28.0.0', cpuCores: 64, cpuRamMb: 257_000, cpuArch: 'amd64' },
     gpuAccesses: ['none', 'nvidia'],
+    clockAheadMs: 0,
   }
 })
 

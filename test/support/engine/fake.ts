@@ -4,13 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
 export type FakeRequest = { method: string; path: string; query: URLSearchParams; body: unknown }
 type FakeAnswer = { status?: number; json?: unknown }
 
-/** `answer` gets each request without its version; "never" is no answer. What `exec` returns is the output of all programs. */
+/** `answer` gets each request without its version; "never" is no answer. What `exec` returns is the output of all programs, which end; with "never" they do not. */
 export async function startFakeEngine(
   answer: (request: FakeRequest) => FakeAnswer | 'never' | undefined,
   exec: () => string = () => '',
@@ -27,17 +28,22 @@ export async function startFakeEngine(
   })
   server.on('upgrade', (_, socket) => {
     socket.write('HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
-    const output = Buffer.from(exec())
+    socket.on('error', () => {})
+    const printed = exec()
+    if (printed === 'never') return
+    const output = Buffer.from(printed)
     const header = Buffer.alloc(8)
     header[0] = 1
     header.writeUInt32BE(output.length, 4)
     socket.end(Buffer.concat([header, output]))
-    socket.on('error', () => {})
   })
   const folder = await mkdtemp(join(tmpdir(), 'berth-fake-engine-'))
   const path = join(folder, 'docker.sock')
   await new Promise<void>(resolve => server.listen(path, resolve))
+  const upgraded = new Set<Duplex>()
+  server.on('upgrade', (_, socket) => upgraded.add(socket))
   onTestFinished(async () => {
+    for (const socket of upgraded) socket.destroy()
     server.closeAllConnections()
     server.close()
     await rm(folder, { recursive: true })

@@ -5,6 +5,7 @@ const machine = { cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64', numGpus: 2, 
 const facts: EngineFacts = {
   ...{ identity: 'one', version: '28.0.0', cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64' },
   gpuAccesses: ['none', 'nvidia'],
+  clockAheadMs: 0,
 }
 const gpus = { gpuAccess: 'nvidia' as const, gpuUuids: ['GPU-1', 'GPU-2'] }
 const pathsOf = (...args: Parameters<typeof findBrokenPromises>) => findBrokenPromises(...args).map(({ path }) => path)
@@ -21,6 +22,7 @@ describe('an engine keeps the promises of a machine', () => {
     ['cpuRamGb', { cpuRamMb: 60_000 }],
     ['cpuArch', { cpuArch: 'arm64' }],
     ['gpus', { gpuAccesses: ['none'] }],
+    ['clock', { clockAheadMs: -130_000 }],
   ])('but not with less: %s', (path, less) => {
     expect(pathsOf(machine, { ...facts, ...less }, gpus)).toEqual([path])
   })
