@@ -19,6 +19,8 @@ const facts = z.object({
   cpuRamMb: z.int().min(1).max(1_000_000_000),
   cpuArch: z.enum(['amd64', 'arm64']),
   gpuAccesses: z.array(z.enum(gpuAccesses)).max(10),
+  /** As the agent sees it. */
+  clockAheadMs: z.number().min(-1e15).max(1e15),
 })
 const joining = z.object({
   key: z.string().refine(isHostKey),
