@@ -97,7 +97,7 @@ describe('a machine that did not answer', () => {
   })
 
   it.each([
-    new MachineUnreachable('A process closed its output.'),
+    new MachineUnreachable('The engine lost the connection to a process.'),
     new DOMException('A process took too long.', 'TimeoutError'),
   ])('is no machine whose renter runs a program that fails: %s', async thrown => {
     const { exec, open, connect, observe } = fleet()
