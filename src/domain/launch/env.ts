@@ -114,6 +114,9 @@ export function mountPathProblem(mountPath: string): string | undefined {
   if (segments.length === 0 || segments.includes('.') || segments.includes('..')) {
     return 'must be mounted below the root, on a path without . and .. in it.'
   }
+  // The kernel's file systems, and what a real machine adds to a container.
+  if (['proc', 'sys', 'dev', '.berth'].includes(segments[0] ?? ''))
+    return 'must not be mounted at or below /proc, /sys, /dev or /.berth.'
   const problem = textProblem(mountPath, maxPathLength)
   return (
     problem ?? (hasControlCharacters(mountPath) ? 'must be mounted on a path without control characters.' : undefined)

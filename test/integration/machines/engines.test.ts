@@ -171,6 +171,20 @@ describe('what a gateway learns from an engine', () => {
     expect((await changes().compare(machineId, inventory)).instanceIds).toEqual([id])
   })
 
+  it('gives no id again that a machine has, as after a database was restored', async () => {
+    const id = await rent()
+    await changes().compare(machineId, { instanceIds: [id + 50n, id + 7n], volumeIds: [] })
+    machineId += 1
+    await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+    const next = await rent()
+    expect(next).toBe(id + 51n)
+    await changes().compare(machineId, { instanceIds: [next + 10_000_000n], volumeIds: [] })
+    await changes().compare(machineId, { instanceIds: [id], volumeIds: [] })
+    machineId += 1
+    await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+    expect(await rent()).toBe(next + 1n)
+  })
+
   it('removes volumes that are deleted, and leaves all others', async () => {
     await gateway.sql(
       `INSERT INTO volumes (id, account_id, machine_id, name, size_mb, disk_price_per_gb_month_nanos, disk_nanos, created_at, deleted_at)

@@ -20,6 +20,7 @@ const outOfRange = 'must have ports from 1 to 65535.'
 const noName = 'must be a name of letters, digits, -, _ and . that starts with a letter or a digit.'
 const noPath = 'must be mounted on an absolute path without a colon.'
 const rootPath = 'must be mounted below the root, on a path without . and .. in it.'
+const kernelPath = 'must not be mounted at or below /proc, /sys, /dev or /.berth.'
 const unknown = 'is not a known flag; use -e, -p, -h or -v.'
 
 describe('an env object', () => {
@@ -90,6 +91,8 @@ describe('an env object', () => {
     [{ '-v V.5://': '1' }, 'env.-v V.5://', rootPath],
     [{ '-v V.5:/.': '1' }, 'env.-v V.5:/.', rootPath],
     [{ '-v V.5:/a/../..': '1' }, 'env.-v V.5:/a/../..', rootPath],
+    [{ '-v V.5:/proc/x': '1' }, 'env.-v V.5:/proc/x', kernelPath],
+    [{ '-v V.5://.berth': '1' }, 'env.-v V.5://.berth', kernelPath],
     [{ '-v V.0:/data': '1' }, 'env.-v V.0:/data', 'must name a volume by its id.'],
     [{ '-v V.9223372036854775808:/a': '1' }, 'env.-v V.9223372036854775808:/a', 'must name a volume by its id.'],
     [{ '-e A': '1' }, 'env.-e A', 'must be NAME=VALUE.'],

@@ -7,7 +7,10 @@ import type { DataDeps } from '../../deps.ts'
 import { makeInstancesDue } from '../../reconciliation/due.ts'
 import { lockInstances } from '../../reconciliation/leases.ts'
 
-const { sql } = Prisma
+const { sql, raw } = Prisma
+
+/** An engine may claim to have any ids. */
+const maxSkippedIds = 100_000
 
 /** What a machine has and should not have. */
 export type Leftovers = { instanceIds: bigint[]; volumeIds: bigint[] }
@@ -20,6 +23,15 @@ export function engineChangeServices({ database }: DataDeps) {
       { id: int8 },
     )
     return rows.map(({ id }) => id)
+  }
+
+  /** Takes the numbers up to the greatest of the ids from the sequence of a table. It only ever grows, whoever else uses it. */
+  async function skipIds(table: 'instances' | 'volumes', ids: readonly bigint[]): Promise<void> {
+    const sequence = raw(`${table}_id_seq`)
+    await database.execute(sql`
+      SELECT nextval(${`${table}_id_seq`}::regclass) FROM ${sequence} s, unnest(${ids.map(String)}::bigint[]) id
+      CROSS JOIN LATERAL generate_series(s.last_value + 1, id) WHERE id = (SELECT max(i) FROM unnest(${ids.map(String)}::bigint[]) i)
+        AND id <= s.last_value + ${maxSkippedIds}`)
   }
 
   async function makeDue(ids: readonly bigint[]): Promise<void> {
@@ -44,9 +56,12 @@ export function engineChangeServices({ database }: DataDeps) {
     /**
      * Compares what a machine has with what it should have. Makes a pass due over each instance whose container is
      * missing. Returns what to remove: containers of instances that are gone, and deleted volumes. What the database has never
-     * heard of stays, because the database may be a copy that was restored.
+     * heard of stays, because the database may be a copy that was restored. Its ids are not given again: a new instance would
+     * find the container of another renter.
      */
     async compare(machineId: number, { instanceIds, volumeIds }: Leftovers): Promise<Leftovers> {
+      await skipIds('instances', instanceIds)
+      await skipIds('volumes', volumeIds)
       const isMissing = sql`status IN ('running', 'stopping') AND id <> ALL(${instanceIds.map(String)}::bigint[])`
       await makeDue(await onMachine(machineId, isMissing))
       const gone = await database.query(
