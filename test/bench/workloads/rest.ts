@@ -68,8 +68,12 @@ export function restInstanceWorkload(fleets: Fleet[]): Workload {
   })
 }
 
+/** What the instance uses changes with time, and the floor has none of it. */
+const measured = new Set(['gpu_util', 'cpu_util', 'mem_limit', 'mem_usage', 'vmem_usage', 'disk_usage', 'disk_util'])
+
 function rowOf(answer: { instances: object }) {
-  return withoutDuration(answer.instances)
+  const facts = Object.entries(answer.instances).filter(([name]) => !measured.has(name))
+  return withoutDuration(Object.fromEntries(facts))
 }
 
 /** The seconds from now to the end. */

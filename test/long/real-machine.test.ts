@@ -70,7 +70,9 @@ describe.skipIf(obstacle)('a real machine', () => {
   async function fillMarket(): Promise<Renter[]> {
     const database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {} })
     const operations = createOperations({ database })
-    await listMachines(operations, [{ machine: { numGpus: 8, cpuCores: 1, cpuRamMb: 1_000, publicIp: '127.0.0.1' } }])
+    await listMachines(operations, [
+      { machine: { numGpus: 8, cpuCores: 1, cpuRamMb: 1_000, publicIp: '127.0.0.1', lastPort: 20_999 } },
+    ])
     const engines = engineOperations({ database, secrets: async () => createSecrets(secret), inspectEngine })
     await engines.connect(1, { url: engine.url, tls: null, gpuAccess: 'none', gpuUuids: [] })
     const created: Renter[] = []
