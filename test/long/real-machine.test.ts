@@ -71,7 +71,16 @@ describe.skipIf(obstacle)('a real machine', () => {
     const database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {} })
     const operations = createOperations({ database })
     await listMachines(operations, [
-      { machine: { numGpus: 8, cpuCores: 1, cpuRamMb: 1_000, publicIp: '127.0.0.1', lastPort: 20_999 } },
+      {
+        machine: {
+          numGpus: 8,
+          cpuCores: 1,
+          cpuRamMb: 1_000,
+          publicIp: '127.0.0.1',
+          lastPort: 20_999,
+          diskMb: 5_000_000,
+        },
+      },
     ])
     const engines = engineOperations({ database, secrets: async () => createSecrets(secret), inspectEngine })
     await engines.connect(1, { url: engine.url, tls: null, gpuAccess: 'none', gpuUuids: [] })
