@@ -4,7 +4,7 @@ const timeoutMs = 60_000
 const maxBytes = 134_217_728
 const fileMs = 600_000
 
-/** The toolbox of this host, if it has one of its own, else that of the gateway. It is asked for now and then. */
+/** The toolbox of this host, if it has one. Otherwise the gateway's, which is downloaded again from time to time. */
 export function createToolboxReader({ file, gateway, key }: { file: string; gateway: string; key: string }) {
   let read: { atMs: number; content: Promise<Buffer> } | undefined
 

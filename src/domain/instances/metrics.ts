@@ -1,6 +1,7 @@
 // What instances use of their machines: as it is measured, and as means over periods.
 
 import { type Issue, invalidInput } from '../errors.ts'
+import type { MachineShare } from './containers.ts'
 
 /** What a running container uses at an instant. Null is what the machine does not say. */
 export type ContainerStats = {
@@ -21,6 +22,17 @@ export type GpuStats = {
   /** Percent of the time in which the GPU was busy, 0 to 100. */
   utilization: number | null
   memoryMb: number | null
+}
+
+/** What the use of a simulated container follows from, besides the time. */
+export type SimulatedLoad = {
+  instanceId: bigint
+  image: string
+  numGpus: number
+  diskMb: number
+  share: MachineShare | null
+  /** When the container was started. */
+  upAt: Date
 }
 
 /** What an instance used in a period: means, and the traffic at its end. */

@@ -34,7 +34,7 @@ export const VolumeMountInput = builder.inputType('VolumeMountInput', {
       required: true,
       defaultValue: defaultMountPath,
       description:
-        'Absolute path of the volume in the instance, not below the path of another volume. Defaults to `/data`.',
+        'Absolute path of the volume in the instance, not below the path of another volume, nor in /proc, /sys, /dev or /.berth. Defaults to `/data`.',
     }),
   }),
 })

@@ -1,20 +1,9 @@
 // What a simulated container uses. The figures follow from its id and the time, so that all gateways show the same, and
 // nothing has to be measured or kept.
 
-import type { MachineShare } from '../../domain/instances/containers.ts'
-import type { ContainerStats } from '../../domain/instances/metrics.ts'
+import type { ContainerStats, SimulatedLoad } from '../../domain/instances/metrics.ts'
 import type { Container } from './container.ts'
 import { isIdle } from './script.ts'
-
-/** What the figures follow from, besides the time. `upAt` is when the container last started. */
-export type SimulatedLoad = {
-  instanceId: bigint
-  image: string
-  numGpus: number
-  diskMb: number
-  share: MachineShare | null
-  upAt: Date
-}
 
 const minuteMs = 60_000
 const mb = 1_000_000

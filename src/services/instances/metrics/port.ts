@@ -1,18 +1,7 @@
 // The port to simulated machines. What they use is computed, so it is neither sampled nor kept.
 
-import type { ContainerRef, MachineShare } from '../../../domain/instances/containers.ts'
-import type { ContainerStats } from '../../../domain/instances/metrics.ts'
-
-/** What the use of a simulated container follows from, besides the time. */
-export type SimulatedLoad = {
-  instanceId: bigint
-  image: string
-  numGpus: number
-  diskMb: number
-  share: MachineShare | null
-  /** When the container was started. */
-  upAt: Date
-}
+import type { ContainerRef } from '../../../domain/instances/containers.ts'
+import type { ContainerStats, SimulatedLoad } from '../../../domain/instances/metrics.ts'
 
 /** A time in which a container ran. `end` is null while it runs. */
 export type Run = { begin: Date; end: Date | null }

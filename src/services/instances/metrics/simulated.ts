@@ -7,9 +7,10 @@ import {
   type MetricsRange,
   meanOf,
   periodStart,
+  type SimulatedLoad,
   sampleMs,
 } from '../../../domain/instances/metrics.ts'
-import type { Run, SimulatedLoad, Simulation } from './port.ts'
+import type { Run, Simulation } from './port.ts'
 
 const minuteMs = 60_000
 
