@@ -34,18 +34,6 @@ export default defineConfig({
         },
       },
       { test: { ...projectDefaults, name: 'alone', include: isolatedTests } },
-      {
-        test: {
-          ...projectDefaults,
-          name: 'engine',
-          include: ['test/engine/**/*.test.ts'],
-          // Vitest runs this only if the run has such files. They share one Docker Engine and its machine, so they run
-          // after the others, one at a time.
-          globalSetup: 'test/support/engine/global-setup.ts',
-          maxWorkers: 1,
-          sequence: { groupOrder: 1 },
-        },
-      },
     ],
   },
 })
