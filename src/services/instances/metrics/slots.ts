@@ -16,7 +16,7 @@ export const minuteTurns: Turns = { table: 'sample_minutes', turnMs: dayMs, coun
 
 /** The partition of an instant. */
 export function slotSql({ turnMs, count }: Turns, at: Prisma.Sql): Prisma.Sql {
-  return sql`((extract(epoch FROM ${at})::bigint / ${raw(String(turnMs / 1_000))}) % ${raw(String(count))})::smallint`
+  return sql`((floor(extract(epoch FROM ${at}))::bigint / ${raw(String(turnMs / 1_000))}) % ${raw(String(count))})::smallint`
 }
 
 /** The name of the partition whose turn is next. */

@@ -290,6 +290,13 @@ describe('metrics', () => {
     expect((await purgeAfter(2 * 86_400_000))[1]).toBe(0)
   })
 
+  it('keep the sample of the last half second of an hour', async () => {
+    clock.advance(3_600_000 - 400)
+    await sample()
+    await chores().purgeSamples()
+    expect(await count('samples')).toBe(1)
+  })
+
   it('are there after the instance is destroyed', async () => {
     await sampleFor(4)
     await gateway.services.instances.destroy(actor, { ids: [instanceId] })
