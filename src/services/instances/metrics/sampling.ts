@@ -15,19 +15,20 @@ type SamplingDeps = Pick<Deps, 'database' | 'simulation' | 'gatewayId'>
 export function samplingServices({ database, simulation, gatewayId }: SamplingDeps) {
   return {
     /**
-     * Claims real machines that are due to be sampled and have running instances. No other gateway gets them for the next 15
-     * seconds. If this gateway dies meanwhile, one sample is missing.
+     * Claims real machines that are due to be sampled and have running instances, the longest due first. No other gateway gets
+     * them for the next 15 seconds. If this gateway dies meanwhile, one sample is missing.
      */
     async claimDue(limit: number): Promise<number[]> {
       const { nowSql } = database
       const rows = await database.query(
         sql`INSERT INTO samplings AS s (machine_id, due_at)
-          SELECT e.machine_id, ${nowSql} + ${sampleMs} * interval '1 millisecond'
-          FROM engines e LEFT JOIN samplings old ON old.machine_id = e.machine_id
-          WHERE (old.due_at IS NULL OR old.due_at <= ${nowSql})
-          AND NOT ${isElsewhereSql(gatewayId, nowSql, sql`e.machine_id`)} AND EXISTS (
-            SELECT FROM instances i WHERE i.machine_id = e.machine_id AND i.destroyed_at IS NULL AND i.status = 'running')
-          ORDER BY e.machine_id LIMIT ${limit}
+          SELECT machine_id, ${nowSql} + ${sampleMs} * interval '1 millisecond' FROM (
+            SELECT e.machine_id FROM engines e LEFT JOIN samplings old ON old.machine_id = e.machine_id
+            WHERE (old.due_at IS NULL OR old.due_at <= ${nowSql})
+            AND NOT ${isElsewhereSql(gatewayId, nowSql, sql`e.machine_id`)} AND EXISTS (
+              SELECT FROM instances i WHERE i.machine_id = e.machine_id AND i.destroyed_at IS NULL AND i.status = 'running')
+            ORDER BY old.due_at NULLS FIRST, e.machine_id LIMIT ${limit}) due
+          ORDER BY machine_id
           ON CONFLICT (machine_id) DO UPDATE SET due_at = excluded.due_at WHERE s.due_at <= ${nowSql}
           RETURNING machine_id`,
         { machineId: int4 },

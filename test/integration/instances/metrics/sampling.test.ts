@@ -131,6 +131,18 @@ describe('sampling', () => {
     expect(await sampling(gateways[1]).claimDue(10)).toEqual([machineId])
   })
 
+  it('gives each machine its turn when more are due than it can ask at once', async () => {
+    const first = instanceId
+    machineId += 1
+    const second = await rent()
+    for (let turn = 0; turn < 4; turn += 1) {
+      expect(await sampling().claimDue(1)).toEqual([machineId - 1 + (turn % 2)])
+      clock.advance(15_000)
+    }
+    await gateway.services.instances.destroy(actor, { ids: [first, second] })
+    await gateway.idle()
+  })
+
   it('asks no machine without running instances, and no simulated one', async () => {
     await gateway.services.instances.update(actor, { ids: [instanceId] }, { targetState: 'stopped' })
     await gateway.idle()
