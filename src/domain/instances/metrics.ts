@@ -114,8 +114,8 @@ export function meanOf(stats: readonly ContainerStats[], startsAt: Date, endsAt:
   }
 }
 
-function inMb(bytes: number | null): number | null {
-  return bytes === null ? null : bytes / mb
+export function inMb(bytes: number | bigint | null): number | null {
+  return bytes === null ? null : Number(bytes) / mb
 }
 
 function mean(values: readonly (number | null)[]): number | null {

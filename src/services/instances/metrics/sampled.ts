@@ -2,7 +2,13 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { float8, int4, int8, json, nullable, type RowOf, timestamptz } from '../../../database/row-types.ts'
-import { type InstanceMetrics, type MetricsRange, periodStart, sampleMs } from '../../../domain/instances/metrics.ts'
+import {
+  type InstanceMetrics,
+  inMb,
+  type MetricsRange,
+  periodStart,
+  sampleMs,
+} from '../../../domain/instances/metrics.ts'
 import type { DataDeps } from '../../deps.ts'
 import { meansSql } from './means.ts'
 
@@ -76,8 +82,4 @@ function metricsOf(
     ...{ startsAt, endsAt, cpuCores, memoryMb, diskMb, receivedMb: inMb(receivedBytes), sentMb: inMb(sentBytes) },
     gpus: gpuUtilization.map((utilization, index) => ({ utilization, memoryMb: gpuMemoryMb[index] ?? null })),
   }
-}
-
-function inMb(bytes: bigint | null): number | null {
-  return bytes === null ? null : Number(bytes) / 1_000_000
 }

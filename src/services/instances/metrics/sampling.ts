@@ -2,7 +2,7 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { int4, int8, text } from '../../../database/row-types.ts'
-import { type ContainerStats, sampleMs } from '../../../domain/instances/metrics.ts'
+import { type ContainerStats, inMb, sampleMs } from '../../../domain/instances/metrics.ts'
 import type { Deps } from '../../deps.ts'
 import { isElsewhereSql } from '../../machines/agents/sql.ts'
 import { noteIdle } from '../policy/idle.ts'
@@ -77,14 +77,23 @@ export function samplingServices({ database, simulation, gatewayId }: SamplingDe
   }
 }
 
-const mb = 1_000_000
+const maxInt = 2_147_483_647
+const maxPercent = 100
 
 function rowOf({ instanceId, cpuCores, memoryBytes, diskBytes, receivedBytes, sentBytes, gpus }: ContainerStats) {
   return {
-    ...{ id: String(instanceId), received_bytes: receivedBytes, sent_bytes: sentBytes, cpu_cores: cpuCores },
-    memory_mb: memoryBytes === null ? null : Math.round(memoryBytes / mb),
-    disk_mb: diskBytes === null ? null : Math.round(diskBytes / mb),
-    gpu_utilization: gpus.map(({ utilization }) => utilization),
-    gpu_memory_mb: gpus.map(({ memoryMb }) => memoryMb),
+    id: String(instanceId),
+    received_bytes: wholeOf(receivedBytes, Number.MAX_SAFE_INTEGER),
+    sent_bytes: wholeOf(sentBytes, Number.MAX_SAFE_INTEGER),
+    cpu_cores: cpuCores === null ? null : Math.round(cpuCores * 1_000) / 1_000,
+    memory_mb: wholeOf(inMb(memoryBytes), maxInt),
+    disk_mb: wholeOf(inMb(diskBytes), maxInt),
+    gpu_utilization: gpus.map(({ utilization }) => wholeOf(utilization, maxPercent)),
+    gpu_memory_mb: gpus.map(({ memoryMb }) => wholeOf(memoryMb, maxInt)),
   }
+}
+
+/** What is out of range is not known. PostgreSQL would refuse the samples of the whole machine. */
+function wholeOf(value: number | null, most: number): number | null {
+  return value === null || !(value >= 0 && value <= most) ? null : Math.round(value)
 }

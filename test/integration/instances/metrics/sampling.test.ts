@@ -34,7 +34,7 @@ beforeAll(async () => {
   const addresses = Array.from({ length: 20 }, (_, index) => `203.0.113.${index + 1}`)
   await listMachines(
     gateway.operations,
-    addresses.map(publicIp => ({ machine: { publicIp } })),
+    addresses.map(publicIp => ({ machine: { publicIp, numGpus: 2 } })),
   )
   await gateway.sql(`INSERT INTO engines (machine_id, url, mark, identity, gpu_access, gpu_uuids, connected_at)
     SELECT id, 'unix:///run/docker.sock', id, id, 'none', '{}', now() FROM machines`)
@@ -54,7 +54,10 @@ beforeEach(async () => {
 })
 
 async function rent(): Promise<bigint> {
-  const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL', [machineId])
+  const [offer] = await gateway.sql(
+    'SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL AND rentable ORDER BY num_gpus LIMIT 1',
+    [machineId],
+  )
   const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string))
   await gateway.idle()
   return id
@@ -193,6 +196,31 @@ describe('sampling', () => {
     expect(await readNow()).toMatchObject({ cpuCores: null, memoryMb: null, receivedMb: null, gpus: [] })
     clock.advance(60_001)
     expect(await readNow()).toBeUndefined()
+  })
+})
+
+describe('a host that says impossible numbers', () => {
+  it('loses these, and nothing else', async () => {
+    const other = { instanceId: await rent(), cpuCores: 2 }
+    const gpus = [
+      { utilization: 50.6, memoryMb: 100.4 },
+      { utilization: 1e9, memoryMb: Number.MAX_SAFE_INTEGER },
+    ]
+    const most = Number.MAX_SAFE_INTEGER
+    said = [
+      { cpuCores: 1e-300, memoryBytes: most, diskBytes: 1.5e6, receivedBytes: 1e6 + 0.5, sentBytes: most, gpus },
+      other,
+    ]
+    await sample()
+    expect(await readNow()).toMatchObject({
+      ...{ cpuCores: 0, memoryMb: null, diskMb: 2, receivedMb: 1.000001, sentMb: most / 1e6 },
+      gpus: [
+        { utilization: 51, memoryMb: 100 },
+        { utilization: null, memoryMb: null },
+      ],
+    })
+    expect(await count('samples')).toBe(2)
+    await gateway.services.instances.destroy(actor, { ids: [other.instanceId] })
   })
 })
 
