@@ -110,6 +110,8 @@ describe('a host', () => {
     ['an instant that is none', { state: 'running', sshKeys: [], until: 'tomorrow' }],
     ['keys without end', { state: 'running', sshKeys: Array(5_000).fill('ssh-rsa A') }],
     ['an exit code that is none', { state: 'exited', exitCode: 'none', sshKeys: [] }],
+    ['a reason that cannot be stored', { state: 'failed', code: 'START_FAILED', message: 'one\0two' }],
+    ['half a character', { state: 'failed', code: 'START_FAILED', message: 'one\ud800' }],
     ['nothing', undefined],
   ])('counts as unreachable when it observes %s', async (_, value) => {
     await open(reply(value))

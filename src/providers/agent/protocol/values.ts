@@ -5,6 +5,7 @@ import { type LogLine, maxLogLines, maxReadLength, type Observed } from '../../.
 import type { LaunchConfig } from '../../../domain/instances/instances.ts'
 import type { ContainerStats } from '../../../domain/instances/metrics.ts'
 import { launchModes } from '../../../domain/launch/launch.ts'
+import { textProblem } from '../../../domain/texts.ts'
 
 const text = (most: number) => z.string().max(most)
 const int = (least: number, most: number) => z.number().int().min(least).max(most)
@@ -29,6 +30,7 @@ export const processSpec = z.object({
 })
 export const processSignal = text(16)
 
+const isStorable = (message: string) => textProblem(message) === undefined
 const until = instant.exactOptional()
 export const observed: z.ZodType<Observed, unknown> = z.discriminatedUnion('state', [
   z.object({ state: z.enum(['unreachable', 'absent']) }),
@@ -39,7 +41,9 @@ export const observed: z.ZodType<Observed, unknown> = z.discriminatedUnion('stat
   z.object({
     state: z.literal('failed'),
     code: z.enum(['IMAGE_PULL_FAILED', 'START_FAILED']),
-    message: text(10_000).transform(message => message.slice(0, 1_000)),
+    message: text(10_000)
+      .refine(isStorable)
+      .transform(message => message.slice(0, 1_000).toWellFormed()),
   }),
 ])
 
