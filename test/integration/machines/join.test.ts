@@ -142,6 +142,22 @@ describe('a host', () => {
     expect(await engine()).toMatchObject({ mark: (before as { mark: string }).mark })
   })
 
+  it('is refused with the key of another machine', async () => {
+    const { key } = await joinAsHost(server.url, { token: await invite() })
+    machineId += 1
+    await listMachines(app.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+    const response = await fetch(`${server.url}/host/join`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await invite()}` },
+      body: JSON.stringify({ key, facts: engineFacts('engine of a copied folder'), gpuUuids: [] }),
+    })
+    expect([response.status, await response.json()]).toEqual([
+      409,
+      { success: false, error: 'conflict', msg: 'Another machine has the key of this host. Join again with another.' },
+    ])
+    expect(await engine()).toBeUndefined()
+  })
+
   it('sends nonsense in vain', async () => {
     const send = (body: unknown, token: string) =>
       fetch(`${server.url}/host/join`, {

@@ -7,6 +7,7 @@ import { DomainError, invalidInput } from '../../../domain/errors.ts'
 import { inviteTokenRefusal } from '../../../domain/machines/agents.ts'
 import type { GpuAccess } from '../../../domain/machines/engines.ts'
 import type { EngineFacts } from '../../../domain/machines/inspection.ts'
+import { isUniqueViolation } from '../../database-errors.ts'
 import type { DataDeps } from '../../deps.ts'
 import { saveEngine } from '../engines/save.ts'
 import { lockExistingMachine } from '../unused.ts'
@@ -44,14 +45,24 @@ export function joinServices({ database }: DataDeps) {
         const gpuAccess = chooseGpuAccess(allowed, facts, gpuUuids)
         const used = { gpuAccess, gpuUuids: gpuAccess === 'none' ? [] : [...gpuUuids] }
         await saveEngine(tx, machineId, { url: null, tls: null, ...used }, facts)
-        await tx.execute(
-          sql`INSERT INTO agents (machine_id, key_hash, joined_at) VALUES (${machineId}, ${hashOf(key)}, ${tx.at})
-            ON CONFLICT (machine_id) DO UPDATE SET key_hash = EXCLUDED.key_hash, joined_at = EXCLUDED.joined_at,
-              gateway_id = NULL, held_until = NULL`,
-        )
+        await saveKey(tx, machineId, key)
         return { machineId }
       })
     },
+  }
+}
+
+async function saveKey(tx: Transaction, machineId: number, key: string): Promise<void> {
+  try {
+    await tx.execute(
+      sql`INSERT INTO agents (machine_id, key_hash, joined_at) VALUES (${machineId}, ${hashOf(key)}, ${tx.at})
+        ON CONFLICT (machine_id) DO UPDATE SET key_hash = EXCLUDED.key_hash, joined_at = EXCLUDED.joined_at,
+          gateway_id = NULL, held_until = NULL`,
+    )
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    const message = 'Another machine has the key of this host. Join again with another.'
+    throw new DomainError('CONFLICT', message, { subject: null })
   }
 }
 
