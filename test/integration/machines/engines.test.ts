@@ -185,6 +185,17 @@ describe('what a gateway learns from an engine', () => {
     expect(await rent()).toBe(next + 1n)
   })
 
+  it('skips only so many ids for a machine that claims greater ones in each list', async () => {
+    const { compare } = changes()
+    const id = await rent()
+    for (const ahead of [60_000n, 120_000n, 180_000n])
+      await compare(machineId, { instanceIds: [id + ahead], volumeIds: [] })
+    await compare(machineId + 1, { instanceIds: [id + 60_002n], volumeIds: [] })
+    machineId += 1
+    await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+    expect(await rent()).toBe(id + 60_003n)
+  })
+
   it('removes volumes that are deleted, and leaves all others', async () => {
     await gateway.sql(
       `INSERT INTO volumes (id, account_id, machine_id, name, size_mb, disk_price_per_gb_month_nanos, disk_nanos, created_at, deleted_at)

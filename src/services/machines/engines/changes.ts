@@ -9,13 +9,15 @@ import { lockInstances } from '../../reconciliation/leases.ts'
 
 const { sql, raw } = Prisma
 
-/** An engine may claim to have any ids. */
+/** An engine may claim to have any ids, in each list greater ones. A gateway skips no more than this for a machine. */
 const maxSkippedIds = 100_000
 
 /** What a machine has and should not have. */
 export type Leftovers = { instanceIds: bigint[]; volumeIds: bigint[] }
 
 export function engineChangeServices({ database }: DataDeps) {
+  const skippedIds = new Map<number, number>()
+
   /** The instances whose containers may be on the machine, if a condition holds for them. */
   async function onMachine(machineId: number, condition: Prisma.Sql): Promise<bigint[]> {
     const rows = await database.query(
@@ -26,12 +28,14 @@ export function engineChangeServices({ database }: DataDeps) {
   }
 
   /** Takes the numbers up to the greatest of the ids from the sequence of a table. It only ever grows, whoever else uses it. */
-  async function skipIds(table: 'instances' | 'volumes', ids: readonly bigint[]): Promise<void> {
+  async function skipIds(machineId: number, table: 'instances' | 'volumes', ids: readonly bigint[]): Promise<void> {
     const sequence = raw(`${table}_id_seq`)
-    await database.execute(sql`
+    const skipped = skippedIds.get(machineId) ?? 0
+    const taken = await database.execute(sql`
       SELECT nextval(${`${table}_id_seq`}::regclass) FROM ${sequence} s, unnest(${ids.map(String)}::bigint[]) id
       CROSS JOIN LATERAL generate_series(s.last_value + 1, id) WHERE id = (SELECT max(i) FROM unnest(${ids.map(String)}::bigint[]) i)
-        AND id <= s.last_value + ${maxSkippedIds}`)
+        AND id <= s.last_value + ${maxSkippedIds - skipped}`)
+    skippedIds.set(machineId, skipped + taken)
   }
 
   async function makeDue(ids: readonly bigint[]): Promise<void> {
@@ -60,8 +64,8 @@ export function engineChangeServices({ database }: DataDeps) {
      * find the container of another renter.
      */
     async compare(machineId: number, { instanceIds, volumeIds }: Leftovers): Promise<Leftovers> {
-      await skipIds('instances', instanceIds)
-      await skipIds('volumes', volumeIds)
+      await skipIds(machineId, 'instances', instanceIds)
+      await skipIds(machineId, 'volumes', volumeIds)
       const isMissing = sql`status IN ('running', 'stopping') AND id <> ALL(${instanceIds.map(String)}::bigint[])`
       await makeDue(await onMachine(machineId, isMissing))
       const gone = await database.query(
