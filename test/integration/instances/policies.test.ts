@@ -454,6 +454,23 @@ describe('stopping when idle', () => {
     expect(data.events.nodes).toEqual([{ reason: { code: 'IDLE' }, actor: { __typename: 'SystemActor' } }])
   })
 
+  it('leaves an instance alone whose machine is silent', async () => {
+    const id = await policies.run(
+      { stopWhenIdle: null },
+      {
+        spec: { source: { image: 'simulated/idle' }, policy: { stopWhenIdle: { gpuBelowPercent: 5, forSeconds: 60 } } },
+      },
+    )
+    const [{ machine_id: machineId } = { machine_id: 0 }] = (await app.sql(
+      'SELECT machine_id FROM instances WHERE id = $1',
+      [Number(id)],
+    )) as { machine_id: number }[]
+    await app.operations.machines.unplug(machineId)
+    await passQuarters(8)
+    await app.operations.machines.plug(machineId)
+    expect(await policies.read(id)).toMatchObject({ status: 'RUNNING', targetState: 'RUNNING' })
+  })
+
   it('leaves an instance alone whose GPUs are busy', async () => {
     const id = await policies.run({ stopWhenIdle: { gpuBelowPercent: 40, forSeconds: 60 } })
     await passQuarters(8)

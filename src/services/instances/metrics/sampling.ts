@@ -53,13 +53,17 @@ export function samplingServices({ database, simulation, gatewayId }: SamplingDe
       )
     },
 
-    /** Notes which instances on simulated machines are idle, of those that are to stop then. Several gateways note the same. */
+    /**
+     * Notes which instances are idle on simulated machines that answer, of those that are to stop then. Several gateways note
+     * the same.
+     */
     async noteSimulatedIdle(): Promise<void> {
       const { nowSql } = database
       const found = await database.query(
         sql`SELECT i.id, i.launch->>'image' AS image, i.num_gpus, i.disk_mb FROM instances i
           WHERE i.idle_seconds IS NOT NULL AND i.destroyed_at IS NULL AND i.status = 'running'
           AND NOT EXISTS (SELECT FROM engines e WHERE e.machine_id = i.machine_id)
+          AND NOT EXISTS (SELECT FROM simulated_outages o WHERE o.machine_id = i.machine_id)
           ORDER BY i.id`,
         { id: int8, image: text, numGpus: int4, diskMb: int4 },
       )
