@@ -3,7 +3,15 @@
 import { MachineUnreachable } from '../provider.ts'
 import { errorOf } from './failures.ts'
 import { type ArgsOf, calls, type Method, type ResultOf } from './protocol/calls.ts'
-import { type FailureKind, ProtocolError, parseToGateway, printMessage, type Welcome } from './protocol/messages.ts'
+import {
+  answeredCall,
+  type FailureKind,
+  maxUnaskedLength,
+  ProtocolError,
+  parseToGateway,
+  printMessage,
+  type Welcome,
+} from './protocol/messages.ts'
 import { createMultiplexer, type Multiplexer, type Wire } from './streams/multiplexer.ts'
 
 type LinkOptions = {
@@ -89,6 +97,12 @@ export function createLink({ wire, machineId, generation, protocol, isHeld }: Li
     pending.get(id)?.reject(errorOf(kind, message))
   }
 
+  /** The gateway may have given up the call meanwhile. */
+  function isAnswer(text: string): boolean {
+    const id = answeredCall(text)
+    return id !== undefined && pending.has(id)
+  }
+
   function end(id: number, error: Error | null): void {
     const { onOver } = aftermaths.get(id) ?? {}
     aftermaths.delete(id)
@@ -145,8 +159,8 @@ export function createLink({ wire, machineId, generation, protocol, isHeld }: Li
     /** What the agent sent. One that breaks the protocol is disconnected. */
     receive(data: string | Buffer): void {
       try {
-        if (typeof data === 'string') handle(data)
-        else multiplexer.receive(data)
+        if (typeof data !== 'string') multiplexer.receive(data)
+        else if (data.length <= maxUnaskedLength || isAnswer(data)) handle(data)
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error
         wire.close(4400, error.message)

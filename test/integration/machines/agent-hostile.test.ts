@@ -53,6 +53,8 @@ async function open(answer: (call: Heard, socket: WebSocket) => void = () => {})
   return { socket, heard, closed, say: (message: unknown) => socket.send(JSON.stringify(message)) }
 }
 
+const logLine = { printedAt: '2026-11-26T00:00:00.000Z', text: 'x'.repeat(100), source: 'stdout' }
+
 const reply =
   (value: unknown) =>
   ({ id }: Heard, socket: WebSocket) =>
@@ -141,6 +143,21 @@ describe('a host', () => {
     await gateway.provider.watch(1, count, AbortSignal.timeout(500))
     expect(changes).toBeGreaterThanOrEqual(1_000)
     expect(changes).toBeLessThan(1_100)
+  })
+
+  it('sends long messages that nobody asked for, and nobody reads them', async () => {
+    const { socket, heard } = await open(reply({ state: 'absent' }))
+    const noJson = 'x'.repeat(100_000)
+    for (const head of ['', '{"type":"change","id":1,', '{"type":"result","id":99,', '{"id":1,"type":"result",'])
+      socket.send(head + noJson)
+    expect(await gateway.provider.observe(container, signal())).toEqual({ state: 'absent' })
+    expect(await gateway.provider.observe(container, signal())).toEqual({ state: 'absent' })
+    expect(heard).toHaveLength(3)
+  })
+
+  it('answers a call at length', async () => {
+    await open(reply(Array.from({ length: 1_000 }, (_, index) => ({ ...logLine, cursor: String(index) }))))
+    expect(await gateway.provider.logs(container, {}, signal())).toHaveLength(1_000)
   })
 
   it('is given up by a call that it does not answer, and is told so', async () => {

@@ -8,6 +8,15 @@ import { changedIds } from './values.ts'
 /** Neither side accepts more in one message. */
 export const maxMessageBytes = 4_194_304
 
+/** A longer message must be the answer to a call, so that a host cannot make its gateway read long texts without end. */
+export const maxUnaskedLength = 65_536
+
+/** Which call a message answers. An agent begins its answers like this, so that nothing else of them has to be read. */
+export function answeredCall(message: string): number | undefined {
+  const [, id] = /^\{"type":"result","id":(\d{1,10}),/.exec(message) ?? []
+  return id === undefined ? undefined : Number(id)
+}
+
 /** The connection breaks the protocol, and is closed. */
 export class ProtocolError extends Error {
   override name = 'ProtocolError'
