@@ -7,6 +7,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { findRequestProblem, printRefusal } from '../refusal.ts'
 import type { Sockets } from '../sockets.ts'
 import { startHeartbeat } from './heartbeat.ts'
+import { createTimeShare } from './time-share.ts'
 
 export type AgentWire = {
   /** `onSent` is called when the network has taken it, or never will. */
@@ -38,6 +39,9 @@ export const agentSocketLimits = {
   heartbeatMs: 5_000,
   graceMs: 1_000,
 }
+
+/** How fast texts are received, about, before their work begins. */
+const bytesPerMs = 100_000
 
 const path = /^\/host\/?(\?|$)/
 
@@ -94,10 +98,19 @@ export function createAgentSockets(
     socket.pause()
     const version = /^berth-host\/([\w.+-]{1,64})$/.exec(request.headers['user-agent'] ?? '')?.[1] ?? ''
     const isOpen = () => socket.readyState === socket.OPEN
+    const workInShare = createTimeShare()
+    const restFor = (ms: number) => {
+      if (ms === 0) return
+      socket.pause()
+      setTimeout(() => socket.resume(), ms).unref()
+    }
     const opened = face.open(wire, { key, version, protocol: socket.protocol }, isOpen)
     void opened.then(connected => {
       socket.on('message', (data: Buffer, isBinary) => {
-        if (isOpen()) connected?.receive(isBinary ? data : data.toString())
+        if (!isOpen()) return
+        // The bytes of streams wait for their readers. Nothing else holds up texts.
+        if (isBinary) connected?.receive(data)
+        else restFor(workInShare(data.length / bytesPerMs, () => connected?.receive(data.toString())))
       })
       socket.resume()
       if (socket.readyState === socket.CLOSED) connected?.onClose()
