@@ -60,14 +60,18 @@ export function metricsServices(deps: Deps) {
       running.filter(({ machineId }) => real.has(machineId) === isReal),
     ) as [MeasuredInstance[], MeasuredInstance[]]
     const at = database.clock.now()
-    const found =
-      sampled.length > 0
-        ? await readNewest(
-            deps,
-            sampled.map(({ id }) => id),
-          )
-        : new Map()
+    const found = await readCurrentSamples(sampled)
     for (const instance of simulated) found.set(instance.id, simulateNewest(simulation, instance, at))
+    return found
+  }
+
+  async function readCurrentSamples(running: readonly MeasuredInstance[]): Promise<Map<bigint, InstanceMetrics>> {
+    if (running.length === 0) return new Map()
+    const ids = running.map(({ id }) => id)
+    const found = await readNewest(deps, ids)
+    // What was measured before a restart is of another run.
+    for (const { id, statusChangedAt } of running)
+      if ((found.get(id)?.endsAt ?? statusChangedAt) < statusChangedAt) found.delete(id)
     return found
   }
 }

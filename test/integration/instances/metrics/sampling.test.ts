@@ -199,6 +199,21 @@ describe('sampling', () => {
   })
 })
 
+it('does not take what was used before a restart for what is used now', async () => {
+  await sample()
+  const setTarget = (targetState: 'running' | 'stopped') =>
+    gateway.services.instances.update(actor, { ids: [instanceId] }, { targetState })
+  for (const target of ['stopped', 'running'] as const) {
+    clock.advance(5_000)
+    await setTarget(target)
+    await gateway.idle()
+  }
+  expect(await readNow()).toBeUndefined()
+  clock.advance(5_000)
+  await sample()
+  expect(await readNow()).toMatchObject({ cpuCores: 1 })
+})
+
 describe('a host that says impossible numbers', () => {
   it('loses these, and nothing else', async () => {
     const other = { instanceId: await rent(), cpuCores: 2 }
