@@ -29,7 +29,7 @@ export function createMachines({ database, secrets, log, simulatedDelay, toolbox
   const gatewayId = randomUUID()
   const query: RunStatement = async (text, values) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const engines = engineServices({ database, secrets })
+  const engines = engineServices({ database, secrets, log })
   const toolbox = () => readToolbox(toolboxFile)
   const services = agentServices({ database, secrets, gatewayId })
   const agents = createAgents({ services, engines, readToolbox: toolbox, log })

@@ -69,7 +69,7 @@ export function openGateway({
   const provider = wrapProvider ? wrapProvider(simulated) : simulated
   const secrets = createSecrets('a secret of tests')
   const containerConsole = createConsole(provider, log)
-  const simulation = createSimulation(query, engineServices({ database, secrets }))
+  const simulation = createSimulation(query, engineServices({ database, secrets, log }))
   const rememberedKeys = createRememberedKeys()
   const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, simulation, sshProxy: null, admission }
   const reconciliation = reconciliationServices(deps)

@@ -1,7 +1,10 @@
+import pino, { type Logger } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { Engine } from '../../../src/domain/machines/engines.ts'
 import type { EngineFacts } from '../../../src/domain/machines/inspection.ts'
+import { createDockerProvider } from '../../../src/providers/docker/provider.ts'
+import { MachineUnreachable } from '../../../src/providers/provider.ts'
 import { engineChangeServices } from '../../../src/services/machines/engines/changes.ts'
 import { engineOperations } from '../../../src/services/machines/engines/connect.ts'
 import { engineServices } from '../../../src/services/machines/engines/engines.ts'
@@ -46,7 +49,9 @@ const operations = () => {
   const deps = { database: gateway.database, secrets: async () => secrets, inspectEngine: async () => facts }
   return engineOperations(deps)
 }
-const engineOf = async (id = machineId) => await engineServices({ database: gateway.database, secrets }).current(id)
+const engines = (log: Logger = pino({ level: 'silent' })) =>
+  engineServices({ database: gateway.database, secrets, log })
+const engineOf = async (id = machineId) => await engines().current(id)
 
 async function rent(): Promise<bigint> {
   const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL', [machineId])
@@ -72,6 +77,32 @@ describe('a machine', () => {
     expect(await engineOf()).toMatchObject(remote)
     const [row] = await gateway.sql('SELECT tls FROM engines WHERE machine_id = $1', [machineId])
     expect(String(row?.['tls'])).not.toContain('private')
+  })
+
+  it('whose certificates cannot be decrypted is unreachable, and the others go on', async () => {
+    await operations().connect(machineId, socket)
+    const other = machineId
+    machineId += 1
+    await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+    facts = { ...facts, identity: 'damaged engine' }
+    await operations().connect(machineId, remote)
+    await gateway.sql(`UPDATE engines SET tls = '\\x00' WHERE machine_id = $1`, [machineId])
+    const lines: { level: number; machineId: number; msg: string }[] = []
+    const read = engines(pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))
+    expect(await read.current(other)).toMatchObject(socket)
+    const { url } = await read.of(machineId)
+    const driver = createDockerProvider({
+      ...{ engineOf: read.of, readToolbox: async () => Buffer.alloc(0), now: clock.now },
+      log: pino({ level: 'silent' }),
+    })
+    expect(url).toBe(remote.url)
+    await expect(driver.inventory(machineId, AbortSignal.timeout(5_000))).rejects.toThrow(MachineUnreachable)
+    await read.current(machineId)
+    const message =
+      'The certificates of an engine cannot be decrypted, so that its machine is unreachable. Connect it again with "machine connect".'
+    expect(lines).toEqual([expect.objectContaining({ level: 50, machineId, msg: message })])
+    await operations().connect(machineId, remote)
+    expect(await read.current(machineId)).toMatchObject(remote)
   })
 
   it('is neither connected nor disconnected while it has instances', async () => {

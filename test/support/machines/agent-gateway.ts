@@ -29,7 +29,7 @@ export async function openAgentGateway(url: string, { protocols, toolbox, port =
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const agents = createAgents({
     services: agentServices({ database, secrets, gatewayId: randomUUID() }),
-    engines: engineServices({ database, secrets }),
+    engines: engineServices({ database, secrets, log }),
     readToolbox: async () => {
       if (!toolbox) throw new Error('There is no toolbox.')
       return toolbox

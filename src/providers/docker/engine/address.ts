@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, type RequestOptions, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import type { Engine } from '../../../domain/machines/engines.ts'
+import { MachineUnreachable } from '../../provider.ts'
 
 /** How to send a request to an engine. */
 export type Address = {
@@ -23,7 +24,7 @@ export function addressOf({ url, tls }: Pick<Engine, 'url' | 'tls'>): Address {
     return { request: requestHttp, options: { socketPath: decodeURIComponent(pathname), host: 'localhost' }, agent }
   }
   if (protocol !== 'tcp:' || !tls)
-    throw new Error('An engine is reached at unix:///path, or at tcp://host:port with TLS.')
+    throw new MachineUnreachable('An engine is reached at unix:///path, or at tcp://host:port with TLS.')
   const host = hostname.replace(/^\[|\]$/g, '')
   const options = { host, port: Number(port || 2376), ca: tls.ca, cert: tls.cert, key: tls.key }
   return { request: requestHttps as typeof requestHttp, options, agent: new HttpsAgent(agentOptions) }

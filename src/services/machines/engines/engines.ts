@@ -1,5 +1,6 @@
 // The engines of machines, as providers need them.
 
+import type { Logger } from 'pino'
 import { Prisma } from '../../../database/generated/client.ts'
 import { bytea, enumeration, int4, nullable, type RowOf, text, textArray } from '../../../database/row-types.ts'
 import type { Engine, EngineTls, GpuAccess, MachineEngine } from '../../../domain/machines/engines.ts'
@@ -16,18 +17,37 @@ const engineRow = {
 /** A machine changes its engine only while it is empty, so an engine that is this old harms no container. */
 const maxAgeMs = 2_000
 
-type EngineDeps = DataDeps & { secrets: Secrets }
+type EngineDeps = DataDeps & { secrets: Secrets; log: Logger }
 
 /** The engines by machine. Machines without one are simulated. */
-export function engineServices({ database, secrets }: EngineDeps) {
+export function engineServices({ database, secrets, log }: EngineDeps) {
   let read: { at: number; engines: Promise<ReadonlyMap<number, MachineEngine>> } | undefined
+  const undecryptable = new Set<number>()
+
+  /** Null if the certificates cannot be decrypted. Nothing reaches an engine over TCP without them. */
+  function openTls({ machineId, tls }: RowOf<typeof engineRow>): EngineTls | null {
+    try {
+      const opened = openJson<EngineTls>(secrets, tls)
+      undecryptable.delete(machineId)
+      return opened
+    } catch (error) {
+      // Logged once, not at every read.
+      if (!undecryptable.has(machineId))
+        log.error(
+          { err: error, machineId },
+          'The certificates of an engine cannot be decrypted, so that its machine is unreachable. Connect it again with "machine connect".',
+        )
+      undecryptable.add(machineId)
+      return null
+    }
+  }
 
   async function readAll(): Promise<ReadonlyMap<number, MachineEngine>> {
     const rows = await database.query(
       sql`SELECT machine_id, url, tls, mark, gpu_access, gpu_uuids FROM engines`,
       engineRow,
     )
-    return new Map(rows.map(row => [row.machineId, engineOf(secrets, row)]))
+    return new Map(rows.map(({ machineId, ...row }) => [machineId, { ...row, tls: openTls({ machineId, ...row }) }]))
   }
 
   function recent(maxMs: number): Promise<ReadonlyMap<number, MachineEngine>> {
@@ -55,8 +75,4 @@ export function engineServices({ database, secrets }: EngineDeps) {
     /** The engine as it is now: a container is made only where the machine is connected. */
     current: async (machineId: number): Promise<MachineEngine | undefined> => (await recent(0)).get(machineId),
   }
-}
-
-function engineOf(secrets: Secrets, { url, tls, mark, gpuAccess, gpuUuids }: RowOf<typeof engineRow>): MachineEngine {
-  return { url, tls: openJson<EngineTls>(secrets, tls), mark, gpuAccess, gpuUuids }
 }
