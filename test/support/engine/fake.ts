@@ -8,10 +8,16 @@ import type { Duplex } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-export type FakeRequest = { method: string; path: string; query: URLSearchParams; body: unknown }
+export type FakeRequest = {
+  method: string
+  version: string | undefined
+  path: string
+  query: URLSearchParams
+  body: unknown
+}
 type FakeAnswer = { status?: number; json?: unknown }
 
-/** `answer` gets each request without its version; "never" is no answer. What `exec` returns is the output of all programs, which end; with "never" they do not. */
+/** `answer` gets each request; "never" is no answer. What `exec` returns is the output of all programs, which end; with "never" they do not. */
 export async function startFakeEngine(
   answer: (request: FakeRequest) => FakeAnswer | 'never' | undefined,
   exec: () => string = () => '',
@@ -55,7 +61,8 @@ async function readRequest(message: IncomingMessage): Promise<FakeRequest> {
   const { pathname, searchParams } = new URL(message.url ?? '/', 'http://engine')
   const isJson = message.headers['content-type'] === 'application/json'
   const body = isJson ? await json(message) : void message.resume()
-  return { method: message.method ?? '', path: pathname.replace(/^\/v[\d.]+/, ''), query: searchParams, body }
+  const [, version, path = ''] = /^(?:\/v([\d.]+))?(.*)$/.exec(pathname) ?? []
+  return { method: message.method ?? '', version, path, query: searchParams, body }
 }
 
 function usualAnswer({ method, path }: FakeRequest): FakeAnswer {

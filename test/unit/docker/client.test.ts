@@ -24,6 +24,31 @@ it.each([
   else await expect(connecting).rejects.toThrow(`The engine speaks API versions ${MinAPIVersion} to ${ApiVersion}`)
 })
 
+it.each([
+  ['1.47', '1.41', 'client version 1.47 is too new. Maximum supported API version is 1.41'],
+  ['1.41', '1.44', 'client version 1.41 is too old. Minimum supported API version is 1.44, please upgrade your client'],
+])('speaks another version once an engine of version %s is replaced by one of %s', async (before, after, message) => {
+  let version = before
+  const { url, requests } = await startFakeEngine(request => {
+    if (request.path === '/version') return { json: { ApiVersion: version, MinAPIVersion: version } }
+    return request.version === version ? { json: ['it'] } : { status: 400, json: { message } }
+  })
+  const client = await connectEngine({ url, tls: null }, signal())
+  version = after
+  expect(await client.call('POST', '/it', { json: { a: 1 }, signal: signal() })).toEqual(['it'])
+  expect(requests.at(-1)).toMatchObject({ version: after, path: '/it', body: { a: 1 } })
+  const asked = requests.length
+  await client.call('GET', '/it', { signal: signal() })
+  expect(requests).toHaveLength(asked + 1)
+})
+
+it('tells why a request is refused whose version the engine speaks', async () => {
+  const message = 'client version 1.47 is too new'
+  const { url } = await startFakeEngine(({ path }) => (path === '/it' ? { status: 400, json: { message } } : undefined))
+  const client = await connectEngine({ url, tls: null }, signal())
+  await expect(client.call('GET', '/it', { signal: signal() })).rejects.toThrow(new EngineError(400, message))
+})
+
 it('gives up an engine that does not answer', async () => {
   const { url } = await startFakeEngine(({ path }) => (path === '/info' ? 'never' : undefined))
   const client = await connectEngine({ url, tls: null }, signal())

@@ -1,11 +1,11 @@
-// A client of the Docker Engine API. It speaks the newest version that both sides know.
+// A client of the Docker Engine API.
 
 import type { Duplex, Readable } from 'node:stream'
 import type { Engine } from '../../../domain/machines/engines.ts'
-import { MachineUnreachable } from '../../provider.ts'
 import { addressOf } from './address.ts'
 import { EngineError } from './error.ts'
-import { type Answer, type EngineRequest, readText, send } from './send.ts'
+import { type Answer, type EngineRequest, type Kind, readJson, send } from './send.ts'
+import { isOtherVersion, negotiateVersion } from './version.ts'
 
 export type RequestOptions = Omit<EngineRequest, 'method' | 'path'>
 
@@ -20,44 +20,39 @@ export type EngineClient = {
   upgrade(path: string, options: RequestOptions): Promise<Duplex>
 }
 
-type Version = { ApiVersion: string; MinAPIVersion?: string }
-
-/** Minor numbers of version 1. The oldest one is Docker 20.10, the newest one is the newest that the driver was written for. */
-const oldest = 41
-const newest = 47
-
 export async function connectEngine(engine: Pick<Engine, 'url' | 'tls'>, signal: AbortSignal): Promise<EngineClient> {
   const address = addressOf(engine)
-  const version = await send(address, { method: 'GET', path: '/version', signal }, 'call', readJson<Version>)
-  const prefix = `/v1.${chooseVersion(version)}`
-  const request = (method: EngineRequest['method'], path: string, options: RequestOptions) => ({
-    ...{ method, path: prefix + path, ...options },
-  })
+  let version = await negotiateVersion(address, signal)
+
+  /** An engine may have been replaced by an older or a newer one since the version was negotiated. */
+  async function ask<Value>(
+    request: EngineRequest,
+    kind: Kind,
+    read: (answer: Answer) => Value | Promise<Value>,
+  ): Promise<Value> {
+    const asked = version
+    const sendAs = (now: string) => send(address, { ...request, path: `/v${now}${request.path}` }, kind, read)
+    try {
+      return await sendAs(asked)
+    } catch (error) {
+      if (!isOtherVersion(error)) throw error
+      version = await negotiateVersion(address, request.signal)
+      if (version === asked) throw error
+      return await sendAs(version)
+    }
+  }
+
   return {
-    call: (method, path, options) => send(address, request(method, path, options), 'call', readJson) as Promise<never>,
-    stream: (method, path, options) => send(address, request(method, path, options), 'stream', ({ body }) => body),
+    call: (method, path, options) => ask({ method, path, ...options }, 'call', readJson) as Promise<never>,
+    stream: (method, path, options) => ask({ method, path, ...options }, 'stream', ({ body }) => body),
     readStart: (path, { maxBytes, ...options }) =>
-      send(address, request('GET', path, options), 'stream', answer => readStart(answer, maxBytes)),
+      ask({ method: 'GET', path, ...options }, 'stream', answer => readStart(answer, maxBytes)),
     upgrade: (path, options) =>
-      send(address, request('POST', path, options), 'upgrade', ({ status, socket }) => {
+      ask({ method: 'POST', path, ...options }, 'upgrade', ({ status, socket }) => {
         if (socket) return socket
         throw new EngineError(status, 'The engine did not upgrade the connection.')
       }),
   }
-}
-
-function chooseVersion({ ApiVersion, MinAPIVersion = '1.0' }: Version): number {
-  const [known, required] = [ApiVersion, MinAPIVersion].map(version => Number(/^1\.(\d+)$/.exec(version)?.[1]))
-  if (known === undefined || required === undefined || !(known >= oldest && required <= newest)) {
-    const message = `The engine speaks API versions ${MinAPIVersion} to ${ApiVersion}; Berth speaks 1.${oldest} to 1.${newest}.`
-    throw new MachineUnreachable(message)
-  }
-  return Math.min(newest, known)
-}
-
-async function readJson<Value>({ body }: Answer): Promise<Value> {
-  const json = await readText(body)
-  return (json === '' ? undefined : JSON.parse(json)) as Value
 }
 
 async function readStart({ body }: Answer, maxBytes: number): Promise<Buffer> {

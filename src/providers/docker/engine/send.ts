@@ -20,7 +20,7 @@ export type EngineRequest = {
  * A call has a deadline for its whole answer, a stream for its beginning. An upgrade ends as a raw connection, which the
  * signal leaves alone.
  */
-type Kind = 'call' | 'stream' | 'upgrade'
+export type Kind = 'call' | 'stream' | 'upgrade'
 export type Answer = { status: number; body: IncomingMessage; socket?: Duplex }
 
 const usualDeadlineMs = 15_000
@@ -70,6 +70,12 @@ export async function readText(body: Readable): Promise<string> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
+}
+
+/** Undefined if the answer is empty. */
+export async function readJson<Value>({ body }: Pick<Answer, 'body'>): Promise<Value> {
+  const json = await readText(body)
+  return (json === '' ? undefined : JSON.parse(json)) as Value
 }
 
 function begin(
