@@ -155,6 +155,19 @@ describeWithEngine('a container of the Docker driver', () => {
     await removeAll(engine, 'networks')
   })
 
+  it('fails at once on an engine that has no free range of addresses', async () => {
+    await removeAll(engine)
+    const { folder } = engine
+    await docker(folder, ['network', 'create', '--subnet', '198.18.128.0/17', 'all-ranges'])
+    onTestFinished(async () => void (await docker(folder, ['network', 'rm', 'all-ranges']).catch(() => {})))
+    const rental = createRental(engine, provider)
+    const failure = { code: 'START_FAILED', message: 'The machine has no free network for another account.' }
+    expect(await rental.prepare()).toEqual({ state: 'failed', ...failure })
+    await docker(folder, ['network', 'rm', 'all-ranges'])
+    await rental.remove()
+    expect(await rental.prepare()).toMatchObject({ state: 'prepared' })
+  })
+
   it('starts once its port is free', async () => {
     const first = await startRental(engine, provider)
     const second = createRental(engine, provider, { ports: first.spec.ports })

@@ -1,5 +1,5 @@
-// What an engine's error means. An engine gives few of its errors a status of their own, so that its texts decide. The
-// renter reads a sentence of ours: the engine's text may name paths, addresses and users.
+// What an engine's error means. An engine gives few of its errors a status of their own, so that its texts decide: those of
+// Docker 20.10 to 29. The renter reads a sentence of ours: the engine's text may name paths, addresses and users.
 
 import type { Observed } from '../../domain/instances/containers.ts'
 import { EngineError } from './engine/error.ts'
@@ -17,39 +17,52 @@ export class ContainerFailed extends Error {
   }
 }
 
-/** The first row that matches decides. A row without statuses matches all: errors inside a stream have none. */
-const rows = [
-  { kind: 'noSpace', text: /no space left on device|disk quota exceeded/i },
-  { kind: 'tooManyPulls', text: /toomanyrequests|too many requests/i },
-  { kind: 'loginRefused', text: /no basic auth credentials|unauthorized|authentication required|incorrect username/i },
-  { kind: 'noSuchImage', text: /manifest unknown|pull access denied|name unknown|no such image|no matching manifest/i },
-  { kind: 'badImageName', statuses: [400], text: /invalid reference format|repository name/i },
-  {
-    kind: 'registryUnreachable',
-    text: /dial tcp|no such host|connection refused|timeout|TLS handshake|x509|server misbehaving|\bEOF\b/i,
-  },
-  { kind: 'portTaken', text: /port is already allocated|address already in use/i },
-  { kind: 'noGpus', text: /could not select device driver|\bCDI\b|nvidia-container|unknown or invalid runtime name/i },
-  { kind: 'noNetwork', text: /network \S+ (not found|is ambiguous)/i },
-  {
-    kind: 'badCommand',
-    text: /executable file not found|exec format error|(exec|stat) .*(no such file|permission denied)/i,
-  },
-  { kind: 'noDiskLimit', text: /storage-opt|pquota|storage option|quota/i },
-  { kind: 'nameTaken', statuses: [409, 500], text: /already in use/i },
-  { kind: 'noCapacity', statuses: [400], text: /range of CPUs|memory/i },
-] as const
+type Row = { text: RegExp; statuses?: number[]; alone?: number }
 
-export type FailureKind = (typeof rows)[number]['kind'] | 'unknown'
+/**
+ * The first row that matches decides, by its text and one of its statuses. A row without statuses matches all: errors inside a
+ * stream have none. `alone` is a status that needs no text.
+ */
+const rows = {
+  noSpace: { text: /no space left on device|disk quota exceeded/i },
+  tooManyPulls: { text: /toomanyrequests|too many requests|pull rate limit/i, alone: 429 },
+  loginRefused: {
+    text: /no basic auth credentials|unauthorized|authentication required|incorrect username|access to the resource is denied|403 forbidden/i,
+    alone: 401,
+  },
+  noSuchImage: {
+    text: /manifest unknown|pull access denied|name unknown|no such image|no matching manifest|failed to resolve reference .*: not found$/i,
+  },
+  badImageName: { text: /invalid reference format|repository name/i, statuses: [400] },
+  noAddresses: { text: /non-overlapping IPv\d address pool|address pools have been fully subnetted/i },
+  portTaken: { text: /port is already allocated|address already in use/i },
+  registryUnreachable: {
+    text: /dial tcp|no such host|connection refused|timeout|deadline exceeded|TLS handshake|x509|server misbehaving|\bEOF\b|unexpected (http )?status.*: 5\d\d /i,
+  },
+  noGpus: {
+    text: /could not select device driver|\bCDI\b|nvidia-container|unknown or invalid runtime name|unknown runtime specified/i,
+  },
+  noNetwork: { text: /network \S+ (not found|is ambiguous)/i },
+  badCommand: {
+    text: /executable file not found|exec format error|(exec:?|stat) .*(no such file|permission denied|is a directory)/i,
+  },
+  noDiskLimit: { text: /storage-opt|pquota|storage option|quota/i },
+  nameTaken: { text: /already in use/i, statuses: [409, 500] },
+  noCapacity: { text: /range of CPUs|memory/i, statuses: [400] },
+} satisfies Record<string, Row>
+
+export type FailureKind = keyof typeof rows | 'unknown'
+
+const kinds = Object.entries(rows) as [FailureKind, Row][]
 
 export function kindOf(error: unknown): FailureKind {
   if (!(error instanceof EngineError)) return 'unknown'
   const { status, message } = error
-  const found = rows.find(
-    row => (!('statuses' in row) || row.statuses.some(one => one === status)) && row.text.test(message),
+  const found = kinds.find(
+    ([, { text, statuses, alone }]) => status === alone || ((statuses?.includes(status) ?? true) && text.test(message)),
   )
   // A registry that hides private images answers a status alone.
-  return found?.kind ?? (status === 404 && /pull|manifest|repository/.test(message) ? 'noSuchImage' : 'unknown')
+  return found?.[0] ?? (status === 404 && /pull|manifest|repository/.test(message) ? 'noSuchImage' : 'unknown')
 }
 
 const pullMessages: Partial<Record<FailureKind, string>> = {
@@ -70,6 +83,7 @@ export const badCommandFailure: Failure = {
 const startMessages: Partial<Record<FailureKind, string>> = {
   noSpace: 'The disk of the machine is full.',
   noGpus: 'The machine did not give the container its GPUs.',
+  noAddresses: 'The machine has no free network for another account.',
   badCommand: badCommandFailure.message,
   noCapacity: 'The machine does not have the processors or the memory of this offer.',
 }

@@ -10,7 +10,7 @@ import type { Networks } from './networks.ts'
 export type StartDeps = { readToolbox: () => Promise<Buffer>; networks: Networks; log: Logger }
 
 /** Failures of the machine that pass: the step is refused, and tried again later. */
-const passing = ['portTaken', 'noNetwork', 'noSpace']
+const passing = ['portTaken', 'noNetwork', 'noAddresses', 'noSpace']
 
 /** Starts a container that does not run. One that cannot be started is marked so. */
 export async function startContainer(

@@ -26,6 +26,52 @@ it.each([
   ['noDiskLimit', 500, "--storage-opt is supported only for overlay over xfs with 'pquota' mount option"],
   ['nameTaken', 409, 'Conflict. The container name "/x" is already in use by container "1".'],
   ['noCapacity', 400, 'Range of CPUs is from 0.01 to 2.00, as there are only 2 CPUs available'],
+  // Docker 25 to 29, with the store of containerd for images in part.
+  ['tooManyPulls', 429, 'error from registry: slow down'],
+  ['tooManyPulls', 200, 'error from registry: You have reached your unauthenticated pull rate limit.'],
+  ['loginRefused', 401, 'error from registry: go away'],
+  ['loginRefused', 403, 'error from registry: requested access to the resource is denied'],
+  [
+    'loginRefused',
+    500,
+    'failed to authorize: failed to fetch oauth token: unexpected status from POST request to https://r.test/token: 403 Forbidden',
+  ],
+  ['noSuchImage', 404, 'failed to resolve reference "docker.io/library/x:none": docker.io/library/x:none: not found'],
+  [
+    'noSuchImage',
+    404,
+    'no matching manifest for linux/amd64 in the manifest list entries: no match for platform in manifest: not found',
+  ],
+  [
+    'registryUnreachable',
+    500,
+    'failed to do request: Head "https://r.test/v2/x/manifests/1": context deadline exceeded',
+  ],
+  [
+    'registryUnreachable',
+    500,
+    'unexpected status from HEAD request to https://r.test/v2/x/manifests/1: 503 Service Unavailable',
+  ],
+  ['registryUnreachable', 500, 'received unexpected HTTP status: 502 Bad Gateway'],
+  ['portTaken', 500, 'failed to bind host port 0.0.0.0:80/tcp: address already in use'],
+  ['noGpus', 400, 'Unknown runtime specified nvidia'],
+  ['noGpus', 400, 'unknown or invalid runtime name: nvidia'],
+  [
+    'noAddresses',
+    404,
+    'could not find an available, non-overlapping IPv4 address pool among the defaults to assign to the network',
+  ],
+  ['noAddresses', 400, 'all predefined address pools have been fully subnetted'],
+  ['badCommand', 400, 'runc create failed: unable to start container process: exec: "/etc/passwd": permission denied'],
+  [
+    'badCommand',
+    400,
+    'runc create failed: unable to start container process: exec: "/tmp": is a directory: permission denied',
+  ],
+  ['noDiskLimit', 500, 'Storage option overlay2.size not supported. Filesystem does not support Project Quota: none'],
+  ['noCapacity', 400, 'range of CPUs is from 0.01 to 2.00, as there are only 2 CPUs available'],
+  ['noCapacity', 400, 'Minimum memory limit allowed is 6MB'],
+  ['unknown', 403, 'authorization denied by plugin x'],
   ['unknown', 500, 'something else'],
 ])('takes an error for %s: %i %s', (kind, status, message) => {
   expect(kindOf(new EngineError(status, message))).toBe(kind)

@@ -27,6 +27,20 @@ it('gives up a removal in time while the engine hangs in a preparation', async (
   expect(performance.now() - begun).toBeLessThan(2_000)
 })
 
+it.each([
+  [404, 'could not find an available, non-overlapping IPv4 address pool among the defaults to assign to the network'],
+  [400, 'all predefined address pools have been fully subnetted'],
+])('fails at once on an engine without a free range of addresses: %i %s', async (status, message) => {
+  const { url } = await startFakeEngine(({ path }) =>
+    path === '/networks/create' ? { status, json: { message } } : undefined,
+  )
+  const provider = providerOf(url)
+  await provider.ensure(containerSpec(7n), AbortSignal.timeout(5_000))
+  const observe = () => provider.observe({ machineId: 1, instanceId: 7n }, AbortSignal.timeout(5_000))
+  const failure = { code: 'START_FAILED', message: 'The machine has no free network for another account.' }
+  await expect.poll(observe).toEqual({ state: 'failed', ...failure })
+})
+
 it('makes no container of an image whose labels would fill the answers of its engine', async () => {
   const image = { Id: 'sha256:image', Config: { Labels: { large: 'x'.repeat(300_000) } } }
   const { url, requests } = await startFakeEngine(({ method, path }) =>

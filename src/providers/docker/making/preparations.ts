@@ -5,9 +5,16 @@ import type { Logger } from 'pino'
 import type { ContainerRef, ContainerSpec } from '../../../domain/instances/containers.ts'
 import { MachineUnreachable } from '../../provider.ts'
 import { EngineError } from '../engine/error.ts'
-import { ContainerFailed, type Failure, startFailure } from '../failures.ts'
+import { ContainerFailed, type Failure, kindOf, startFailure } from '../failures.ts'
 
 type Preparation = { begunAt: Date; done: Promise<void>; controller: AbortController; failure: Failure | undefined }
+
+/** Whether the next pass tries again: the machine is away, or another gateway took over. */
+function isLost(error: unknown): boolean {
+  // An engine without free addresses answers 404, too.
+  const isGone = error instanceof EngineError && error.status === 404 && kindOf(error) !== 'noAddresses'
+  return error instanceof MachineUnreachable || isGone
+}
 
 /** The oldest failures are forgotten. Their containers count as absent then. */
 const maxFailures = 1_000
@@ -24,9 +31,7 @@ export function createPreparations(log: Logger, now: () => Date) {
     preparations.delete(key)
     if (error === undefined || signal.aborted) return
     log.warn({ err: error, container: key }, 'A container could not be prepared.')
-    // The next pass tries again: the machine is away, or another gateway took over.
-    const isLost = error instanceof MachineUnreachable || (error instanceof EngineError && error.status === 404)
-    if (isLost) return
+    if (isLost(error)) return
     preparation.failure = (error instanceof ContainerFailed ? error : startFailure(error)).failure
     preparations.set(key, preparation)
     const failed = [...preparations].filter(([, { failure }]) => failure)
