@@ -6,7 +6,7 @@ import type { SshLogin, SshLogins } from '../services/instances/ssh/logins.ts'
 import { createAuthenticator } from './authentication.ts'
 import { serveChannels } from './channels.ts'
 import type { SshLimits } from './limits.ts'
-import { createMachine } from './machine.ts'
+import { createMachine, createRefusingMachine } from './machine.ts'
 import type { LoginOutcome } from './metrics.ts'
 
 export type ConnectionDeps = {
@@ -17,11 +17,14 @@ export type ConnectionDeps = {
   log: Logger
 }
 export type ConnectionListeners = {
+  /** Returns why the login is one too many, or undefined. */
+  onLogin(login: SshLogin): string | undefined
   onRefusal(): void
-  onClose(outcome: LoginOutcome): void
+  /** `login`: one that was not too many. */
+  onClose(outcome: LoginOutcome, login: SshLogin | undefined): void
 }
 export type OpenConnection = {
-  /** Undefined before the client has logged in. */
+  /** Undefined before the client has logged in, and if its login was one too many. */
   login(): SshLogin | undefined
   /** Ends the connection with a message to its sessions. */
   end(message: string): void
@@ -30,12 +33,13 @@ export type OpenConnection = {
 /** Serves one client from its first byte to its last. */
 export function serveConnection(socket: Socket, deps: ConnectionDeps, listeners: ConnectionListeners): OpenConnection {
   const { hostKey, logins, provider, limits, log } = deps
-  const { keepaliveMs, keepalives, loginMs, machineMs, farewellMs, graceMs } = limits
+  const { keepaliveMs, keepalives, loginMs, machineMs, farewellMs, graceMs, refusedMs } = limits
   const start = performance.now()
   const address = socket.remoteAddress
   const gone = new Promise<void>(resolve => socket.once('close', () => resolve()))
-  let login: SshLogin | undefined
+  let known: { login: SshLogin; refusal: string | undefined } | undefined
   let refusals = 0
+  const admitted = () => (known?.refusal === undefined ? known?.login : undefined)
   let endSessions = (_message: string) => {}
   /** Ends the connection. A client that does not close it, too, is cut off soon. */
   let leave = () => void socket.destroy()
@@ -52,8 +56,10 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps, listeners:
     client.on('error', () => leave())
     const authenticate = createAuthenticator({
       ...{ logins, limits, log, leave },
-      onLogin(found) {
-        login = found
+      onLogin(login) {
+        // The client left while its login was checked.
+        if (socket.closed) return
+        known = { login, refusal: listeners.onLogin(login) }
         clearTimeout(loginTimer)
       },
       onRefusal() {
@@ -63,19 +69,24 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps, listeners:
     })
     client.on('authentication', attempt => void authenticate(attempt))
     client.once('ready', () => {
-      if (!login) return leave()
-      const machine = createMachine({ login, logins, provider, machineMs, log })
+      if (!known) return leave()
+      const { login, refusal } = known
+      const isRefused = refusal !== undefined
+      const machine = isRefused
+        ? createRefusingMachine(refusal)
+        : createMachine({ login, logins, provider, machineMs, log })
       endSessions = serveChannels(client, { machine, socket, limits })
+      if (isRefused) setTimeout(() => leave(), refusedMs).unref()
     })
   }
 
   void gone.then(() => {
     clearTimeout(loginTimer)
-    const outcome = login ? 'accepted' : refusals > 0 ? 'refused' : 'unfinished'
+    const outcome = admitted() ? 'accepted' : known ? 'limited' : refusals > 0 ? 'refused' : 'unfinished'
     const ms = Math.round(performance.now() - start)
-    const known = login && { instanceId: String(login.instanceId), fingerprint: login.fingerprint }
-    log.info({ ...known, address, outcome, refusals, ms }, 'ssh')
-    listeners.onClose(outcome)
+    const who = known && { instanceId: String(known.login.instanceId), fingerprint: known.login.fingerprint }
+    log.info({ ...who, address, outcome, refusals, ms }, 'ssh')
+    listeners.onClose(outcome, admitted())
   })
   // Compression would let clients make the gateway unpack much from little.
   const settings = { algorithms: { compress: ['none' as const] }, ident: 'Berth' }
@@ -87,7 +98,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps, listeners:
   })
 
   return {
-    login: () => login,
+    login: admitted,
     end(message) {
       endSessions(message)
       // A client drops what it has not printed when the connection ends. Most end it themselves after their session.

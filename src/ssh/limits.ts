@@ -5,12 +5,16 @@ export const sshLimits = {
   /** Open connections of this gateway. */
   connections: 1_000,
   connectionsPerAddress: 100,
+  connectionsPerAccount: 200,
+  connectionsPerInstance: 50,
   /** Refused attempts to log in. An address that reaches the limit is refused for the rest of the minute. */
   failuresPerMinute: 60,
   /** Attempts of one connection. */
   attempts: 6,
   /** Sessions and forwarded connections that are open at once in one connection. */
   channels: 10,
+  /** Time for a client that logged in beyond a limit to read why it is refused. */
+  refusedMs: 5_000,
   /** Time to log in. */
   loginMs: 20_000,
   /** A refused attempt takes at least this long, whatever was wrong. */

@@ -71,6 +71,11 @@ export function createMachine({ login, logins, provider, machineMs, log }: Machi
   }
 }
 
+/** The machine of a login that may not use it. */
+export function createRefusingMachine(refusal: string): Machine {
+  return { open: async () => refusal, connect: async () => refusal }
+}
+
 function silenceOf(name: string): string {
   return `The machine of ${name} does not answer. Try again in a moment.`
 }

@@ -3,7 +3,7 @@ import { gauge, type Metric } from '../http/metrics.ts'
 const outcomes = ['accepted', 'refused', 'unfinished', 'limited'] as const
 /**
  * How a connection went: it logged in, was refused, left or was cut off without trying a key, or was one too many of its
- * address or of the gateway.
+ * address, instance or account, or of the gateway.
  */
 export type LoginOutcome = (typeof outcomes)[number]
 

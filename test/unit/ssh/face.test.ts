@@ -30,15 +30,23 @@ afterEach(async () => {
   opened?.close()
 })
 
-async function openFace(limits: Partial<SshLimits> = {}, provider: Partial<Provider> = {}) {
+async function openFace(
+  limits: Partial<SshLimits> = {},
+  provider: Partial<Provider> = {},
+  checking: () => Promise<void> = async () => {},
+) {
   const lines: Record<string, unknown>[] = []
   const services = {
     logins: {
       async find(user: string, publicKey: Uint8Array | undefined) {
-        const isKnown = user === 'ins_1' && publicKey !== undefined && blob.equals(publicKey)
-        return isKnown ? { instanceId: 1n, fingerprint: 'SHA256:x' } : undefined
+        await checking()
+        const [, id] = /^ins_([1-3])$/.exec(user) ?? []
+        const isKnown = id !== undefined && publicKey !== undefined && blob.equals(publicKey)
+        // The third instance is of another account.
+        const account = { accountId: id === '3' ? 2 : 1, fingerprint: 'SHA256:x' }
+        return isKnown ? { instanceId: BigInt(id), ...account } : undefined
       },
-      access: async () => ({ container: { machineId: 1, instanceId: 1n }, refusal: undefined }),
+      access: async () => ({ accountId: 1, container: { machineId: 1, instanceId: 1n }, refusal: undefined }),
       findEnded: async () => new Map<number, string>(),
     },
     hostKey: { loadOrCreate: async (create: () => string) => create() },
@@ -75,8 +83,8 @@ async function logIn(port: number, config: ConnectConfig = {}): Promise<Client |
   return await outcome
 }
 
-async function mustLogIn(port: number): Promise<Client> {
-  const client = await logIn(port)
+async function mustLogIn(port: number, username = 'ins_1'): Promise<Client> {
+  const client = await logIn(port, { username })
   if (client instanceof Error) throw client
   return client
 }
@@ -84,6 +92,21 @@ async function mustLogIn(port: number): Promise<Client> {
 const exec = (client: Client, command: string) =>
   new Promise<ClientChannel | Error>(resolve => {
     client.exec(command, (error, channel) => resolve(error ?? channel))
+  })
+
+/** The exit code of a command, and its output of errors. */
+const run = (client: Client, command: string) =>
+  new Promise<{ code: number; errors: string }>((resolve, reject) =>
+    client.exec(command, async (error, channel) => {
+      if (error) return reject(error)
+      const exit = once(channel.resume(), 'exit')
+      resolve({ errors: await text(channel.stderr), code: (await exit)[0] })
+    }),
+  )
+
+const forward = (client: Client) =>
+  new Promise<ClientChannel | Error>(resolve => {
+    client.forwardOut('127.0.0.1', 1, '127.0.0.1', 80, (error, channel) => resolve(error ?? channel))
   })
 
 describe('the SSH face', () => {
@@ -109,7 +132,7 @@ describe('the SSH face', () => {
     }
     const times = [
       await refusalMs({ privateKey: wrongKey }),
-      await refusalMs({ username: 'ins_2' }),
+      await refusalMs({ username: 'ins_4' }),
       await refusalMs({ username: 'root' }),
     ]
     expect(Math.min(...times)).toBeGreaterThan(150)
@@ -144,6 +167,65 @@ describe('the SSH face', () => {
     await expect.poll(async () => (await logIn(perAddress.port)) instanceof Error).toBe(false)
     const inAll = await openFace({ connections: 0 })
     expect(await text(connect(inAll.port, '127.0.0.1'))).toBe('Not allowed at this time.\r\n')
+  })
+
+  it('limits the connections of an instance and of an account, and says so', async () => {
+    let begun = 0
+    const open = async () => {
+      begun += 1
+      return silentProcess()
+    }
+    const limits = { connectionsPerInstance: 2, connectionsPerAccount: 3, refusedMs: 500 }
+    const { port, face, lines } = await openFace(limits, { open })
+    const [first] = [await mustLogIn(port), await mustLogIn(port), await mustLogIn(port, 'ins_2')]
+    const close = 'Close one, and try again.\n'
+    expect(await run(await mustLogIn(port), 'ls')).toEqual({
+      code: 255,
+      errors: `ins_1 has 2 SSH connections on this gateway, and may have no more. ${close}`,
+    })
+    const refused = await mustLogIn(port, 'ins_2')
+    expect(await run(refused, 'ls')).toEqual({
+      code: 255,
+      errors: `Your account has 3 SSH connections on this gateway, and may have no more. ${close}`,
+    })
+    expect(await forward(refused)).toBeInstanceOf(Error)
+    // A refused client that stays is cut off, and does not count.
+    await once(refused, 'close')
+    expect(begun).toBe(0)
+    await exec(await mustLogIn(port, 'ins_3'), 'ls')
+    await expect.poll(() => begun).toBe(1)
+    first.end()
+    await once(first, 'close')
+    const tryAgain = async () => {
+      await exec(await mustLogIn(port), 'ls')
+      return begun
+    }
+    await expect.poll(tryAgain).toBeGreaterThan(1)
+    await expect.poll(() => lines.filter(({ outcome }) => outcome === 'limited').length).toBeGreaterThanOrEqual(2)
+    expect(face.metrics()[1]?.samples.find(({ labels }) => labels?.['outcome'] === 'limited')?.value).toBeGreaterThan(1)
+  })
+
+  it('does not count a client that left while its login was checked', async () => {
+    const late = Promise.withResolvers<void>()
+    let checks = 0
+    let begun = 0
+    const open = async () => {
+      begun += 1
+      return silentProcess()
+    }
+    const { port, lines } = await openFace({ connectionsPerInstance: 1 }, { open }, async () => {
+      checks += 1
+      // First, a client only asks whether the key would do.
+      if (checks === 2) await late.promise
+    })
+    const left = logIn(port)
+    await expect.poll(() => checks).toBe(2)
+    for (const client of clients) client.destroy()
+    await left
+    await expect.poll(() => lines.length).toBe(1)
+    late.resolve()
+    await exec(await mustLogIn(port), 'ls')
+    await expect.poll(() => begun).toBe(1)
   })
 
   it('lets clients log in while others keep all connections and send nothing', async () => {
@@ -236,15 +318,8 @@ describe('the SSH face', () => {
   it('tells a client that the machine does not answer, and the operator why', async () => {
     const { port, lines } = await openFace({}, { open: () => Promise.reject(new MachineUnreachable('no route')) })
     const client = await mustLogIn(port)
-    const run = new Promise<{ code: number; errors: string }>((resolve, reject) =>
-      client.exec('ls', async (error, channel) => {
-        if (error) return reject(error)
-        const exit = once(channel.resume(), 'exit')
-        resolve({ errors: await text(channel.stderr), code: (await exit)[0] })
-      }),
-    )
     const errors = 'The machine of ins_1 does not answer. Try again in a moment.\n'
-    expect(await run).toEqual({ code: 255, errors })
+    expect(await run(client, 'ls')).toEqual({ code: 255, errors })
     expect(lines).toMatchObject([{ level: 40, instanceId: '1' }])
   })
 

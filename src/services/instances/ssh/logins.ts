@@ -13,10 +13,10 @@ import type { DataDeps } from '../../deps.ts'
 
 const { sql } = Prisma
 
-/** A login that was allowed: an instance, and the public key that proved it. */
-export type SshLogin = { instanceId: bigint; fingerprint: string }
+/** A login that was allowed: an instance and its account, and the public key that proved it. */
+export type SshLogin = { accountId: number; instanceId: bigint; fingerprint: string }
 /** What a login can do now. `refusal` says why its instance cannot be used, and what to do. */
-export type SshAccess = { container: ContainerRef; refusal: string | undefined }
+export type SshAccess = { accountId: number; container: ContainerRef; refusal: string | undefined }
 export type SshLogins = ReturnType<typeof sshLoginServices>
 
 /** Attached to the instance and not deleted. In args mode no key is: there any key of the account learns that. */
@@ -34,7 +34,7 @@ export function sshLoginServices({ database }: DataDeps) {
       const instanceId = parseSshUser(user)
       const fingerprint = fingerprintOf(publicKey ?? createHash('sha256').update(user).digest())
       const access = await readAccess({ instanceId: instanceId ?? 0n, fingerprint })
-      return access && instanceId !== undefined ? { instanceId, fingerprint } : undefined
+      return access && instanceId !== undefined ? { accountId: access.accountId, instanceId, fingerprint } : undefined
     },
 
     /** What a login can do now; undefined if its key is no longer allowed. */
@@ -56,15 +56,19 @@ export function sshLoginServices({ database }: DataDeps) {
     },
   }
 
-  async function readAccess({ instanceId, fingerprint }: SshLogin): Promise<SshAccess | undefined> {
+  async function readAccess({
+    instanceId,
+    fingerprint,
+  }: Pick<SshLogin, 'instanceId' | 'fingerprint'>): Promise<SshAccess | undefined> {
     const [found] = await database.query(
-      sql`SELECT i.id, i.machine_id, i.status, i.target_state, i.destroyed_at IS NOT NULL AS is_destroyed, i.vm,
+      sql`SELECT i.id, i.account_id, i.machine_id, i.status, i.target_state, i.destroyed_at IS NOT NULL AS is_destroyed, i.vm,
         i.launch -> 'mode' AS mode
       FROM instances i JOIN ssh_keys k ON k.fingerprint = ${fingerprint} AND ${isKeySql}
       WHERE i.id = ${String(instanceId)}::bigint`,
       {
         ...{
           id: int8,
+          accountId: int4,
           machineId: int4,
           status: enumeration<InstanceStatus>(),
           targetState: enumeration<TargetState>(),
@@ -72,6 +76,8 @@ export function sshLoginServices({ database }: DataDeps) {
         ...{ isDestroyed: bool, vm: bool, mode: jsonb<LaunchConfig['mode']>() },
       },
     )
-    return found && { container: { machineId: found.machineId, instanceId }, refusal: sshRefusal(found) }
+    if (!found) return undefined
+    const { accountId, machineId } = found
+    return { accountId, container: { machineId, instanceId }, refusal: sshRefusal(found) }
   }
 }
