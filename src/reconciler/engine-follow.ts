@@ -67,6 +67,8 @@ export function createFollower({ changes, provider, log, timing }: FollowDeps) {
 
   async function compare(machineId: number, onAnswer: OnAnswer): Promise<void> {
     const limit = () => AbortSignal.timeout(callMs)
+    // Read before the inventory: a volume that is deleted later may have got its data after the inventory was made.
+    const deleted = await changes.deletedVolumes(machineId)
     const inventory = await provider.inventory(machineId, limit())
     await onAnswer()
     const leftovers = await changes.compare(machineId, inventory)
@@ -78,5 +80,8 @@ export function createFollower({ changes, provider, log, timing }: FollowDeps) {
       await provider.remove({ machineId, instanceId }, limit())
     }
     for (const volumeId of leftovers.volumeIds) await provider.removeVolume(machineId, volumeId, limit())
+    if (deleted.length === 0) return
+    const left = new Set((await provider.inventory(machineId, limit())).volumeIds)
+    await changes.noteRemovedVolumes(deleted.filter(id => !left.has(id)))
   }
 }

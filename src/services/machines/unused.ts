@@ -28,6 +28,15 @@ export async function checkUnused(tx: Transaction, { id, freeDiskMb, diskMb }: M
   throw machineInUse(`Machine ${id} still removes the containers of destroyed instances. Try again soon.`)
 }
 
+/** Throws INVALID_STATE if the machine's engine still has the data of deleted volumes. */
+export async function checkDataRemoved(tx: Transaction, { id }: Machine): Promise<void> {
+  const where = { machineId: id, machine: { engine: { isNot: null } }, deletedAt: { not: null }, removedAt: null }
+  const left = await tx.prisma(prisma => prisma.volume.count({ where }))
+  if (left === 0) return
+  const data = `the data of ${printCount(left, 'deleted volume')}`
+  throw machineInUse(`Machine ${id} still has ${data}. It is removed within a minute, if the engine answers.`)
+}
+
 function machineInUse(message: string): DomainError<'INVALID_STATE'> {
   return new DomainError('INVALID_STATE', message, { instanceId: null, onDemand: false })
 }

@@ -10,7 +10,10 @@ import { changeFreeCapacity, updateOffers } from '../machines/market.ts'
 
 const { sql } = Prisma
 
-/** Deletes a volume and returns its disk to the machine. The machine must be locked, and the volume detached. */
+/**
+ * Deletes a volume and returns its disk to the machine. The machine must be locked, and the volume detached. A gateway that
+ * follows the machine's engine removes the data; a simulated machine has none.
+ */
 export async function deleteVolume(
   tx: Transaction,
   { accountId, actor, reason }: Cause & { accountId: number },
@@ -19,7 +22,9 @@ export async function deleteVolume(
   at: Date,
 ): Promise<void> {
   const [deleted] = await tx.query(
-    sql`UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`,
+    sql`UPDATE volumes v SET deleted_at = ${at},
+        removed_at = CASE WHEN NOT EXISTS (SELECT FROM engines e WHERE e.machine_id = v.machine_id) THEN ${at}::timestamptz END
+      WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`,
     { sizeMb: int4, name: text },
   )
   if (!deleted) throw new Error(`Volume ${id} was deleted without a lock on its machine.`)

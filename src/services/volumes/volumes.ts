@@ -113,7 +113,7 @@ export const volumeSource: Source<Volume> = {
   },
 }
 
-const { deletedAt: _, ...readable } = Prisma.VolumeScalarFieldEnum
+const { deletedAt: _, removedAt: __, ...readable } = Prisma.VolumeScalarFieldEnum
 /** Selects all of a volume. */
 export const wholeVolume = { ...columnsOf(readable), attachment: true as const, machine: { select: wholeMachine } }
 

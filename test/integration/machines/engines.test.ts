@@ -63,6 +63,15 @@ async function rent(): Promise<bigint> {
 const dueAt = async (id: bigint) =>
   (await gateway.sql('SELECT due_at FROM instance_looks WHERE instance_id = $1', [id]))[0]?.['due_at']
 
+const changes = () => engineChangeServices({ database: gateway.database })
+
+async function createVolume(): Promise<bigint> {
+  const { volume } = await gateway.services.volumes.create(actor, { machineId, sizeGb: 1 })
+  return volume.id
+}
+
+const deleteVolume = (id: bigint) => gateway.services.volumes.delete(actor, id)
+
 describe('a machine', () => {
   it('is simulated until it is connected, and after it is disconnected', async () => {
     expect(await engineOf()).toBeUndefined()
@@ -139,6 +148,27 @@ describe('a machine', () => {
     expect(await engineOf()).toMatchObject({ ...withGpu, url: 'unix:///run/moved.sock' })
   })
 
+  it('keeps its engine until the data of its deleted volumes is removed', async () => {
+    await operations().connect(machineId, socket)
+    await deleteVolume(await createVolume())
+    const refusal = {
+      code: 'INVALID_STATE',
+      message: `Machine ${machineId} still has the data of 1 deleted volume. It is removed within a minute, if the engine answers.`,
+    }
+    await expect(operations().disconnect(machineId)).rejects.toMatchObject(refusal)
+    facts = { ...facts, identity: 'another engine' }
+    await expect(operations().connect(machineId, socket)).rejects.toMatchObject(refusal)
+    await changes().noteRemovedVolumes(await changes().deletedVolumes(machineId))
+    await operations().disconnect(machineId)
+  })
+
+  it('that is simulated has no data of deleted volumes', async () => {
+    await deleteVolume(await createVolume())
+    await operations().connect(machineId, socket)
+    expect(await changes().deletedVolumes(machineId)).toEqual([])
+    await operations().disconnect(machineId)
+  })
+
   it('cannot be unplugged while it is connected', async () => {
     await operations().connect(machineId, socket)
     const refusal = { code: 'INVALID_STATE', message: `Machine ${machineId} is not simulated: it has an engine.` }
@@ -165,8 +195,6 @@ describe('a machine', () => {
 })
 
 describe('what a gateway learns from an engine', () => {
-  const changes = () => engineChangeServices({ database: gateway.database })
-
   it('makes a pass due over an instance that changed, if it is on that machine', async () => {
     const id = await rent()
     const before = await dueAt(id)
@@ -228,12 +256,17 @@ describe('what a gateway learns from an engine', () => {
   })
 
   it('removes volumes that are deleted, and leaves all others', async () => {
-    await gateway.sql(
-      `INSERT INTO volumes (id, account_id, machine_id, name, size_mb, disk_price_per_gb_month_nanos, disk_nanos, created_at, deleted_at)
-       VALUES (71, $1, $2, 'kept', 1000, 1, 1, now(), NULL), (72, $1, $2, 'deleted', 1000, 1, 1, now(), now())`,
-      [actor.accountId, machineId],
-    )
-    const inventory = { instanceIds: [], volumeIds: [71n, 72n, 73n] }
-    expect((await changes().compare(machineId, inventory)).volumeIds).toEqual([72n])
+    await operations().connect(machineId, socket)
+    const [kept, deleted] = [await createVolume(), await createVolume()]
+    await deleteVolume(deleted)
+    const inventory = { instanceIds: [], volumeIds: [kept, deleted, deleted + 99n] }
+    expect((await changes().compare(machineId, inventory)).volumeIds).toEqual([deleted])
+    expect(await changes().deletedVolumes(machineId)).toEqual([deleted])
+    await changes().noteRemovedVolumes([kept, deleted])
+    expect(await changes().deletedVolumes(machineId)).toEqual([])
+    await deleteVolume(kept)
+    expect(await changes().deletedVolumes(machineId)).toEqual([kept])
+    // A gateway that made the volume again too late: it is removed all the same.
+    expect((await changes().compare(machineId, inventory)).volumeIds.sort()).toEqual([kept, deleted])
   })
 })

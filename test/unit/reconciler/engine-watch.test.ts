@@ -10,6 +10,7 @@ const engine: Engine = { url: 'unix:///run/engine.sock', tls: null, mark: '1f', 
 /** A machine with an engine, and what the gateway did. */
 let connected: Map<number, Engine>
 let inventory: Inventory
+let deleted: bigint[]
 let isDown: boolean
 let report: ((id: bigint) => void) | undefined
 let lose: ((error: Error) => void) | undefined
@@ -20,6 +21,7 @@ let watch: EngineWatch
 beforeEach(() => {
   connected = new Map([[7, engine]])
   inventory = { instanceIds: [1n, 2n], volumeIds: [5n] }
+  deleted = []
   isDown = false
   report = undefined
   done = []
@@ -35,6 +37,8 @@ beforeEach(() => {
         done.push('compared')
         return { instanceIds: instanceIds.filter(id => id === 2n), volumeIds }
       },
+      deletedVolumes: async () => deleted,
+      noteRemovedVolumes: async ids => void done.push(`noted ${ids}`),
     },
     provider: {
       watch: (_, onChange, signal) => {
@@ -52,7 +56,10 @@ beforeEach(() => {
         return inventory
       },
       remove: async ({ instanceId }) => void done.push(`removed ${instanceId}`),
-      removeVolume: async (_, volumeId) => void done.push(`removed volume ${volumeId}`),
+      removeVolume: async (_, volumeId) => {
+        done.push(`removed volume ${volumeId}`)
+        if (volumeId === 5n) inventory = { ...inventory, volumeIds: inventory.volumeIds.filter(id => id !== 5n) }
+      },
     },
   })
 })
@@ -64,6 +71,14 @@ it('compares at once, again later, and removes what should be gone', async () =>
   await expect.poll(() => done.filter(what => what === 'compared').length).toBeGreaterThan(2)
   expect(done.slice(0, 3)).toEqual(['compared', 'removed 2', 'removed volume 5'])
   expect(done).not.toContain('removed 1')
+})
+
+it('notes which deleted volumes the machine does not have anymore', async () => {
+  inventory = { ...inventory, volumeIds: [5n, 6n] }
+  deleted = [4n, 5n, 6n]
+  watch.start()
+  await expect.poll(() => done.find(what => what.startsWith('noted'))).toBe('noted 4,5')
+  expect(done.indexOf('removed volume 6')).toBeLessThan(done.indexOf('noted 4,5'))
 })
 
 it('notes changes that come close together at once', async () => {

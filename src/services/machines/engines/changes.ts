@@ -79,5 +79,17 @@ export function engineChangeServices({ database }: DataDeps) {
       )
       return { instanceIds: gone.map(({ id }) => id), volumeIds: deleted.map(({ id }) => id) }
     },
+
+    /** The deleted volumes whose data the machine may still have. */
+    async deletedVolumes(machineId: number): Promise<bigint[]> {
+      const deleted = sql`SELECT id FROM volumes WHERE machine_id = ${machineId} AND deleted_at IS NOT NULL AND removed_at IS NULL`
+      return (await database.query(deleted, { id: int8 })).map(({ id }) => id)
+    },
+
+    /** Notes that the machine does not have the data of these deleted volumes anymore. */
+    async noteRemovedVolumes(ids: readonly bigint[]): Promise<void> {
+      await database.execute(sql`UPDATE volumes SET removed_at = ${database.nowSql}
+        WHERE id = ANY(${ids.map(String)}::bigint[]) AND deleted_at IS NOT NULL AND removed_at IS NULL`)
+    },
   }
 }

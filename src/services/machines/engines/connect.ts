@@ -5,7 +5,7 @@ import type { Engine } from '../../../domain/machines/engines.ts'
 import type { EngineFacts } from '../../../domain/machines/inspection.ts'
 import type { DataDeps } from '../../deps.ts'
 import { type Secrets, sealJson } from '../../secrets.ts'
-import { checkUnused, lockExistingMachine } from '../unused.ts'
+import { checkDataRemoved, checkUnused, lockExistingMachine } from '../unused.ts'
 import { saveEngine } from './save.ts'
 
 export type EngineDeps = DataDeps & {
@@ -33,7 +33,9 @@ export function engineOperations({ database, secrets, inspectEngine }: EngineDep
     /** Simulates the machine's containers from now on. */
     async disconnect(id: number): Promise<void> {
       await transaction(database, async tx => {
-        await checkUnused(tx, await lockExistingMachine(tx, id))
+        const machine = await lockExistingMachine(tx, id)
+        await checkUnused(tx, machine)
+        await checkDataRemoved(tx, machine)
         await tx.prisma(prisma => prisma.engine.deleteMany({ where: { machineId: id } }))
       })
     },

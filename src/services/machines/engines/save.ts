@@ -6,7 +6,7 @@ import { DomainError, invalidInput } from '../../../domain/errors.ts'
 import type { MachineEngine } from '../../../domain/machines/engines.ts'
 import { type EngineFacts, findBrokenPromises } from '../../../domain/machines/inspection.ts'
 import { isUniqueViolation } from '../../database-errors.ts'
-import { checkUnused, lockExistingMachine } from '../unused.ts'
+import { checkDataRemoved, checkUnused, lockExistingMachine } from '../unused.ts'
 
 export type SavedEngine = Omit<MachineEngine, 'mark' | 'tls'> & { tls: Buffer<ArrayBuffer> | null }
 
@@ -29,6 +29,7 @@ export async function saveEngine(
   // Containers keep their GPUs: with other UUIDs, the next rental could get one of them a second time.
   const keepsGpus = known?.gpuAccess === engine.gpuAccess && known.gpuUuids.join() === gpuUuids.join()
   if (!keepsGpus) await checkUnused(tx, machine)
+  if (!known) await checkDataRemoved(tx, machine)
   try {
     await tx.prisma(async prisma => {
       if (known) return void (await prisma.engine.update({ where: { machineId }, data: row }))
