@@ -3,7 +3,7 @@
 
 import type { Logger } from 'pino'
 import { sampleMs } from '../domain/instances/metrics.ts'
-import { MachineUnreachable, type Provider } from '../providers/provider.ts'
+import type { Provider } from '../providers/provider.ts'
 import type { dueBillingServices } from '../services/billing/due/due.ts'
 import type { AccountLease } from '../services/billing/due/quiet.ts'
 import type { samplingServices } from '../services/instances/metrics/sampling.ts'
@@ -13,6 +13,7 @@ import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
 import { createLoop, type Loop } from './loop.ts'
 import { reconcile } from './reconcile.ts'
+import { isUnreachable } from './steps.ts'
 
 /** Passes that run at once. Most wait for a machine, and what they ask of the database is sent together. */
 const maxConcurrentPasses = 100
@@ -107,7 +108,7 @@ export function createSamplingLoop({ sampling, engines, provider, now, log }: Sa
         await sampling.record(machineId, await provider.stats(machineId, AbortSignal.timeout(statsTimeoutMs)))
       } catch (error) {
         // A silent machine is reported once, where its engine is followed.
-        if (!(error instanceof MachineUnreachable)) throw error
+        if (!isUnreachable(error)) throw error
       }
     },
     concurrency: 16,

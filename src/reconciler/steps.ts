@@ -53,7 +53,8 @@ async function outcomeOf(call: Promise<void>): Promise<StepOutcome> {
   )
 }
 
-function isUnreachable(error: unknown): boolean {
+/** Whether a call says that its machine does not answer, or was given up after its time. */
+export function isUnreachable(error: unknown): boolean {
   return error instanceof MachineUnreachable || (error instanceof DOMException && error.name === 'TimeoutError')
 }
 

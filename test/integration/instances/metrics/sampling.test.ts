@@ -31,7 +31,7 @@ beforeAll(async () => {
   gateways = [openGateway(options), openGateway(options)]
   gateway = gateways[0]
   actor = await gateway.newActor()
-  const addresses = Array.from({ length: 20 }, (_, index) => `203.0.113.${index + 1}`)
+  const addresses = Array.from({ length: 40 }, (_, index) => `203.0.113.${index + 1}`)
   await listMachines(
     gateway.operations,
     addresses.map(publicIp => ({ machine: { publicIp, numGpus: 2 } })),
@@ -161,6 +161,14 @@ describe('sampling', () => {
     await sample()
     expect(asked).toHaveLength(2)
     expect(await count('samples')).toBe(0)
+  })
+
+  it('says nothing of a machine that does not answer in time: where it is followed, that is said once', async () => {
+    const before = gateway.lines.length
+    said = new DOMException('The operation was aborted due to timeout', 'TimeoutError')
+    await sample()
+    expect(asked).toHaveLength(1)
+    expect(gateway.lines.slice(before)).toEqual([])
   })
 
   it('keeps the values that the machine said, and null for the others', async () => {
