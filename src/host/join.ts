@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { isInviteToken, printHostKey } from '../domain/machines/agents.ts'
 import type { EngineFacts } from '../domain/machines/inspection.ts'
+import { MachineUnreachable } from '../providers/provider.ts'
 import { messageIn, Refused } from './connection.ts'
 import { type KeptHost, keepHost, readHost } from './key-file.ts'
 
@@ -25,7 +26,7 @@ export async function joinHost(options: JoinOptions): Promise<KeptHost & { machi
   const { gateway, token, engine, folder, inspect, readGpuUuids } = options
   checkGateway(gateway)
   if (!isInviteToken(token)) throw new Error('--token is not a token of "machine invite".')
-  const [facts, gpuUuids] = await Promise.all([inspect(engine), readGpuUuids()])
+  const [facts, gpuUuids] = await Promise.all([inspectOwn(engine, inspect), readGpuUuids()])
   const key = printHostKey(randomBytes(32).toString('base64url'))
   const host = { gateway, engine, key }
   const before = await readHost(folder).catch(() => undefined)
@@ -47,11 +48,24 @@ export async function joinHost(options: JoinOptions): Promise<KeptHost & { machi
   return { ...host, machineId: Number(JSON.parse(body).machineId) }
 }
 
+/** A renter reads only that a machine does not answer. The owner of a host can do something about it. */
+async function inspectOwn(engine: string, inspect: JoinOptions['inspect']): Promise<EngineFacts> {
+  try {
+    return await inspect(engine)
+  } catch (error) {
+    if (!(error instanceof MachineUnreachable)) throw error
+    const { code = error.message } = (error.cause ?? {}) as NodeJS.ErrnoException
+    const advice = 'Start Docker, and join as a user that may open its socket.'
+    throw new Error(`${engine} does not answer (${code}). ${advice}`, { cause: error })
+  }
+}
+
 /** Whoever reads the key can take the place of the host. */
 function checkGateway(text: string): void {
   const url = URL.parse(text)
   if (!url || !['http:', 'https:'].includes(url.protocol))
     throw new Error(`--gateway must be a URL such as https://berth.example.com, not "${text}".`)
+  if (url.username !== '' || url.password !== '') throw new Error('--gateway must have no user and no password.')
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   if (url.protocol === 'http:' && !isLocal)
     throw new Error('--gateway must be https://, unless it is on this computer.')

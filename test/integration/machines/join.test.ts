@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { joinHost } from '../../../src/host/join.ts'
 import { readHost } from '../../../src/host/key-file.ts'
+import { inspectEngine } from '../../../src/providers/docker/inspect.ts'
 import { engineOperations } from '../../../src/services/machines/engines/connect.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -212,16 +213,24 @@ describe('the folder of a host', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('refuses to send a key to another computer without TLS', async () => {
-    const token = await invite()
-    const options = {
-      token,
-      engine: 'unix:///x',
-      folder,
-      inspect: async () => engineFacts('x'),
-      readGpuUuids: async () => [],
-    }
-    await expect(joinHost({ ...options, gateway: 'http://berth.example.com' })).rejects.toThrow('must be https://')
+  it.each([
+    ['http://berth.example.com', 'must be https://'],
+    ['https://user:password@berth.example.com', 'must have no user and no password'],
+  ])('gets no key for the gateway %s', async (gateway, message) => {
+    const options = { token: await invite(), engine: 'unix:///x', folder, readGpuUuids: async () => [] }
+    const joining = joinHost({ ...options, gateway, inspect: async () => engineFacts('x') })
+    await expect(joining).rejects.toThrow(message)
+    await expect(readHost(folder)).rejects.toThrow('has not joined')
+  })
+
+  it('gets no key while the engine does not answer, and the message says what to do', async () => {
+    const engine = `unix://${folder}/docker.sock`
+    const inspect = (url: string) => inspectEngine({ url, tls: null })
+    const options = { gateway: server.url, token: await invite(), folder, readGpuUuids: async () => [] }
+    await expect(joinHost({ ...options, engine, inspect })).rejects.toThrow(
+      `${engine} does not answer (ENOENT). Start Docker, and join as a user that may open its socket.`,
+    )
+    await expect(readHost(folder)).rejects.toThrow('has not joined')
   })
 })
 
