@@ -7,6 +7,7 @@ import type { Handler, RequestContext } from '../http/router.ts'
 import type { SocketFace } from '../http/sockets.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
+import { createDocumentCache } from './document-cache.ts'
 import { extensionsOf } from './errors/face-errors.ts'
 import { errorResponse, refusalResponse } from './errors/response.ts'
 import { costPlugin } from './limits/cost-plugin.ts'
@@ -35,6 +36,7 @@ export function createGraphqlFace(services: Services): { answer: Handler; plain:
     // Yoga answers every path that ends with this, without a key. No URL path contains a space, so this disables it.
     healthCheckEndpoint: '/ never',
     maskedErrors: { isDev: false },
+    parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: createDocumentCache() },
     plugins: [
       requestErrorsPlugin,
       limitsPlugin,

@@ -4,6 +4,7 @@
 import { type DocumentNode, type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql'
 import type { YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '../context.ts'
+import { createDocumentCache } from '../document-cache.ts'
 import { toClientError } from '../errors/errors.ts'
 import { faceError } from '../errors/face-errors.ts'
 import { checkVariables } from '../plugins.ts'
@@ -18,9 +19,7 @@ export function mayMutate({ query }: OperationParams): boolean {
   return query.includes('mutation')
 }
 
-/** Valid documents by their texts, for clients that send a text again. */
-const validDocuments = new Map<string, DocumentNode>()
-const maxDocuments = 1_000
+const validDocuments = createDocumentCache<DocumentNode>()
 
 /** Parses and validates the operation, or says why it cannot run. */
 export async function prepareOperation(
@@ -37,7 +36,6 @@ export async function prepareOperation(
     if (!known) {
       const errors = validate(schema, document)
       if (errors.length > 0) return errors
-      if (validDocuments.size >= maxDocuments) validDocuments.delete(validDocuments.keys().next().value ?? '')
       validDocuments.set(query, document)
     }
     if (!getOperationAST(document, operationName)) return [unknownOperation()]
