@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { DomainError } from '../domain/errors.ts'
 import { hostKeyRefusal, inviteTokenRefusal, isHostKey, isInviteToken } from '../domain/machines/agents.ts'
 import { gpuAccesses } from '../domain/machines/engines.ts'
+import { streamSlices } from '../http/asset.ts'
 import { BodyError, readBody } from '../http/body.ts'
 import { jsonResponse } from '../http/json.ts'
 import type { Handler } from '../http/router.ts'
@@ -33,6 +34,8 @@ const statuses: Partial<Record<string, number>> = {
 }
 
 export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler {
+  const toolboxNow = shareContent(readToolbox)
+
   async function join(request: Request): Promise<Response> {
     const token = bearerOf(request)
     if (!isInviteToken(token)) throw new DomainError('UNAUTHENTICATED', inviteTokenRefusal)
@@ -45,9 +48,10 @@ export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler
     const key = bearerOf(request)
     if (!isHostKey(key) || (await services.identify(key)) === undefined)
       throw new DomainError('UNAUTHENTICATED', hostKeyRefusal)
-    const toolbox = await readToolbox().catch(() => undefined)
+    const toolbox = await toolboxNow().catch(() => undefined)
     if (!toolbox) return refuse(404, 'not_found', 'This gateway has no toolbox. "toolbox build" makes it.')
-    return new Response(new Uint8Array(toolbox), { headers: { 'content-type': 'application/x-tar' } })
+    const headers = { 'content-type': 'application/x-tar', 'content-length': String(toolbox.byteLength) }
+    return new Response(streamSlices(toolbox), { headers })
   }
 
   const routes: Record<string, (request: Request) => Promise<Response>> = {
@@ -76,6 +80,23 @@ function answerError(error: unknown): Response {
 
 function refuse(status: number, error: string, msg: string): Response {
   return jsonResponse(status, { success: false, error, msg })
+}
+
+/** Reads for several callers at once, and gives all the same bytes until they change: a host may take long to read them. */
+function shareContent(read: () => Promise<Buffer>): () => Promise<Buffer> {
+  let reading: Promise<Buffer> | undefined
+  let last: Buffer | undefined
+  async function readAgain(): Promise<Buffer> {
+    const content = await read()
+    if (!last?.equals(content)) last = content
+    return last
+  }
+  return async () => {
+    reading ??= readAgain().finally(() => {
+      reading = undefined
+    })
+    return await reading
+  }
 }
 
 function bearerOf({ headers }: Request): string {

@@ -62,7 +62,7 @@ export function chooseEncoding(acceptEncoding: string | null): Encoding {
   return (['br', 'gzip'] as const).find(encoding => named.includes(encoding)) ?? 'identity'
 }
 
-function streamSlices(bytes: Uint8Array): ReadableStream<Uint8Array> {
+export function streamSlices(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let start = 0
   return new ReadableStream({
     async pull(controller) {

@@ -31,7 +31,7 @@ describeWithEngine('with an engine that an agent reaches', () => {
   beforeAll(async () => {
     databases = [await createDatabase(), await createDatabase()]
     const urls = databases.map(({ url }) => url) as [string, string]
-    gateway = await openAgentGateway(urls[0], { toolbox: await readFile(engine.toolbox) })
+    gateway = await openAgentGateway(urls[0], { readToolbox: () => readFile(engine.toolbox) })
     broken = await openAgentGateway(urls[1])
     for (const { operations } of [gateway, broken]) await listMachines(operations, [small])
     folder = await makeDataDir()

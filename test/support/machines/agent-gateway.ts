@@ -15,11 +15,18 @@ import { createSecrets } from '../../../src/services/secrets.ts'
 
 export type AgentGateway = Awaited<ReturnType<typeof openAgentGateway>>
 
-type AgentGatewayOptions = { protocols?: readonly number[]; toolbox?: Buffer; port?: number }
+type AgentGatewayOptions = { protocols?: readonly number[]; readToolbox?: () => Promise<Buffer>; port?: number }
+
+async function noToolbox(): Promise<Buffer> {
+  throw new Error('There is no toolbox.')
+}
 
 const wakeAll = new Set<() => void>()
 
-export async function openAgentGateway(url: string, { protocols, toolbox, port = 0 }: AgentGatewayOptions = {}) {
+export async function openAgentGateway(
+  url: string,
+  { protocols, readToolbox = noToolbox, port = 0 }: AgentGatewayOptions = {},
+) {
   const notify = () => {
     for (const wake of wakeAll) wake()
   }
@@ -30,10 +37,7 @@ export async function openAgentGateway(url: string, { protocols, toolbox, port =
   const agents = createAgents({
     services: agentServices({ database, secrets, gatewayId: randomUUID() }),
     engines: engineServices({ database, secrets, log }),
-    readToolbox: async () => {
-      if (!toolbox) throw new Error('There is no toolbox.')
-      return toolbox
-    },
+    readToolbox,
     log,
     ...(protocols && { protocols }),
   })
