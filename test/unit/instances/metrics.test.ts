@@ -5,8 +5,8 @@ import { expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { simulateStats } from '../../../src/providers/simulated/stats.ts'
 import type { Deps } from '../../../src/services/deps.ts'
+import type { MeasuredInstance } from '../../../src/services/instances/metrics/measured.ts'
 import { metricsServices } from '../../../src/services/instances/metrics/metrics.ts'
-import type { MeasuredInstance } from '../../../src/services/instances/metrics/simulated.ts'
 
 const begin = new Date('2026-11-01T00:00:00.000Z')
 const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: 'one', permissions: null }

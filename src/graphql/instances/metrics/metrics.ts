@@ -1,7 +1,6 @@
 import { maxLastSeconds, maxPoints, minResolutionSeconds, pointCount } from '../../../domain/instances/metrics.ts'
+import { type MeasuredInstance, measuredSelect } from '../../../services/instances/metrics/measured.ts'
 import type { MetricsQuery } from '../../../services/instances/metrics/metrics.ts'
-import type { MeasuredInstance } from '../../../services/instances/metrics/simulated.ts'
-import { measuredSelect } from '../../../services/instances/metrics/watch.ts'
 import { builder } from '../../builder.ts'
 import { parseId } from '../../ids.ts'
 import { createLoader, createRequiredLoader } from '../../loader.ts'

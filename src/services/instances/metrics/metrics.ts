@@ -6,8 +6,9 @@ import { notFound } from '../../../domain/errors.ts'
 import { checkMetricsRange, type InstanceMetrics, type MetricsRange } from '../../../domain/instances/metrics.ts'
 import { authorizeEach } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
+import type { MeasuredInstance } from './measured.ts'
 import { readNewest, readSampled } from './sampled.ts'
-import { type MeasuredInstance, simulateNewest, simulatePast } from './simulated.ts'
+import { simulateNewest, simulatePast } from './simulated.ts'
 
 export type MetricsQuery = { instance: MeasuredInstance; range: MetricsRange }
 

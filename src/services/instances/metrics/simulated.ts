@@ -1,7 +1,6 @@
 // Computes what instances on simulated machines used.
 
 import { machineShareOf } from '../../../domain/instances/containers.ts'
-import type { Instance } from '../../../domain/instances/instances.ts'
 import {
   type InstanceMetrics,
   type MetricsRange,
@@ -10,18 +9,10 @@ import {
   type SimulatedLoad,
   sampleMs,
 } from '../../../domain/instances/metrics.ts'
+import type { MeasuredInstance } from './measured.ts'
 import type { Run, Simulation } from './port.ts'
 
 const minuteMs = 60_000
-
-/** What is read of an instance for its metrics. */
-export type MeasuredInstance = Pick<
-  Instance,
-  'id' | 'accountId' | 'machineId' | 'numGpus' | 'diskMb' | 'status' | 'statusChangedAt' | 'destroyedAt'
-> & {
-  launch: Pick<Instance['launch'], 'image'>
-  machine: Pick<Instance['machine'], 'cpuCores' | 'cpuRamMb' | 'numGpus'>
-}
 
 export function loadOf(instance: MeasuredInstance, upAt = instance.statusChangedAt): SimulatedLoad {
   const { id, launch, numGpus, diskMb, machine } = instance

@@ -8,22 +8,8 @@ import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { createStream, type FeedSubscription } from '../../feed.ts'
 import { instanceReadServices } from '../read.ts'
+import { type MeasuredInstance, measuredSelect } from './measured.ts'
 import { metricsServices } from './metrics.ts'
-import type { MeasuredInstance } from './simulated.ts'
-
-/** What services read of an instance for its metrics. */
-export const measuredSelect = {
-  id: true,
-  accountId: true,
-  machineId: true,
-  numGpus: true,
-  diskMb: true,
-  launch: true,
-  status: true,
-  statusChangedAt: true,
-  destroyedAt: true,
-  machine: { select: { cpuCores: true, cpuRamMb: true, numGpus: true } },
-} as const
 
 export function metricsWatchServices(deps: Deps) {
   const { byIds } = instanceReadServices(deps)
