@@ -55,8 +55,12 @@ export function createFollower({ changes, provider, log, timing }: FollowDeps) {
     const until = AbortSignal.any([signal, lost.signal, AbortSignal.timeout(compareMs)])
     const gathered = gather(ids => changes.noteChanges(machineId, ids), log)
     const watching = provider.watch(machineId, gathered.add, until)
+    const comparing = compare(machineId, until, onAnswer).catch((error: unknown) => {
+      // The next comparison does the rest.
+      if (!until.aborted) throw error
+    })
     try {
-      await Promise.race([watching, compare(machineId, onAnswer)])
+      await Promise.race([watching, comparing])
       await watching
     } finally {
       lost.abort()
@@ -65,23 +69,24 @@ export function createFollower({ changes, provider, log, timing }: FollowDeps) {
     }
   }
 
-  async function compare(machineId: number, onAnswer: OnAnswer): Promise<void> {
-    const limit = () => AbortSignal.timeout(callMs)
+  async function compare(machineId: number, until: AbortSignal, onAnswer: OnAnswer): Promise<void> {
+    const limit = () => AbortSignal.any([until, AbortSignal.timeout(callMs)])
     // Read before the inventory: a volume that is deleted later may have got its data after the inventory was made.
     const deleted = await changes.deletedVolumes(machineId)
     const inventory = await provider.inventory(machineId, limit())
     await onAnswer()
     const leftovers = await changes.compare(machineId, inventory)
-    for (const instanceId of leftovers.instanceIds) {
-      log.info(
-        { machineId, instanceId: String(instanceId) },
-        'A machine has the container of an instance that is gone.',
-      )
-      await provider.remove({ machineId, instanceId }, limit())
-    }
+    logLeftovers(machineId, leftovers.instanceIds)
+    for (const instanceId of leftovers.instanceIds) await provider.remove({ machineId, instanceId }, limit())
     for (const volumeId of leftovers.volumeIds) await provider.removeVolume(machineId, volumeId, limit())
     if (deleted.length === 0) return
     const left = new Set((await provider.inventory(machineId, limit())).volumeIds)
     await changes.noteRemovedVolumes(deleted.filter(id => !left.has(id)))
+  }
+  /** In one line: a host may claim to have the containers of all instances that ever were. */
+  function logLeftovers(machineId: number, instanceIds: readonly bigint[]): void {
+    if (instanceIds.length === 0) return
+    const logFields = { machineId, count: instanceIds.length, instanceIds: instanceIds.slice(0, 10).map(String) }
+    log.info(logFields, 'A machine has containers of instances that are gone. They are removed.')
   }
 }

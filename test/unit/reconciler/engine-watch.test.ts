@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -17,6 +18,9 @@ let lose: ((error: Error) => void) | undefined
 let done: string[]
 let lines: string[]
 let watch: EngineWatch
+let isSlow: boolean
+/** How many removals waited for a slow machine at the same time, at most. */
+let mostWaiting: number
 
 beforeEach(() => {
   connected = new Map([[7, engine]])
@@ -26,6 +30,9 @@ beforeEach(() => {
   report = undefined
   done = []
   lines = []
+  isSlow = false
+  mostWaiting = 0
+  let waiting = 0
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
   watch = createEngineWatch({
     ...{ log, findMs: 5, timing: { compareMs: 50, retryMs: 5 } },
@@ -55,7 +62,15 @@ beforeEach(() => {
         if (isDown) throw new Error('down')
         return inventory
       },
-      remove: async ({ instanceId }) => void done.push(`removed ${instanceId}`),
+      async remove({ instanceId }, signal) {
+        done.push(`removed ${instanceId}`)
+        if (!isSlow) return
+        waiting += 1
+        mostWaiting = Math.max(mostWaiting, waiting)
+        await once(signal, 'abort')
+        waiting -= 1
+        signal.throwIfAborted()
+      },
       removeVolume: async (_, volumeId) => {
         done.push(`removed volume ${volumeId}`)
         if (volumeId === 5n) inventory = { ...inventory, volumeIds: inventory.volumeIds.filter(id => id !== 5n) }
@@ -71,6 +86,14 @@ it('compares at once, again later, and removes what should be gone', async () =>
   await expect.poll(() => done.filter(what => what === 'compared').length).toBeGreaterThan(2)
   expect(done.slice(0, 3)).toEqual(['compared', 'removed 2', 'removed volume 5'])
   expect(done).not.toContain('removed 1')
+})
+
+it('ends a comparison that takes longer than until the next, and says each time once what it removes', async () => {
+  isSlow = true
+  watch.start()
+  await expect.poll(() => done.filter(what => what === 'compared').length).toBeGreaterThan(3)
+  expect(mostWaiting).toBe(1)
+  expect(new Set(lines)).toEqual(new Set(['A machine has containers of instances that are gone. They are removed.']))
 })
 
 it('notes which deleted volumes the machine does not have anymore', async () => {
