@@ -26,6 +26,7 @@ export function findingOf(instance: InstanceState, observed: Observed, plan: Pla
     usesGpus: isUsingGpus(observed),
     ...((state === 'failed' || state === 'absent') && { endedAt: null }),
     ...(state === 'exited' && { endedAt: observed.endedAt ?? null }),
+    ...(state === 'failed' && observed.fault && { fault: observed.fault }),
     gone: instance.destroyed && state === 'absent',
     answered: state !== 'unreachable',
     unconfirmed: isUnconfirmed(instance, observed, plan),

@@ -5,6 +5,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { locks } from '../database/locks.ts'
 import { bool } from '../database/row-types.ts'
 import { transaction } from '../database/transaction.ts'
+import { keptHistoryMs } from '../domain/machines/reliability.ts'
 import type { DataDeps } from './deps.ts'
 import { keyExpirySql } from './idempotency.ts'
 
@@ -39,6 +40,17 @@ export function housekeepingServices({ database }: DataDeps) {
         database,
         sql`DELETE FROM agent_requests WHERE (machine_id, id) IN (
             SELECT machine_id, id FROM agent_requests WHERE deadline <= ${database.nowSql} LIMIT ${limit}
+          )`,
+      )
+    },
+
+    /** Deletes failed starts that count for nothing anymore. */
+    async purgeFailedStarts(limit: number): Promise<number> {
+      const since = sql`${database.nowSql} - ${keptHistoryMs} * interval '1 millisecond'`
+      return await deleteUnlessLocked(
+        database,
+        sql`DELETE FROM failed_starts WHERE instance_id IN (
+            SELECT instance_id FROM failed_starts WHERE at <= ${since} ORDER BY at LIMIT ${limit}
           )`,
       )
     },

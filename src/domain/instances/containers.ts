@@ -59,7 +59,10 @@ export type Observed =
   /** The container ended without a request. `endedAt` is absent when the time is unknown. */
   | { state: 'exited'; exitCode: number; sshKeys: string[]; endedAt?: Date }
   /** The container could not be made or started, and a retry will not help. */
-  | { state: 'failed'; code: 'IMAGE_PULL_FAILED' | 'START_FAILED'; message: string }
+  | { state: 'failed'; code: 'IMAGE_PULL_FAILED' | 'START_FAILED'; message: string; fault?: StartFault }
+
+/** Who kept an instance from running: its machine, or either the machine or the image. Absent if it is the renter. */
+export type StartFault = 'machine' | 'unclear'
 
 /** Whether the container may be using its GPUs. An unreachable one may. */
 export function isUsingGpus({ state }: Observed): boolean {

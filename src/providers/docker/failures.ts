@@ -1,7 +1,7 @@
 // What an engine's error means. An engine gives few of its errors a status of their own, so that its texts decide: those of
 // Docker 20.10 to 29. The renter reads a sentence of ours: the engine's text may name paths, addresses and users.
 
-import type { Observed } from '../../domain/instances/containers.ts'
+import type { Observed, StartFault } from '../../domain/instances/containers.ts'
 import { EngineError } from './engine/error.ts'
 
 export type Failure = Omit<Extract<Observed, { state: 'failed' }>, 'state'>
@@ -84,16 +84,27 @@ const startMessages: Partial<Record<FailureKind, string>> = {
   noSpace: 'The disk of the machine is full.',
   noGpus: 'The machine did not give the container its GPUs.',
   noAddresses: 'The machine has no free network for another account.',
-  badCommand: badCommandFailure.message,
   noCapacity: 'The machine does not have the processors or the memory of this offer.',
 }
 
+/** The texts of a pull may come from a registry of the renter, so none of them proves a fault of the machine. */
+const pullFaultsOfRenter: readonly FailureKind[] = ['loginRefused', 'noSuchImage', 'badImageName']
+
+const startFaultsOfMachine: readonly FailureKind[] = [
+  ...(['noSpace', 'portTaken', 'noGpus', 'noNetwork', 'noAddresses', 'noDiskLimit', 'noCapacity'] as const),
+]
+
 export function pullFailure(error: unknown): ContainerFailed {
-  const message = pullMessages[kindOf(error)] ?? 'The image could not be pulled.'
-  return new ContainerFailed({ code: 'IMAGE_PULL_FAILED', message }, error)
+  const kind = kindOf(error)
+  const message = pullMessages[kind] ?? 'The image could not be pulled.'
+  const fault = pullFaultsOfRenter.includes(kind) ? {} : { fault: 'unclear' as const }
+  return new ContainerFailed({ code: 'IMAGE_PULL_FAILED', message, ...fault }, error)
 }
 
 export function startFailure(error: unknown): ContainerFailed {
-  const message = startMessages[kindOf(error)] ?? 'The machine could not start the container.'
-  return new ContainerFailed({ code: 'START_FAILED', message }, error)
+  const kind = kindOf(error)
+  if (kind === 'badCommand') return new ContainerFailed(badCommandFailure, error)
+  const message = startMessages[kind] ?? 'The machine could not start the container.'
+  const fault: StartFault = startFaultsOfMachine.includes(kind) ? 'machine' : 'unclear'
+  return new ContainerFailed({ code: 'START_FAILED', message, fault }, error)
 }

@@ -15,7 +15,11 @@ export function deviceRequests({ gpuAccess, gpuUuids }: Engine, gpus: readonly n
   const uuids = gpus.map(index => {
     const uuid = gpuUuids[index]
     if (uuid !== undefined) return uuid
-    throw new ContainerFailed({ code: 'START_FAILED', message: `The machine does not know its GPU ${index}.` })
+    throw new ContainerFailed({
+      code: 'START_FAILED',
+      message: `The machine does not know its GPU ${index}.`,
+      fault: 'machine',
+    })
   })
   return gpuAccess === 'cdi'
     ? [{ Driver: 'cdi', DeviceIDs: uuids.map(uuid => cdiPrefix + uuid) }]

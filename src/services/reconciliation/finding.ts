@@ -1,3 +1,4 @@
+import type { StartFault } from '../../domain/instances/containers.ts'
 import type { InstanceStatus, Restart } from '../../domain/instances/states.ts'
 import type { Reason } from '../../domain/reasons.ts'
 import type { InstanceLease } from './leases.ts'
@@ -15,6 +16,8 @@ export type Finding = {
    * recorded as running: see `updateMeters`.
    */
   endedAt?: Date | null
+  /** Who kept the container from being made or started, as its machine says; absent if the renter did. */
+  fault?: StartFault
   /** Whether the instance is destroyed and its container is gone. */
   gone: boolean
   /** Whether the machine answered the last call. */

@@ -3,11 +3,13 @@
 import type { Database } from '../../database/client.ts'
 import { writeTogether } from '../../database/together.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
+import { startFaultOf } from '../../domain/instances/failed-start.ts'
 import { isFinal } from '../../domain/instances/states.ts'
 import type { MarketMachine } from '../../domain/machines/machines.ts'
 import type { BatchWork } from '../batches.ts'
 import { lockFreeAccounts } from '../billing/balance.ts'
 import { eventWrites, notifyOfEvents } from '../events/events.ts'
+import { recordFailedStart } from '../instances/failed-starts.ts'
 import { lockFreeMachines, lockMachine } from '../machines/lock.ts'
 import { makeInstancesDue } from './due.ts'
 import type { LeasedFinding } from './finding.ts'
@@ -112,5 +114,9 @@ async function recordLocked(
     outcomes.set(original, await updateSuspension(tx, one.lease, one.finding, machineOf(one), at))
   }
   await updateMeters(tx, current, at)
+  for (const { lease, finding } of current) {
+    const fault = startFaultOf(lease, finding)
+    if (fault) await recordFailedStart(tx, { ...lease, fault }, at)
+  }
   return outcomes
 }

@@ -147,3 +147,11 @@ describe('the housekeeping loop', () => {
     expect(batches).toBe(3)
   })
 })
+
+it('deletes failed starts after 30 days, and not before', async () => {
+  const at = (days: number) => new Date(app.clock.now().getTime() - days * dayMs).toISOString()
+  await app.sql(`INSERT INTO failed_starts (instance_id, account_id, machine_id, by_machine, at)
+    VALUES (1, 1, 1, true, '${at(30)}'), (2, 1, 1, true, '${at(29)}')`)
+  await runForMinute()
+  expect(await app.sql('SELECT instance_id::int AS id FROM failed_starts')).toEqual([{ id: 2 }])
+})

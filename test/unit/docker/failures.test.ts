@@ -86,5 +86,26 @@ it('tells renters nothing of what the engine said', () => {
   expect(startFailure(new EngineError(500, '/host/path')).failure).toEqual({
     code: 'START_FAILED',
     message: 'The machine could not start the container.',
+    fault: 'unclear',
   })
+})
+
+it.each([
+  ['unauthorized: authentication required', undefined],
+  ['manifest unknown', undefined],
+  // A registry of the renter may have written these.
+  ['no space left on device', 'unclear'],
+  ['toomanyrequests', 'unclear'],
+  ['dial tcp: no such host', 'unclear'],
+])('blames for a pull that ended with "%s": %s', (message, fault) => {
+  expect(pullFailure(new EngineError(500, message)).failure.fault).toBe(fault)
+})
+
+it.each([
+  ['exec: "none": executable file not found in $PATH: unknown', undefined],
+  ['could not select device driver "nvidia" with capabilities: [[gpu]]', 'machine'],
+  ['no space left on device', 'machine'],
+  ['something else', 'unclear'],
+])('blames for a start that ended with "%s": %s', (message, fault) => {
+  expect(startFailure(new EngineError(500, message)).failure.fault).toBe(fault)
 })

@@ -56,7 +56,7 @@ export function attemptInput({ terms, launch, template, policy }: RentBestOfferI
 export function bestOfferSearch(
   { filter, order, terms }: RentBestOfferInput,
   { launch, ports }: { launch: Launch; ports: Port[] },
-  volumes: VolumeFacts[],
+  { volumes, passedOver }: { volumes: VolumeFacts[]; passedOver: readonly number[] },
 ) {
   const diskMb = launch.diskMb + newVolumesMb(launch.newVolumes)
   const [price, maxPriceNanos] = terms.interruptible
@@ -69,6 +69,7 @@ export function bestOfferSearch(
     ...(maxPriceNanos === undefined ? [] : [{ field: price, operator: 'lte', value: maxPriceNanos } as const]),
     // A volume is on one machine for life.
     ...volumes.map(({ machineId }): Condition => ({ field: 'machineId', operator: 'eq', value: machineId })),
+    ...notOnMachines(passedOver),
     ...(ports.length > 0 ? [{ field: 'freePorts', operator: 'gte', value: ports.length } as const] : []),
     ...(launch.vm ? [{ field: 'vmsEnabled', operator: 'eq', value: true } as const] : []),
   ]
@@ -78,6 +79,10 @@ export function bestOfferSearch(
   return { filter: { ...filter, conditions }, order, pricing, bundled: true }
 }
 
+function notOnMachines(machineIds: readonly number[]): Condition[] {
+  return machineIds.length > 0 ? [{ field: 'machineId', operator: 'nin', values: [...machineIds] }] : []
+}
+
 /** The code of a failure that is specific to one offer, so the next offer is tried; undefined if every offer would fail. */
 export function offerSpecificCode(error: unknown): NonNullable<Attempt['code']> | undefined {
   // The input was checked before, so an invalid input now means that the machine lacks something.
@@ -85,8 +90,14 @@ export function offerSpecificCode(error: unknown): NonNullable<Attempt['code']> 
   return error instanceof DomainError ? offerSpecificCodes.find(code => code === error.code) : undefined
 }
 
-export function noOfferRented(attempts: Attempt[]): DomainError {
+export function noOfferRented(attempts: Attempt[], passedOver: readonly number[]): DomainError {
   const message =
     attempts.length === 0 ? 'No rentable offer matches the search.' : 'None of the matching offers could be rented.'
-  return new DomainError('NO_OFFER_RENTED', message, { attempts })
+  return new DomainError('NO_OFFER_RENTED', `${message}${passedOverSentence(passedOver)}`, { attempts })
+}
+
+function passedOverSentence({ length }: readonly number[]): string {
+  if (length === 0) return ''
+  const machines = length === 1 ? 'One machine was' : `${length} machines were`
+  return ` ${machines} passed over, because a start of your account failed there in the last 24 hours. To try one again, rent its offer by ID.`
 }

@@ -44,6 +44,7 @@ export const observed: z.ZodType<Observed, unknown> = z.discriminatedUnion('stat
     message: text(10_000)
       .refine(isStorable)
       .transform(message => message.slice(0, 1_000).toWellFormed()),
+    fault: z.enum(['machine', 'unclear']).exactOptional(),
   }),
 ])
 

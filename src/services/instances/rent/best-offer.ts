@@ -1,4 +1,5 @@
 import type { Selected } from '../../../database/selection/selected.ts'
+import { inOrder } from '../../../database/together.ts'
 import { transaction } from '../../../database/transaction.ts'
 import { isAllowed } from '../../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../../domain/actor.ts'
@@ -18,6 +19,7 @@ import { authorize, authorizeOperation } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { findReplay, type IdempotentRequest, runIdempotent } from '../../idempotency.ts'
 import { type OfferSearch, offerReadServices } from '../../offers/offers.ts'
+import { findPassedOverMachines } from '../failed-starts.ts'
 import { OfferNotRentedError, rentInTransaction } from './alone.ts'
 import { loadRentFacts } from './facts.ts'
 import type { StoredRental } from './prepare.ts'
@@ -45,13 +47,14 @@ export function bestOfferServices(deps: Deps) {
       const replayedResult = await findReplay<StoredBestOffer>(deps, actor, request)
       if (replayedResult) return await loadBestOfferRental(actor, replayedResult, true, select)
       const attempts: Attempt[] = []
-      const offers = await search(actor, await prepareSearch(actor, input), input.maxAttempts, { id: true })
+      const { passedOver, ...prepared } = await prepareSearch(actor, input)
+      const offers = await search(actor, prepared, input.maxAttempts, { id: true })
       for (const offerId of permittedOffers(actor, offers)) {
         const outcome = await tryOffer(actor, input, request, offerId, attempts)
         if ('result' in outcome) return await loadBestOfferRental(actor, outcome.result, outcome.replayed, select)
         attempts.push({ offerId, ...outcome })
       }
-      throw noOfferRented(attempts)
+      throw noOfferRented(attempts, passedOver)
     },
   }
 
@@ -83,16 +86,23 @@ export function bestOfferServices(deps: Deps) {
   }
 
   /** The search to run. Throws when a blocker applies to every offer. */
-  async function prepareSearch(actor: Actor, input: RentBestOfferInput): Promise<OfferSearch> {
+  async function prepareSearch(
+    actor: Actor,
+    input: RentBestOfferInput,
+  ): Promise<OfferSearch & { passedOver: readonly number[] }> {
     // No offer has the id 0, so this decides everything except the offer.
     const anyOfferInput = attemptInput(input, 0n)
-    const { facts, at } = await transaction(database, async tx => {
-      return { facts: await loadRentFacts(tx, deps, actor, anyOfferInput), at: tx.at }
+    const { facts, passedOver, at } = await transaction(database, async tx => {
+      const [facts, passedOver] = await inOrder([
+        loadRentFacts(tx, deps, actor, anyOfferInput),
+        findPassedOverMachines(tx, actor),
+      ])
+      return { facts, passedOver, at: tx.at }
     })
     const { launch, ports, blockers } = decideRent(anyOfferInput, facts, at)
     const blocker = [...facts.forbidden, ...blockers].find(({ code }) => code !== 'OFFER_UNAVAILABLE')
     if (blocker || !launch) throw blocker ?? new Error('No blocker was found, but the launch is missing.')
-    return bestOfferSearch(input, { launch, ports }, facts.volumes)
+    return { ...bestOfferSearch(input, { launch, ports }, { volumes: facts.volumes, passedOver }), passedOver }
   }
 
   async function loadBestOfferRental<const Select extends RentedSelect>(
