@@ -28,6 +28,8 @@ export const reasonMessages = {
   SCHEDULE: 'The time set in the policy was reached.',
   COST_LIMIT: 'The cost limit in the policy was reached.',
   IDLE: 'The GPUs were idle for as long as the policy allows.',
+  REPLACED: 'The instance did not run in time, so another one was rented in its place.',
+  NOT_REPLACED: 'The instance did not run in time, and no other could be rented in its place.',
   // Why an event happened.
   GPUS_FREE: 'The GPUs are free for this instance.',
   ON_DEMAND: 'An on-demand rental took the GPUs.',

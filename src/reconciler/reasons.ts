@@ -4,7 +4,7 @@ import type { TargetReason } from '../domain/instances/instances.ts'
 import type { Reason } from '../domain/reasons.ts'
 
 /** Reasons that stop an instance. The excluded ones destroy it, so no status shows them. */
-const stopMessages: Record<Exclude<TargetReason, 'DEBT' | 'RENTAL_ENDED'>, string> = {
+const stopMessages: Record<Exclude<TargetReason, 'DEBT' | 'RENTAL_ENDED' | 'REPLACED' | 'NOT_REPLACED'>, string> = {
   USER_REQUEST: 'The renter asked to stop the instance.',
   NO_CREDIT: 'The account ran out of credit.',
   SPEND_LIMIT: 'The instance counts toward a spend limit that was reached.',

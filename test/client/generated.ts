@@ -157,6 +157,7 @@ export type EventKind =
   | 'INSTANCE_REBOOTED'
   | 'INSTANCE_RECYCLED'
   | 'INSTANCE_REMOVED'
+  | 'INSTANCE_REPLACED'
   | 'INSTANCE_SSH_KEYS_CHANGED'
   | 'INSTANCE_STATUS_CHANGED'
   | 'INSTANCE_TARGET_CHANGED'
@@ -577,6 +578,7 @@ export type ReasonCode =
   | 'IDLE'
   | 'IMAGE_PULL_FAILED'
   | 'MACHINE_ERROR'
+  | 'NOT_REPLACED'
   | 'NOT_RUNNING'
   | 'NO_CONTAINER'
   | 'NO_CREDIT'
@@ -586,6 +588,7 @@ export type ReasonCode =
   | 'REBOOTING'
   | 'RECYCLING'
   | 'RENTAL_ENDED'
+  | 'REPLACED'
   | 'SCHEDULE'
   | 'SPEND_LIMIT'
   | 'STARTED'
@@ -617,6 +620,7 @@ export type RentBestOfferInput = {
   idempotencyKey?: string | null | undefined;
   maxAttempts?: number;
   orderBy?: Array<OfferOrder>;
+  replace?: ReplaceInput | null | undefined;
   spec: InstanceSpecInput;
   terms: BestTermsInput;
 };
@@ -636,6 +640,11 @@ export type RentalKind =
 export type RentalTermsInput =
   {   interruptible: InterruptibleTermsInput; onDemand?: never; }
   |  { interruptible?: never;   onDemand: OnDemandTermsInput; };
+
+export type ReplaceInput = {
+  attempts?: number;
+  within: string;
+};
 
 export type RetryAdvice =
   | 'AFTER_FIX'

@@ -15,6 +15,7 @@ import { createInstanceLoop } from '../../src/reconciler/loops.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createRememberedKeys } from '../../src/services/accounts/api-keys/remembered-keys.ts'
 import { outboxServices } from '../../src/services/events/outbox.ts'
+import { duePolicyServices } from '../../src/services/instances/policy/due.ts'
 import { wholeInstance } from '../../src/services/instances/source.ts'
 import { engineServices } from '../../src/services/machines/engines/engines.ts'
 import { createOperations } from '../../src/services/operations.ts'
@@ -85,6 +86,7 @@ export function openGateway({
     services,
     operations,
     reconciliation,
+    policies: duePolicyServices(deps),
     provider,
     /** Every line of the log. */
     lines: logLines,

@@ -16,6 +16,7 @@ export const eventReadOperations = {
   INSTANCE_STATUS_CHANGED: 'instances.get',
   INSTANCE_ENDING: 'instances.get',
   INSTANCE_DESTROYED: 'instances.get',
+  INSTANCE_REPLACED: 'instances.get',
   INSTANCE_REMOVED: 'instances.get',
   INSTANCE_BID_CHANGED: 'instances.get',
   INSTANCE_REBOOTED: 'instances.get',

@@ -9,6 +9,8 @@ const idTypes: Record<string, IdType> = {
   instanceIds: 'Instance',
   machineId: 'Machine',
   offerId: 'Offer',
+  replacedBy: 'Instance',
+  replaces: 'Instance',
   spendLimitId: 'SpendLimit',
   sshKeyId: 'SshKey',
   templateId: 'Template',

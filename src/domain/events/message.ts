@@ -17,7 +17,8 @@ const namedSentence = (noun: string, change: string) => (facts: Facts) =>
 const parseNanos = (fact: unknown) => BigInt(typeof fact === 'string' ? fact : 0)
 
 const sentences: Record<EventKind, string | ((facts: Facts, before: Facts) => string)> = {
-  INSTANCE_CREATED: 'Instance rented.',
+  INSTANCE_CREATED: ({ replaces }) =>
+    replaces ? 'Instance rented in place of one that did not run in time.' : 'Instance rented.',
   INSTANCE_TARGET_CHANGED: ({ targetState }) =>
     targetState === 'running' ? 'Instance start requested.' : 'Instance stop requested.',
   INSTANCE_LABEL_CHANGED: ({ label }) =>
@@ -32,6 +33,7 @@ const sentences: Record<EventKind, string | ((facts: Facts, before: Facts) => st
     ].join(' '),
   INSTANCE_ENDING: 'Rental ends soon: the machine leaves the market.',
   INSTANCE_DESTROYED: 'Instance destroyed.',
+  INSTANCE_REPLACED: 'Instance did not run in time: another one was rented in its place.',
   INSTANCE_REMOVED: 'Instance removed from its machine.',
   INSTANCE_BID_CHANGED: 'Instance bid changed.',
   INSTANCE_LAUNCH_CHANGED: 'Instance launch settings changed. They apply when its container is next created.',
@@ -89,6 +91,7 @@ const reasonSentences: Record<string, string> = {
   SCHEDULE: 'The time set in its policy was reached.',
   COST_LIMIT: 'The cost limit in its policy was reached.',
   IDLE: 'Its GPUs were idle for as long as its policy allows.',
+  NOT_REPLACED: 'It did not run in time, and no other could be rented in its place.',
 }
 
 function reasonSentence(reason: string | null): string {

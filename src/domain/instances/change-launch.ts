@@ -44,7 +44,8 @@ export function restartAfterLaunchChange(recycle: boolean, hasRun: boolean, rest
   return recycle || !hasRun || restart === 'anew' ? 'recycle' : restart
 }
 
-function currentLaunchInput({ launch, registry, diskMb }: CurrentLaunch): LaunchInput {
+/** A request for the current launch. */
+export function currentLaunchInput({ launch, registry, diskMb }: Omit<CurrentLaunch, 'id' | 'status'>): LaunchInput {
   const { image, mode, lab, directory, args, env, ports, hostname, onStart } = launch
   return {
     ...{ image, mode, lab, args, registry, diskGb: diskMb / 1000 },

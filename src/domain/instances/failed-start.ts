@@ -26,3 +26,12 @@ export function startFaultOf(before: Before, { status, ran, reason, fault }: Fou
 function slowStartFault({ reasonCode }: Pick<Before, 'reasonCode'>): StartFault {
   return reasonCode === 'PULLING' ? 'unclear' : 'machine'
 }
+
+/** Who is to blame for a start that is given up because it took too long; undefined if the machine was not asked to start it. */
+export function givenUpStartFault({
+  status,
+  reasonCode,
+}: Pick<Before, 'status' | 'reasonCode'>): StartFault | undefined {
+  if (reasonCode === 'HOST_UNREACHABLE' || reasonCode === 'MACHINE_ERROR') return 'machine'
+  return status === 'loading' ? 'unclear' : undefined
+}

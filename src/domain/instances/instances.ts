@@ -20,7 +20,16 @@ export function isWaitingForGpus({
 /** Why a renter, an operator or Berth itself set a target state or destroyed an instance. */
 export type TargetReason = Extract<
   ReasonCode,
-  'USER_REQUEST' | 'NO_CREDIT' | 'SPEND_LIMIT' | 'SCHEDULE' | 'COST_LIMIT' | 'IDLE' | 'DEBT' | 'RENTAL_ENDED'
+  | 'USER_REQUEST'
+  | 'NO_CREDIT'
+  | 'SPEND_LIMIT'
+  | 'SCHEDULE'
+  | 'COST_LIMIT'
+  | 'IDLE'
+  | 'DEBT'
+  | 'RENTAL_ENDED'
+  | 'REPLACED'
+  | 'NOT_REPLACED'
 >
 
 /** A public port that leads into an instance. The host port may differ from the requested one. */
@@ -72,6 +81,12 @@ export type Instance = Block & {
   destroyStoppedMs: bigint | null
   idleGpuPercent: number | null
   idleSeconds: number | null
+  /** Until when it must run to not be replaced, and by how many more rentals at most. */
+  replaceSeconds: number | null
+  replaceAttempts: number | null
+  /** The instance that it replaces, and the one that replaces it. The latter is absent unless it is asked for. */
+  replacesId: bigint | null
+  replacedById?: bigint | null
   destroyedAt: Date | null
   /** When its container was gone from the machine. */
   removedAt: Date | null

@@ -10,6 +10,7 @@ const descriptions: Record<EventKind, string> = {
   INSTANCE_STATUS_CHANGED: 'The status of an instance changed.',
   INSTANCE_ENDING: 'An instance will end soon, because its machine leaves the market.',
   INSTANCE_DESTROYED: 'An instance was destroyed. It costs nothing from then on.',
+  INSTANCE_REPLACED: 'Another instance was rented in place of one that did not run in time: see `replacedBy`.',
   INSTANCE_REMOVED: 'The container and the disk of a destroyed instance were removed from its machine.',
   INSTANCE_BID_CHANGED: 'The bid of an instance changed.',
   INSTANCE_LAUNCH_CHANGED: 'The launch settings of an instance changed. They apply when its container is next created.',

@@ -29,6 +29,8 @@ const ReasonCode = enumOf<Code>(
     SCHEDULE: 'The time set in the policy of the instance was reached.',
     COST_LIMIT: 'The cost limit in the policy of the instance was reached.',
     IDLE: 'The GPUs were idle for as long as the policy of the instance allows.',
+    REPLACED: 'The instance did not run in time, so another one was rented in its place: see `Instance.replacedBy`.',
+    NOT_REPLACED: 'The instance did not run in time, and no other could be rented in its place.',
     GPUS_FREE: 'The GPUs became free for the instance.',
     ON_DEMAND: 'An on-demand rental took the GPUs.',
     CONTAINER_GONE: 'The container is gone from the machine, with its disk and ports.',

@@ -1,3 +1,4 @@
+import { maxReplaceAttempts, minReplaceAttempts } from '../../domain/instances/policy/replacement.ts'
 import { maxAttempts } from '../../domain/instances/rent/best-offer.ts'
 import { authorizeOperation } from '../../services/authorize.ts'
 import type { BestOfferRental } from '../../services/instances/rent/best-offer.ts'
@@ -35,6 +36,22 @@ const BestTermsInput = builder.inputType('BestTermsInput', {
   }),
 })
 
+const ReplaceInput = builder.inputType('ReplaceInput', {
+  description: 'When to replace an instance that does not run, and how often.',
+  fields: t => ({
+    within: t.string({
+      required: true,
+      description:
+        'How long an instance may take until it runs, from `1m` to `1h`, such as `90s` or `10m`. Counted from its rental, or from its last start or change of its bid.',
+    }),
+    attempts: t.int({
+      required: true,
+      defaultValue: 3,
+      description: `Highest number of instances to rent one after another, with the first, ${minReplaceAttempts} to ${maxReplaceAttempts}. Defaults to 3.`,
+    }),
+  }),
+})
+
 const RentBestOfferInput = builder.inputType('RentBestOfferInput', {
   description: 'The offers to search for, the rental terms, and the instance to create.',
   fields: t => ({
@@ -55,6 +72,11 @@ const RentBestOfferInput = builder.inputType('RentBestOfferInput', {
       required: true,
       defaultValue: 10,
       description: `Highest number of offers to try, 1 to ${maxAttempts}. Defaults to 10.`,
+    }),
+    replace: t.field({
+      type: ReplaceInput,
+      description:
+        'Destroys the instance if it does not run in time or its machine cannot start it, and rents the best offer that the search finds then, on another machine and on the same terms. An instance that never ran costs nothing. Never if absent or null.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
@@ -117,13 +139,14 @@ builder.mutationField('rentBestOffer', t =>
         const { services, actor } = context
         authorizeOperation(actor, 'offers.search')
         authorizeOperation(actor, 'instances.rent')
-        const { filter, orderBy, terms, spec, maxAttempts } = input
+        const { filter, orderBy, terms, spec, maxAttempts, replace } = input
         const rentInput = {
           filter: parseOfferFilter(filter, { refuseEmptyFields: true }),
           order: orderBy,
           terms: parseTermsInput(terms),
           ...parseSpecInput(spec),
           maxAttempts,
+          replace: replace ?? undefined,
         }
         const select = rentedSelectionOf(context, info, 'RentBestOfferSuccess')
         return await services.instances.rentBestOffer(actor, rentInput, select, input.idempotencyKey ?? undefined)

@@ -1,5 +1,7 @@
+import type { Instance } from '../../domain/instances/instances.ts'
 import type { PolicyInput } from '../../domain/instances/policy/change.ts'
 import type { Policy } from '../../domain/instances/policy/policy.ts'
+import { printWithin } from '../../domain/instances/policy/replacement.ts'
 import { builder } from '../builder.ts'
 
 const descriptions = {
@@ -21,6 +23,8 @@ export const policySelect = {
   destroyStoppedMs: true,
   idleGpuPercent: true,
   idleSeconds: true,
+  replaceSeconds: true,
+  replaceAttempts: true,
 } as const
 
 const unset = 'Null if it is not set.'
@@ -47,7 +51,17 @@ const IdlePolicyInput = builder.inputType('IdlePolicyInput', {
   }),
 })
 
-export const InstancePolicy = builder.objectRef<Policy>('InstancePolicy').implement({
+type Replacing = Pick<Instance, 'replaceSeconds' | 'replaceAttempts'>
+
+const ReplacePolicy = builder.objectRef<{ within: string; attemptsLeft: number }>('ReplacePolicy').implement({
+  description: 'When an instance that does not run is replaced.',
+  fields: t => ({
+    within: t.exposeString('within', { description: 'How long it may take until it runs, such as `10m`.' }),
+    attemptsLeft: t.exposeInt('attemptsLeft', { description: 'How many more instances may be rented in its place.' }),
+  }),
+})
+
+export const InstancePolicy = builder.objectRef<Policy & Replacing>('InstancePolicy').implement({
   description:
     'When the gateway stops or destroys an instance automatically. Null fields do nothing. Charges end at the scheduled instant, even if the gateway acts late.',
   fields: t => ({
@@ -73,6 +87,13 @@ export const InstancePolicy = builder.objectRef<Policy>('InstancePolicy').implem
       description: `${descriptions.stopWhenIdle} ${unset}`,
       resolve: ({ idleGpuPercent: gpuPercent, idleSeconds: seconds }) =>
         gpuPercent === null || seconds === null ? null : { gpuPercent, seconds },
+    }),
+    replace: t.field({
+      type: ReplacePolicy,
+      nullable: true,
+      description: `Rent another instance in place of this one if it does not run in time. Only \`rentBestOffer\` can set it. It ends once the instance has run. ${unset}`,
+      resolve: ({ replaceSeconds, replaceAttempts: attemptsLeft }) =>
+        replaceSeconds === null || attemptsLeft === null ? null : { within: printWithin(replaceSeconds), attemptsLeft },
     }),
   }),
 })

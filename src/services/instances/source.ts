@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import { wholeMachine } from '../machines/source.ts'
 import { visibleSql } from '../templates/templates.ts'
 import { volumeSource } from '../volumes/volumes.ts'
-import { holdsGpusSql, isChargedSql } from './sql.ts'
+import { holdsGpusSql, isChargedSql, replacedByIdSql } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -21,7 +21,7 @@ export function instanceSource({ sshProxy }: Pick<Deps, 'sshProxy'>, nowSql: Pri
   return {
     model: 'Instance',
     alias: 'i',
-    computed: { charged: isChargedSql, holdsGpus: holdsGpusSql, asOf: nowSql },
+    computed: { charged: isChargedSql, holdsGpus: holdsGpusSql, replacedById: replacedByIdSql, asOf: nowSql },
     known,
     relations: { machine, template, offer, portBindings, volumes },
   }
@@ -70,7 +70,7 @@ const volumes = {
   relations: { volume: { ...volumeSource, join: sql`JOIN volumes v ON v.id = a.volume_id` } },
 } as const
 
-const { registryLogin: _, secretEnv: __, ...readableFields } = Prisma.InstanceScalarFieldEnum
+const { registryLogin: _, secretEnv: __, replaceSearch: ___, ...readableFields } = Prisma.InstanceScalarFieldEnum
 
 /** Selects all of an instance but its secrets. */
 export const wholeInstance = {

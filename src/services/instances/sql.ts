@@ -16,7 +16,7 @@ export const wantsGpusSql = Prisma.sql`i.target_state = 'running' AND i.destroye
 
 /** Whether an instance has a policy. After a change of such an instance, its next action must be computed again. */
 export const hasPolicySql = Prisma.sql`num_nonnulls(stop_at, stop_at_cost_nanos, destroy_at, destroy_stopped_ms,
-  idle_seconds) > 0`
+  idle_seconds, replace_seconds) > 0`
 
 // For EXISTS, PostgreSQL may read all GPUs or meters into a hash table first. A scalar subquery is an index lookup in
 // every plan.
@@ -39,6 +39,9 @@ export const isChargedSql = Prisma.sql`((
  * holding none), it no longer counts.
  */
 export const isLoadingSql = Prisma.sql`${wantsGpusSql} AND i.status <> 'running' AND (i.status <> 'scheduling' OR ${holdsGpusSql})`
+
+/** The instance that was rented in place of the instance. */
+export const replacedByIdSql = Prisma.sql`(SELECT r.id FROM instances r WHERE r.replaces_id = i.id)`
 
 /** Whether another instance of the same account holds GPUs of the instance's block. */
 export const lostGpusToOwnAccountSql = Prisma.sql`((

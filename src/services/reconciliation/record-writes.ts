@@ -32,9 +32,12 @@ export function lookWrites(held: readonly HeldFinding[]): Writes {
   }
 }
 
+/** Whether a new status may change the next action of the policy. */
+const followsStatusSql = sql`num_nonnulls(i.destroy_stopped_ms, i.replace_seconds) > 0`
+
 /**
- * Writes what changes of the instances. A new status also makes the policy due: the stopped time may begin or end now, so its
- * next action must be computed again.
+ * Writes what changes of the instances. A new status also makes the policy due: the stopped time may begin or end now, or the
+ * instance may have to be replaced, so its next action must be computed again.
  */
 export function instanceWrites(held: readonly HeldFinding[], at: Date): Writes {
   const changed = held.filter(changesInstance)
@@ -51,7 +54,7 @@ export function instanceWrites(held: readonly HeldFinding[], at: Date): Writes {
         reason_message = CASE WHEN found.writes_status THEN found.reason_message ELSE i.reason_message END,
         exit_code = CASE WHEN found.writes_status THEN found.exit_code ELSE i.exit_code END,
         status_changed_at = CASE WHEN found.writes_status AND found.status <> i.status THEN ${at}::timestamptz ELSE i.status_changed_at END,
-        policy_due_at = CASE WHEN found.writes_status AND i.destroy_stopped_ms IS NOT NULL THEN ${at}::timestamptz ELSE i.policy_due_at END
+        policy_due_at = CASE WHEN found.writes_status AND ${followsStatusSql} THEN ${at}::timestamptz ELSE i.policy_due_at END
       FROM unnest(
         ${of(({ lease }) => String(lease.instanceId))}::bigint[], ${of(({ finding }) => finding.answered)}::boolean[],
         ${of(({ finding }) => finding.ran)}::boolean[], ${of(changesRestart)}::boolean[],
@@ -59,7 +62,7 @@ export function instanceWrites(held: readonly HeldFinding[], at: Date): Writes {
         ${of(({ finding }) => finding.status)}::instance_status[], ${of(({ finding }) => finding.reason?.code ?? null)}::text[],
         ${of(({ finding }) => finding.reason?.message ?? null)}::text[], ${of(({ finding }) => finding.reason?.exitCode ?? null)}::int[]
       ) AS found (id, answered, ran, changes_restart, restart, writes_status, status, reason_code, reason_message, exit_code)
-      WHERE i.id = found.id RETURNING found.writes_status AND i.destroy_stopped_ms IS NOT NULL AS is_policy_due`,
+      WHERE i.id = found.id RETURNING found.writes_status AND ${followsStatusSql} AS is_policy_due`,
     duePolicies: sql`SELECT FROM changed WHERE is_policy_due`,
   }
 }

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { createPolicyLoop } from '../../../src/reconciler/loops.ts'
-import { duePolicyServices } from '../../../src/services/instances/policy/due.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
@@ -135,8 +134,6 @@ describe('two gateways', () => {
 
   beforeEach(() => app.runUntilIdle())
 
-  const policiesOf = ({ database, log }: Gateway) => duePolicyServices({ database, log })
-
   async function rentSome(count: number): Promise<bigint[]> {
     const gateway = gateways[0] as Gateway
     const ids: bigint[] = []
@@ -152,7 +149,7 @@ describe('two gateways', () => {
     const ids = await rentSome(20)
     const loops = gateways.map(gateway => {
       const log = { warn: () => {} } as never
-      return createPolicyLoop({ policies: policiesOf(gateway), log })
+      return createPolicyLoop({ policies: gateway.policies, log })
     })
     for (const _ of [1, 2]) {
       app.clock.advance(24 * hour)
@@ -171,7 +168,7 @@ describe('two gateways', () => {
     const holders = () => gateway.sql('SELECT holder_id FROM gpus WHERE holder_id = $1', [id])
     expect(await holders()).toHaveLength(1)
     app.clock.advance(31 * hour)
-    const policies = policiesOf(gateway)
+    const policies = gateway.policies
     const lease = (await policies.leaseDue(100)).find(({ instanceId }) => instanceId === id)
     if (!lease) throw new Error('The instance is not due.')
     await policies.perform(lease)
@@ -180,7 +177,7 @@ describe('two gateways', () => {
 
   it('perform an action once when one of them hangs and comes back', async () => {
     const [id] = await rentSome(1)
-    const [dead, living] = gateways.map(policiesOf)
+    const [dead, living] = gateways.map(({ policies }) => policies)
     app.clock.advance(7 * hour)
     const [lease] = (await dead?.leaseDue(10)) ?? []
     expect(lease?.instanceId).toBe(id)

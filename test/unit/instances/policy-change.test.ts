@@ -26,6 +26,9 @@ const stopped: PolicyFacts = {
   claimedAt: later(-61_000),
   gpuPriceNanos: 1n,
   idledSeconds: null,
+  startedAt: null,
+  replaceSeconds: null,
+  startFailed: false,
   meters: [
     { kind: 'gpu', rateNanos: 0n, since: later(-60_000), carried: 0, chargedNanos: 500n, end: null },
     { kind: 'disk', rateNanos: 3_600_000n, since: later(-100), carried: 0, chargedNanos: 400n, end: null },

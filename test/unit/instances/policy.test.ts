@@ -24,6 +24,9 @@ const ofHours = (hours: number, facts: Partial<PolicyFacts> = {}): PolicyFacts =
   claimedAt: rented,
   gpuPriceNanos: 0n,
   idledSeconds: null,
+  startedAt: null,
+  replaceSeconds: null,
+  startFailed: false,
   meters: [],
   ...facts,
 })

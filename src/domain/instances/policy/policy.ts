@@ -23,7 +23,10 @@ export const noPolicy: Policy = {
 }
 
 export type PolicyFacts = Policy &
-  Pick<Instance, 'createdAt' | 'endsAt' | 'destroyedAt' | 'targetState' | 'status' | 'statusChangedAt'> & {
+  Pick<Instance, 'createdAt' | 'endsAt' | 'destroyedAt' | 'targetState' | 'status' | 'statusChangedAt'> &
+  Pick<Instance, 'startedAt' | 'replaceSeconds'> & {
+    /** Whether it could not start, and not because of the renter. Known of instances that can be replaced. */
+    startFailed: boolean
     /** When the renter was warned that the rental ends. */
     announcedAt: Date | null
     /** When the target state was last set or, while the target state is running, the bid. */
@@ -37,10 +40,10 @@ export type PolicyFacts = Policy &
 
 /**
  * An action and when it is due. `announce` warns that the rental will end. `lapse` clears a `stopAt` that comes while the
- * instance is already stopped.
+ * instance is already stopped. `replace` rents another instance in its place.
  */
 type PolicyAction = { at: Date } & (
-  | { kind: 'announce' | 'lapse' }
+  | { kind: 'announce' | 'lapse' | 'replace' }
   | { kind: 'stop'; code: 'SCHEDULE' | 'COST_LIMIT' | 'IDLE' }
   | { kind: 'destroy'; reason: DestroyReason }
 )
@@ -63,6 +66,7 @@ export function nextPolicyAction(facts: PolicyFacts, now: Date): PolicyAction | 
     ...stopActions(facts),
     ...spentStopActions(facts, now),
     ...idleStopActions(facts, now),
+    ...replaceActions(facts),
     ...endWarnings(facts),
   ])
 }
@@ -116,6 +120,14 @@ function idleStopActions({ targetState, status, idleSeconds, idledSeconds }: Pol
   const runs = wantsGpus({ targetState, status, destroyed: false })
   const isIdle = idleSeconds !== null && idledSeconds !== null && idledSeconds >= idleSeconds
   return runs && isIdle ? [{ at: now, kind: 'stop', code: 'IDLE' }] : []
+}
+
+/** Before its first run, an instance is replaced that cannot start, or takes too long. A stop of the renter ends the time. */
+function replaceActions(facts: PolicyFacts): PolicyAction[] {
+  const { replaceSeconds, startedAt, targetState, status, statusChangedAt, claimedAt, startFailed } = facts
+  if (replaceSeconds === null || startedAt || targetState === 'stopped') return []
+  if (!isFinal(status)) return [{ at: new Date(claimedAt.getTime() + replaceSeconds * 1_000), kind: 'replace' }]
+  return startFailed ? [{ at: statusChangedAt, kind: 'replace' }] : []
 }
 
 /** Whether `stopAtCost` does not pay for another instant of the GPUs. */

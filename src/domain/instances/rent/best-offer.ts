@@ -7,6 +7,7 @@ import type { Condition, OfferFilter } from '../../offers/filter.ts'
 import type { RentalKind } from '../../offers/offers.ts'
 import type { OrderKey } from '../../offers/order.ts'
 import { newVolumesMb, type VolumeFacts } from '../../volumes/mount.ts'
+import { type ReplaceInput, replaceIssues, replacementOf } from '../policy/replacement.ts'
 import type { RentalTerms, RentInput } from './decide.ts'
 
 export type RentBestOfferInput = {
@@ -17,6 +18,8 @@ export type RentBestOfferInput = {
   template?: RentInput['template']
   policy?: RentInput['policy']
   maxAttempts: number
+  /** Replace the instance if it does not run in time. */
+  replace?: ReplaceInput | undefined
   /** The rental kind of the search, if it names one. */
   type?: RentalKind | undefined
 }
@@ -24,8 +27,9 @@ export type RentBestOfferInput = {
 export const maxAttempts = 50
 
 /** Throws all problems of the input that do not depend on the offers found. */
-export function checkRentBestOfferInput({ maxAttempts: attempts, type, terms, filter }: RentBestOfferInput): void {
-  const issues: Issue[] = []
+export function checkRentBestOfferInput(input: RentBestOfferInput): void {
+  const { maxAttempts: attempts, type, terms, filter, replace, launch } = input
+  const issues: Issue[] = replace ? replaceIssues(replace, launch) : []
   if (attempts < 1 || attempts > maxAttempts) {
     issues.push({ path: 'maxAttempts', message: `must be from 1 to ${maxAttempts}, not ${attempts}.` })
   }
@@ -48,8 +52,9 @@ function isPriceBelowBid(condition: Condition, bidNanos: bigint): boolean {
 }
 
 /** Never waits for GPUs: the caller wants the best offer that is free now. */
-export function attemptInput({ terms, launch, template, policy }: RentBestOfferInput, offerId: bigint): RentInput {
-  return { offerId, terms, launch, template, policy, failIfUnavailable: true }
+export function attemptInput(input: RentBestOfferInput, offerId: bigint): RentInput {
+  const { terms, launch, template, policy } = input
+  return { offerId, terms, launch, template, policy, replacement: replacementOf(input), failIfUnavailable: true }
 }
 
 /** The caller's search, narrowed to offers that can be rented on these terms with this launch. */

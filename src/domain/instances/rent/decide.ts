@@ -13,6 +13,7 @@ import { severalTemplates, type TemplateReference, templateNotFound } from '../.
 import { newVolumesMb, type VolumeFacts, volumeBlockers } from '../../volumes/mount.ts'
 import { bidTooLow, checkBid } from '../bid.ts'
 import { mergePolicy, type PolicyInput, policyIssues, policyWarnings } from '../policy/change.ts'
+import type { Replacement } from '../policy/replacement.ts'
 import { portsToBind, proxyWarnings } from '../ports.ts'
 
 /** How the renter pays: on demand, up to `maxPriceNanos` if given, or with a bid for the whole block. */
@@ -27,6 +28,7 @@ export type RentInput = {
   /** The template to start from. */
   template?: TemplateReference | undefined
   policy?: PolicyInput | undefined
+  replacement?: Replacement | undefined
   /** Refuse a rental that could not start at once, instead of letting it wait. */
   failIfUnavailable: boolean
 }

@@ -1,7 +1,7 @@
 // Loads the facts that decide the next policy action of an instance, and schedules that action.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { enumeration, int2, int4, int8, json, nullable, timestamptz } from '../../../database/row-types.ts'
+import { bool, enumeration, int2, int4, int8, json, nullable, timestamptz } from '../../../database/row-types.ts'
 import { columnsSql } from '../../../database/rows.ts'
 import { writeTogether } from '../../../database/together.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -34,6 +34,9 @@ const metersSql = sql`(
   SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, m.charged_nanos::text,
     (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))) FROM meters m WHERE m.instance_id = i.id)`
 
+const startFailedSql = sql`CASE WHEN i.replace_seconds IS NULL THEN false
+  ELSE (SELECT 1 FROM failed_starts f WHERE f.instance_id = i.id) IS NOT NULL END`
+
 /**
  * The policy facts by instance id; an unknown id is left out. Every transaction that changes these facts locks the
  * instance or its account.
@@ -45,9 +48,10 @@ export async function loadPolicyFacts(
 ): Promise<Map<bigint, PolicyFacts>> {
   const rows = await tx.query(
     sql`
-      SELECT ${columnsSql('i', factColumns)}, ${metersSql} AS meters, ${idledSql(tx.nowSql)} AS idled_seconds
+      SELECT ${columnsSql('i', factColumns)}, ${metersSql} AS meters, ${idledSql(tx.nowSql)} AS idled_seconds,
+        ${startFailedSql} AS start_failed
       FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND ${which}`,
-    { ...factColumns, meters: nullable(json<MeterRow[]>()), idledSeconds: nullable(int4) },
+    { ...factColumns, meters: nullable(json<MeterRow[]>()), idledSeconds: nullable(int4), startFailed: bool },
   )
   return new Map(
     rows.map(({ id, meters, ...facts }) => [id, { ...facts, meters: (meters ?? []).map(toMeter) }] as const),
@@ -63,7 +67,8 @@ const factColumns = {
   },
   ...{ statusChangedAt: timestamptz, claimedAt: timestamptz, gpuPriceNanos: int8, stopAt: nullable(timestamptz) },
   ...{ stopAtCostNanos: nullable(int8), destroyAt: nullable(timestamptz), destroyStoppedMs: nullable(int8) },
-  ...{ idleGpuPercent: nullable(int2), idleSeconds: nullable(int4) },
+  ...{ idleGpuPercent: nullable(int2), idleSeconds: nullable(int4), replaceSeconds: nullable(int4) },
+  startedAt: nullable(timestamptz),
 }
 
 function toMeter([kind, rate, since, carried, charged, end]: MeterRow): PolicyFacts['meters'][number] {

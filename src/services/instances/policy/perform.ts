@@ -27,6 +27,9 @@ export async function performDueAction(
       await recordEvents(tx, [{ kind: 'INSTANCE_ENDING', accountId, actor: systemActor, instanceId: id, after }], at)
       return []
     }
+    case 'replace':
+      // See replace.ts: it locks another machine first.
+      return []
     case 'lapse':
       await clearStopAt(tx, locked, at)
       return []

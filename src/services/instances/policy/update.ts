@@ -43,7 +43,7 @@ export function policyUpdateServices(deps: Deps) {
 }
 
 /**
- * Performs actions that are already due, except a destroy, so that a late change of the policy cannot revoke them.
+ * Performs stops that are already due, so that a late change of the policy cannot revoke them.
  * Returns the ids of the machines whose markets must be updated.
  */
 async function performDueStops(tx: Transaction, { accountId }: Actor, id: bigint, at: Date): Promise<number[]> {
@@ -56,7 +56,7 @@ async function performDueStops(tx: Transaction, { accountId }: Actor, id: bigint
     await scheduleNextAction(tx, account, id, at)
     const facts = (await loadPolicyFacts(tx, [id])).get(id)
     const action = facts && nextPolicyAction(facts, at)
-    if (!facts || !action || action.at > at || action.kind === 'destroy') return machines
+    if (!facts || !action || action.at > at || ['destroy', 'replace'].includes(action.kind)) return machines
     machines.push(...(await performDueAction(tx, locked, facts, at)))
   }
 }

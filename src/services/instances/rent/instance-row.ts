@@ -18,6 +18,9 @@ export function instanceRow(secrets: Secrets, { actor, rental, locked: { instanc
   const { env, secrets: secretEnv } = splitSecrets(settings.env)
   const lifetime = { createdAt: at, endsAt: machine.listedUntil, destroyedAt: null, announcedAt: null }
   const policy = mergePolicy(input.policy ?? {})
+  const { replacement } = input
+  const replaced = replacement?.replaced
+  const replacing = { replaceSeconds: replacement?.withinSeconds ?? null, startedAt: null, startFailed: false }
   const state = { targetState, claimedAt: at, status: 'created' as const, statusChangedAt: at, gpuPriceNanos }
   return {
     id: instanceId,
@@ -26,7 +29,13 @@ export function instanceRow(secrets: Secrets, { actor, rental, locked: { instanc
     ...state,
     // The instance is not charged yet. If there is a policy, `savePrepared` computes the next action again once the
     // meters are open.
-    policyDueAt: nextPolicyAction({ ...lifetime, ...policy, ...state, idledSeconds: null, meters: [] }, at)?.at ?? null,
+    policyDueAt:
+      nextPolicyAction({ ...lifetime, ...policy, ...state, ...replacing, idledSeconds: null, meters: [] }, at)?.at ??
+      null,
+    replaceSeconds: replacing.replaceSeconds,
+    replaceAttempts: replacement?.attemptsLeft ?? null,
+    replaceSearch: replacement?.search ?? null,
+    replacesId: replaced?.id ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
     machineId: machine.id,
@@ -35,9 +44,9 @@ export function instanceRow(secrets: Secrets, { actor, rental, locked: { instanc
     numGpus: offer.numGpus,
     label,
     vm,
-    templateId: template?.id ?? null,
-    templateHash: template?.hash ?? null,
-    launch: { ...settings, env },
+    templateId: template?.id ?? replaced?.templateId ?? null,
+    templateHash: template?.hash ?? replaced?.templateHash ?? null,
+    launch: { ...settings, env, sources: replaced?.sources ?? settings.sources },
     registryLogin: sealJson(secrets, registry),
     secretEnv: sealJson(secrets, secretEnv),
     idempotencyKey,

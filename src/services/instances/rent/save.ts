@@ -5,7 +5,7 @@ import { insertSql, modelColumnsOf } from '../../../database/rows.ts'
 import { inOrder, joinWrites, type Writes, writeTogether } from '../../../database/together.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import { hasSshAccess } from '../../../domain/accounts/ssh-keys.ts'
-import { apiKeyActor } from '../../../domain/events/actor.ts'
+import { apiKeyActor, systemActor } from '../../../domain/events/actor.ts'
 import { changedPolicyFields, mergePolicy, policyEventDetails } from '../../../domain/instances/policy/change.ts'
 import { noPolicy } from '../../../domain/instances/policy/policy.ts'
 import { sshKeyWrites } from '../../accounts/ssh-keys/ssh-keys.ts'
@@ -123,11 +123,14 @@ function createdEvent({ actor: { accountId, apiKeyId }, rental }: Pick<Saving, '
   const policy = mergePolicy(input.policy ?? {})
   const policyDetails = policyEventDetails(policy, changedPolicyFields(policy, noPolicy))
   const after = { ...settings, offerId, machineId: machine.id, gpuPriceNanos: price, ...policyDetails }
-  return {
-    kind: 'INSTANCE_CREATED' as const,
-    accountId,
-    actor: apiKeyActor({ apiKeyId }),
-    after,
-    reason: 'USER_REQUEST' as const,
-  }
+  const about = { kind: 'INSTANCE_CREATED' as const, accountId }
+  const replaced = input.replacement?.replaced
+  if (replaced)
+    return {
+      ...about,
+      actor: systemActor,
+      after: { ...after, replaces: String(replaced.id) },
+      reason: 'REPLACED' as const,
+    }
+  return { ...about, actor: apiKeyActor({ apiKeyId }), after, reason: 'USER_REQUEST' as const }
 }
