@@ -9,6 +9,7 @@ import { sampleChores } from './instances/metrics/chores.ts'
 import { samplingServices } from './instances/metrics/sampling.ts'
 import { duePolicyServices } from './instances/policy/due.ts'
 import { engineChangeServices } from './machines/engines/changes.ts'
+import { reliabilityChores } from './machines/reliability.ts'
 import { measureServices } from './measures.ts'
 import { reconciliationServices } from './reconciliation/reconciliation.ts'
 import { deliveryServices } from './webhooks/delivery.ts'
@@ -19,7 +20,12 @@ export function createBackground(deps: Deps, eventRetentionDays: number) {
     policies: duePolicyServices(deps),
     billing: dueBillingServices(deps, deps.admission),
     deliveries: deliveryServices(deps),
-    chores: compose(housekeepingServices(deps), retentionServices(deps, eventRetentionDays), sampleChores(deps)),
+    chores: compose(
+      housekeepingServices(deps),
+      retentionServices(deps, eventRetentionDays),
+      sampleChores(deps),
+      reliabilityChores(deps),
+    ),
     measures: measureServices(deps),
     engineChanges: engineChangeServices(deps),
     sampling: samplingServices(deps),

@@ -55,6 +55,17 @@ export function housekeepingServices({ database }: DataDeps) {
       )
     },
 
+    /** Deletes days on which machines did not answer that count for nothing anymore. */
+    async purgeSilentDays(limit: number): Promise<number> {
+      const first = sql`(${database.nowSql} - ${keptHistoryMs} * interval '1 millisecond')::date`
+      return await deleteUnlessLocked(
+        database,
+        sql`DELETE FROM silent_days WHERE (machine_id, day) IN (
+            SELECT machine_id, day FROM silent_days WHERE day < ${first} ORDER BY day LIMIT ${limit}
+          )`,
+      )
+    },
+
     /** Deletes simulated containers of removed instances. A slow gateway may have created one after the removal. */
     async purgeSimulatedContainers(limit: number): Promise<number> {
       return await deleteUnlessLocked(

@@ -82,7 +82,11 @@ export const importMachineColumns = {
     meaning: "result of the operator's check",
     defaultValue: 'unverified',
   },
-  reliability: { type: decimal(0, 1), meaning: 'share of the time that the machine is up', defaultValue: 1 },
+  reliability: {
+    type: decimal(0, 1),
+    meaning: 'share of the time that the machine is up; failures of the last 30 days lower it',
+    defaultValue: 1,
+  },
   dlperfPerGpu: {
     type: decimal(0.001, 1_000_000),
     meaning: 'deep learning performance of one GPU',

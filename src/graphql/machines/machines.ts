@@ -47,7 +47,8 @@ export const Machine = builder.prismaObject('Machine', {
     gpu: t.relation('gpuModel', { description: 'Model of all GPUs in the machine.' }),
     numGpus: t.exposeInt('numGpus', { description: 'Number of GPUs in the whole machine.' }),
     reliability: t.exposeFloat('reliability', {
-      description: 'Share of time that the machine worked as offered, 0 to 1.',
+      description:
+        'Reliability of the machine, 0 to 1: what its operator states, lowered by failed starts and by the time without an answer in the last 30 days.',
     }),
     verification: t.expose('verification', {
       type: VerificationStatus,

@@ -125,7 +125,8 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     vmsEnabled: t.boolean({ description: 'Whether the machine can run virtual machines.' }),
     reliability: t.field({
       type: FloatFilter,
-      description: 'Share of time that the machine worked as offered, 0 to 1.',
+      description:
+        'Reliability of the machine, 0 to 1: what its operator states, lowered by failed starts and by the time without an answer in the last 30 days.',
     }),
     availableSeconds: t.field({ type: FloatFilter, description: 'Longest possible rental, in seconds from now.' }),
 

@@ -76,7 +76,7 @@ export const orderFields = {
     value: 'computeCapability',
     description: 'CUDA compute capability of the GPU model. Models without CUDA count as lower than all.',
   },
-  RELIABILITY: { value: 'reliability', description: 'Share of time that the machine worked as offered.' },
+  RELIABILITY: { value: 'reliability', description: 'Reliability of the machine, from 0 to 1.' },
   LISTED_UNTIL: { value: 'listedUntil', description: 'Time when the machine leaves the market.' },
   // Ids ascend in the order in which offers are inserted. `listedAt` is the time of the transaction, so the two orders
   // differ only between transactions that ran at the same time. No index has `listedAt`.

@@ -92,7 +92,8 @@ const VolumeOfferFilter = builder.inputRef<Filter>('VolumeOfferFilter').implemen
     datacenter: t.boolean({ description: 'Whether the machine is in a data center.' }),
     reliability: t.field({
       type: FloatFilter,
-      description: 'Share of time that the machine worked as offered, 0 to 1.',
+      description:
+        'Reliability of the machine, 0 to 1: what its operator states, lowered by failed starts and by the time without an answer in the last 30 days.',
     }),
     diskReadMegabytesPerSecond: t.field({
       type: FloatFilter,

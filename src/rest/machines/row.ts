@@ -60,7 +60,9 @@ export const blockRowSchema = z.object({
     .enum(verifications)
     .describe('Whether the operator has verified the machine; deverified means that the machine has failed since.'),
   vericode: integer('1 if the machine is verified, else 0.'),
-  reliability: number('Share of time that the machine worked as promised, from 0 to 1.'),
+  reliability: number(
+    'From 0 to 1: what the operator states, lowered by failed starts and by the time without an answer in the last 30 days.',
+  ),
   reliability2: number('The same as reliability.'),
   reliability_mult: number('The same as reliability.'),
 })
