@@ -9,7 +9,8 @@ import { idempotencyKey, replayed } from '../mutations.ts'
 import { OfferFilter } from '../offers/filter.ts'
 import { parseOfferFilter } from '../offers/parse-filter.ts'
 import { defaultOrder, OfferOrder } from '../offers/search.ts'
-import { Instance } from './instances.ts'
+import { selectionOf } from '../selection.ts'
+import { Instance, instanceById } from './instances.ts'
 import { InterruptibleTermsInput, rentedSelectionOf } from './rent.ts'
 import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
 
@@ -159,3 +160,28 @@ function parseTermsInput({ onDemand, interruptible }: typeof BestTermsInput.$inf
     ? { interruptible: true as const, bidNanos: interruptible.bidPerHour }
     : { interruptible: false as const, maxPriceNanos: onDemand?.maxPricePerHour ?? 0n }
 }
+
+/** `replace` rents instances in place of others. */
+const cause = 'because that one did not run in time. Null if there is none.'
+
+builder.prismaObjectFields(Instance, t => ({
+  replaces: t.field({
+    type: Instance,
+    nullable: true,
+    description: `The instance that this one was rented in place of, ${cause}`,
+    requires: 'instances.get',
+    select: { replacesId: true },
+    resolve: ({ replacesId }, _args, context, info) =>
+      replacesId === null ? null : instanceById(context, selectionOf(context, info)).load(replacesId),
+  }),
+  replacedBy: t.field({
+    type: Instance,
+    nullable: true,
+    description:
+      'The instance that was rented in place of this one, because this one did not run in time. Null if there is none.',
+    requires: 'instances.get',
+    select: { replacedById: true },
+    resolve: ({ replacedById = null }, _args, context, info) =>
+      replacedById === null ? null : instanceById(context, selectionOf(context, info)).load(replacedById),
+  }),
+}))

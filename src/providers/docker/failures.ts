@@ -91,7 +91,13 @@ const startMessages: Partial<Record<FailureKind, string>> = {
 const pullFaultsOfRenter: readonly FailureKind[] = ['loginRefused', 'noSuchImage', 'badImageName']
 
 const startFaultsOfMachine: readonly FailureKind[] = [
-  ...(['noSpace', 'portTaken', 'noGpus', 'noNetwork', 'noAddresses', 'noDiskLimit', 'noCapacity'] as const),
+  'noSpace',
+  'portTaken',
+  'noGpus',
+  'noNetwork',
+  'noAddresses',
+  'noDiskLimit',
+  'noCapacity',
 ]
 
 export function pullFailure(error: unknown): ContainerFailed {

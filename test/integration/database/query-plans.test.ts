@@ -275,6 +275,9 @@ describe.each(Object.entries(dataShapes))('with %s, the gateway', (_, shape) => 
 /** Indexes that no plan of the workload reads. */
 const unreadIndexes: Record<string, string> = {
   events_xid_id_idx: 'The workload opens no stream of instances. A stream looks for claims that changed.',
+  failed_starts_account_id_at_idx:
+    'The workload rents no best offer. Such a rental passes over machines with failed starts.',
+  failed_starts_at_idx: 'No start of the workload fails because of its machine. Old ones are deleted.',
   instance_ssh_keys_ssh_key_id_idx: 'The workload deletes no SSH key. A deletion looks for the instances that have it.',
   ...Object.fromEntries(
     [

@@ -202,3 +202,36 @@ describe('a start', () => {
     expect(startRefusal(facts, later(4))).toBeUndefined()
   })
 })
+
+describe('a replacement', () => {
+  const loading = { status: 'loading' as const, replaceSeconds: 600, announcedAt: rented }
+  const dueAt = new Date(rented.getTime() + 600_000)
+
+  it('is due when the instance does not run in time since its last start', () => {
+    expect(nextPolicyAction(ofHours(100, loading), rented)).toEqual({ at: dueAt, kind: 'replace' })
+    const startedAgain = { ...loading, claimedAt: later(1) }
+    expect(nextPolicyAction(ofHours(100, startedAgain), rented)?.at).toEqual(new Date(later(1).getTime() + 600_000))
+  })
+
+  it('is due at once when the start has failed, and not because of the renter', () => {
+    const exited = { ...loading, status: 'exited' as const, statusChangedAt: later(0.1) }
+    expect(nextPolicyAction(ofHours(100, exited), later(1))).toMatchObject({ kind: 'destroy' })
+    const failed = { ...exited, startFailed: true }
+    expect(nextPolicyAction(ofHours(100, failed), later(1))).toEqual({ at: later(0.1), kind: 'replace' })
+  })
+
+  it('waits for an earlier stop, and is not due for an instance that is stopped or has run', () => {
+    const stopped = { ...loading, stopAt: later(0.1) }
+    expect(nextPolicyAction(ofHours(100, stopped), later(1))).toMatchObject({ at: later(0.1), kind: 'stop' })
+    expect(nextPolicyAction(ofHours(100, { ...loading, targetState: 'stopped' }), later(1))).toMatchObject({
+      kind: 'destroy',
+    })
+    expect(nextPolicyAction(ofHours(100, { ...loading, startedAt: rented }), later(1))).toMatchObject({
+      kind: 'destroy',
+    })
+  })
+
+  it('ends no meter: it is not known whether another instance is rented', () => {
+    expect(policyMeterEnds(ofHours(100, loading))).toEqual({ gpu: later(100), disk: later(100) })
+  })
+})

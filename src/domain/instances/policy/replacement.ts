@@ -2,7 +2,6 @@
 
 import type { Issue } from '../../errors.ts'
 import type { LaunchInput, LaunchSources } from '../../launch/launch.ts'
-import type { RentBestOfferInput } from '../rent/best-offer.ts'
 
 /** `within` is a text such as "10m". `attempts` counts the rentals of the request, with the first. */
 export type ReplaceInput = { within: string; attempts: number }
@@ -12,7 +11,7 @@ export type Replacement = {
   withinSeconds: number
   /** How many more rentals may follow. */
   attemptsLeft: number
-  /** The search, as `storeSearch` gives it. */
+  /** The search, for `readSearch`. */
   search: object
   replaced?: ReplacedInstance | undefined
 }
@@ -62,25 +61,22 @@ export function replaceIssues({ within, attempts }: ReplaceInput, launch: Launch
   return Object.entries(problems).flatMap(([path, message]) => (message ? [{ path, message }] : []))
 }
 
-/** Of a request without issues. */
-export function replacementOf({ replace, ...search }: RentBestOfferInput): Replacement | undefined {
-  if (!replace) return undefined
-  const withinSeconds = parseWithin(replace.within) ?? maxWithinSeconds
-  return { withinSeconds, attemptsLeft: replace.attempts - 1, search: storeSearch(search) }
+/** The first replacement of a request without issues. `search` may have BigInts. */
+export function replacementFrom({ within, attempts }: ReplaceInput, search: object): Replacement {
+  const withinSeconds = parseWithin(within) ?? maxWithinSeconds
+  return { withinSeconds, attemptsLeft: attempts - 1, search: storeSearch(search) }
 }
 
-type Search = Pick<RentBestOfferInput, 'filter' | 'order' | 'terms' | 'maxAttempts' | 'type'>
-
 /** The search in a form that JSON keeps. */
-function storeSearch({ filter, order, terms, maxAttempts, type }: Search): object {
-  const text = JSON.stringify({ filter, order, terms, maxAttempts, type }, (_name, value: unknown) =>
+function storeSearch(search: object): object {
+  const text = JSON.stringify(search, (_name, value: unknown) =>
     typeof value === 'bigint' ? { bigint: String(value) } : value,
   )
   return JSON.parse(text)
 }
 
-/** Only `storeSearch` gives what this reads. */
-export function readSearch(stored: unknown): Search {
+/** `Search` is the type that was given to `replacementFrom`: nothing else is stored. */
+export function readSearch<Search>(stored: object): Search {
   return JSON.parse(JSON.stringify(stored), (_name, value: unknown) =>
     typeof value === 'object' && value !== null && 'bigint' in value ? BigInt(String(value.bigint)) : value,
   )

@@ -7,7 +7,13 @@ import type { Condition, OfferFilter } from '../../offers/filter.ts'
 import type { RentalKind } from '../../offers/offers.ts'
 import type { OrderKey } from '../../offers/order.ts'
 import { newVolumesMb, type VolumeFacts } from '../../volumes/mount.ts'
-import { type ReplaceInput, replaceIssues, replacementOf } from '../policy/replacement.ts'
+import {
+  type ReplaceInput,
+  type Replacement,
+  readSearch,
+  replaceIssues,
+  replacementFrom,
+} from '../policy/replacement.ts'
 import type { RentalTerms, RentInput } from './decide.ts'
 
 export type RentBestOfferInput = {
@@ -49,6 +55,19 @@ function isPriceBelowBid(condition: Condition, bidNanos: bigint): boolean {
   const value = 'value' in condition ? condition.value : undefined
   if (typeof value !== 'bigint') return false
   return (operator === 'lte' && value < bidNanos) || (operator === 'lt' && value <= bidNanos)
+}
+
+/** What a replacement searches by. */
+type Search = Pick<RentBestOfferInput, 'filter' | 'order' | 'terms' | 'maxAttempts' | 'type'>
+
+export function replacementOf(input: RentBestOfferInput): Replacement | undefined {
+  const { replace, filter, order, terms, maxAttempts: attempts, type } = input
+  const search: Search = { filter, order, terms, maxAttempts: attempts, type }
+  return replace && replacementFrom(replace, search)
+}
+
+export function searchOf({ search }: Pick<Replacement, 'search'>): Search {
+  return readSearch<Search>(search)
 }
 
 /** Never waits for GPUs: the caller wants the best offer that is free now. */

@@ -1,45 +1,32 @@
 // Leases instances with a due policy action, and performs the action.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { bool, int8, timestamptz } from '../../../database/row-types.ts'
+import { bool } from '../../../database/row-types.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { nextPolicyAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
 import { lockAccount } from '../../billing/balance.ts'
 import type { Deps } from '../../deps.ts'
-import { leaseEndSql } from '../../reconciliation/leases.ts'
 import { updateMarkets } from '../bulk/update-markets.ts'
 import { lockInstances } from '../lock.ts'
 import { hasPolicySql } from '../sql.ts'
 import { loadPolicyFacts, scheduleNextAction } from './facts.ts'
+import { leaseDuePolicies, type PolicyLease } from './lease.ts'
 import { performDueAction } from './perform.ts'
 import { replaceIfDue } from './replace.ts'
 
 const { sql } = Prisma
-
-/** `mayReplace`: whether the due action may be to replace the instance. */
-export type PolicyLease = { instanceId: bigint; leasedUntil: Date; mayReplace: boolean }
 
 export function duePolicyServices(deps: Deps) {
   const { database } = deps
   return {
     /** Leases instances with a due action, the longest due first. No other gateway gets them while the lease lasts. */
     async leaseDue(limit: number): Promise<PolicyLease[]> {
-      const { nowSql } = database
-      return await database.query(
-        sql`
-          UPDATE instances SET policy_leased_until = ${leaseEndSql(nowSql)} WHERE id = ANY(ARRAY(
-            SELECT id FROM instances
-            WHERE policy_due_at <= ${nowSql} AND (policy_leased_until IS NULL OR policy_leased_until <= ${nowSql})
-            ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
-          )) RETURNING id AS instance_id, policy_leased_until AS leased_until,
-            replace_seconds IS NOT NULL AND started_at IS NULL AS may_replace`,
-        { instanceId: int8, leasedUntil: timestamptz, mayReplace: bool },
-      )
+      return await leaseDuePolicies(database, limit)
     },
 
     /**
      * Performs the due action and schedules the next one, in one transaction; the market is updated in another
-     * transaction. If another instance is rented in its place, that is the one transaction. If nothing is due anymore, only the next action is scheduled.
+     * transaction. If nothing is due anymore, only the next action is scheduled.
      */
     async perform(lease: PolicyLease): Promise<void> {
       const replaced = lease.mayReplace ? await replaceIfDue(deps, lease) : undefined

@@ -25,8 +25,8 @@ import { recordFailedStart } from '../failed-starts.ts'
 import { type LockedInstance, lockInstances, lockInstancesAndRivals } from '../lock.ts'
 import { OfferNotRentedError, rentInTransaction } from '../rent/alone.ts'
 import { findBestOffers } from '../rent/best-search.ts'
-import type { PolicyLease } from './due.ts'
 import { loadPolicyFacts } from './facts.ts'
+import type { PolicyLease } from './lease.ts'
 import { bestOfferInputOf, loadReplaced, type Replaced, replacementInputOf } from './replaced.ts'
 
 const { sql } = Prisma

@@ -20,8 +20,7 @@ import type { Statements } from '../../../database/statements.ts'
 import { currentLaunchInput } from '../../../domain/instances/change-launch.ts'
 import type { LaunchConfig } from '../../../domain/instances/instances.ts'
 import type { PolicyInput } from '../../../domain/instances/policy/change.ts'
-import { readSearch } from '../../../domain/instances/policy/replacement.ts'
-import { attemptInput, type RentBestOfferInput } from '../../../domain/instances/rent/best-offer.ts'
+import { attemptInput, type RentBestOfferInput, searchOf } from '../../../domain/instances/rent/best-offer.ts'
 import type { RentalTerms, RentInput } from '../../../domain/instances/rent/decide.ts'
 import type { InstanceStatus } from '../../../domain/instances/states.ts'
 import { restoreSecrets } from '../../../domain/launch/env.ts'
@@ -55,7 +54,7 @@ export function bestOfferInputOf(secrets: Secrets, replaced: Replaced): RentBest
   const env = restoreSecrets(launch.env, openJson<Record<string, string>>(secrets, secretEnv) ?? {})
   const registry = openJson<Registry>(secrets, registryLogin) ?? undefined
   const settings = currentLaunchInput({ launch: { ...launch, env }, registry, diskMb })
-  const search = readSearch(replaced.replaceSearch)
+  const search = searchOf({ search: replaced.replaceSearch })
   return {
     ...search,
     terms: termsOf(search.terms, replaced),

@@ -1,9 +1,9 @@
 // Instances that do not run in time are replaced, if their renter asked for it.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { openGateway } from '../../support/gateways.ts'
-import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { startApp, type TestApp } from '../../../support/app.ts'
+import { openGateway } from '../../../support/gateways.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../../support/instances/rentals.ts'
 
 const minute = 60_000
 const slow = 'simulated/slow-pull:86400'
@@ -279,6 +279,46 @@ it('replaces an instance once when two gateways do it at once, and one of them i
   } finally {
     for (const gateway of gateways) await gateway.close()
   }
+})
+
+it('replaces the only instance that the account may have', async () => {
+  const first = await rentedId({ spec: { source: { image: slow } }, replace: { within: '1m', attempts: 2 } })
+  await app.sql(`UPDATE accounts SET max_instances = 1, max_loading = 1 WHERE id = (
+    SELECT account_id FROM instances WHERE id = ${first.slice('ins_'.length)})`)
+  await pass(2)
+  expect(await read(first)).toMatchObject({ replacedBy: { id: expect.any(String) } })
+})
+
+it('rents nothing beyond a spend limit that the key got meanwhile', async () => {
+  const first = await rentedId({ spec: { source: { image: slow } }, replace: { within: '2m', attempts: 3 } })
+  const limit = `mutation { createSpendLimit(input: { subject: { account: true }, window: HOUR, action: BLOCK_NEW, amount: "0.25" }) { __typename } }`
+  expect((await app.graphql(key, limit)).errors).toBeUndefined()
+  await pass(3)
+  expect(await read(first)).toMatchObject({
+    ...{ status: 'DESTROYED', replacedBy: null },
+    statusReason: { code: 'NOT_REPLACED', message: expect.stringContaining('limit') },
+  })
+})
+
+it('replaces a bid that lost its GPUs before it ran, with the lower of its two bids', async () => {
+  const terms = { interruptible: { bidPerHour: '0.35' } }
+  const first = await rentedId({ spec: { source: { image: slow } }, terms, replace: { within: '2m', attempts: 2 } })
+  await app.runUntilIdle()
+  const other = await app.newKey(null, someCredit)
+  const query = `{ offers(filter: { machineId: { eq: "${(await read(first)).machine.id}" } }) { nodes { id } } }`
+  const [offer] = (await app.graphql(other, query)).data.offers.nodes
+  await app.rest(other, 'PUT', `/asks/${offer.id.slice('off_'.length)}/`, { image: 'ubuntu' })
+  await pass(1)
+  expect(await read(first)).toMatchObject({ status: 'SCHEDULING' })
+  const bid = `mutation { updateInstanceBid(input: { id: "${first}", bidPerHour: "0.25" }) { __typename } }`
+  expect((await app.graphql(key, bid)).data.updateInstanceBid.__typename).toBe('UpdateInstanceBidSuccess')
+  await pass(3)
+  const { replacedBy } = await read(first)
+  const [row] = await app.sql(
+    `SELECT gpu_price_nanos::text AS bid FROM instances WHERE id = ${replacedBy.id.slice('ins_'.length)}`,
+  )
+  expect(row).toEqual({ bid: '250000000' })
+  expect(await app.sql(`SELECT FROM failed_starts WHERE instance_id = ${first.slice('ins_'.length)}`)).toEqual([])
 })
 
 it.each<[string, object, string]>([
