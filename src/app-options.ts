@@ -25,6 +25,8 @@ export type AppOptions = {
   sshProxy: SshProxy | null
   /** The file with what real machines add to every container. */
   toolboxFile: string
+  /** Where hosts reach this gateway alone; null if only a balancer leads to it. */
+  gatewayUrl?: string | null
   /** Whether this gateway serves SSH. */
   ssh?: boolean
   /** Time limit for an instance to load, and to stop. */

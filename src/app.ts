@@ -90,6 +90,7 @@ export function createApp(options: AppOptions): App {
     resolve,
     sshProxy,
     toolboxFile,
+    gatewayUrl = null,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const onNewEpoch = () => log.warn('The database failed over to another server. Event cursors have expired.')
@@ -100,7 +101,7 @@ export function createApp(options: AppOptions): App {
   const { now } = database.clock
   const feed = createFeed({ outbox: outboxServices({ database }), now, log })
   const secrets = createSecrets(secret)
-  const machines = createMachines({ database, secrets, log, simulatedDelay, toolboxFile })
+  const machines = createMachines({ database, secrets, log, simulatedDelay, toolboxFile, gatewayUrl })
   const { provider, agents, engines, gatewayId } = machines
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const rememberedKeys = createRememberedKeys()

@@ -22,9 +22,11 @@ type MachineOptions = {
   log: Logger
   simulatedDelay: number
   toolboxFile: string
+  gatewayUrl: string | null
 }
 
-export function createMachines({ database, secrets, log, simulatedDelay, toolboxFile }: MachineOptions) {
+export function createMachines(options: MachineOptions) {
+  const { database, secrets, log, simulatedDelay, toolboxFile, gatewayUrl } = options
   const { now } = database.clock
   const gatewayId = randomUUID()
   const query: RunStatement = async (text, values) =>
@@ -32,7 +34,7 @@ export function createMachines({ database, secrets, log, simulatedDelay, toolbox
   const engines = engineServices({ database, secrets, log })
   const toolbox = () => readToolbox(toolboxFile)
   const services = agentServices({ database, secrets, gatewayId })
-  const agents = createAgents({ services, engines, readToolbox: toolbox, log })
+  const agents = createAgents({ services, engines, readToolbox: toolbox, gatewayId, url: gatewayUrl, log })
   const agentSockets = createAgentSockets(agents.sockets, log)
   const provider = createFleet({
     engines,

@@ -19,10 +19,10 @@ const defaultTiming = {
   lossMs: 2_000,
 }
 /** This gateway counts on a hold a little shorter than the others do. */
-const marginMs = 1_000
+export const marginMs = 1_000
 
 /** Codes with which a gateway closes connections. With 4401 the agent gives up. */
-export const closeCodes = { stopping: 1012, failed: 1013, revoked: 4401, replaced: 4409 } as const
+export const closeCodes = { unused: 1000, stopping: 1012, failed: 1013, revoked: 4401, replaced: 4409 } as const
 
 type Held = { link: Link; untilMs: number }
 type Loss = { found: Promise<Link | undefined>; settle(link: Link | undefined): void }

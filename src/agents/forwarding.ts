@@ -18,7 +18,7 @@ type Answer = { value: unknown } | { kind: FailureKind; message: string }
 type Waiting = { machineId: number; resolve(answer: string): void }
 
 /** No call takes longer. */
-const withinMs = 60_000
+const withinMs = { logs: 60_000, exec: 60_000, branch: 5_000 } satisfies Record<Forwarded, number>
 
 export function createForwarding({ requests, connections, log }: ForwardingDeps) {
   const waiting = new Map<string, Waiting>()
@@ -27,7 +27,7 @@ export function createForwarding({ requests, connections, log }: ForwardingDeps)
 
   const forward: Forward = async (machineId, method, args, signal) => {
     signal.throwIfAborted()
-    const id = await requests.ask({ machineId, method, args: printMessage(args) }, withinMs)
+    const id = await requests.ask({ machineId, method, args: printMessage(args) }, withinMs[method])
     if (id === undefined) throw new MachineUnreachable(`The host of machine ${machineId} is not connected.`)
     const { promise, resolve, reject } = Promise.withResolvers<string>()
     waiting.set(id, { machineId, resolve })
@@ -36,7 +36,7 @@ export function createForwarding({ requests, connections, log }: ForwardingDeps)
     if (signal.aborted) stop()
     const timer = setTimeout(
       () => reject(new MachineUnreachable(`The gateway that has the host of machine ${machineId} does not answer.`)),
-      withinMs,
+      withinMs[method],
     )
     try {
       const answer = JSON.parse(await promise) as Answer
@@ -111,11 +111,9 @@ export function createForwarding({ requests, connections, log }: ForwardingDeps)
 }
 
 async function callOn(link: Link, method: Forwarded, args: string): Promise<unknown> {
-  const signal = AbortSignal.timeout(withinMs)
-  const json: unknown = JSON.parse(args)
-  return method === 'logs'
-    ? await link.call('logs', calls.logs.args.parse(json), signal)
-    : await link.call('exec', calls.exec.args.parse(json), signal)
+  const parsed = calls[method].args.parse(JSON.parse(args))
+  // Safe: the schema is that of the method.
+  return await link.call(method, parsed as never, AbortSignal.timeout(withinMs[method]))
 }
 
 /** A gateway of another version may know other kinds. */

@@ -7,8 +7,10 @@ import type { Welcome } from '../providers/agent/protocol/messages.ts'
 import { protocols as allProtocols } from '../providers/agent/protocol/versions.ts'
 import type { Wire } from '../providers/agent/streams/multiplexer.ts'
 import type { Provider } from '../providers/provider.ts'
+import { createBranches } from './branches.ts'
 import { Refused, Replaced, serveConnection } from './connection.ts'
 import { createFence } from './fence.ts'
+import type { StreamCount } from './processes.ts'
 import { createSession } from './session.ts'
 
 /** What a gateway says of the engine's use. */
@@ -38,6 +40,7 @@ const steadyMs = 10_000
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { gateway, key, version, protocols = allProtocols, createProvider, log, signal, onConnected } = options
   const fence = createFence()
+  const streams: StreamCount = { open: 0 }
   let engine: HostEngine | undefined
   let provider: Provider | undefined
   let failures = 0
@@ -56,8 +59,22 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       log.info({ machineId, gateway }, 'The host is connected.')
       onConnected?.()
     }
-    const openSession = (wire: Wire) => createSession({ wire, providerOf, fence, onWelcome, log })
-    const error = await serveConnection({ gateway, key, version, protocols, openSession, signal }).catch(one => one)
+    const branches = createBranches({
+      ...{ gateway, key, version, protocols },
+      openSession: (wire, beside) => createSession({ wire, fence, streams, log, role: { beside } }),
+    })
+    const role = {
+      openBranch: branches.open,
+      welcome(welcome: Welcome) {
+        const served = providerOf(welcome)
+        onWelcome(welcome)
+        return served
+      },
+    }
+    const openSession = (wire: Wire) => createSession({ wire, fence, streams, log, role })
+    const connection = { gateway, path: '/host', key, version, protocols, openSession, signal }
+    const error = await serveConnection(connection).catch(one => one)
+    branches.endAll()
     return { lastedMs: Math.max(performance.now() - connectedMs, 0), error }
   }
 

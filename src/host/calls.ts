@@ -2,6 +2,7 @@
 
 import type { ArgsOf, Method, ResultOf } from '../providers/agent/protocol/calls.ts'
 import { maxMessageBytes } from '../providers/agent/protocol/messages.ts'
+import type { BranchTarget } from '../providers/agent/protocol/values.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Processes } from './processes.ts'
 
@@ -13,6 +14,7 @@ export type CallContext = {
   /** The number of the call, and of its streams. */
   id: number
   onChange(instanceId: bigint): void
+  openBranch(target: BranchTarget, signal: AbortSignal): Promise<void>
 }
 type Handlers = { [Name in Method]: (args: ArgsOf<Name>, context: CallContext) => Promise<ResultOf<Name>> }
 
@@ -58,6 +60,7 @@ export const handlers: Handlers = {
   },
   resize: ({ stream, size }, { processes }) => nothing(processes.resize(stream, size)),
   signal: ({ stream, name }, { processes }) => nothing(processes.signal(stream, name)),
+  branch: (target, { openBranch, signal }) => nothing(openBranch(target, signal)),
 }
 
 /** Those lines that fit in one message: the first ones after a cursor, else the last ones. */

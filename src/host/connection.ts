@@ -15,6 +15,16 @@ export class Refused extends Error {
   override name = 'Refused'
 }
 
+/** The gateway, or what is in front of it, has refused the connection. Trying again may help. */
+export class Declined extends Error {
+  override name = 'Declined'
+  readonly status: number
+  constructor(message: string, status: number) {
+    super(message)
+    this.status = status
+  }
+}
+
 /** A later connection of this host took the place of this one. Another agent may have its key. */
 export class Replaced extends Error {
   override name = 'Replaced'
@@ -22,15 +32,18 @@ export class Replaced extends Error {
 
 export type ConnectionOptions = {
   gateway: string
+  path: string
   key: string
   version: string
   protocols: readonly number[]
+  /** A gateway that does not answer the handshake within this time is left. */
+  openMs?: number
+  onOpen?(): void
   openSession(wire: Wire): Session
   /** Closes the connection. */
   signal: AbortSignal
 }
 
-const openMs = 10_000
 const heartbeatMs = 5_000
 /** A gateway that reads so slowly is gone. */
 const maxUnreadBytes = 33_554_432
@@ -41,8 +54,8 @@ const replacedCode = 4409
 
 /** Serves a gateway until the connection ends. Throws `Refused` if it must not connect again. */
 export async function serveConnection(options: ConnectionOptions): Promise<void> {
-  const { gateway, key, version, protocols, openSession, signal } = options
-  const url = new URL('/host', gateway)
+  const { gateway, path, key, version, protocols, openMs = 10_000, onOpen, openSession, signal } = options
+  const url = new URL(path, gateway)
   url.protocol = url.protocol.replace('http', 'ws')
   const socket = new WebSocket(url, protocols.map(protocolName), {
     headers: { authorization: `Bearer ${key}`, 'user-agent': `berth-host/${version}` },
@@ -61,7 +74,10 @@ export async function serveConnection(options: ConnectionOptions): Promise<void>
   })
   const session = openSession(wireOf(socket))
   socket.on('message', (data: Buffer, isBinary) => session.receive(isBinary ? data : data.toString()))
-  socket.on('open', () => startHeartbeat(socket, heartbeatMs))
+  socket.on('open', () => {
+    startHeartbeat(socket, heartbeatMs)
+    onOpen?.()
+  })
   const failed = once(socket, 'error').then(([error]) => Promise.reject(error))
   const closed = once(socket, 'close')
   failed.catch(() => {})
@@ -94,7 +110,7 @@ async function refusalOf(response: IncomingMessage): Promise<Error> {
   const { statusCode = 0 } = response
   const body = await text(response).catch(() => '')
   const says = messageIn(body) ?? `The gateway answered ${statusCode}.`
-  return finalStatuses.includes(statusCode) ? new Refused(says) : new Error(says)
+  return finalStatuses.includes(statusCode) ? new Refused(says) : new Declined(says, statusCode)
 }
 
 export function messageIn(body: string): string | undefined {

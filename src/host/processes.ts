@@ -18,15 +18,19 @@ type Tell = {
   close(id: number, kind: FailureKind | null): void
 }
 
+/** How many streams all connections of this host have together. */
+export type StreamCount = { open: number }
+
 export type Processes = ReturnType<typeof createProcesses>
 
-export function createProcesses(multiplexer: Multiplexer, tell: Tell) {
+export function createProcesses(multiplexer: Multiplexer, tell: Tell, streams: StreamCount) {
   const processes = new Map<number, ContainerProcess>()
   const ends = new Map<number, () => void>()
 
   /** Tells how the copying ended, once. */
   function follow(id: number, copying: Promise<unknown>, stop: () => void): void {
     ends.set(id, stop)
+    streams.open += 1
     copying
       .then(
         () => null,
@@ -34,6 +38,7 @@ export function createProcesses(multiplexer: Multiplexer, tell: Tell) {
       )
       .then(kind => {
         ends.delete(id)
+        streams.open -= 1
         processes.delete(id)
         stop()
         tell.close(id, kind)
@@ -41,7 +46,6 @@ export function createProcesses(multiplexer: Multiplexer, tell: Tell) {
   }
 
   return {
-    count: () => ends.size,
     addProcess(id: number, opened: ContainerProcess): void {
       const { stdin, stdout, stderr, exitCode, hangUp } = opened
       const input = readableOf(multiplexer, id, channels.input)

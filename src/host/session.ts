@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino'
 import { kindOf } from '../providers/agent/failures.ts'
-import { calls, type Method } from '../providers/agent/protocol/calls.ts'
+import { branchMethods, calls, type Method } from '../providers/agent/protocol/calls.ts'
 import {
   type FailureKind,
   maxMessageBytes,
@@ -12,20 +12,29 @@ import {
   type ToAgent,
   type Welcome,
 } from '../providers/agent/protocol/messages.ts'
+import type { BranchTarget } from '../providers/agent/protocol/values.ts'
 import { createMultiplexer, type Wire } from '../providers/agent/streams/multiplexer.ts'
 import type { Provider } from '../providers/provider.ts'
 import { type CallContext, handlers } from './calls.ts'
 import type { Fence } from './fence.ts'
-import { createProcesses, maxStreams } from './processes.ts'
+import { createProcesses, maxStreams, type StreamCount } from './processes.ts'
 
 export type SessionOptions = {
   wire: Wire
-  /** The provider, and the generations of connections, which outlive this connection. */
-  providerOf(welcome: Welcome): Provider
+  /** The generations and the streams of connections, which outlive this connection. */
   fence: Fence
-  onWelcome(welcome: Welcome): void
+  streams: StreamCount
   log: Logger
+  role: FirstRole | BranchRole
 }
+/** Of the connection over which a gateway has the host. */
+type FirstRole = {
+  welcome(welcome: Welcome): Provider
+  openBranch(target: BranchTarget, beside: Served, signal: AbortSignal): Promise<void>
+}
+/** Of a connection to another gateway, which carries streams. It needs no welcome. */
+type BranchRole = { beside: Served }
+export type Served = { machineId: number; generation: number; provider: Provider }
 
 type Call = Extract<ToAgent, { type: 'call' }>
 
@@ -35,29 +44,34 @@ const changesPerMessage = 1_000
 
 export type Session = ReturnType<typeof createSession>
 
-export function createSession({ wire, providerOf, fence, onWelcome, log }: SessionOptions) {
+export function createSession({ wire, fence, streams, log, role }: SessionOptions) {
   const multiplexer = createMultiplexer(wire, printMessage)
   const running = new Map<number, AbortController>()
-  let served: { machineId: number; generation: number; provider: Provider } | undefined
+  const isBranch = 'beside' in role
+  let served = isBranch ? role.beside : undefined
 
   const send = (message: object) => wire.send(printMessage(message))
-  const processes = createProcesses(multiplexer, {
-    exit: (id, code) => send({ type: 'exit', id, code: Math.min(Math.max(code, 0), 255) }),
-    close: (id, kind) => send({ type: 'close', id, kind }),
-  })
+  const tell = {
+    exit: (id: number, code: number) => send({ type: 'exit', id, code: Math.min(Math.max(code, 0), 255) }),
+    close: (id: number, kind: FailureKind | null) => send({ type: 'close', id, kind }),
+  }
+  const processes = createProcesses(multiplexer, tell, streams)
 
   function start(welcome: Welcome): void {
+    if (isBranch) throw new ProtocolError('A branch has no welcome.')
     if (!fence.raise(welcome.generation))
       throw new ProtocolError('The gateway knows only an older connection of this host.')
-    served = { ...welcome, provider: providerOf(welcome) }
-    onWelcome(welcome)
+    const { machineId, generation } = welcome
+    served = { machineId, generation, provider: role.welcome(welcome) }
   }
 
   /** Why the call is not made, as far as its form says. */
   function refusalOf(call: Call): { kind: FailureKind; message: string } | undefined {
+    if (isBranch && !branchMethods.includes(call.method))
+      return { kind: 'unsupported', message: `A branch does not carry ${call.method}.` }
     if (!fence.isCurrent(call.generation)) return { kind: 'outdated', message: 'This host has a later connection.' }
     const isStream = call.method === 'open' || call.method === 'connect'
-    const isBusy = running.size >= maxCalls || (isStream && processes.count() >= maxStreams)
+    const isBusy = running.size >= maxCalls || (isStream && streams.open >= maxStreams)
     return isBusy ? { kind: 'other', message: 'This host is busy. Try again.' } : undefined
   }
 
@@ -69,7 +83,7 @@ export function createSession({ wire, providerOf, fence, onWelcome, log }: Sessi
     const aborted = new AbortController()
     running.set(id, aborted)
     try {
-      const context = { ...served, processes, signal: aborted.signal, id, onChange: tellOf(id) }
+      const context = { ...served, processes, signal: aborted.signal, id, onChange: tellOf(id), openBranch }
       const answer = printMessage({ type: 'result', id, value: await perform(call, context) })
       if (Buffer.byteLength(answer) > maxMessageBytes) throw new Error('The answer is too long.')
       wire.send(answer)
@@ -80,6 +94,10 @@ export function createSession({ wire, providerOf, fence, onWelcome, log }: Sessi
     } finally {
       running.delete(id)
     }
+  }
+
+  async function openBranch(target: BranchTarget, signal: AbortSignal): Promise<void> {
+    if (served && !isBranch) await role.openBranch(target, served, signal)
   }
 
   function tellOf(id: number) {

@@ -72,7 +72,9 @@ export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_
 
 function isSocketUpgrade({ method, url, headers }: IncomingMessage): boolean {
   return (
-    method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && /^\/(graphql|host)\/?(\?|$)/.test(url ?? '')
+    method === 'GET' &&
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    /^\/(graphql|host(\/branch)?)\/?(\?|$)/.test(url ?? '')
   )
 }
 

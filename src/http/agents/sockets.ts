@@ -14,18 +14,28 @@ export type AgentWire = {
   send(data: string | Buffer, onSent?: () => void): void
   close(code: number, reason: string): void
 }
-type Refusal = { status: number; error: string; msg: string }
-type Connected = { receive(data: string | Buffer): void; onClose(): void }
-
-export type AgentFace = {
-  /** Chooses one of the protocols that a host offers, or says why it is refused. */
-  admit(asked: { key: string; offered: ReadonlySet<string> }): Promise<{ protocol: string } | Refusal>
-  /** Undefined if the face has closed the socket. What arrives before it resolves waits. */
+export type AgentRefusal = { status: number; error: string; msg: string }
+export type AgentHandshake = {
+  key: string
+  version: string
+  /** The protocols that the host speaks. */
+  offered: ReadonlySet<string>
+  /** Set if this is to be a branch: for which gateway, beside which connection of the host. */
+  branch: { gatewayId: string; generation: number } | undefined
+}
+export type AdmittedAgent = {
+  /** One of those that were offered. */
+  protocol: string
+  /** Undefined if the socket was closed instead. What arrives before it resolves waits. */
   open(
     wire: AgentWire,
-    about: { key: string; version: string; protocol: string },
     isOpen: () => boolean,
-  ): Promise<Connected | undefined>
+  ): Promise<{ receive(data: string | Buffer): void; onClose(): void } | undefined>
+}
+
+export type AgentFace = {
+  /** Says what serves the connection of a host, or why it is refused. */
+  admit(asked: AgentHandshake): Promise<AdmittedAgent | AgentRefusal>
 }
 
 export type AgentSocketLimits = typeof agentSocketLimits
@@ -43,7 +53,7 @@ export const agentSocketLimits = {
 /** How fast texts are received, about, before their work begins. */
 const bytesPerMs = 100_000
 
-const path = /^\/host\/?(\?|$)/
+const path = /^\/host(\/branch)?\/?(\?|$)/
 
 export function isAgentUpgrade({ url }: IncomingMessage): boolean {
   return path.test(url ?? '')
@@ -69,10 +79,10 @@ export function createAgentSockets(
     socket.end(printRefusal(400, 'bad_request', 'The WebSocket handshake is not valid.')),
   )
 
-  async function admit(request: IncomingMessage, key: string) {
+  async function admit(request: IncomingMessage) {
     unknown += 1
     try {
-      return await face.admit({ key, offered: offeredBy(request) })
+      return await face.admit(readHandshake(request))
     } catch (error) {
       log.warn({ err: error }, 'The key of a host was not looked up. The host tries again.')
       return { status: 503, error: 'unavailable', msg: 'The gateway cannot do this now. Try again.' }
@@ -81,7 +91,7 @@ export function createAgentSockets(
     }
   }
 
-  function serveSocket(socket: WebSocket, request: IncomingMessage, key: string): void {
+  function serveSocket(socket: WebSocket, openFace: AdmittedAgent['open']): void {
     open.add(socket)
     startHeartbeat(socket, limits.heartbeatMs)
     const wire: AgentWire = {
@@ -96,7 +106,6 @@ export function createAgentSockets(
     }
     // Until the host is known to all gateways.
     socket.pause()
-    const version = /^berth-host\/([\w.+-]{1,64})$/.exec(request.headers['user-agent'] ?? '')?.[1] ?? ''
     const isOpen = () => socket.readyState === socket.OPEN
     const workInShare = createTimeShare()
     const restFor = (ms: number) => {
@@ -104,8 +113,7 @@ export function createAgentSockets(
       socket.pause()
       setTimeout(() => socket.resume(), ms).unref()
     }
-    const opened = face.open(wire, { key, version, protocol: socket.protocol }, isOpen)
-    void opened.then(connected => {
+    void openFace(wire, isOpen).then(connected => {
       socket.on('message', (data: Buffer, isBinary) => {
         if (!isOpen()) return
         // The bytes of streams wait for their readers. Nothing else holds up texts.
@@ -128,12 +136,11 @@ export function createAgentSockets(
     if (isStopped) return refuse(503, 'unavailable', 'This gateway is stopping. Try again.')
     if (open.size >= limits.sockets || unknown >= limits.unknown)
       return refuse(503, 'unavailable', 'This gateway has too many connections of hosts. Try again.')
-    const [, key = ''] = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? []
-    const admitted = await admit(request, key)
+    const admitted = await admit(request)
     if ('status' in admitted) return refuse(admitted.status, admitted.error, admitted.msg)
     if (isStopped) return refuse(503, 'unavailable', 'This gateway is stopping. Try again.')
     chosen.set(request, admitted.protocol)
-    server.handleUpgrade(request, socket, head, opened => serveSocket(opened, request, key))
+    server.handleUpgrade(request, socket, head, opened => serveSocket(opened, admitted.open))
   }
 
   return {
@@ -148,7 +155,16 @@ export function createAgentSockets(
   }
 }
 
-function offeredBy({ headers }: IncomingMessage): Set<string> {
+function readHandshake({ headers, url = '' }: IncomingMessage): AgentHandshake {
+  const [, key = ''] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? []
+  const [, version = ''] = /^berth-host\/([\w.+-]{1,64})$/.exec(headers['user-agent'] ?? '') ?? []
   const names = (headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
-  return new Set(names.filter(name => name !== '').slice(0, 32))
+  return { key, version, offered: new Set(names.filter(name => name !== '').slice(0, 32)), branch: readBranch(url) }
+}
+
+function readBranch(url: string): AgentHandshake['branch'] {
+  const [address = '', query] = url.split('?')
+  if (!/\/branch\/?$/.test(address)) return undefined
+  const asked = new URLSearchParams(query)
+  return { gatewayId: asked.get('gateway') ?? '', generation: Number(asked.get('generation')) }
 }

@@ -150,6 +150,8 @@ export function createLink({ wire, machineId, generation, protocol, isHeld }: Li
     multiplexer,
     /** Aborted when the connection is closed. */
     closed: closed.signal,
+    /** Whether a call waits for its answer, or what it began goes on. */
+    isBusy: () => pending.size > 0 || aftermaths.size > 0,
     call,
     nextId,
     welcome: (welcome: Omit<Welcome, 'type' | 'machineId' | 'generation'>) =>

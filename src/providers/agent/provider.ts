@@ -9,7 +9,7 @@ import { connectToPort, openProcess } from './processes.ts'
 import type { ArgsOf, ResultOf } from './protocol/calls.ts'
 
 /** Calls that another gateway makes for this one, if it has the connection: they have one short answer. */
-export const forwarded = ['logs', 'exec'] as const
+export const forwarded = ['logs', 'exec', 'branch'] as const
 export type Forwarded = (typeof forwarded)[number]
 export type Forward = <Name extends Forwarded>(
   machineId: number,
@@ -18,9 +18,7 @@ export type Forward = <Name extends Forwarded>(
   signal: AbortSignal,
 ) => Promise<ResultOf<Name>>
 
-/**
- * Another gateway has the connection of the machine, and this call cannot be passed on to it. It succeeds there.
- */
+/** Another gateway has the connection of the machine, and its host did not connect to this one as well. */
 export class MachineElsewhere extends MachineUnreachable {
   override name = 'MachineElsewhere'
 }
@@ -28,24 +26,21 @@ export class MachineElsewhere extends MachineUnreachable {
 export type AgentProviderOptions = {
   /** The connection of a machine to this gateway. Waits a moment for one that was just lost. */
   linkOf(machineId: number): Promise<Link | undefined>
-  isElsewhere(machineId: number): Promise<boolean>
+  /** A connection of the machine to this gateway beside its first one, which another gateway has. */
+  branchOf(machineId: number, signal: AbortSignal): Promise<Link>
   forward: Forward
 }
 
-export function createAgentProvider({ linkOf, isElsewhere, forward }: AgentProviderOptions): Provider {
+export function createAgentProvider({ linkOf, branchOf, forward }: AgentProviderOptions): Provider {
   async function find(machineId: number): Promise<Link> {
     const link = await linkOf(machineId)
     if (link) return link
     throw new MachineUnreachable(`The host of machine ${machineId} is not connected.`)
   }
 
-  /** For calls of renters, which any gateway may get. */
-  async function findHere(machineId: number): Promise<Link> {
-    const link = await linkOf(machineId)
-    if (link) return link
-    if (!(await isElsewhere(machineId))) return await find(machineId)
-    throw new MachineElsewhere(`The host of machine ${machineId} is connected to another gateway. Try again there.`)
-  }
+  /** For streams of renters, which any gateway may get. */
+  const findAnywhere = async (machineId: number, signal: AbortSignal): Promise<Link> =>
+    (await linkOf(machineId)) ?? (await branchOf(machineId, signal))
 
   return {
     async observe({ machineId, instanceId }, signal) {
@@ -78,9 +73,9 @@ export function createAgentProvider({ linkOf, isElsewhere, forward }: AgentProvi
       return await forward(machineId, 'exec', { instanceId, command }, signal)
     },
     open: async ({ machineId, instanceId }, process, signal) =>
-      await openProcess(await findHere(machineId), instanceId, process, signal),
+      await openProcess(await findAnywhere(machineId, signal), instanceId, process, signal),
     connect: async ({ machineId, instanceId }, port, signal) =>
-      await connectToPort(await findHere(machineId), instanceId, port, signal),
+      await connectToPort(await findAnywhere(machineId, signal), instanceId, port, signal),
     inventory: async (machineId, signal) => await (await find(machineId)).call('inventory', {}, signal),
     stats: async (machineId, signal) => await (await find(machineId)).call('stats', {}, signal),
     async removeVolume(machineId, volumeId, signal) {

@@ -164,11 +164,11 @@ describe('a key', () => {
 
 describe('the protocol', () => {
   it('is the newest that both speak', async () => {
-    await connect(0, { protocols: [2, 1] })
+    await connect(0, { protocols: [3, 2] })
   })
 
   it('is refused if the other side speaks only others, with what to do', async () => {
-    expect(String((await connect(0, { protocols: [2] })).failure())).toContain('Upgrade the gateways first.')
+    expect(String((await connect(0, { protocols: [3] })).failure())).toContain('Upgrade the gateways first.')
     expect(String((await connect(0, { protocols: [0] })).failure())).toContain('Upgrade Berth on this host.')
   })
 })

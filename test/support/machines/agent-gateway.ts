@@ -7,7 +7,7 @@ import pino from 'pino'
 import { createAgents } from '../../../src/agents/agents.ts'
 import { openDatabase } from '../../../src/database/client.ts'
 import { createAgentSockets } from '../../../src/http/agents/sockets.ts'
-import { createHttpServer } from '../../../src/http/server.ts'
+import { createHttpServer, type Fetch } from '../../../src/http/server.ts'
 import { agentServices } from '../../../src/services/machines/agents/services.ts'
 import { engineServices } from '../../../src/services/machines/engines/engines.ts'
 import { createOperations } from '../../../src/services/operations.ts'
@@ -15,7 +15,14 @@ import { createSecrets } from '../../../src/services/secrets.ts'
 
 export type AgentGateway = Awaited<ReturnType<typeof openAgentGateway>>
 
-type AgentGatewayOptions = { protocols?: readonly number[]; readToolbox?: () => Promise<Buffer>; port?: number }
+type AgentGatewayOptions = {
+  protocols?: readonly number[]
+  readToolbox?: () => Promise<Buffer>
+  port?: number
+  /** Whether it tells hosts where they reach it. A text is told in place of its real address. */
+  address?: boolean | string
+  timing?: Parameters<typeof createAgents>[0]['timing']
+}
 
 async function noToolbox(): Promise<Buffer> {
   throw new Error('There is no toolbox.')
@@ -23,32 +30,35 @@ async function noToolbox(): Promise<Buffer> {
 
 const wakeAll = new Set<() => void>()
 
-export async function openAgentGateway(
-  url: string,
-  { protocols, readToolbox = noToolbox, port = 0 }: AgentGatewayOptions = {},
-) {
+export async function openAgentGateway(databaseUrl: string, options: AgentGatewayOptions = {}) {
+  const { protocols, readToolbox = noToolbox, port = 0, address = false, timing } = options
   const notify = () => {
     for (const wake of wakeAll) wake()
   }
-  const database = openDatabase({ url, poolSize: 3, onIdleError: () => {}, notify })
+  const database = openDatabase({ url: databaseUrl, poolSize: 3, onIdleError: () => {}, notify })
   const secrets = createSecrets('a secret of tests')
   const lines: Record<string, unknown>[] = []
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const answer: Fetch = request => agents.http(request, { requestId: '', path: new URL(request.url).pathname, log })
+  const server = createHttpServer(answer, { upgrade: (...upgrade) => sockets.upgrade(...upgrade) })
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const gatewayId = randomUUID()
   const agents = createAgents({
-    services: agentServices({ database, secrets, gatewayId: randomUUID() }),
+    services: agentServices({ database, secrets, gatewayId }),
+    ...{ gatewayId, url: address === true ? url : address || null },
     engines: engineServices({ database, secrets, log }),
     readToolbox,
     log,
     ...(protocols && { protocols }),
+    ...(timing && { timing }),
   })
   wakeAll.add(agents.wake)
   const sockets = createAgentSockets(agents.sockets, log)
-  const answer = (request: Request) => agents.http(request, { requestId: '', path: new URL(request.url).pathname, log })
-  const server = createHttpServer(answer, { upgrade: sockets.upgrade }).listen(port, '127.0.0.1')
-  await once(server, 'listening')
   agents.start()
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
+    gatewayId,
     database,
     operations: createOperations({ database }),
     provider: agents.provider,

@@ -1,11 +1,13 @@
 // The two sides of an agent's connection, without a network.
 
+import { PassThrough } from 'node:stream'
 import pino from 'pino'
 import { describe, expect, it } from 'vitest'
 import { waitMs } from '../../../src/host/agent.ts'
 import { createFence } from '../../../src/host/fence.ts'
 import { parseGpuUuids } from '../../../src/host/gpus.ts'
-import { createSession } from '../../../src/host/session.ts'
+import { maxStreams } from '../../../src/host/processes.ts'
+import { createSession, type SessionOptions } from '../../../src/host/session.ts'
 import { createLink } from '../../../src/providers/agent/link.ts'
 import {
   protocolName,
@@ -20,7 +22,7 @@ const signal = new AbortController().signal
 const log = pino({ level: 'silent' })
 
 /** An agent over a provider, and what it sends and how it closes. */
-function openSession(provider: Partial<Provider>, fence = createFence()) {
+function openSession(provider: Partial<Provider>, fence = createFence(), more: Partial<SessionOptions> = {}) {
   const sent: Record<string, unknown>[] = []
   const closed: number[] = []
   const session = createSession({
@@ -31,10 +33,11 @@ function openSession(provider: Partial<Provider>, fence = createFence()) {
       },
       close: code => void closed.push(code),
     },
-    providerOf: () => provider as Provider,
     fence,
-    onWelcome: () => {},
+    streams: { open: 0 },
     log,
+    role: { welcome: () => provider as Provider, openBranch: async () => {} },
+    ...more,
   })
   const welcome = (generation: number) =>
     session.receive(
@@ -42,7 +45,7 @@ function openSession(provider: Partial<Provider>, fence = createFence()) {
     )
   const call = (id: number, generation: number, method: string, args: unknown) =>
     session.receive(JSON.stringify({ type: 'call', id, generation, method, args }))
-  return { session, sent, closed, welcome, call }
+  return { session, fence, sent, closed, welcome, call }
 }
 
 const start = { instanceId: '5' }
@@ -113,6 +116,48 @@ describe('the agent', () => {
     call(1, 1, 'observe', start)
     session.end()
     await aborted.promise
+  })
+
+  it('lets a branch carry streams of the same generation, and nothing else', async () => {
+    const [first, started] = [openSession({}), [] as unknown[]]
+    first.welcome(5)
+    const provider = {
+      start: async () => expect.unreachable(),
+      connect: async (ref: unknown, port: number) => {
+        started.push([ref, port])
+        return new PassThrough()
+      },
+    }
+    const connectTo80 = { ...start, port: 80 }
+    const beside = { machineId: 7, generation: 5, provider: provider as unknown as Provider }
+    const { sent, closed, call, welcome } = openSession({}, first.fence, { role: { beside } })
+    call(1, 5, 'start', start)
+    call(2, 5, 'branch', { gatewayId: crypto.randomUUID(), url: null })
+    call(3, 5, 'connect', connectTo80)
+    await expect.poll(() => sent).toHaveLength(3)
+    expect(sent.slice(0, 2)).toMatchObject([{ kind: 'unsupported' }, { kind: 'unsupported' }])
+    expect(sent[2]).toEqual({ type: 'result', id: 3, value: null })
+    first.welcome(6)
+    call(4, 5, 'connect', connectTo80)
+    await expect.poll(() => sent[3]).toMatchObject({ id: 4, kind: 'outdated' })
+    expect(started).toEqual([[{ machineId: 7, instanceId: 5n }, 80]])
+    welcome(7)
+    expect(closed).toEqual([4400])
+  })
+
+  it('counts the streams of all its connections together', async () => {
+    const provider = { connect: async () => new PassThrough() } as unknown as Provider
+    const streams = { open: maxStreams - 1 }
+    const first = openSession(provider, createFence(), { streams })
+    first.welcome(1)
+    const beside = { machineId: 7, generation: 1, provider }
+    const branch = openSession({}, first.fence, { streams, role: { beside } })
+    branch.call(1, 1, 'connect', { ...start, port: 80 })
+    await expect.poll(() => branch.sent).toEqual([{ type: 'result', id: 1, value: null }])
+    first.call(1, 1, 'connect', { ...start, port: 80 })
+    await expect.poll(() => first.sent).toMatchObject([{ kind: 'other', message: 'This host is busy. Try again.' }])
+    branch.session.end()
+    await expect.poll(() => streams.open).toBe(maxStreams - 1)
   })
 
   it('tries again within a second, then later and later, at most after ten', () => {

@@ -31,7 +31,12 @@ export const calls = {
   connect: call(z.object({ ...container, port: values.port }), nothing),
   resize: call(z.object({ stream: z.int(), size: values.windowSize }), nothing),
   signal: call(z.object({ stream: z.int(), name: values.processSignal }), nothing),
+  /** Connects the host to another gateway as well. Answered when the branch is open. */
+  branch: call(values.branchTarget, nothing, { since: 2 }),
 }
+
+/** Those that a branch may have. All others are made by the gateway that has the host's connection. */
+export const branchMethods: readonly Method[] = ['open', 'connect', 'resize', 'signal']
 
 export type Calls = typeof calls
 export type Method = keyof Calls

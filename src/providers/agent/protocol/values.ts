@@ -30,6 +30,16 @@ export const processSpec = z.object({
 })
 export const processSignal = text(16)
 
+/** `url`: where hosts reach this gateway alone; null if only a balancer leads to it. */
+export const branchTarget = z.object({
+  gatewayId: z.uuid(),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(2_000)
+    .nullable(),
+})
+export type BranchTarget = z.output<typeof branchTarget>
+
 const isStorable = (message: string) => textProblem(message) === undefined
 const until = instant.exactOptional()
 export const observed: z.ZodType<Observed, unknown> = z.discriminatedUnion('state', [

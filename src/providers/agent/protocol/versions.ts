@@ -2,7 +2,7 @@
 // and the one before it, so an agent may be one protocol behind.
 
 /** Newest first. */
-export const protocols: readonly number[] = [1]
+export const protocols: readonly number[] = [2, 1]
 
 /** The agent names them when it connects, as WebSocket subprotocols. */
 export const protocolName = (protocol: number): string => `berth.host.${protocol}`

@@ -1,7 +1,7 @@
 // Which gateway has the connection of which host: a row says so until an instant, and the gateway renews it.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { bool, enumeration, int4, int8, text, textArray } from '../../../database/row-types.ts'
+import { enumeration, int4, int8, text, textArray } from '../../../database/row-types.ts'
 import { transaction } from '../../../database/transaction.ts'
 import type { GpuAccess } from '../../../domain/machines/engines.ts'
 import type { GatewayDeps } from '../../deps.ts'
@@ -23,6 +23,7 @@ const engineRow = { mark: text, gpuAccess: enumeration<GpuAccess>(), gpuUuids: t
 
 export function holdServices({ database, gatewayId = noGateway }: GatewayDeps) {
   const heldUntilSql = () => sql`${database.nowSql} + ${holdMs} * interval '1 millisecond'`
+  const heldElsewhereSql = () => sql`a.gateway_id <> ${gatewayId}::uuid AND a.held_until > ${database.nowSql}`
 
   /** What its containers did while no gateway could see them was not told. */
   async function makeAllDue(machineId: number): Promise<void> {
@@ -62,8 +63,7 @@ export function holdServices({ database, gatewayId = noGateway }: GatewayDeps) {
       if (holds.length === 0) return []
       return await database.query(
         sql`UPDATE agents a SET held_until = ${heldUntilSql()}
-          FROM unnest(${holds.map(({ machineId }) => machineId)}::int[], ${holds.map(({ generation }) => generation)}::int[])
-            AS hold (machine_id, generation)
+          FROM ${unnestSql(holds)}
           WHERE a.machine_id = hold.machine_id AND a.generation = hold.generation AND a.gateway_id = ${gatewayId}::uuid
           RETURNING a.machine_id, a.generation`,
         holdRow,
@@ -75,22 +75,35 @@ export function holdServices({ database, gatewayId = noGateway }: GatewayDeps) {
       if (holds.length === 0) return
       await database.execute(
         sql`UPDATE agents a SET gateway_id = NULL, held_until = NULL
-          FROM unnest(${holds.map(({ machineId }) => machineId)}::int[], ${holds.map(({ generation }) => generation)}::int[])
-            AS hold (machine_id, generation)
+          FROM ${unnestSql(holds)}
           WHERE a.machine_id = hold.machine_id AND a.generation = hold.generation AND a.gateway_id = ${gatewayId}::uuid`,
       )
     },
 
-    /** Whether another gateway has the connection of the machine's host. */
-    async isElsewhere(machineId: number): Promise<boolean> {
-      const [row] = await database.query(
-        sql`SELECT gateway_id <> ${gatewayId}::uuid AND held_until > ${database.nowSql} AS is_elsewhere
-          FROM agents WHERE machine_id = ${machineId} AND gateway_id IS NOT NULL`,
-        { isElsewhere: bool },
+    /** The connection of the host with this key, if another gateway has it. */
+    async findElsewhere(key: string): Promise<Hold | undefined> {
+      const [hold] = await database.query(
+        sql`SELECT a.machine_id, a.generation FROM agents a WHERE a.key_hash = ${hashOf(key)} AND ${heldElsewhereSql()}`,
+        holdRow,
       )
-      return row?.isElsewhere ?? false
+      return hold
+    },
+
+    /** Those of these connections that other gateways still have. */
+    async confirmElsewhere(holds: readonly Hold[]): Promise<Hold[]> {
+      if (holds.length === 0) return []
+      return await database.query(
+        sql`SELECT a.machine_id, a.generation FROM ${unnestSql(holds)}
+          JOIN agents a ON a.machine_id = hold.machine_id AND a.generation = hold.generation WHERE ${heldElsewhereSql()}`,
+        holdRow,
+      )
     },
   }
+}
+
+function unnestSql(holds: readonly Hold[]): Prisma.Sql {
+  const [machineIds, generations] = [holds.map(({ machineId }) => machineId), holds.map(({ generation }) => generation)]
+  return sql`unnest(${machineIds}::int[], ${generations}::int[]) AS hold (machine_id, generation)`
 }
 
 type RowOfEngine = { mark: string; gpuAccess: GpuAccess; gpuUuids: string[] }
