@@ -36,6 +36,8 @@ export type Config = {
   privateWebhooks: boolean
   /** The file with what real machines add to every container. */
   toolboxFile: string
+  /** Where hosts reach this gateway, and no other one; null if only a balancer leads to it. */
+  gatewayUrl: string | null
   /** Whether REST clients may search without a key. */
   publicSearch: boolean
 }
@@ -95,6 +97,13 @@ const settings = {
       .refine(port => port !== 1),
   },
   SSH_PUBLIC_ADDRESS: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshAddress },
+  GATEWAY_URL: {
+    must: 'a URL without a path, such as https://gateway-1.example.com',
+    schema: z
+      .string()
+      .regex(/^https?:\/\/(\w[\w.-]{0,252}|\[[\da-f:]+\])(:\d{1,5})?\/?$/i)
+      .refine(text => URL.canParse(text)),
+  },
   WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: booleanSetting },
   PUBLIC_SEARCH: { must: 'true or false', schema: booleanSetting },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
@@ -132,6 +141,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     toolboxFile: join(dataDir, 'toolbox.tar'),
     ssh: sshOf(rest),
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
+    gatewayUrl: rest.GATEWAY_URL ?? null,
     publicSearch: rest.PUBLIC_SEARCH ?? false,
   }
 }

@@ -32,6 +32,7 @@ describe('the settings', () => {
       quotas: { instances: 1_000, loading: 64, diskGb: 100_000, volumes: 500 },
       privateWebhooks: false,
       publicSearch: false,
+      gatewayUrl: null,
     })
   })
 
@@ -82,6 +83,11 @@ describe('the settings', () => {
     expect(parseConfig({ SSH_PROXY: 'ssh.example.com:2222' }).sshProxy).toEqual({ host: 'ssh.example.com', port: 2222 })
   })
 
+  it.each(['https://gateway-1.example.com', 'http://10.0.0.7:4000/', 'https://[fd00::7]:443'])(
+    'name the gateway for hosts as %s',
+    GATEWAY_URL => expect(parseConfig({ GATEWAY_URL }).gatewayUrl).toBe(GATEWAY_URL),
+  )
+
   it('make the gateway its own SSH proxy, at HOST unless renters reach it elsewhere', () => {
     expect(parseConfig({ SSH_PORT: '2222' })).toMatchObject({ ssh: { port: 2222, address: null }, sshProxy: null })
     const SSH_PUBLIC_ADDRESS = 'ssh.example.com:22'
@@ -102,6 +108,14 @@ describe('the settings', () => {
     ['SSH_PORT', '1', 'SSH_PORT must be a port, 0 or 2 to 65535, not "1".'],
     ['SSH_PORT', '65536', 'SSH_PORT must be a port'],
     ['SSH_PUBLIC_ADDRESS', 'ssh.example.com', 'SSH_PUBLIC_ADDRESS must be a host and a port'],
+    [
+      'GATEWAY_URL',
+      'gateway-1:4000',
+      'GATEWAY_URL must be a URL without a path, such as https://gateway-1.example.com, not',
+    ],
+    ['GATEWAY_URL', 'https://gateway-1.example.com/berth', 'GATEWAY_URL must be'],
+    ['GATEWAY_URL', 'https://me:secret@gateway-1.example.com', 'GATEWAY_URL must be'],
+    ['GATEWAY_URL', 'https://gateway-1:99999', 'GATEWAY_URL must be'],
     ['SSH_PROXY', 'ssh.example.com', 'SSH_PROXY must be a host and a port, such as ssh.example.com:2222, not "ssh.ex'],
     ['SSH_PROXY', 'ssh.example.com:1', 'SSH_PROXY must be'],
     ['SSH_PROXY', 'ssh.example.com:65536', 'SSH_PROXY must be'],
