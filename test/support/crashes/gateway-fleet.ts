@@ -32,6 +32,7 @@ export async function startGatewayFleet(env: Env, size: number, envOf: (place: n
   }
 
   return {
+    urls: () => [...alive.keys()].map(({ url }) => url),
     /** The URL of a random gateway that is not known to be dead. */
     async pickUrl(random: SeededRandom): Promise<string> {
       if (unexpectedExits.length > 0) throw new Error(`A gateway exited unexpectedly: ${unexpectedExits[0]}`)
