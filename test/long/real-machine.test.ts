@@ -2,7 +2,7 @@
 // continue.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest'
 import { brokenLaws } from '../support/billing/ledger-laws.ts'
 import { findDisagreements } from '../support/crashes/containers.ts'
 import {
@@ -40,6 +40,10 @@ describe.skipIf(engineObstacle())('real machines', () => {
         `ENGINE_CRASH_SEED=${seed} ENGINE_CRASH_ROUNDS=${rounds} ENGINE_CRASH_RENTALS=${rentalsPerRound}\n`,
       )
       const { sql, fleet, renters, agent, engine } = site
+      onTestFailed(() => {
+        const warnings = fleet.logLinesFrom(40).slice(-30)
+        process.stdout.write(`${warnings.map(line => JSON.stringify(line)).join('\n')}\n${agent.log()}\n`)
+      })
       const random = createSeededRandom(seed)
       const { tiny } = engine.images
       const renterDriver = createRenters({ renters, pick: fleet.pickUrl, sql, images: [tiny, tiny, tiny, 'not/there'] })
