@@ -1,7 +1,10 @@
 import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type AgentProcess, startAgentProcess } from '../crashes/agent-process.ts'
+import type { NetworkNamespace } from '../processes/network-namespace.ts'
 import { type GatewayProcess, makeDataDir, runBerth, startGateway, stopProgram } from '../processes/programs.ts'
 import type { TestEngine } from './engine.ts'
+import { freePort } from './registry.ts'
 
 export type Answer = {
   // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the test's query
@@ -11,13 +14,25 @@ export type Answer = {
 
 export type RealMarket = Awaited<ReturnType<typeof startRealMarket>>
 
+export type RealMarketOptions = {
+  /** Whether only an agent reaches the engine: a process of its own, and here in a network of its own. */
+  agent?: boolean | NetworkNamespace
+  /** Facts of the machine. */
+  facts?: Partial<typeof machine>
+  env?: Record<string, string>
+}
+
 /** A gateway in a process of its own, whose only machine is connected with an engine. */
-export async function startRealMarket({ url, toolbox }: Pick<TestEngine, 'url' | 'toolbox'>) {
+export async function startRealMarket(
+  { url, toolbox }: Pick<TestEngine, 'url' | 'toolbox'>,
+  { agent: hasAgent = false, facts, env: more }: RealMarketOptions = {},
+) {
   const { dataDir, remove } = await makeDataDir()
-  const env = { BERTH_DATA_DIR: dataDir, DEMO_MARKET: 'false', PORT: '0' }
+  // An agent finds the gateway again at its port.
+  const env = { BERTH_DATA_DIR: dataDir, DEMO_MARKET: 'false', PORT: String(await freePort()), ...more }
   await copyFile(toolbox, join(dataDir, 'toolbox.tar'))
   const file = join(dataDir, 'machine.json')
-  await writeFile(file, JSON.stringify([machine]))
+  await writeFile(file, JSON.stringify([{ ...machine, ...facts }]))
   let gateway: GatewayProcess = await startGateway(env)
   const operate = async (...args: string[]) => {
     const { code, result, errors } = await runBerth(env, ...args)
@@ -28,9 +43,17 @@ export async function startRealMarket({ url, toolbox }: Pick<TestEngine, 'url' |
     (await operate('account', 'create', '--email', email, '--credit', '100')).apiKey
   await newKey('host@example.com')
   await operate('machine', 'import', '--file', file, '--host', 'host@example.com')
-  await operate('machine', 'connect', '--id', '1', '--engine', url, '--gpu-access', 'none')
+  let agent: AgentProcess | undefined
+  if (hasAgent) {
+    const { token } = await operate('machine', 'invite', '--id', '1', '--gpu-access', 'none')
+    const namespace = hasAgent === true ? undefined : hasAgent
+    agent = await startAgentProcess(join(dataDir, 'host'), { gateway: gateway.url, token, engine: url }, namespace)
+  } else {
+    await operate('machine', 'connect', '--id', '1', '--engine', url, '--gpu-access', 'none')
+  }
   return {
     env,
+    agent,
     newKey,
     operate,
     gateway: () => gateway,
@@ -50,6 +73,7 @@ export async function startRealMarket({ url, toolbox }: Pick<TestEngine, 'url' |
       return data
     },
     async stop(): Promise<void> {
+      await agent?.stop()
       await stopProgram(gateway)
       await remove()
     },

@@ -42,7 +42,7 @@ export async function fillRegistry(folder: string, { host, image }: EngineDetail
   await docker(folder, ['logout', host])
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const server = createServer().on('error', reject)
   server.listen(0, '127.0.0.1', () => {

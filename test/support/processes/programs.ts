@@ -17,15 +17,16 @@ export type RunningProgram = {
   exit: Promise<number | null>
 }
 
-/** Runs a program of the project as its npm script does. `ownGroup` lets a test signal all of its processes. */
+/** Runs a program of the project as its npm script does. `ownGroup` lets a test signal all of its processes. `enter` are words before its command line. */
 export function spawnProgram(
   program: string,
   args: string[],
   env: Record<string, string>,
-  { ownGroup = false } = {},
+  { ownGroup = false, enter = [] }: { ownGroup?: boolean; enter?: string[] } = {},
 ): RunningProgram {
   const { DATABASE_URL: _, ...inherited } = process.env
-  const child = spawn(process.execPath, ['--require', './src/require-node-24.cjs', program, ...args], {
+  const line = [...enter, process.execPath, '--require', './src/require-node-24.cjs', program, ...args]
+  const child = spawn(line[0] as string, line.slice(1), {
     cwd: root,
     // Most tests have no balancer, so draining would only wait.
     env: { ...inherited, NODE_COMPILE_CACHE, DRAIN_SECONDS: '0', ...env },
