@@ -90,3 +90,8 @@ export class ContainerNotRunning extends Error {
 export class PortRefused extends Error {
   override name = 'PortRefused'
 }
+
+/** The container cannot start: something else has one of its public ports. */
+export class PortTaken extends Error {
+  override name = 'PortTaken'
+}

@@ -57,7 +57,7 @@ export function hasStopTimedOut({ status, stoppingMs }: InstanceState, { startTi
 }
 
 /** The container of an instance that has run must exist, unless a recycle removed it. */
-export function isContainerExpected({ hasRun, restart }: InstanceState): boolean {
+export function isContainerExpected({ hasRun, restart }: Pick<InstanceState, 'hasRun' | 'restart'>): boolean {
   return hasRun && restart !== 'anew'
 }
 

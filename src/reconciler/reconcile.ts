@@ -6,11 +6,13 @@
 
 import type { Observed } from '../domain/instances/containers.ts'
 import { wantsGpus } from '../domain/instances/instances.ts'
+import { PortTaken } from '../providers/provider.ts'
 import type { Finding } from '../services/reconciliation/finding.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
 import { addMs, findingOf, retryAt } from './finding.ts'
 import { instanceStateOf } from './instance-state.ts'
+import { takeOtherPorts } from './other-ports.ts'
 import { makePlan, type Plan, type ProviderStep } from './plan.ts'
 import { machineError, waitingForGpus } from './reasons.ts'
 import { observeContainer, runStep } from './steps.ts'
@@ -72,9 +74,7 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
         return await record(deps, lease, findingFor(unreachable, makePlan(instance, unreachable, limits)))
       }
       case 'refused': {
-        const { instanceId, machineId } = lease
-        const logFields = { err: outcome.error, instanceId: String(instanceId), machineId, step }
-        deps.log.warn(logFields, 'A machine refused a step.')
+        await handleRefusal(deps, lease, { step, error: outcome.error })
         return await record(deps, lease, {
           ...findingFor(observed, { ...plan, reason: machineError }),
           needsRetry: true,
@@ -83,6 +83,16 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
     }
   }
   throw new Error(`Instance ${lease.instanceId} did not come to rest within ${maxSteps} steps.`)
+}
+
+async function handleRefusal(
+  deps: ReconcilerDeps,
+  lease: InstanceLease,
+  { step, error }: { step: ProviderStep; error: unknown },
+): Promise<void> {
+  const { instanceId, machineId } = lease
+  deps.log.warn({ err: error, instanceId: String(instanceId), machineId, step }, 'A machine refused a step.')
+  if (error instanceof PortTaken) await takeOtherPorts(deps, lease)
 }
 
 async function record(

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { MachineUnreachable } from '../../src/providers/provider.ts'
+import { MachineUnreachable, PortTaken } from '../../src/providers/provider.ts'
 import { blocksOf, readPage } from '../support/docs.ts'
 import { docker } from '../support/engine/docker.ts'
 import { createDriver, listMarked, removeAll } from '../support/engine/driver.ts'
@@ -172,7 +172,7 @@ describeWithEngine('a container of the Docker driver', () => {
     const first = await startRental(engine, provider)
     const second = createRental(engine, provider, { ports: first.spec.ports })
     await second.prepare()
-    await expect(second.start()).rejects.toThrow('already allocated')
+    await expect(second.start()).rejects.toThrow(PortTaken)
     expect(await second.observe()).toMatchObject({ state: 'prepared' })
     await first.remove()
     expect(await second.start()).toMatchObject({ state: 'running' })

@@ -1,11 +1,12 @@
-import { ContainerNotRunning, MachineUnreachable, PortRefused } from '../provider.ts'
+import { ContainerNotRunning, MachineUnreachable, PortRefused, PortTaken } from '../provider.ts'
 import type { FailureKind } from './protocol/messages.ts'
 
 /** What went wrong, for the other side. The text of any other error may name what nobody else should read. */
 export function kindOf(error: unknown): FailureKind {
   if (error instanceof MachineUnreachable) return 'unreachable'
   if (error instanceof ContainerNotRunning) return 'notRunning'
-  return error instanceof PortRefused ? 'portRefused' : 'other'
+  if (error instanceof PortRefused) return 'portRefused'
+  return error instanceof PortTaken ? 'portTaken' : 'other'
 }
 
 /** The error that callers of the provider know. A call of an outdated connection has reached no machine. */
@@ -18,6 +19,8 @@ export function errorOf(kind: FailureKind, message: string): Error {
       return new ContainerNotRunning(message)
     case 'portRefused':
       return new PortRefused(message)
+    case 'portTaken':
+      return new PortTaken(message)
     case 'unsupported':
     case 'other':
       return new Error(message)

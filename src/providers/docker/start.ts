@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { PortTaken } from '../provider.ts'
 import { type Container, renameContainer, wasStarted } from './container.ts'
 import { EngineError } from './engine/error.ts'
 import { kindOf } from './failures.ts'
@@ -10,7 +11,7 @@ import type { Networks } from './networks.ts'
 export type StartDeps = { readToolbox: () => Promise<Buffer>; networks: Networks; log: Logger }
 
 /** Failures of the machine that pass: the step is refused, and tried again later. */
-const passing = ['portTaken', 'noNetwork', 'noAddresses', 'noSpace']
+const passing = ['noNetwork', 'noAddresses', 'noSpace']
 
 /** Starts a container that does not run. One that cannot be started is marked so. */
 export async function startContainer(
@@ -29,6 +30,8 @@ export async function startContainer(
   try {
     await start(deps, machine, container, signal)
   } catch (error) {
+    if (error instanceof EngineError && kindOf(error) === 'portTaken')
+      throw new PortTaken(error.message, { cause: error })
     if (!(error instanceof EngineError) || passing.includes(kindOf(error))) throw error
     log.warn({ err: error, container: Id }, 'A container could not be started.')
     await renameContainer(machine, container, 'refused', signal)

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, json, textOf } from '../../database/row-types.ts'
 import { insertSql, modelColumnsOf } from '../../database/rows.ts'
@@ -88,4 +89,21 @@ export async function bindMissingPorts(
 ): Promise<void> {
   await changeFreeCapacity(tx, machine, { diskMb: 0, ports: -ports.length })
   await bindPorts(tx, machine, instanceId, ports)
+}
+
+/**
+ * Binds as many other ports of the locked machine, if they are free, and none of those that are bound now. They are random: if some
+ * ports of the machine cannot be used, the next ones may be just as bad.
+ */
+export async function changePorts(tx: Transaction, machine: Machine, instanceId: bigint): Promise<void> {
+  const { statement, shape } = boundPortsRead([machine.id])
+  const bound = await tx.query(statement, shape)
+  const own = await tx.query(
+    sql`SELECT container_port, protocol FROM port_bindings WHERE instance_id = ${instanceId} ORDER BY host_port`,
+    { containerPort: int4, protocol: textOf<Port['protocol']>() },
+  )
+  if (own.length > machine.freePorts) return
+  await tx.execute(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId}`)
+  const ports = own.map(port => ({ ...port, hostPort: randomInt(machine.firstPort, machine.lastPort + 1) }))
+  await writeTogether(tx, portWrites([{ machine, instanceId, ports, bound }]))
 }

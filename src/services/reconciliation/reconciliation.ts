@@ -12,18 +12,21 @@ import {
   textOf,
   timestamptz,
 } from '../../database/row-types.ts'
+import { transaction } from '../../database/transaction.ts'
 import { canChangeSshKeys } from '../../domain/accounts/ssh-keys.ts'
 import type { ContainerSpec } from '../../domain/instances/containers.ts'
 import type { LaunchConfig } from '../../domain/instances/instances.ts'
 import type { InstanceStatus, Restart, TargetState } from '../../domain/instances/states.ts'
 import { createBatcher } from '../batches.ts'
 import type { Deps } from '../deps.ts'
+import { changePorts } from '../instances/ports.ts'
 import { holdsGpusSql, isChargedSql, occupiesGpusSql } from '../instances/sql.ts'
+import { lockMachine } from '../machines/lock.ts'
 import { instanceSshKeysSql, loadContainerSpecs } from './container-spec.ts'
 import { createFairLease } from './fair-lease.ts'
 import type { Finding } from './finding.ts'
 import { occupyGpusWork } from './gpus.ts'
-import type { InstanceLease } from './leases.ts'
+import { type InstanceLease, lockIfLeased } from './leases.ts'
 import { catchUpMarketWork } from './market.ts'
 import { recordWork } from './record.ts'
 import type { SuspensionChange } from './suspension.ts'
@@ -94,6 +97,20 @@ export function reconciliationServices({ database, secrets, log, gatewayId }: De
      * the lease is then released for another pass.
      */
     catchUpMarket: createBatcher(catchUpMarketWork(database), log),
+
+    /** Whether the machine has as many free ports as the instance has. */
+    async hasOtherPorts({ instanceId, machineId }: InstanceLease): Promise<boolean> {
+      const statement = sql`SELECT free_ports >= (SELECT count(*) FROM port_bindings WHERE instance_id = ${instanceId}) AS has_others
+        FROM machines WHERE id = ${machineId}`
+      return (await database.query(statement, { hasOthers: bool }))[0]?.hasOthers ?? false
+    },
+
+    /** Binds other public ports to the instance, which has no container, if the machine still has as many. */
+    changePorts: async (lease: InstanceLease): Promise<void> =>
+      await transaction(database, async tx => {
+        const machine = await lockMachine(tx, lease.machineId)
+        if (machine && (await lockIfLeased(tx, lease))) await changePorts(tx, machine, lease.instanceId)
+      }),
 
     /** Records a finding and releases the lease. A finding of an older generation changes no status. */
     record: async (lease: InstanceLease, finding: Finding): Promise<SuspensionChange | undefined> =>

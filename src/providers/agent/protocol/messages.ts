@@ -48,7 +48,15 @@ const toAgent = z.discriminatedUnion('type', [
 ])
 
 /** Why a call failed. `outdated`: a later connection has begun. `unsupported`: the agent does not know the call. */
-export const failureKinds = ['unreachable', 'notRunning', 'portRefused', 'outdated', 'unsupported', 'other'] as const
+export const failureKinds = [
+  'unreachable',
+  'notRunning',
+  'portRefused',
+  'portTaken',
+  'outdated',
+  'unsupported',
+  'other',
+] as const
 export type FailureKind = (typeof failureKinds)[number]
 
 const failure = { kind: z.enum(failureKinds), message: z.string().max(1_000) }
