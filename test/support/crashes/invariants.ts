@@ -9,7 +9,7 @@ export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string
 /** Instances that still need a pass of the reconciler. */
 export async function findUnsettledInstances(sql: RunSql): Promise<Record<string, unknown>[]> {
   return await sql(`
-    SELECT i.id, i.status, i.reason_code, i.target_state, l.due_at, l.leased_until, l.attempts, i.destroyed_at
+    SELECT i.id, i.status, i.reason_code, i.started_at, i.target_state, l.due_at, l.leased_until, l.attempts, i.destroyed_at
     FROM instances i JOIN instance_looks l ON l.instance_id = i.id LEFT JOIN simulated_containers c ON c.instance_id = i.id
     WHERE l.due_at <= now() OR l.leased_until IS NOT NULL OR (i.destroyed_at IS NOT NULL AND i.removed_at IS NULL)
     OR (i.destroyed_at IS NULL AND (i.status IN ('loading', 'stopping')
