@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { brokenLaws } from '../support/billing/ledger-laws.ts'
 import { findDisagreements } from '../support/crashes/containers.ts'
 import { expectConsistentEvents, findUnsettledInstances } from '../support/crashes/invariants.ts'
@@ -104,7 +104,8 @@ const containerOf = async (id: string) =>
 async function expectAllAgree(): Promise<void> {
   await expect.poll(() => findUnsettledInstances(sql), backWithin).toEqual([])
   await expect.poll(() => findDisagreements(engine.folder, sql), backWithin).toEqual([])
-  await expectConverged({ sql }, 1)
+  // GPUs come free with the pass after a stop.
+  await vi.waitFor(() => expectConverged({ sql }, 1), backWithin)
   await expectConsistentEvents(sql)
   expect(await brokenLaws(sql)).toEqual([])
 }
