@@ -1,43 +1,42 @@
-// The contract with a real engine that only an agent reaches: joined and run by the host's own commands.
+// The contract with a real engine that only an agent reaches: joined and run by the host's own commands, in a network of its own.
 
 import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { containerSpec, testProviderContract } from '../contract/provider.ts'
+import { type AgentProcess, startAgentProcess } from '../support/crashes/agent-process.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
-import { createDriver, removeAll, runnableSpec, settle } from '../support/engine/driver.ts'
+import { createDriver, removeAll, removeContainers, runnableSpec, settle } from '../support/engine/driver.ts'
 import { waitFor } from '../support/engine/processes.ts'
 import { describeWithEngine, engine } from '../support/engine/suite.ts'
 import { listMachines } from '../support/factories.ts'
 import { type AgentGateway, openAgentGateway } from '../support/machines/agent-gateway.ts'
 import { newHostKey, startAgent, type TestAgent } from '../support/machines/hosts.ts'
-import { makeDataDir, type RunningProgram, spawnProgram } from '../support/processes/programs.ts'
+import { createNetworkNamespace, type NetworkNamespace } from '../support/processes/network-namespace.ts'
+import { makeDataDir } from '../support/processes/programs.ts'
 
 const small = { machine: { cpuCores: 1, cpuRamMb: 1_000 } }
 
 describeWithEngine('with an engine that an agent reaches', () => {
   let databases: TestDatabase[]
   let gateway: AgentGateway
-  let agent: RunningProgram
+  let namespace: NetworkNamespace
+  let agent: AgentProcess
   /** Another gateway, whose host has no engine. */
   let broken: AgentGateway
   let brokenAgent: TestAgent
   let folder: Awaited<ReturnType<typeof makeDataDir>>
   let mark: string
 
-  const host = (...args: string[]) =>
-    spawnProgram('src/cli.ts', ['host', ...args], { BERTH_DATA_DIR: folder.dataDir, LOG_LEVEL: 'info' })
-  const isConnected = () => agent.errors().includes('The host is connected.')
-
   beforeAll(async () => {
     databases = [await createDatabase(), await createDatabase()]
     const urls = databases.map(({ url }) => url) as [string, string]
-    gateway = await openAgentGateway(urls[0], { readToolbox: () => readFile(engine.toolbox) })
+    gateway = await openAgentGateway(urls[0], { readToolbox: () => readFile(engine.toolbox), host: '0.0.0.0' })
     broken = await openAgentGateway(urls[1])
     for (const { operations } of [gateway, broken]) await listMachines(operations, [small])
     folder = await makeDataDir()
     const { token } = await gateway.operations.machines.invite(1, { gpuAccess: 'none', validMs: 60_000 })
-    agent = host('join', '--gateway', gateway.url, '--token', token, '--engine', engine.url)
-    if (!(await waitFor(isConnected, 20_000))) throw new Error(`The host is not connected: ${agent.errors()}`)
+    namespace = createNetworkNamespace()
+    agent = await startAgentProcess(folder.dataDir, { gateway: gateway.url, token, engine: engine.url }, namespace)
     mark = (await gateway.database.prisma.engine.findFirstOrThrow()).mark
     const provider = createDriver(engine, { url: 'unix:///nowhere/docker.sock' })
     const key = await newHostKey(broken.operations, broken.url, 1)
@@ -45,11 +44,12 @@ describeWithEngine('with an engine that an agent reaches', () => {
     await waitFor(() => brokenAgent.connections() > 0, 10_000)
   })
 
-  afterEach(() => removeAll(engine, mark))
+  afterEach(() => removeContainers(engine, mark))
 
   afterAll(async () => {
-    agent.child.kill('SIGTERM')
-    await agent.exit
+    expect(await agent.stop()).toBe(0)
+    namespace.remove()
+    await removeAll(engine, mark)
     await brokenAgent.stop()
     for (const one of [gateway, broken]) await one.close()
     for (const database of databases) await database.drop()
@@ -84,10 +84,9 @@ describeWithEngine('with an engine that an agent reaches', () => {
     await settle(provider, ref)
     await provider.start(ref, signal())
     expect(await settle(provider, ref)).toMatchObject({ state: 'running' })
-    agent.child.kill('SIGKILL')
-    await agent.exit
-    agent = host('run')
-    expect(await waitFor(isConnected, 20_000)).toBe(true)
+    await agent.kill()
+    agent.start()
+    await agent.untilConnected()
     expect(await settle(provider, ref)).toMatchObject({ state: 'running' })
     expect((await provider.exec(ref, 'echo still', signal())).output).toBe('still\n')
   })

@@ -19,6 +19,7 @@ type AgentGatewayOptions = {
   protocols?: readonly number[]
   readToolbox?: () => Promise<Buffer>
   port?: number
+  host?: string
   /** Whether it tells hosts where they reach it. A text is told in place of its real address. */
   address?: boolean | string
   timing?: Parameters<typeof createAgents>[0]['timing']
@@ -31,7 +32,7 @@ async function noToolbox(): Promise<Buffer> {
 const wakeAll = new Set<() => void>()
 
 export async function openAgentGateway(databaseUrl: string, options: AgentGatewayOptions = {}) {
-  const { protocols, readToolbox = noToolbox, port = 0, address = false, timing } = options
+  const { protocols, readToolbox = noToolbox, port = 0, host = '127.0.0.1', address = false, timing } = options
   const notify = () => {
     for (const wake of wakeAll) wake()
   }
@@ -41,7 +42,7 @@ export async function openAgentGateway(databaseUrl: string, options: AgentGatewa
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const answer: Fetch = request => agents.http(request, { requestId: '', path: new URL(request.url).pathname, log })
   const server = createHttpServer(answer, { upgrade: (...upgrade) => sockets.upgrade(...upgrade) })
-  await once(server.listen(port, '127.0.0.1'), 'listening')
+  await once(server.listen(port, host), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const gatewayId = randomUUID()
   const agents = createAgents({
