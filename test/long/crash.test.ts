@@ -18,6 +18,7 @@ import {
   expectOneRentalPerKey,
   findUnsettledInstances,
 } from '../support/crashes/invariants.ts'
+import { expireLeasesSql } from '../support/crashes/leases.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 import { type Reader, startReader, type Transport } from '../support/events/readers.ts'
 import { listMachines } from '../support/factories.ts'
@@ -35,8 +36,6 @@ const killCount = Math.max(2, Math.floor(rentalCount / 20))
 const machineIds = [1, 2, 3]
 /** The instances of a dead gateway stay leased for 30 s. */
 const settleTimeoutMs = 75_000
-const expireLeasesSql =
-  "UPDATE instance_looks SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL"
 /** Cuts connections as a database restart does, except those of starting gateways, which would give up. */
 const terminateConnectionsSql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND application_name IN ('berth', 'berth wake-ups')`

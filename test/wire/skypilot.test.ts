@@ -3,17 +3,12 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
+import { launch, list, profile, search } from '../support/rest/cluster-launcher.ts'
 import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
 let wire: WireServer
 let sky: Client
-
-const profile = {
-  agent: 'vastai-sdk/0.2.5',
-  headers: { 'Accept-Encoding': 'gzip, deflate', Accept: '*/*', Connection: 'keep-alive' },
-  bodyHeaders: { 'Content-Type': 'application/json' },
-}
 
 beforeAll(async () => {
   wire = await startWireServer()
@@ -24,11 +19,6 @@ beforeAll(async () => {
 
 afterAll(() => wire.close())
 
-const search = {
-  ...{ chunked: { eq: true }, georegion: { eq: true }, geolocation: { eq: 'US' }, disk_space: { gte: '80' } },
-  ...{ num_gpus: { eq: '1' }, gpu_name: { eq: 'RTX 4090' }, cpu_ram: { gte: 24000.0 } },
-  ...{ datacenter: { eq: true }, hosting_type: { gte: '1' }, rentable: { eq: true }, order: [['score', 'desc']] },
-}
 const instanceFields = {
   ...{ id: 'integer', label: 'text or null', actual_status: 'text or null', status_msg: 'text or null' },
   ...{ ssh_port: 'integer or null', ssh_host: 'text or null', local_ipaddrs: 'text', public_ipaddr: 'text' },
@@ -38,9 +28,7 @@ const instanceFields = {
 const findOffer = async () => (await sky.post('/bundles/', search)).body.offers[0]
 
 async function listInstances() {
-  const { body } = await sky.get(
-    '/api/v1/instances/?order_by=%5B%7B%22col%22%3A%20%22id%22%2C%20%22dir%22%3A%20%22asc%22%7D%5D&limit=25',
-  )
+  const { body } = await sky.get(list)
   // A missing key is fatal for the client.
   for (const row of body.instances) expect(Object.keys(row)).toEqual(expect.arrayContaining(['label', 'actual_status']))
   expectFields(body.instances, [instanceFields])
@@ -53,17 +41,7 @@ it('rents, runs and destroys an instance', async () => {
   const offer = await findOffer()
   expectFields(offer, { id: 'integer', min_bid: 'number', geolocation: 'words', hosting_type: 'integer' })
   expect([offer.geolocation.slice(-2), offer.hosting_type, offer.dph_base]).toEqual(['US', 1, 0.4])
-  const created = await sky.put(`/asks/${offer.id}/`, {
-    ...{
-      client_id: 'me',
-      image: 'vastai/base:0.0.2',
-      env: '-e A=1 -p 80:80',
-      price: null,
-      disk: 80,
-      label: 'sky-1-head',
-    },
-    ...{ extra: null, onstart: 'touch ~/.no_auto_tmux', runtype: 'ssh_direc ssh_proxy', force: false, user: null },
-  })
+  const created = await sky.put(`/asks/${offer.id}/`, launch)
   expectFields(created.body, { new_contract: 'integer' })
   const id = created.body.new_contract
   const { body } = await sky.get(`/instances/${id}/`)

@@ -23,12 +23,12 @@ export async function ssh(instance: Instance, key: KeyPair, command: string, opt
 }
 
 export async function sshTo(
-  { host, port }: { host: string; port: string | number },
+  { host, port, user = 'root' }: { host: string; port: string | number; user?: string },
   key: KeyPair,
   command: string,
   options: string[] = [],
 ): Promise<CommandResult> {
-  return await connect('ssh', [...clientOptions(key), ...options, '-p', String(port), `root@${host}`, command])
+  return await connect('ssh', [...clientOptions(key), ...options, '-p', String(port), `${user}@${host}`, command])
 }
 
 /** Copies a file into the instance. */

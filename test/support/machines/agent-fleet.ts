@@ -6,16 +6,13 @@ import { expect } from 'vitest'
 import { openDatabase } from '../../../src/database/client.ts'
 import { createOperations } from '../../../src/services/operations.ts'
 import { withoutQuotasSql } from '../accounts/unbounded.ts'
+import { expireLeasesSql } from '../crashes/leases.ts'
 import { createDatabase } from '../database/database.ts'
 import { listMachines } from '../factories.ts'
 import { type GatewayProcess, startGateway, stopProgram } from '../processes/programs.ts'
 import { type HostProcess, startHosts } from './host-processes.ts'
 import { newHostKey } from './hosts.ts'
 import { startTcpBalancer } from './tcp-balancer.ts'
-
-/** A gateway that is killed keeps the leases of its passes for 30 seconds. */
-const expireLeasesSql =
-  "UPDATE instance_looks SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL"
 
 export type AgentFleet = Awaited<ReturnType<typeof openAgentFleet>>
 

@@ -57,29 +57,15 @@ export async function startWireServer(options: TestAppOptions = {}): Promise<Wir
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const host = `127.0.0.1:${port}`
-
-  async function send(
-    profile: ClientProfile,
-    method: string,
-    path: string,
-    body?: object | string,
-  ): Promise<WireAnswer> {
-    const answer = parseAnswer(await exchange(port, requestBytes(host, profile, method, path, body)))
+  const origin = `http://127.0.0.1:${port}`
+  const throwBugs = () => {
     if (bugs.length > 0) throw bugs.shift()
-    expectCommonRules(answer)
-    return answer
   }
 
   return {
     app,
-    origin: `http://${host}`,
-    createClient: profile => ({
-      get: (path, body) => send(profile, 'GET', path, body),
-      post: (path, body) => send(profile, 'POST', path, body),
-      put: (path, body) => send(profile, 'PUT', path, body),
-      delete: (path, body) => send(profile, 'DELETE', path, body),
-    }),
+    origin,
+    createClient: profile => createWireClient(origin, profile, throwBugs),
     newKey: () => app.newKey(null, someCredit),
     listMachines: (...machines) =>
       listMachines(
@@ -97,8 +83,9 @@ export async function startWireServer(options: TestAppOptions = {}): Promise<Wir
     },
     async readLinkedResult({ body }) {
       expect(body).toMatchObject({ success: true, result_url: expect.any(String), msg: expect.any(String) })
-      expect(new URL(body.result_url).origin).toBe(`http://${host}`)
-      const found = await send({ agent: 'anybody' }, 'GET', body.result_url.replace(`http://${host}`, ''))
+      expect(new URL(body.result_url).origin).toBe(origin)
+      const anybody = createWireClient(origin, { agent: 'anybody' }, throwBugs)
+      const found = await anybody.get(body.result_url.replace(origin, ''))
       expect(found.status).toBe(200)
       return found.text
     },
@@ -108,6 +95,20 @@ export async function startWireServer(options: TestAppOptions = {}): Promise<Wir
       await app.close()
     },
   }
+}
+
+/** A client of any gateway. `afterEach` is called after each answer. */
+export function createWireClient(origin: string, profile: ClientProfile, afterEach = () => {}): Client {
+  const { host, port } = new URL(origin)
+  const send =
+    (method: string): SendRequest =>
+    async (path, body) => {
+      const answer = parseAnswer(await exchange(Number(port), requestBytes(host, profile, method, path, body)))
+      afterEach()
+      expectCommonRules(answer)
+      return answer
+    }
+  return { get: send('GET'), post: send('POST'), put: send('PUT'), delete: send('DELETE') }
 }
 
 /** The bytes of a request. A path without a version belongs to v0. */
