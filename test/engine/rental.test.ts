@@ -1,171 +1,185 @@
-// A rental from the search to the destruction, on a real engine.
+// Rentals from the search to the destruction, on a real engine that the gateway reaches itself, or by an agent.
 
+import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { docker, runDocker } from '../support/engine/docker.ts'
+import { expireLeasesSql } from '../support/crashes/leases.ts'
+import { createDatabase, type TestDatabase } from '../support/database/database.ts'
+import { docker } from '../support/engine/docker.ts'
 import { type RealMarket, startRealMarket } from '../support/engine/real-market.ts'
-import { createKeyPair, type KeyPair, sshTo } from '../support/engine/ssh.ts'
+import { freePort } from '../support/engine/registry.ts'
+import { createRealRenter, type RealRenter } from '../support/engine/renter.ts'
+import { createKeyPair, sshTo } from '../support/engine/ssh.ts'
 import { describeWithEngine, engine } from '../support/engine/suite.ts'
+import { launch, list, profile, search } from '../support/rest/cluster-launcher.ts'
+import { createWireClient } from '../support/rest/wire.ts'
 
+let testDatabase: TestDatabase
 let market: RealMarket
 let key: string
-let sshKey: KeyPair
+let renter: RealRenter
 
-describeWithEngine('a rental on a real machine', () => {
-  beforeAll(async () => {
-    market = await startRealMarket(engine)
-    key = await market.newKey('renter@example.com')
+async function start(agent: boolean): Promise<void> {
+  testDatabase = await createDatabase()
+  market = await startRealMarket(engine, {
+    agent,
+    facts: { country: 'US', datacenter: true },
+    env: {
+      ...{
+        DATABASE_URL: testDatabase.url,
+        BERTH_SECRET: 'a secret of these tests',
+        SSH_PORT: String(await freePort()),
+      },
+    },
   })
+  key = await market.newKey('renter@example.com')
+  renter = createRealRenter(market, key)
+}
 
-  afterAll(() => market.stop())
+async function stop(): Promise<void> {
+  await market?.stop()
+  await testDatabase?.drop()
+}
 
-  const ask = (query: string, variables: Record<string, unknown> = {}) => market.ask(key, query, variables)
+const containers = () => docker(engine.folder, ['ps', '-a', '--format', '{{.Names}}'])
+const isGone = (id: string) =>
+  expect.poll(containers, { timeout: 15_000 }).not.toMatch(new RegExp(`-${id.replace('ins_', '')}$`, 'm'))
 
-  async function rent(spec: Record<string, unknown>): Promise<string> {
-    const { offers } = await ask('{ offers(first: 1, filter: {numGpus: {eq: 1}}) { nodes { id } } }')
-    const { rentInstance } = await ask(
-      `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
-        ... on RentInstanceSuccess { instance { id } } ... on Error { code message } } }`,
-      { input: { offerId: offers.nodes[0].id, spec } },
-    )
-    if (!rentInstance.instance) throw new Error(JSON.stringify(rentInstance))
-    return rentInstance.instance.id
-  }
+for (const agent of [false, true]) {
+  describeWithEngine(`a rental on a real machine that ${agent ? 'an agent' : 'the gateway'} reaches`, () => {
+    beforeAll(() => start(agent))
+    afterAll(stop)
 
-  const read = async (id: string) =>
-    (
-      await ask(
-        `query ($id: ID!) { instance(id: $id) { status statusReason { code message } connection { sshHost sshPort ports { containerPort hostPort } }
-          logs { text source } } }`,
-        { id },
-      )
-    ).instance
-
-  const change = async (id: string, verb: string) =>
-    await ask(`mutation ($id: ID!) { change: ${verb}Instance(input: {id: $id}) { ... on Error { code message } } }`, {
-      id,
-    })
-
-  /** The instances of a gateway that was killed stay leased for 30 s. */
-  const becomes = (id: string, status: string) =>
-    expect.poll(async () => (await read(id)).status, { timeout: 45_000 }).toBe(status)
-
-  async function login(id: string, command: string) {
-    const { sshHost, sshPort } = (await read(id)).connection
-    return await sshTo({ host: sshHost, port: sshPort }, sshKey, command)
-  }
-
-  it('runs a container with its environment, ports, volume and SSH until it is destroyed', async () => {
-    sshKey = await createKeyPair()
-    await ask('mutation ($key: String!) { createSshKey(input: {publicKey: $key}) { ... on Error { message } } }', {
-      key: sshKey.publicKey,
-    })
-    const id = await rent({
-      source: { image: engine.images.tiny },
-      mode: { ssh: { direct: true } },
-      env: [{ name: 'GREETING', value: 'hello world' }],
-      ports: [{ containerPort: 8000 }],
-      onStart: 'echo "$GREETING" > /data/greeting; echo "said $GREETING"; httpd -p 8000 -h /data',
-      volumes: [{ source: { create: { sizeGb: 1 } }, mountPath: '/data' }],
-    })
-    await becomes(id, 'RUNNING')
-
-    const { ports } = (await read(id)).connection
-    const port = ports.find(({ containerPort }: { containerPort: number }) => containerPort === 8000).hostPort
-    await expect
-      .poll(async () => (await fetch(`http://127.0.0.1:${port}/greeting`)).text().catch(() => ''), { timeout: 10_000 })
-      .toBe('hello world\n')
-    expect((await read(id)).logs).toContainEqual({ text: 'said hello world', source: 'STDOUT' })
-    expect(await login(id, 'echo kept > /root/file; cat /data/greeting; exit 3')).toMatchObject({
-      ...{ stdout: 'hello world\n', code: 3 },
-    })
-
-    const used = async () => {
-      const query =
-        'query ($id: ID!) { instance(id: $id) { currentMetrics { memoryUsedMb receivedMb gpus { index } } } }'
-      return (await ask(query, { id })).instance.currentMetrics
-    }
-    await expect.poll(used, { timeout: 40_000 }).toMatchObject({ receivedMb: expect.any(Number), gpus: [] })
-
-    await change(id, 'stop')
-    await becomes(id, 'STOPPED')
-    await change(id, 'start')
-    await becomes(id, 'RUNNING')
-    expect(await login(id, 'cat /root/file')).toMatchObject({ stdout: 'kept\n', code: 0 })
-
-    await change(id, 'destroy')
-    const names = () => docker(engine.folder, ['ps', '-a', '--format', '{{.Names}}'])
-    await expect.poll(names, { timeout: 15_000 }).not.toContain(id.replace('ins_', '-'))
-    const volume = await docker(engine.folder, ['volume', 'ls', '-q'])
-    const shown = ['run', '--rm', '-v', `${volume}:/data`, '--entrypoint', 'cat', engine.images.tiny, '/data/greeting']
-    expect(await docker(engine.folder, shown)).toBe('hello world')
-  })
-
-  it('tells why an image cannot be pulled', async () => {
-    const id = await rent({ source: { image: `${engine.registry.host}/missing:1` } })
-    await becomes(id, 'EXITED')
-    expect((await read(id)).statusReason).toMatchObject({ code: 'IMAGE_PULL_FAILED' })
-    await change(id, 'destroy')
-  })
-
-  it('gives a private image to who has its login, and to nobody else afterwards', async () => {
-    const { host, username, password, image } = engine.registry
-    const outcome = async (id: string) => {
-      const settled = ['RUNNING', 'EXITED']
-      await expect.poll(async () => settled.includes((await read(id)).status), { timeout: 30_000 }).toBe(true)
-      const { status, statusReason } = await read(id)
-      await change(id, 'destroy')
-      return [status, statusReason.message]
-    }
-    const source = { image }
-    const refusal = 'The registry refused to give the image. Check the name of the image, and the registry login.'
-    expect(await outcome(await rent({ source }))).toEqual(['EXITED', refusal])
-    const wrong = { host, username, password: 'a wrong password' }
-    expect(await outcome(await rent({ source, registry: wrong }))).toEqual(['EXITED', refusal])
-    const login = { host, username, password }
-    expect((await outcome(await rent({ source, registry: login })))[0]).toBe('RUNNING')
-    key = await market.newKey('another-renter@example.com')
-    expect(await outcome(await rent({ source }))).toEqual(['EXITED', refusal])
-  })
-
-  it('runs what a REST client rents', async () => {
-    const rest = async (method: string, path: string, body?: unknown) => {
-      const response = await fetch(`${market.gateway().url}/api/v0${path}`, {
-        ...{ method, body: body === undefined ? null : JSON.stringify(body) },
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    it('runs a container with its environment, ports, volume and SSH until it is destroyed', async () => {
+      const { read, change, becomes, login, loginByGateway } = renter
+      const sshKey = await createKeyPair()
+      await renter.register(sshKey)
+      const seen = await renter.watchStatuses()
+      const id = await renter.rent({
+        source: { image: engine.images.tiny },
+        mode: { ssh: { direct: true } },
+        env: [{ name: 'GREETING', value: 'hello world' }],
+        ports: [{ containerPort: 8000 }],
+        onStart: 'echo "$GREETING" > /data/greeting; echo "said $GREETING"; httpd -p 8000 -h /data',
+        volumes: [{ source: { create: { sizeGb: 1 } }, mountPath: '/data' }],
       })
-      return await response.json()
-    }
-    sshKey = await createKeyPair()
-    expect(await rest('POST', '/ssh/', { ssh_key: sshKey.publicKey })).toMatchObject({ success: true })
-    const { offers } = await rest('POST', '/bundles/', { num_gpus: { eq: 1 }, limit: 1 })
-    const launch = { image: engine.images.tiny, disk: 8, runtype: 'ssh_direct', onstart: 'touch /root/begun' }
-    const { new_contract: id } = await rest('PUT', `/asks/${offers[0].id}/`, launch)
-    const row = async () => (await rest('GET', `/instances/${id}/`)).instances
-    await expect.poll(async () => (await row()).actual_status, { timeout: 30_000 }).toBe('running')
-    const { public_ipaddr: host, ports } = await row()
-    const port = ports['22/tcp'][0].HostPort
-    await expect
-      .poll(async () => await sshTo({ host, port }, sshKey, 'ls /root'), { timeout: 10_000 })
-      .toMatchObject({ stdout: 'begun\n' })
-    expect(await rest('PUT', `/instances/${id}/`, { state: 'stopped' })).toMatchObject({ success: true })
-    await expect.poll(async () => (await row()).actual_status, { timeout: 30_000 }).toBe('stopped')
-    expect(await rest('DELETE', `/instances/${id}/`)).toMatchObject({ success: true })
-  })
+      await seen(id, 'RUNNING')
 
-  it('records that a container ended by itself, at once', async () => {
-    const id = await rent({
-      ...{ source: { image: engine.images.tiny }, mode: { args: { args: ['sh', '-c', 'sleep 3; exit 7'] } } },
+      const { ports } = (await read(id)).connection
+      const port = ports.find(({ containerPort }: { containerPort: number }) => containerPort === 8000).hostPort
+      const served = async () => (await fetch(`http://127.0.0.1:${port}/greeting`)).text()
+      await expect.poll(() => served().catch(() => ''), { timeout: 10_000 }).toBe('hello world\n')
+      expect((await read(id)).logs).toContainEqual({ text: 'said hello world', source: 'STDOUT' })
+      const command = 'echo kept >> /root/file; cat /data/greeting; exit 3'
+      for (const log of [login, loginByGateway])
+        expect(await log(id, sshKey, command)).toMatchObject({ stdout: 'hello world\n', code: 3 })
+
+      const used = async () => (await read(id)).currentMetrics
+      await expect.poll(used, { timeout: 40_000 }).toMatchObject({ sentMb: expect.any(Number), gpus: [] })
+      const { sentMb } = await used()
+      expect((await login(id, sshKey, 'yes | head -c 3000000')).stdout).toHaveLength(3_000_000)
+      await expect.poll(async () => (await used())?.sentMb, { timeout: 40_000 }).toBeGreaterThan(sentMb + 2)
+
+      await change(id, 'stop')
+      await becomes(id, 'STOPPED')
+      await change(id, 'start')
+      await becomes(id, 'RUNNING')
+      expect(await login(id, sshKey, 'cat /root/file')).toMatchObject({ stdout: 'kept\nkept\n', code: 0 })
+
+      await change(id, 'destroy')
+      await isGone(id)
+      const volume = await docker(engine.folder, ['volume', 'ls', '-q'])
+      const shown = [
+        'run',
+        '--rm',
+        '-v',
+        `${volume}:/data`,
+        '--entrypoint',
+        'cat',
+        engine.images.tiny,
+        '/data/greeting',
+      ]
+      expect(await docker(engine.folder, shown)).toBe('hello world')
+      await docker(engine.folder, ['volume', 'rm', volume])
     })
-    await becomes(id, 'EXITED')
-    expect((await read(id)).statusReason).toMatchObject({ message: expect.stringContaining('7') })
-    await change(id, 'destroy')
-  })
 
-  it('goes on after the gateway was killed', async () => {
-    const id = await rent({ source: { image: engine.images.tiny } })
-    await market.restartGateway('SIGKILL')
-    await becomes(id, 'RUNNING')
-    await change(id, 'destroy')
-    await expect.poll(async () => (await runDocker(engine.folder, ['ps', '-aq'])).stdout, { timeout: 30_000 }).toBe('')
+    it('runs what a cluster launcher rents with its recorded requests over REST', async () => {
+      const launcher = createWireClient(market.gateway().url, { ...profile, key })
+      const sshKey = await createKeyPair()
+      expect((await launcher.post('/ssh/', { ssh_key: sshKey.publicKey })).body).toMatchObject({ success: true })
+      const { body: found } = await launcher.post('/bundles/', { ...search, cpu_ram: { gte: 1 } })
+      const rented = await launcher.put(`/asks/${found.offers[0].id}/`, { ...launch, image: engine.images.tiny })
+      const id = rented.body.new_contract
+      const row = async () => (await launcher.get(list)).body.instances.find((one: { id: number }) => one.id === id)
+      const becomes = (status: string) =>
+        expect.poll(async () => (await row()).actual_status, { timeout: 30_000 }).toBe(status)
+      const login = async () => {
+        const { ssh_host: host, ssh_port: port } = await row()
+        return await sshTo(
+          { host, port },
+          sshKey,
+          'ls -A /root/.no_auto_tmux; date >> /root/dates; wc -l < /root/dates',
+        )
+      }
+      await becomes('running')
+      await expect.poll(async () => (await login()).stdout, { timeout: 10_000 }).toMatch(/^\/root\/.no_auto_tmux\n1$/m)
+      expect((await launcher.put(`/instances/${id}/`, { state: 'stopped' })).body).toMatchObject({ success: true })
+      await becomes('stopped')
+      expect((await launcher.put(`/instances/${id}/`, { state: 'running' })).body).toMatchObject({ success: true })
+      await becomes('running')
+      expect(await login()).toMatchObject({ stdout: '/root/.no_auto_tmux\n2\n' })
+      expect((await launcher.delete(`/instances/${id}/`, {})).body).toEqual({ success: true })
+      expect(await row()).toBeUndefined()
+      await isGone(String(id))
+    })
+
+    it('goes on after the gateway was killed', async () => {
+      const id = await renter.rent({ source: { image: engine.images.tiny } })
+      await market.restartGateway('SIGKILL')
+      const database = new pg.Client({ connectionString: testDatabase.url })
+      await database.connect()
+      await database.query(expireLeasesSql)
+      await database.end()
+      await renter.becomes(id, 'RUNNING')
+      await renter.change(id, 'destroy')
+      await expect.poll(containers, { timeout: 30_000 }).toBe('')
+    })
+
+    if (agent) return
+
+    it('tells why an image cannot be pulled', async () => {
+      const id = await renter.rent({ source: { image: `${engine.registry.host}/missing:1` } })
+      await renter.becomes(id, 'EXITED')
+      expect((await renter.read(id)).statusReason).toMatchObject({ code: 'IMAGE_PULL_FAILED' })
+      await renter.change(id, 'destroy')
+    })
+
+    it('gives a private image to who has its login, and to nobody else afterwards', async () => {
+      const { host, username, password, image } = engine.registry
+      const outcome = async ({ read, change }: RealRenter, id: string) => {
+        const settled = ['RUNNING', 'EXITED']
+        await expect.poll(async () => settled.includes((await read(id)).status), { timeout: 30_000 }).toBe(true)
+        const { status, statusReason } = await read(id)
+        await change(id, 'destroy')
+        return [status, statusReason.message]
+      }
+      const source = { image }
+      const refusal = 'The registry refused to give the image. Check the name of the image, and the registry login.'
+      expect(await outcome(renter, await renter.rent({ source }))).toEqual(['EXITED', refusal])
+      const wrong = { host, username, password: 'a wrong password' }
+      expect(await outcome(renter, await renter.rent({ source, registry: wrong }))).toEqual(['EXITED', refusal])
+      const login = { host, username, password }
+      expect((await outcome(renter, await renter.rent({ source, registry: login })))[0]).toBe('RUNNING')
+      const other = createRealRenter(market, await market.newKey('another-renter@example.com'))
+      expect(await outcome(other, await other.rent({ source }))).toEqual(['EXITED', refusal])
+    })
+
+    it('records that a container ended by itself, at once', async () => {
+      const id = await renter.rent({
+        ...{ source: { image: engine.images.tiny }, mode: { args: { args: ['sh', '-c', 'sleep 3; exit 7'] } } },
+      })
+      await renter.becomes(id, 'EXITED')
+      expect((await renter.read(id)).statusReason).toMatchObject({ message: expect.stringContaining('7') })
+      await renter.change(id, 'destroy')
+    })
   })
-})
+}

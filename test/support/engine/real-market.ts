@@ -18,7 +18,7 @@ export type RealMarketOptions = {
   /** Whether only an agent reaches the engine: a process of its own, and here in a network of its own. */
   agent?: boolean | NetworkNamespace
   /** Facts of the machine. */
-  facts?: Partial<typeof machine>
+  facts?: Partial<typeof machine> & { datacenter?: boolean }
   env?: Record<string, string>
 }
 
@@ -29,7 +29,12 @@ export async function startRealMarket(
 ) {
   const { dataDir, remove } = await makeDataDir()
   // An agent finds the gateway again at its port.
-  const env = { BERTH_DATA_DIR: dataDir, DEMO_MARKET: 'false', PORT: String(await freePort()), ...more }
+  const env: Record<string, string> = {
+    BERTH_DATA_DIR: dataDir,
+    DEMO_MARKET: 'false',
+    PORT: String(await freePort()),
+    ...more,
+  }
   await copyFile(toolbox, join(dataDir, 'toolbox.tar'))
   const file = join(dataDir, 'machine.json')
   await writeFile(file, JSON.stringify([{ ...machine, ...facts }]))
