@@ -100,7 +100,7 @@ for (const agent of [false, true]) {
       ]
       expect(await docker(engine.folder, shown)).toBe('hello world')
       await docker(engine.folder, ['volume', 'rm', volume])
-    })
+    }, 120_000)
 
     it('runs what a cluster launcher rents with its recorded requests over REST', async () => {
       const launcher = createWireClient(market.gateway().url, { ...profile, key })
@@ -130,7 +130,7 @@ for (const agent of [false, true]) {
       expect((await launcher.delete(`/instances/${id}/`, {})).body).toEqual({ success: true })
       expect(await row()).toBeUndefined()
       await isGone(String(id))
-    })
+    }, 120_000)
 
     it('goes on after the gateway was killed', async () => {
       const id = await renter.rent({ source: { image: engine.images.tiny } })
