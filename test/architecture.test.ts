@@ -145,6 +145,7 @@ const testFolders: Record<string, string[]> = {
     'graphql',
     'instances/metrics',
     'instances/rent',
+    'machines/agents',
     'reconciler',
     'rest',
     'ssh',

@@ -5,11 +5,11 @@ import { once } from 'node:events'
 import { Duplex, PassThrough, Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type ContainerProcess, MachineUnreachable, type Provider } from '../../../src/providers/provider.ts'
-import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { listMachines } from '../../support/factories.ts'
-import { type AgentGateway, openAgentGateway } from '../../support/machines/agent-gateway.ts'
-import { newHostKey, startAgent, type TestAgent } from '../../support/machines/hosts.ts'
+import { type ContainerProcess, MachineUnreachable, type Provider } from '../../../../src/providers/provider.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { listMachines } from '../../../support/factories.ts'
+import { type AgentGateway, openAgentGateway } from '../../../support/machines/agent-gateway.ts'
+import { newHostKey, startAgent, type TestAgent } from '../../../support/machines/hosts.ts'
 
 const container = { machineId: 1, instanceId: 7n }
 const signal = () => AbortSignal.timeout(20_000)

@@ -1,12 +1,12 @@
 // Agents that lose their gateway, meet one of another version, or meet their double.
 
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { MachineElsewhere } from '../../../src/providers/agent/provider.ts'
-import { MachineUnreachable } from '../../../src/providers/provider.ts'
-import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { listMachines } from '../../support/factories.ts'
-import { type AgentGateway, openAgentGateway } from '../../support/machines/agent-gateway.ts'
-import { newHostKey, openSimulatedHost, startAgent, type TestAgent } from '../../support/machines/hosts.ts'
+import { MachineElsewhere } from '../../../../src/providers/agent/provider.ts'
+import { MachineUnreachable } from '../../../../src/providers/provider.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { listMachines } from '../../../support/factories.ts'
+import { type AgentGateway, openAgentGateway } from '../../../support/machines/agent-gateway.ts'
+import { newHostKey, openSimulatedHost, startAgent, type TestAgent } from '../../../support/machines/hosts.ts'
 
 let testDatabase: TestDatabase
 let host: ReturnType<typeof openSimulatedHost>

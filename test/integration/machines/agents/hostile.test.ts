@@ -3,11 +3,11 @@
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { MachineUnreachable } from '../../../src/providers/provider.ts'
-import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { listMachines } from '../../support/factories.ts'
-import { type AgentGateway, openAgentGateway } from '../../support/machines/agent-gateway.ts'
-import { newHostKey } from '../../support/machines/hosts.ts'
+import { MachineUnreachable } from '../../../../src/providers/provider.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { listMachines } from '../../../support/factories.ts'
+import { type AgentGateway, openAgentGateway } from '../../../support/machines/agent-gateway.ts'
+import { newHostKey } from '../../../support/machines/hosts.ts'
 
 let testDatabase: TestDatabase
 let gateway: AgentGateway

@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { listMachines } from '../../support/factories.ts'
-import { newHostKey, openSimulatedHost, startAgent, type TestAgent } from '../../support/machines/hosts.ts'
-import { serveApp } from '../../support/streams.ts'
+import { startApp, type TestApp } from '../../../support/app.ts'
+import { listMachines } from '../../../support/factories.ts'
+import { newHostKey, openSimulatedHost, startAgent, type TestAgent } from '../../../support/machines/hosts.ts'
+import { serveApp } from '../../../support/streams.ts'
 
 let [first, second]: [TestApp, TestApp] = [] as never
 let servers: Awaited<ReturnType<typeof serveApp>>[]

@@ -3,14 +3,14 @@
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { MachineUnreachable, type Provider } from '../../../src/providers/provider.ts'
-import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { listMachines } from '../../support/factories.ts'
-import { type AgentGateway, openAgentGateway } from '../../support/machines/agent-gateway.ts'
-import { newHostKey, startAgent, type TestAgent } from '../../support/machines/hosts.ts'
-import { startTcpBalancer, type TcpBalancer } from '../../support/machines/tcp-balancer.ts'
-import { type GatewayProcess, startGateway } from '../../support/processes/programs.ts'
-import { localProvider, type Told } from '../../support/ssh/local-provider.ts'
+import { MachineUnreachable, type Provider } from '../../../../src/providers/provider.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { listMachines } from '../../../support/factories.ts'
+import { type AgentGateway, openAgentGateway } from '../../../support/machines/agent-gateway.ts'
+import { newHostKey, startAgent, type TestAgent } from '../../../support/machines/hosts.ts'
+import { startTcpBalancer, type TcpBalancer } from '../../../support/machines/tcp-balancer.ts'
+import { type GatewayProcess, startGateway } from '../../../support/processes/programs.ts'
+import { localProvider, type Told } from '../../../support/ssh/local-provider.ts'
 
 const told: Told = { sizes: [], terminals: [], signals: [], hungUp: 0 }
 let testDatabase: TestDatabase

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import pino from 'pino'
 import { expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { createAgentSockets } from '../../../src/http/agents/sockets.ts'
+import { createAgentSockets } from '../../../../src/http/agents/sockets.ts'
 
 function workFor(ms: number): void {
   for (const begin = performance.now(); performance.now() - begin < ms; );
