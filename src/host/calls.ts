@@ -1,5 +1,6 @@
 // What the agent does for each call of a gateway. A host has one machine, so calls name none.
 
+import type { ContainerRef } from '../domain/instances/containers.ts'
 import type { ArgsOf, Method, ResultOf } from '../providers/agent/protocol/calls.ts'
 import { maxMessageBytes } from '../providers/agent/protocol/messages.ts'
 import type { BranchTarget } from '../providers/agent/protocol/values.ts'
@@ -22,7 +23,9 @@ const nothing = async (done: Promise<void>): Promise<null> => {
   await done
   return null
 }
-const containerOf = ({ instanceId }: { instanceId: bigint }, { machineId }: CallContext) => ({ machineId, instanceId })
+const containerOf = ({ instanceId, accountId }: ArgsOf<'observe'>, { machineId }: CallContext): ContainerRef => ({
+  ...{ machineId, instanceId, accountId },
+})
 
 export const handlers: Handlers = {
   observe: (args, at) => at.provider.observe(containerOf(args, at), at.signal),

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Provider } from '../providers/provider.ts'
-import type { engineChangeServices } from '../services/machines/engines/changes.ts'
+import type { engineChangeServices, Leftovers } from '../services/machines/engines/changes.ts'
 import { gather } from './gather.ts'
 
 export type FollowDeps = {
@@ -76,17 +76,19 @@ export function createFollower({ changes, provider, log, timing }: FollowDeps) {
     const inventory = await provider.inventory(machineId, limit())
     await onAnswer()
     const leftovers = await changes.compare(machineId, inventory)
-    logLeftovers(machineId, leftovers.instanceIds)
-    for (const instanceId of leftovers.instanceIds) await provider.remove({ machineId, instanceId }, limit())
+    logLeftovers(machineId, leftovers.containers)
+    for (const container of leftovers.containers) await provider.remove(container, limit())
     for (const volumeId of leftovers.volumeIds) await provider.removeVolume(machineId, volumeId, limit())
     if (deleted.length === 0) return
     const left = new Set((await provider.inventory(machineId, limit())).volumeIds)
     await changes.noteRemovedVolumes(deleted.filter(id => !left.has(id)))
   }
+
   /** In one line: a host may claim to have the containers of all instances that ever were. */
-  function logLeftovers(machineId: number, instanceIds: readonly bigint[]): void {
-    if (instanceIds.length === 0) return
-    const logFields = { machineId, count: instanceIds.length, instanceIds: instanceIds.slice(0, 10).map(String) }
+  function logLeftovers(machineId: number, containers: Leftovers['containers']): void {
+    if (containers.length === 0) return
+    const instanceIds = containers.slice(0, 10).map(({ instanceId }) => String(instanceId))
+    const logFields = { machineId, count: containers.length, instanceIds }
     log.info(logFields, 'A machine has containers of instances that are gone. They are removed.')
   }
 }

@@ -44,7 +44,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
 
   const signal = () => AbortSignal.timeout(10_000)
   const spec = () => (harness.adaptSpec ?? (one => one))(containerSpec(instanceId))
-  const container = (): ContainerRef => ({ machineId: 1, instanceId })
+  const container = (): ContainerRef => ({ machineId: 1, instanceId, accountId: 1 })
 
   async function sendCommand(verb: ProviderCommand, provider = harness.createProvider()): Promise<void> {
     if (verb === 'ensure') await provider.ensure(spec(), signal())

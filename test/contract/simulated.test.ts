@@ -34,7 +34,7 @@ testProviderContract('simulated', () => ({
 }))
 
 const signal = AbortSignal.timeout(60_000)
-const onMachine = (instanceId: bigint) => ({ machineId: 1, instanceId })
+const onMachine = (instanceId: bigint) => ({ machineId: 1, instanceId, accountId: 1 })
 const keys = { sshKeys: containerSpec(0n).sshKeys }
 
 it('announces when the next state comes, and reaches it then', async () => {

@@ -62,7 +62,7 @@ describeWithEngine('with an engine that an agent reaches', () => {
     return {
       createProvider: () => (isUnreachable ? broken.provider : gateway.provider),
       async finishPending() {
-        for (const instanceId of seen) await settle(gateway.provider, { machineId: 1, instanceId })
+        for (const instanceId of seen) await settle(gateway.provider, { machineId: 1, instanceId, accountId: 1 })
       },
       setUnreachable: async unreachable => {
         isUnreachable = unreachable
@@ -79,7 +79,7 @@ describeWithEngine('with an engine that an agent reaches', () => {
     const { provider } = gateway
     const signal = () => AbortSignal.timeout(20_000)
     const spec = runnableSpec(engine, containerSpec(4_001n))
-    const ref = { machineId: 1, instanceId: 4_001n }
+    const ref = { machineId: 1, instanceId: 4_001n, accountId: 1 }
     await provider.ensure(spec, signal())
     await settle(provider, ref)
     await provider.start(ref, signal())

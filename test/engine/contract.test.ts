@@ -21,7 +21,7 @@ describeWithEngine('with an engine', () => {
       },
       async finishPending() {
         const provider = gateway ?? createDriver(engine)
-        for (const instanceId of seen) await settle(provider, { machineId: 1, instanceId })
+        for (const instanceId of seen) await settle(provider, { machineId: 1, instanceId, accountId: 1 })
         gateway = undefined
       },
       setUnreachable: async unreachable => {

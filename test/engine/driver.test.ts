@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { MachineUnreachable, PortTaken } from '../../src/providers/provider.ts'
+import { ContainerNotRunning, MachineUnreachable, PortTaken } from '../../src/providers/provider.ts'
 import { blocksOf, readPage } from '../support/docs.ts'
 import { docker } from '../support/engine/docker.ts'
 import { createDriver, listMarked, removeAll } from '../support/engine/driver.ts'
@@ -197,6 +197,25 @@ describeWithEngine('a container of the Docker driver', () => {
     expect(await rental.observe()).toEqual({ state: 'absent' })
     expect(await rental.prepare()).toMatchObject({ state: 'prepared' })
     expect(await rental.start()).toMatchObject({ state: 'running' })
+  })
+
+  it('is not that of another account whose instance got the same id from a restored database', async () => {
+    const volumes = [{ volumeId: 78n, mountPath: '/data' }]
+    const before = await startRental(engine, provider, { volumes })
+    const { instanceId } = before.spec
+    const after = createRental(engine, provider, { instanceId, accountId: 2 })
+    expect(await after.observe()).toEqual({ state: 'absent' })
+    expect(await after.logTexts()).toEqual([])
+    await expect(after.exec('id')).rejects.toThrow(ContainerNotRunning)
+    expect(await after.prepare()).toMatchObject({ state: 'failed', code: 'START_FAILED' })
+    await after.remove()
+    expect(await before.observe()).toMatchObject({ state: 'running' })
+    const other = createRental(engine, provider, { accountId: 2, volumes })
+    expect(await other.prepare()).toMatchObject({ state: 'failed', code: 'START_FAILED' })
+    await before.remove()
+    expect(await after.prepare()).toMatchObject({ state: 'prepared' })
+    await after.remove()
+    await provider.removeVolume(1, 78n, signal())
   })
 
   it('is not seen by a driver with another mark', async () => {

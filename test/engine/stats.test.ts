@@ -4,7 +4,7 @@ import { containerSpec } from '../contract/provider.ts'
 import { createDriver, removeAll, runnableSpec, settle } from '../support/engine/driver.ts'
 import { describeWithEngine, engine } from '../support/engine/suite.ts'
 
-const ref = { machineId: 1, instanceId: 7_001n }
+const ref = { machineId: 1, instanceId: 7_001n, accountId: 1 }
 const signal = () => AbortSignal.timeout(30_000)
 
 async function start(driver: Provider, onStart: string): Promise<void> {

@@ -33,8 +33,11 @@ export function machineShareOf(
   return { cpus: (cpuCores * gpus) / numGpus, memoryMb: Math.floor((cpuRamMb * gpus) / numGpus) }
 }
 
-/** The container of an instance, and the machine that it is on. */
-export type ContainerRef = { machineId: number; instanceId: bigint }
+/**
+ * The container of an instance, and the machine that it is on. Containers of another account are never meant: once a database
+ * was restored, a machine may have one whose instance's id was given again. `accountId` is undefined if an older gateway asks.
+ */
+export type ContainerRef = { machineId: number; instanceId: bigint; accountId: number | undefined }
 
 /**
  * What a provider observes of an instance's container. `until` is when the provider expects another state. `sshKeys` are

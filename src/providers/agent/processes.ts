@@ -3,13 +3,14 @@
 import type { Duplex, Readable } from 'node:stream'
 import type { ContainerProcess, ProcessSpec } from '../provider.ts'
 import type { Link } from './link.ts'
+import type { ArgsOf } from './protocol/calls.ts'
 import { channels, duplexOf, readableOf, writableOf } from './streams/streams.ts'
 
 const callMs = 10_000
 
 export async function openProcess(
   link: Link,
-  instanceId: bigint,
+  container: ArgsOf<'observe'>,
   process: ProcessSpec,
   signal: AbortSignal,
 ): Promise<ContainerProcess> {
@@ -28,7 +29,7 @@ export async function openProcess(
     else for (const channel of [channels.output, channels.errors]) link.multiplexer.receiveEnd({ id, channel })
   }
   try {
-    await link.call('open', { instanceId, process }, signal, { id, aftermath: { onExit: exit.resolve, onOver: end } })
+    await link.call('open', { ...container, process }, signal, { id, aftermath: { onExit: exit.resolve, onOver: end } })
   } catch (error) {
     for (const stream of [stdin, ...outputs]) stream.destroy()
     throw error
@@ -43,7 +44,7 @@ export async function openProcess(
 
 export async function connectToPort(
   link: Link,
-  instanceId: bigint,
+  container: ArgsOf<'observe'>,
   port: number,
   signal: AbortSignal,
 ): Promise<Duplex> {
@@ -54,7 +55,7 @@ export async function connectToPort(
     else link.multiplexer.receiveEnd({ id, channel: channels.output })
   }
   try {
-    await link.call('connect', { instanceId, port }, signal, { id, aftermath: { onOver } })
+    await link.call('connect', { ...container, port }, signal, { id, aftermath: { onOver } })
   } catch (error) {
     connection.destroy()
     throw error

@@ -1,7 +1,7 @@
 // A provider whose machines are reached by the agents on their hosts.
 
 import { once } from 'node:events'
-import type { Observed } from '../../domain/instances/containers.ts'
+import type { ContainerRef, Observed } from '../../domain/instances/containers.ts'
 import { MachineUnreachable, type Provider } from '../provider.ts'
 import { createChangeLimit } from './change-limit.ts'
 import type { Link } from './link.ts'
@@ -43,39 +43,41 @@ export function createAgentProvider({ linkOf, branchOf, forward }: AgentProvider
     (await linkOf(machineId)) ?? (await branchOf(machineId, signal))
 
   return {
-    async observe({ machineId, instanceId }, signal) {
-      return withoutPast(await (await find(machineId)).call('observe', { instanceId }, signal))
+    async observe(ref, signal) {
+      return withoutPast(await (await find(ref.machineId)).call('observe', containerOf(ref), signal))
     },
     async ensure({ machineId, ...spec }, signal) {
       await (await find(machineId)).call('ensure', { spec }, signal)
     },
-    async setSshKeys({ machineId, instanceId }, sshKeys, signal) {
-      await (await find(machineId)).call('setSshKeys', { instanceId, sshKeys: [...sshKeys] }, signal)
+    async setSshKeys(ref, sshKeys, signal) {
+      await (await find(ref.machineId)).call('setSshKeys', { ...containerOf(ref), sshKeys: [...sshKeys] }, signal)
     },
-    async start({ machineId, instanceId }, signal) {
-      await (await find(machineId)).call('start', { instanceId }, signal)
+    async start(ref, signal) {
+      await (await find(ref.machineId)).call('start', containerOf(ref), signal)
     },
-    async stop({ machineId, instanceId }, signal) {
-      await (await find(machineId)).call('stop', { instanceId }, signal)
+    async stop(ref, signal) {
+      await (await find(ref.machineId)).call('stop', containerOf(ref), signal)
     },
-    async remove({ machineId, instanceId }, signal) {
-      await (await find(machineId)).call('remove', { instanceId }, signal)
+    async remove(ref, signal) {
+      await (await find(ref.machineId)).call('remove', containerOf(ref), signal)
     },
-    async logs({ machineId, instanceId }, { after, tail }, signal) {
+    async logs(ref, { after, tail }, signal) {
       const range = { ...(after !== undefined && { after }), ...(tail !== undefined && { tail }) }
-      const link = await linkOf(machineId)
-      if (link) return await link.call('logs', { instanceId, range }, signal)
-      return await forward(machineId, 'logs', { instanceId, range }, signal)
+      const args = { ...containerOf(ref), range }
+      const link = await linkOf(ref.machineId)
+      if (link) return await link.call('logs', args, signal)
+      return await forward(ref.machineId, 'logs', args, signal)
     },
-    async exec({ machineId, instanceId }, command, signal) {
-      const link = await linkOf(machineId)
-      if (link) return await link.call('exec', { instanceId, command }, signal)
-      return await forward(machineId, 'exec', { instanceId, command }, signal)
+    async exec(ref, command, signal) {
+      const args = { ...containerOf(ref), command }
+      const link = await linkOf(ref.machineId)
+      if (link) return await link.call('exec', args, signal)
+      return await forward(ref.machineId, 'exec', args, signal)
     },
-    open: async ({ machineId, instanceId }, process, signal) =>
-      await openProcess(await findAnywhere(machineId, signal), instanceId, process, signal),
-    connect: async ({ machineId, instanceId }, port, signal) =>
-      await connectToPort(await findAnywhere(machineId, signal), instanceId, port, signal),
+    open: async (ref, process, signal) =>
+      await openProcess(await findAnywhere(ref.machineId, signal), containerOf(ref), process, signal),
+    connect: async (ref, port, signal) =>
+      await connectToPort(await findAnywhere(ref.machineId, signal), containerOf(ref), port, signal),
     inventory: async (machineId, signal) => await (await find(machineId)).call('inventory', {}, signal),
     stats: async (machineId, signal) => await (await find(machineId)).call('stats', {}, signal),
     async removeVolume(machineId, volumeId, signal) {
@@ -97,6 +99,11 @@ export function createAgentProvider({ linkOf, branchOf, forward }: AgentProvider
       if (!signal.aborted) throw new MachineUnreachable(`The agent of machine ${machineId} ended its watch.`)
     },
   }
+}
+
+/** A host has one machine. */
+function containerOf({ instanceId, accountId }: ContainerRef): { instanceId: bigint; accountId?: number } {
+  return { instanceId, ...(accountId !== undefined && { accountId }) }
 }
 
 /** A host that expects changes in the past would have one pass after the other. */

@@ -2,7 +2,7 @@ import type { ContainerRef } from '../../domain/instances/containers.ts'
 import { unlessMissing } from './engine/error.ts'
 import type { DeviceRequest } from './gpus.ts'
 import type { Machine } from './machine.ts'
-import { containerName, labelFilter, labels, type Phase, phaseOf } from './names.ts'
+import { containerName, labelFilter, labelsOf, type Phase, phaseOf } from './names.ts'
 
 /** A container as the engine describes it. */
 export type Inspected = {
@@ -34,10 +34,10 @@ export async function listContainers(
 /** The container of an instance. One whose files are not complete is found if there is no other. */
 export async function findContainer(
   machine: Machine,
-  { instanceId }: Pick<ContainerRef, 'instanceId'>,
+  ref: Omit<ContainerRef, 'machineId'>,
   signal: AbortSignal,
 ): Promise<Container | undefined> {
-  const listed = await listContainers(machine, { [labels.instance]: instanceId }, signal)
+  const listed = await listContainers(machine, labelsOf(ref), signal)
   const isMaking = ({ Names }: Listed) => phaseOf(Names[0] ?? '') === 'making'
   const found = listed.find(one => !isMaking(one)) ?? listed[0]
   if (!found) return undefined

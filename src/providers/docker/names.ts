@@ -1,7 +1,7 @@
 // Names and labels of what the driver makes. Every list asks for the mark, because an engine may run other containers.
 
 import { createHash } from 'node:crypto'
-import type { ContainerSpec } from '../../domain/instances/containers.ts'
+import type { ContainerRef, ContainerSpec } from '../../domain/instances/containers.ts'
 import type { Engine } from '../../domain/machines/engines.ts'
 
 type Marked = Pick<Engine, 'mark'>
@@ -49,6 +49,11 @@ export function containerLabels({ mark }: Marked, { instanceId, accountId, gpus 
     [labels.account]: String(accountId),
     [labels.gpus]: gpus.join(),
   }
+}
+
+/** The labels that each container of an instance has. */
+export function labelsOf({ instanceId, accountId }: Omit<ContainerRef, 'machineId'>): Record<string, string | bigint> {
+  return { [labels.instance]: instanceId, ...(accountId !== undefined && { [labels.account]: String(accountId) }) }
 }
 
 /** Selects what has the mark and these labels. */

@@ -48,9 +48,9 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
     const machine = await machineOf(ref.machineId, signal)
     const container = await findContainer(machine, ref, signal)
     signal.throwIfAborted()
-    const { machineId, instanceId } = ref
+    const { machineId, instanceId, accountId } = ref
     return container && container.phase !== 'making'
-      ? { machine, container: { ...container, machineId, instanceId } }
+      ? { machine, container: { ...container, machineId, instanceId, accountId } }
       : undefined
   }
 

@@ -2,17 +2,17 @@ import type { ContainerRef } from '../../domain/instances/containers.ts'
 import { listContainers } from './container.ts'
 import { EngineError } from './engine/error.ts'
 import type { Machine } from './machine.ts'
-import { labels } from './names.ts'
+import { labelsOf } from './names.ts'
 import type { Networks } from './networks.ts'
 
 /** Removes all that was made for an instance, but its named volumes. */
 export async function removeContainers(
   networks: Networks,
   machine: Machine,
-  { instanceId }: ContainerRef,
+  ref: ContainerRef,
   signal: AbortSignal,
 ): Promise<void> {
-  const listed = await listContainers(machine, { [labels.instance]: instanceId }, signal)
+  const listed = await listContainers(machine, labelsOf(ref), signal)
   const query = { force: 1, v: 1 }
   for (const { Id } of listed) {
     await machine.client.call('DELETE', `/containers/${Id}`, { query, signal, deadlineMs: 60_000 }).catch(ignoreRemoved)

@@ -11,7 +11,7 @@ export function createSimulation(query: RunStatement, engines: Engines) {
   return {
     realMachines: engines.all,
     statsAt: simulateStats,
-    async runsOf({ instanceId }: ContainerRef): Promise<Run[]> {
+    async runsOf({ instanceId }: Pick<ContainerRef, 'instanceId'>): Promise<Run[]> {
       const found = await world.find(instanceId)
       return found ? runsOf(found.container) : []
     },

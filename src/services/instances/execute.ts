@@ -29,7 +29,7 @@ export function executeServices(deps: Deps) {
       )
       if (!instance) throw notFound('Instance', id)
       const refusal = executeRefusal(instance)
-      const container = { machineId: instance.machineId, instanceId: id }
+      const container = { machineId: instance.machineId, instanceId: id, accountId: actor.accountId }
       const result =
         refusal === undefined
           ? await askMachine(commandTimeoutMs, signal => deps.containerConsole.execute(container, command, signal))

@@ -19,19 +19,15 @@ const machineTimeoutMs = 5_000
 /** The machine is polled for new lines at this interval. */
 const pollMs = 1_000
 
-type Logged = Pick<Instance, 'id' | 'machineId'>
-type LoggedInstance = Pick<Instance, 'id' | 'machineId' | 'status' | 'destroyedAt' | 'removedAt'>
+type Logged = Pick<Instance, 'id' | 'machineId' | 'accountId'>
+type LoggedInstance = Pick<Instance, 'id' | 'machineId' | 'accountId' | 'status' | 'destroyedAt' | 'removedAt'>
 
 export function logServices(deps: Deps) {
   const { byIds } = instanceReadServices(deps)
 
   return {
     /** The last lines of an instance's log. The instance must have been found for the same actor. */
-    async logs(
-      actor: Actor,
-      instance: Pick<Instance, 'id' | 'machineId' | 'accountId'>,
-      tail: number,
-    ): Promise<LogLine[]> {
+    async logs(actor: Actor, instance: Logged, tail: number): Promise<LogLine[]> {
       const { id, accountId } = instance
       authorize(actor, 'instances.logs', { id: Number(id) })
       if (accountId !== actor.accountId) throw notFound('Instance', id)
@@ -100,8 +96,8 @@ export function logServices(deps: Deps) {
     return { lines: tail === 0 ? [] : found, lineCursor: found.at(-1)?.cursor }
   }
 
-  async function readLines({ id, machineId }: Logged, range: LogRange): Promise<LogLine[]> {
-    const container = { machineId, instanceId: id }
+  async function readLines({ id, machineId, accountId }: Logged, range: LogRange): Promise<LogLine[]> {
+    const container = { machineId, instanceId: id, accountId }
     return await askMachine(machineTimeoutMs, signal => deps.containerConsole.logs(container, range, signal))
   }
 
@@ -109,7 +105,7 @@ export function logServices(deps: Deps) {
     const [instance] = await byIds(
       actor,
       [id],
-      { id: true, machineId: true, status: true, destroyedAt: true, removedAt: true },
+      { id: true, machineId: true, accountId: true, status: true, destroyedAt: true, removedAt: true },
       'instances.logs',
     )
     if (!instance) throw notFound('Instance', id)

@@ -55,7 +55,12 @@ async function readInstance(id: bigint) {
 const readGpu = async () =>
   (await gateway.sql('SELECT holder_id, occupant_id FROM gpus WHERE machine_id = $1', [machineId]))[0]
 const containerState = async (id: bigint) =>
-  (await gateway.provider.observe({ machineId, instanceId: id }, AbortSignal.timeout(10_000))).state
+  (
+    await gateway.provider.observe(
+      { machineId, instanceId: id, accountId: actor.accountId },
+      AbortSignal.timeout(10_000),
+    )
+  ).state
 const update = (id: bigint, targetState: 'running' | 'stopped') =>
   gateway.services.instances.update(actor, { ids: [id] }, { targetState })
 
@@ -151,7 +156,7 @@ it('stops a container that its machine starts after the instance exited', async 
   await advanceClock(32 * minute)
   expect(await readInstance(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT' })
   expect(await containerState(id)).toBe('prepared')
-  await gateway.provider.start({ machineId, instanceId: id }, AbortSignal.timeout(10_000))
+  await gateway.provider.start({ machineId, instanceId: id, accountId: actor.accountId }, AbortSignal.timeout(10_000))
   await advanceClock(12 * minute)
   expect(await containerState(id)).toBe('stopped')
   expect(await readInstance(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT' })

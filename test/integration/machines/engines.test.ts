@@ -215,7 +215,7 @@ describe('what a gateway learns from an engine', () => {
   it('makes a pass due over an instance whose container is missing', async () => {
     const id = await rent()
     expect(await changes().compare(machineId, { instanceIds: [id], volumeIds: [] })).toEqual({
-      ...{ instanceIds: [], volumeIds: [] },
+      ...{ containers: [], volumeIds: [] },
     })
     expect(await dueAt(id)).not.toEqual(clock.now())
     await changes().compare(machineId, { instanceIds: [], volumeIds: [] })
@@ -227,7 +227,8 @@ describe('what a gateway learns from an engine', () => {
     await gateway.services.instances.destroy(actor, { ids: [id] }, {})
     await gateway.idle()
     const inventory = { instanceIds: [id, 999_999n], volumeIds: [] }
-    expect((await changes().compare(machineId, inventory)).instanceIds).toEqual([id])
+    const container = { machineId, instanceId: id, accountId: actor.accountId }
+    expect((await changes().compare(machineId, inventory)).containers).toEqual([container])
   })
 
   it('gives no id again that a machine has, as after a database was restored', async () => {

@@ -62,7 +62,12 @@ async function machine() {
 }
 
 async function container(id: bigint) {
-  return (await gateway.provider.observe({ machineId, instanceId: id }, AbortSignal.timeout(10_000))).state
+  return (
+    await gateway.provider.observe(
+      { machineId, instanceId: id, accountId: actor.accountId },
+      AbortSignal.timeout(10_000),
+    )
+  ).state
 }
 
 const update = (id: bigint, targetState: 'running' | 'stopped') =>
@@ -309,7 +314,7 @@ it('stops a container that its machine starts late, after the instance was stopp
   await update(id, 'stopped')
   await advanceTime(minute)
   expect(await container(id)).toBe('stopped')
-  await gateway.provider.start({ machineId, instanceId: id }, AbortSignal.timeout(10_000))
+  await gateway.provider.start({ machineId, instanceId: id, accountId: actor.accountId }, AbortSignal.timeout(10_000))
   await advanceTime(12 * minute)
   expect(await container(id)).toBe('stopped')
   expect(await read(id)).toMatchObject({ status: 'stopped' })

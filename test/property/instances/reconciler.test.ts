@@ -73,7 +73,7 @@ function createTestBench(image = 'ubuntu') {
   const { world, ...tricks } = createMemoryWorld()
   const provider = createSimulatedProvider({ world, now: clock.now, delayFactor: 1 })
   const signal = AbortSignal.timeout(60_000)
-  const ref = { machineId: 1, instanceId: id }
+  const ref = { machineId: 1, instanceId: id, accountId: 1 }
   const spec = { ...containerSpec(id), launch: { ...containerSpec(id).launch, image } }
   let refusals = 0
   let refused: Verb | undefined

@@ -15,7 +15,7 @@ export function createRental(engine: TestEngine, provider: Provider, { launch, .
   lastId += 1n
   const base = runnableSpec(engine, containerSpec(lastId))
   const spec = { ...base, ...changes, launch: { ...base.launch, ...launch } }
-  const ref = { machineId: 1, instanceId: spec.instanceId }
+  const ref = { machineId: 1, instanceId: spec.instanceId, accountId: spec.accountId }
   const signal = () => AbortSignal.timeout(20_000)
   onTestFinished(() => provider.remove(ref, signal()))
   return {

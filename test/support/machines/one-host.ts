@@ -12,7 +12,7 @@ import { startTcpBalancer } from './tcp-balancer.ts'
 
 type GatewayOptions = Parameters<typeof openAgentGateway>[1]
 
-const container = { machineId: 1, instanceId: 7n }
+const container = { machineId: 1, instanceId: 7n, accountId: 1 }
 
 /** What gateways log. */
 export const messages = {

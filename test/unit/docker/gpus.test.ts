@@ -9,7 +9,7 @@ import { type FakeRequest, startFakeEngine } from '../../support/engine/fake.ts'
 
 const gpuUuids = [0, 1, 2].map(n => `GPU-00000000-0000-0000-0000-00000000000${n}`)
 const signal = () => AbortSignal.timeout(5_000)
-const ref = { machineId: 1, instanceId: 7n }
+const ref = { machineId: 1, instanceId: 7n, accountId: 1 }
 
 function providerOf(url: string, gpuAccess: Engine['gpuAccess']) {
   const engine = { url, tls: null, mark: 'fake', gpuAccess, gpuUuids }

@@ -19,6 +19,10 @@ it('does not wait for a renter whose changed program never lets the keys log in'
     log: pino({ level: 'silent' }),
     now: () => new Date(),
   })
-  await provider.setSshKeys({ machineId: 1, instanceId: 7n }, ['ssh-ed25519 AAAA'], AbortSignal.timeout(10_000))
+  await provider.setSshKeys(
+    { machineId: 1, instanceId: 7n, accountId: 1 },
+    ['ssh-ed25519 AAAA'],
+    AbortSignal.timeout(10_000),
+  )
   expect(requests.some(({ method, path }) => method === 'PUT' && path === '/containers/one/archive')).toBe(true)
 })

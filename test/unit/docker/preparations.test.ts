@@ -22,7 +22,7 @@ it('gives up a removal in time while the engine hangs in a preparation', async (
   await provider.ensure(containerSpec(7n), AbortSignal.timeout(5_000))
   await expect.poll(() => requests.some(({ path }) => path === '/containers/create')).toBe(true)
   const begun = performance.now()
-  const ref = { machineId: 1, instanceId: 7n }
+  const ref = { machineId: 1, instanceId: 7n, accountId: 1 }
   await expect(provider.remove(ref, AbortSignal.timeout(100))).rejects.toThrow('timeout')
   expect(performance.now() - begun).toBeLessThan(2_000)
 })
@@ -36,7 +36,7 @@ it.each([
   )
   const provider = providerOf(url)
   await provider.ensure(containerSpec(7n), AbortSignal.timeout(5_000))
-  const observe = () => provider.observe({ machineId: 1, instanceId: 7n }, AbortSignal.timeout(5_000))
+  const observe = () => provider.observe({ machineId: 1, instanceId: 7n, accountId: 1 }, AbortSignal.timeout(5_000))
   const failure = { code: 'START_FAILED', message: 'The machine has no free network for another account.' }
   await expect.poll(observe).toEqual({ state: 'failed', ...failure })
 })
@@ -49,7 +49,7 @@ it('makes no container of an image whose labels would fill the answers of its en
   const provider = providerOf(url)
   await provider.ensure(containerSpec(7n), AbortSignal.timeout(5_000))
   const message = 'The image has too many labels and variables.'
-  const observe = () => provider.observe({ machineId: 1, instanceId: 7n }, AbortSignal.timeout(5_000))
+  const observe = () => provider.observe({ machineId: 1, instanceId: 7n, accountId: 1 }, AbortSignal.timeout(5_000))
   await expect.poll(observe).toEqual({ state: 'failed', code: 'IMAGE_PULL_FAILED', message })
   expect(requests.some(({ path }) => path === '/containers/create')).toBe(false)
 })

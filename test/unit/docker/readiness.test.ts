@@ -33,7 +33,7 @@ async function observeAfter(ms: number, { Entrypoint, gpus }: { Entrypoint: stri
     log: pino({ level: 'silent' }),
     now: () => new Date(),
   })
-  return await provider.observe({ machineId: 1, instanceId: 7n }, AbortSignal.timeout(5_000))
+  return await provider.observe({ machineId: 1, instanceId: 7n, accountId: 1 }, AbortSignal.timeout(5_000))
 }
 
 it.each([

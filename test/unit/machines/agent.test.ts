@@ -72,6 +72,14 @@ describe('the agent', () => {
     expect(started).toEqual([{ machineId: 7, instanceId: 5n }])
   })
 
+  it('passes on whose container a gateway means', async () => {
+    const started: unknown[] = []
+    const session = openSession({ start: async (ref: unknown) => void started.push(ref) })
+    session.welcome(1)
+    session.call(1, 1, 'start', { ...start, accountId: 3 })
+    await expect.poll(() => started).toEqual([{ machineId: 7, instanceId: 5n, accountId: 3 }])
+  })
+
   it('does not serve a gateway that knows only an older connection', () => {
     const fence = createFence()
     openSession({}, fence).welcome(9)

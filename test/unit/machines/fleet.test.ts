@@ -44,8 +44,8 @@ beforeEach(() => {
 
 it('asks the driver of the machine', async () => {
   const { observe, exec, inventory } = fleet()
-  await observe({ machineId: 1, instanceId: 7n }, signal)
-  await exec({ machineId: 2, instanceId: 8n }, 'ls', signal)
+  await observe({ machineId: 1, instanceId: 7n, accountId: 1 }, signal)
+  await exec({ machineId: 2, instanceId: 8n, accountId: 1 }, 'ls', signal)
   await inventory(2, signal)
   expect(asked).toEqual(['simulated observe', 'docker exec', 'docker inventory'])
 })
@@ -54,7 +54,7 @@ it('asks the agent of a host whose engine has no address', async () => {
   const connected = { ...engine, url: null }
   engines.set(3, connected)
   recent.set(3, connected)
-  await fleet().observe({ machineId: 3, instanceId: 9n }, signal)
+  await fleet().observe({ machineId: 3, instanceId: 9n, accountId: 1 }, signal)
   await fleet().ensure({ ...containerSpec(9n), machineId: 3 }, signal)
   expect(asked).toEqual(['agent observe', 'agent ensure'])
 })
@@ -69,7 +69,7 @@ it('makes a container where the machine is connected now', async () => {
 })
 
 describe('a machine that did not answer', () => {
-  const container = { machineId: 2, instanceId: 7n }
+  const container = { machineId: 2, instanceId: 7n, accountId: 1 }
 
   it.each([
     ['its engine is out of reach', () => new MachineUnreachable('It is off.'), signal],

@@ -42,7 +42,10 @@ beforeEach(() => {
       noteReturn: async machineId => void done.push(`returned ${machineId}`),
       compare: async (_, { instanceIds, volumeIds }) => {
         done.push('compared')
-        return { instanceIds: instanceIds.filter(id => id === 2n), volumeIds }
+        const containers = instanceIds
+          .filter(id => id === 2n)
+          .map(id => ({ machineId: 7, instanceId: id, accountId: 3 }))
+        return { containers, volumeIds }
       },
       deletedVolumes: async () => deleted,
       noteRemovedVolumes: async ids => void done.push(`noted ${ids}`),
@@ -62,8 +65,8 @@ beforeEach(() => {
         if (isDown) throw new Error('down')
         return inventory
       },
-      async remove({ instanceId }, signal) {
-        done.push(`removed ${instanceId}`)
+      async remove({ instanceId, accountId }, signal) {
+        done.push(`removed ${instanceId} of ${accountId}`)
         if (!isSlow) return
         waiting += 1
         mostWaiting = Math.max(mostWaiting, waiting)
@@ -84,8 +87,8 @@ afterEach(() => watch.stop())
 it('compares at once, again later, and removes what should be gone', async () => {
   watch.start()
   await expect.poll(() => done.filter(what => what === 'compared').length).toBeGreaterThan(2)
-  expect(done.slice(0, 3)).toEqual(['compared', 'removed 2', 'removed volume 5'])
-  expect(done).not.toContain('removed 1')
+  expect(done.slice(0, 3)).toEqual(['compared', 'removed 2 of 3', 'removed volume 5'])
+  expect(done).not.toContain('removed 1 of 3')
 })
 
 it('ends a comparison that takes longer than until the next, and says each time once what it removes', async () => {

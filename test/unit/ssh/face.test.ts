@@ -46,7 +46,11 @@ async function openFace(
         const account = { accountId: id === '3' ? 2 : 1, fingerprint: 'SHA256:x' }
         return isKnown ? { instanceId: BigInt(id), ...account } : undefined
       },
-      access: async () => ({ accountId: 1, container: { machineId: 1, instanceId: 1n }, refusal: undefined }),
+      access: async () => ({
+        accountId: 1,
+        container: { machineId: 1, instanceId: 1n, accountId: 1 },
+        refusal: undefined,
+      }),
       findEnded: async () => new Map<number, string>(),
     },
     hostKey: { loadOrCreate: async (create: () => string) => create() },

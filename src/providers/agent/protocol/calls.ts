@@ -4,7 +4,8 @@ import { z } from 'zod'
 import * as values from './values.ts'
 
 const { id, nothing } = values
-const container = { instanceId: id }
+/** Gateways before this field name no account. */
+const container = { instanceId: id, accountId: values.accountId.exactOptional() }
 
 function call<Args extends z.ZodType, Result extends z.ZodType>(args: Args, result: Result, { since = 1 } = {}) {
   return { args, result, since }

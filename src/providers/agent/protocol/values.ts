@@ -18,6 +18,7 @@ export const id = z
   .transform(BigInt)
 export const ids = z.array(id).max(10_000)
 export const changedIds = z.array(id).max(1_000)
+export const accountId = int(1, 2_147_483_647)
 export const port = int(1, 65_535)
 export const sshKeys = z.array(text(20_000)).max(1_000)
 export const command = text(1_000_000)
@@ -102,7 +103,7 @@ const launch = z.object({
 /** All but the machine: a host has one. */
 export const containerSpec = z.object({
   instanceId: id,
-  accountId: int(1, 2_147_483_647),
+  accountId,
   gpus: z.array(int(0, 1_000)).max(1_000),
   diskMb: z.number().min(0),
   share: z.object({ cpus: z.number().min(0), memoryMb: z.number().min(0) }).nullable(),

@@ -3,10 +3,10 @@ import type { ContainerSpec } from '../../../domain/instances/containers.ts'
 import { listContainers, renameContainer } from '../container.ts'
 import type { EngineClient } from '../engine/client.ts'
 import { unlessMissing } from '../engine/error.ts'
-import { type FailureKind, kindOf } from '../failures.ts'
+import { ContainerFailed, type FailureKind, kindOf } from '../failures.ts'
 import { instanceFiles, uploadTar } from '../files.ts'
 import type { Machine } from '../machine.ts'
-import { containerName, labels, phaseOf, volumeName } from '../names.ts'
+import { containerName, labels, labelsOf, phaseOf, volumeName } from '../names.ts'
 import type { Networks } from '../networks.ts'
 import { containerBody, type Limits } from './body.ts'
 import { pullImage } from './image.ts'
@@ -45,16 +45,23 @@ export async function makeContainer(
   await renameContainer(machine, { Id, instanceId: spec.instanceId }, 'complete', unaborted)
 }
 
-/** The engine would make absent volumes without labels. */
+/** The engine would make absent volumes without labels. It leaves a volume that exists as it is, and answers its labels. */
 async function createVolumes(
   { client, engine }: Machine,
-  { volumes }: ContainerSpec,
+  { volumes, accountId }: ContainerSpec,
   signal: AbortSignal,
 ): Promise<void> {
   for (const { volumeId } of volumes) {
-    const Labels = { [labels.mark]: engine.mark, [labels.volume]: String(volumeId) }
+    const account = String(accountId)
+    const Labels = { [labels.mark]: engine.mark, [labels.volume]: String(volumeId), [labels.account]: account }
     const json = { Name: volumeName(engine, volumeId), Driver: 'local', Labels }
-    await client.call('POST', '/volumes/create', { json, signal })
+    const made = await client.call<{ Labels: Record<string, string> | null }>('POST', '/volumes/create', {
+      json,
+      signal,
+    })
+    // The database was restored, and has given the id again.
+    if ((made.Labels?.[labels.account] ?? account) !== account)
+      throw new ContainerFailed({ code: 'START_FAILED', message: `The machine cannot make the volume ${volumeId}.` })
   }
 }
 
@@ -95,13 +102,8 @@ const repairs: Partial<Record<FailureKind, Repair>> = {
     removeById(machine, containerName(machine.engine, spec.instanceId, 'making'), signal),
 }
 
-async function hasOther(
-  machine: Machine,
-  { instanceId }: ContainerSpec,
-  own: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const listed = await listContainers(machine, { [labels.instance]: instanceId }, signal)
+async function hasOther(machine: Machine, spec: ContainerSpec, own: string, signal: AbortSignal): Promise<boolean> {
+  const listed = await listContainers(machine, labelsOf(spec), signal)
   return listed.some(({ Id, Names }) => Id !== own && phaseOf(Names[0] ?? '') !== 'making')
 }
 

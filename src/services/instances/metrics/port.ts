@@ -12,5 +12,5 @@ export type Simulation = {
   /** What a running container uses at an instant. */
   statsAt(load: SimulatedLoad, at: Date): ContainerStats
   /** The times in which a container ran, oldest first. */
-  runsOf(container: ContainerRef): Promise<Run[]>
+  runsOf(container: Pick<ContainerRef, 'instanceId'>): Promise<Run[]>
 }

@@ -32,7 +32,7 @@ export async function simulatePast(
   { lastSeconds, resolutionSeconds }: MetricsRange,
   at: Date,
 ): Promise<InstanceMetrics[]> {
-  const runs = await simulation.runsOf({ machineId: instance.machineId, instanceId: instance.id })
+  const runs = await simulation.runsOf({ instanceId: instance.id })
   const lengthMs = resolutionSeconds * 1_000
   const found: InstanceMetrics[] = []
   for (let ms = periodStart(at.getTime() - lastSeconds * 1_000, lengthMs); ms <= at.getTime(); ms += lengthMs) {

@@ -78,6 +78,6 @@ export function sshLoginServices({ database }: DataDeps) {
     )
     if (!found) return undefined
     const { accountId, machineId } = found
-    return { accountId, container: { machineId, instanceId }, refusal: sshRefusal(found) }
+    return { accountId, container: { machineId, instanceId, accountId }, refusal: sshRefusal(found) }
   }
 }

@@ -1,8 +1,9 @@
 // What gateways learn from the engines of machines.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { int8 } from '../../../database/row-types.ts'
+import { int4, int8 } from '../../../database/row-types.ts'
 import { transaction } from '../../../database/transaction.ts'
+import type { ContainerRef } from '../../../domain/instances/containers.ts'
 import type { DataDeps } from '../../deps.ts'
 import { makeInstancesDue } from '../../reconciliation/due.ts'
 import { lockInstances } from '../../reconciliation/leases.ts'
@@ -12,8 +13,10 @@ const { sql, raw } = Prisma
 /** An engine may claim to have any ids, in each list greater ones. A gateway skips no more than this for a machine. */
 const maxSkippedIds = 100_000
 
+/** The ids of what a machine has. */
+type Found = { instanceIds: bigint[]; volumeIds: bigint[] }
 /** What a machine has and should not have. */
-export type Leftovers = { instanceIds: bigint[]; volumeIds: bigint[] }
+export type Leftovers = { containers: ContainerRef[]; volumeIds: bigint[] }
 
 export function engineChangeServices({ database }: DataDeps) {
   const skippedIds = new Map<number, number>()
@@ -63,21 +66,21 @@ export function engineChangeServices({ database }: DataDeps) {
      * heard of stays, because the database may be a copy that was restored. Its ids are not given again: a new instance would
      * find the container of another renter.
      */
-    async compare(machineId: number, { instanceIds, volumeIds }: Leftovers): Promise<Leftovers> {
+    async compare(machineId: number, { instanceIds, volumeIds }: Found): Promise<Leftovers> {
       await skipIds(machineId, 'instances', instanceIds)
       await skipIds(machineId, 'volumes', volumeIds)
       const isMissing = sql`status IN ('running', 'stopping') AND id <> ALL(${instanceIds.map(String)}::bigint[])`
       await makeDue(await onMachine(machineId, isMissing))
       const gone = await database.query(
-        sql`SELECT id FROM instances WHERE id = ANY(${instanceIds.map(String)}::bigint[])
+        sql`SELECT id AS instance_id, account_id FROM instances WHERE id = ANY(${instanceIds.map(String)}::bigint[])
             AND (removed_at IS NOT NULL OR machine_id <> ${machineId})`,
-        { id: int8 },
+        { instanceId: int8, accountId: int4 },
       )
       const deleted = await database.query(
         sql`SELECT id FROM volumes WHERE id = ANY(${volumeIds.map(String)}::bigint[]) AND deleted_at IS NOT NULL`,
         { id: int8 },
       )
-      return { instanceIds: gone.map(({ id }) => id), volumeIds: deleted.map(({ id }) => id) }
+      return { containers: gone.map(one => ({ machineId, ...one })), volumeIds: deleted.map(({ id }) => id) }
     },
 
     /** The deleted volumes whose data the machine may still have. */

@@ -42,7 +42,11 @@ afterAll(async () => {
 })
 
 const start = (command: string) =>
-  here.provider.open({ machineId: 1, instanceId: 7n }, { command, terminal: null }, AbortSignal.timeout(20_000))
+  here.provider.open(
+    { machineId: 1, instanceId: 7n, accountId: 1 },
+    { command, terminal: null },
+    AbortSignal.timeout(20_000),
+  )
 
 async function run(command: string): Promise<[string, number]> {
   const { stdout, exitCode } = await start(command)

@@ -74,7 +74,11 @@ async function connect(onBranch: (call: Heard, generation: number) => Promise<vo
 }
 
 const openHere = () =>
-  here.provider.open({ machineId: 1, instanceId: 7n }, { command: 'ls', terminal: null }, AbortSignal.timeout(20_000))
+  here.provider.open(
+    { machineId: 1, instanceId: 7n, accountId: 1 },
+    { command: 'ls', terminal: null },
+    AbortSignal.timeout(20_000),
+  )
 
 describe('a gateway', () => {
   it('refuses a second connection that it has not asked for', async () => {

@@ -13,7 +13,7 @@ let testDatabase: TestDatabase
 let gateway: AgentGateway
 let key: string
 const sockets: WebSocket[] = []
-const container = { machineId: 1, instanceId: 7n }
+const container = { machineId: 1, instanceId: 7n, accountId: 1 }
 const signal = () => AbortSignal.timeout(5_000)
 
 beforeAll(async () => {
@@ -170,7 +170,7 @@ describe('a host', () => {
     const { heard } = await open(reply({ state: 'absent' }))
     await gateway.provider.observe(container, signal())
     expect(heard[1]).toMatchObject({ generation: heard[0].generation, args: { instanceId: '7' } })
-    await expect(gateway.provider.observe({ machineId: 2, instanceId: 7n }, signal())).rejects.toThrow(
+    await expect(gateway.provider.observe({ machineId: 2, instanceId: 7n, accountId: 1 }, signal())).rejects.toThrow(
       MachineUnreachable,
     )
   })

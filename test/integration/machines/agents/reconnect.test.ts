@@ -12,7 +12,7 @@ let testDatabase: TestDatabase
 let host: ReturnType<typeof openSimulatedHost>
 let key: string
 const open: (AgentGateway | TestAgent)[] = []
-const container = { machineId: 1, instanceId: 7n }
+const container = { machineId: 1, instanceId: 7n, accountId: 1 }
 const signal = () => AbortSignal.timeout(10_000)
 
 beforeAll(async () => {

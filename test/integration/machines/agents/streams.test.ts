@@ -11,7 +11,7 @@ import { listMachines } from '../../../support/factories.ts'
 import { type AgentGateway, openAgentGateway } from '../../../support/machines/agent-gateway.ts'
 import { newHostKey, startAgent, type TestAgent } from '../../../support/machines/hosts.ts'
 
-const container = { machineId: 1, instanceId: 7n }
+const container = { machineId: 1, instanceId: 7n, accountId: 1 }
 const signal = () => AbortSignal.timeout(20_000)
 const megabytes = 20
 
