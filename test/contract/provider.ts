@@ -479,6 +479,7 @@ export function containerSpec(instanceId: bigint): ContainerSpec {
   return {
     instanceId,
     accountId: 1,
+    vm: false,
     machineId: 1,
     gpus: [0],
     diskMb: 8_000,

@@ -7,6 +7,8 @@ export type ContainerSpec = {
   instanceId: bigint
   accountId: number
   machineId: number
+  /** Whether it is to be a virtual machine. Only simulated machines have them. */
+  vm: boolean
   gpus: number[]
   diskMb: number
   /** What the container may use of its machine; null if nothing limits it. */

@@ -2,7 +2,7 @@
 
 import type { Database } from '../../database/client.ts'
 import { Prisma } from '../../database/generated/client.ts'
-import { bytea, int4, int8, json, jsonb, nullable, type RowOf, textArray } from '../../database/row-types.ts'
+import { bool, bytea, int4, int8, json, jsonb, nullable, type RowOf, textArray } from '../../database/row-types.ts'
 import { type ContainerSpec, machineShareOf } from '../../domain/instances/containers.ts'
 import type { LaunchConfig, PortBinding } from '../../domain/instances/instances.ts'
 import { servedMode } from '../../domain/instances/ports.ts'
@@ -18,7 +18,7 @@ export const instanceSshKeysSql = sql`ARRAY(
   SELECT k.public_key FROM instance_ssh_keys a JOIN ssh_keys k ON k.id = a.ssh_key_id WHERE a.instance_id = i.id ORDER BY k.id)`
 
 const specRow = {
-  ...{ id: int8, accountId: int4, machineId: int4, firstGpu: int4, numGpus: int4, diskMb: int4 },
+  ...{ id: int8, accountId: int4, machineId: int4, vm: bool, firstGpu: int4, numGpus: int4, diskMb: int4 },
   ...{ launch: jsonb<LaunchConfig>(), machineGpus: int4, cpuCores: int4, cpuRamMb: int4 },
   ...{ registryLogin: nullable(bytea), secretEnv: nullable(bytea), ports: nullable(json<PortBinding[]>()) },
   attached: nullable(json<{ volumeId: string; mountPath: string }[]>()),
@@ -32,7 +32,7 @@ export async function loadContainerSpecs(
   instanceIds: readonly bigint[],
 ): Promise<Map<bigint, () => ContainerSpec>> {
   const statement = sql`
-    SELECT i.id, i.account_id, i.machine_id, i.first_gpu, i.num_gpus, i.disk_mb, i.launch, m.num_gpus AS machine_gpus,
+    SELECT i.id, i.account_id, i.machine_id, i.vm, i.first_gpu, i.num_gpus, i.disk_mb, i.launch, m.num_gpus AS machine_gpus,
       m.cpu_cores, m.cpu_ram_mb, i.registry_login, i.secret_env, (
       SELECT json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol))
       FROM port_bindings b WHERE b.instance_id = i.id
@@ -49,13 +49,14 @@ function specOf(
   secrets: Secrets,
   { id: instanceId, firstGpu, numGpus, launch: config, registryLogin, secretEnv, ...row }: RowOf<typeof specRow>,
 ): ContainerSpec {
-  const { accountId, machineId, machineGpus, diskMb, ports, attached, sshKeys } = row
+  const { accountId, machineId, vm, machineGpus, diskMb, ports, attached, sshKeys } = row
   const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
   const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
   return {
     instanceId,
     accountId,
     machineId,
+    vm,
     gpus,
     diskMb,
     share: machineShareOf({ ...row, numGpus: machineGpus }, numGpus),

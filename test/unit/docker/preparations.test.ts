@@ -41,6 +41,16 @@ it.each([
   await expect.poll(observe).toEqual({ state: 'failed', ...failure })
 })
 
+it('refuses a virtual machine', async () => {
+  const { url, requests } = await startFakeEngine(() => undefined)
+  const provider = providerOf(url)
+  await provider.ensure({ ...containerSpec(7n), vm: true }, AbortSignal.timeout(5_000))
+  const ref = { machineId: 1, instanceId: 7n, accountId: 1 }
+  const failure = { code: 'START_FAILED', message: 'The machine runs no virtual machines.' }
+  await expect.poll(() => provider.observe(ref, AbortSignal.timeout(5_000))).toEqual({ state: 'failed', ...failure })
+  expect(requests.some(({ path }) => path === '/images/create')).toBe(false)
+})
+
 it('makes no container of an image whose labels would fill the answers of its engine', async () => {
   const image = { Id: 'sha256:image', Config: { Labels: { large: 'x'.repeat(300_000) } } }
   const { url, requests } = await startFakeEngine(({ method, path }) =>

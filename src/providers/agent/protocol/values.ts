@@ -104,6 +104,8 @@ const launch = z.object({
 export const containerSpec = z.object({
   instanceId: id,
   accountId,
+  /** Gateways before this field ask for no virtual machine. */
+  vm: z.boolean().default(false),
   gpus: z.array(int(0, 1_000)).max(1_000),
   diskMb: z.number().min(0),
   share: z.object({ cpus: z.number().min(0), memoryMb: z.number().min(0) }).nullable(),

@@ -31,6 +31,7 @@ export async function makeContainer(
   spec: ContainerSpec,
   signal: AbortSignal,
 ): Promise<void> {
+  if (spec.vm) throw new ContainerFailed({ code: 'START_FAILED', message: 'The machine runs no virtual machines.' })
   const imageId = await pullImage(machine.client, { image: spec.launch.image, registry: spec.registry }, signal)
   await createVolumes(machine, spec, signal)
   const toolbox = await deps.readToolbox()
