@@ -16,3 +16,9 @@ it.each(fields)('the scope of %s names exactly the tables that its column reads'
     expect(scope).toBe(needs)
   }
 })
+
+it.each(fields)('the column of %s names exactly the columns of machines that it reads', field => {
+  const { sql, machineColumns = [] } = fieldColumnOf(field, { pricing: defaultPricing, nowSql })
+  const read = new Set([...sql.text.matchAll(/\bm\.(\w+)/g)].map(([, column]) => column))
+  expect([...read].toSorted()).toEqual([...machineColumns].toSorted())
+})

@@ -17,6 +17,8 @@ type FieldColumn = {
    */
   scope: 'kind' | 'offer' | 'machine'
   sql: Prisma.Sql
+  /** The columns of m that it reads. */
+  machineColumns?: readonly string[]
   /** The same from m and g alone, unless it depends on the block or its price. */
   machineSql?: Prisma.Sql
   /** What a cursor keeps of the column, where that is not its value. */
@@ -90,14 +92,23 @@ const copied = (text: string, machineText: string): FieldColumn => {
   return { scope: 'offer', sql: raw(text), machineSql: raw(machineText) }
 }
 /** For all other facts of the machine. */
-const ofMachine = (text: string): FieldColumn => ({ scope: 'machine', sql: raw(text), machineSql: raw(text) })
-/** For facts that depend on the machine and on how many of its GPUs the offer has. */
-const ofShare = (text: string): FieldColumn => ({ scope: 'machine', sql: raw(text) })
-/** Versions are compared by their keys. A missing one is "". */
-const version = (scope: FieldColumn['scope'], text: string): FieldColumn => {
-  const key = raw(`version_key(${text})`)
-  return { scope, sql: key, machineSql: key, positionSql: raw(`coalesce(${text}, '')`) }
+const ofMachine = (column: string, expressionOf = (value: string) => value): FieldColumn => {
+  const text = raw(expressionOf(`m.${column}`))
+  return { scope: 'machine', sql: text, machineSql: text, machineColumns: [column] }
 }
+/** For facts that depend on the machine and on how many of its GPUs the offer has. */
+const ofShare = (machineColumns: string[], text: string): FieldColumn => {
+  return { scope: 'machine', sql: raw(text), machineColumns }
+}
+/** Versions are compared by their keys. A missing one is "". */
+const version = (text: string) => {
+  const key = raw(`version_key(${text})`)
+  return { sql: key, machineSql: key, positionSql: raw(`coalesce(${text}, '')`) }
+}
+const versionOfMachine = (column: string): FieldColumn => {
+  return { scope: 'machine', ...version(`m.${column}`), machineColumns: [column] }
+}
+const inGb = (mb: string) => `(${mb}::float8 / 1000)`
 
 /** The rule of `ramGbOf`. Reads g alone, so it is computed once for each kind of offer. */
 const ramGbSql = `coalesce((SELECT min(size) FROM unnest('{${marketedRamGb.join(',')}}'::bigint[]) AS size
@@ -106,7 +117,7 @@ const ramGbSql = `coalesce((SELECT min(size) FROM unnest('{${marketedRamGb.join(
 const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = {
   id: ofOffer('o.id'),
   machineId: copied('o.machine_id', 'm.id'),
-  hostId: ofMachine('m.host_id'),
+  hostId: ofMachine('host_id'),
 
   gpuName: ofModel('g.name'),
   gpuVendor: ofModel('g.vendor'),
@@ -115,49 +126,49 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   gpuTotalRamMb: ofKind('(g.ram_mb * k.num_gpus)'),
   gpuMemoryBandwidthGigabytesPerSecond: ofModel('g.memory_bandwidth_gigabytes_per_second'),
   gpuMaxPowerWatts: ofModel('g.max_power_watts'),
-  computeCapability: version('kind', 'g.compute_capability'),
+  computeCapability: { scope: 'kind', ...version('g.compute_capability') },
   computeCapabilityNumber: ofModel('round((version_number(g.compute_capability) * 100)::numeric)::bigint'),
   numGpus: ofKind('k.num_gpus'),
-  gpuFraction: ofShare('(k.num_gpus::float8 / m.num_gpus)'),
-  gpuMaxTempCelsius: ofMachine('m.gpu_max_temp_celsius'),
-  gpuDisplayActive: ofMachine('m.gpu_display_active'),
-  gpuLanes: ofMachine('m.gpu_lanes'),
-  nvlinkGigabytesPerSecond: ofMachine('m.nvlink_gigabytes_per_second'),
+  gpuFraction: ofShare(['num_gpus'], '(k.num_gpus::float8 / m.num_gpus)'),
+  gpuMaxTempCelsius: ofMachine('gpu_max_temp_celsius'),
+  gpuDisplayActive: ofMachine('gpu_display_active'),
+  gpuLanes: ofMachine('gpu_lanes'),
+  nvlinkGigabytesPerSecond: ofMachine('nvlink_gigabytes_per_second'),
 
   tflops: ofKind('(g.tflops * k.num_gpus)'),
   dlperf: ofOffer('o.dlperf'),
   score: ofOffer('o.score'),
 
-  pciGeneration: ofMachine('m.pci_generation'),
-  pcieGigabytesPerSecond: ofMachine('m.pcie_gigabytes_per_second'),
-  cudaVersion: version('machine', 'm.cuda_version'),
-  driverVersion: version('machine', 'm.driver_version'),
-  cudaVersionNumber: ofMachine('version_number(m.cuda_version)'),
-  driverVersionNumber: ofMachine('driver_version_number(m.driver_version)'),
-  cpuArch: ofMachine('m.cpu_arch'),
-  cpuCores: ofMachine('m.cpu_cores'),
-  cpuCoresEffective: ofShare('((m.cpu_cores * k.num_gpus)::float8 / m.num_gpus)'),
-  cpuGhz: ofMachine('m.cpu_ghz'),
-  cpuRamMb: ofMachine('m.cpu_ram_mb'),
-  hasAvx: ofMachine('m.has_avx'),
-  motherboard: ofMachine('m.motherboard'),
-  osVersion: version('machine', 'm.os_version'),
-  osVersionNumber: ofMachine('version_number(m.os_version)'),
+  pciGeneration: ofMachine('pci_generation'),
+  pcieGigabytesPerSecond: ofMachine('pcie_gigabytes_per_second'),
+  cudaVersion: versionOfMachine('cuda_version'),
+  driverVersion: versionOfMachine('driver_version'),
+  cudaVersionNumber: ofMachine('cuda_version', value => `version_number(${value})`),
+  driverVersionNumber: ofMachine('driver_version', value => `driver_version_number(${value})`),
+  cpuArch: ofMachine('cpu_arch'),
+  cpuCores: ofMachine('cpu_cores'),
+  cpuCoresEffective: ofShare(['cpu_cores', 'num_gpus'], '((m.cpu_cores * k.num_gpus)::float8 / m.num_gpus)'),
+  cpuGhz: ofMachine('cpu_ghz'),
+  cpuRamMb: ofMachine('cpu_ram_mb'),
+  hasAvx: ofMachine('has_avx'),
+  motherboard: ofMachine('motherboard'),
+  osVersion: versionOfMachine('os_version'),
+  osVersionNumber: ofMachine('os_version', value => `version_number(${value})`),
 
-  totalDiskGb: ofMachine('(m.disk_mb::float8 / 1000)'),
-  maxDiskGb: ofMachine('(m.free_disk_mb::float8 / 1000)'),
-  freeDiskGb: ofMachine('(m.free_disk_mb::float8 / 1000)'),
-  diskReadMegabytesPerSecond: ofMachine('m.disk_read_megabytes_per_second'),
-  downloadMbps: ofMachine('m.download_mbps'),
-  uploadMbps: ofMachine('m.upload_mbps'),
-  freePorts: ofMachine('m.free_ports'),
-  staticIp: ofMachine('m.static_ip'),
+  totalDiskGb: ofMachine('disk_mb', inGb),
+  maxDiskGb: ofMachine('free_disk_mb', inGb),
+  freeDiskGb: ofMachine('free_disk_mb', inGb),
+  diskReadMegabytesPerSecond: ofMachine('disk_read_megabytes_per_second'),
+  downloadMbps: ofMachine('download_mbps'),
+  uploadMbps: ofMachine('upload_mbps'),
+  freePorts: ofMachine('free_ports'),
+  staticIp: ofMachine('static_ip'),
 
   country: copied('o.country', 'm.country'),
-  city: ofMachine('m.city'),
-  datacenter: ofMachine('m.datacenter'),
-  vmsEnabled: ofMachine('m.vms_enabled'),
-  verification: ofMachine('m.verification::text'),
+  city: ofMachine('city'),
+  datacenter: ofMachine('datacenter'),
+  vmsEnabled: ofMachine('vms_enabled'),
+  verification: ofMachine('verification', value => `${value}::text`),
   verified: ofOffer('o.verified'),
   reliability: copied('o.reliability', 'm.reliability'),
   rented: ofKind('false'),
@@ -166,6 +177,6 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
 
   minimumBidPerHour: ofOffer('o.min_bid_nanos'),
   diskPricePerGbMonth: copied('o.disk_price_per_gb_month_nanos', 'm.disk_price_per_gb_month_nanos'),
-  downloadPricePerGb: ofMachine('m.download_price_per_gb_nanos'),
-  uploadPricePerGb: ofMachine('m.upload_price_per_gb_nanos'),
+  downloadPricePerGb: ofMachine('download_price_per_gb_nanos'),
+  uploadPricePerGb: ofMachine('upload_price_per_gb_nanos'),
 }

@@ -28,8 +28,8 @@ export function machinesSql(selection: TimedSelection, order: Pick<Slice, 'keys'
 /** The columns that `fromMachinesSql` reads of machines. Mostly these are few, and an index has them. */
 export function machineColumnsSql(selection: TimedSelection, { keys }: Pick<Slice, 'keys'>): Prisma.Sql {
   const fields = [...keys.map(({ field }) => field), ...fieldsOfFilter(beyondMachines(selection).filter)]
-  const read = fields.flatMap(field => fieldColumnOf(field, selection).sql.text.match(/\bm\.\w+/g) ?? [])
-  return raw([...new Set(['m.id', 'm.gpu_model_id', ...read])].join(', '))
+  const read = fields.flatMap(field => fieldColumnOf(field, selection).machineColumns ?? [])
+  return raw([...new Set(['id', 'gpu_model_id', ...read])].map(column => `m.${column}`).join(', '))
 }
 
 /** What is left to check of offers whose machines pass the filter. */
