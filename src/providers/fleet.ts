@@ -15,9 +15,8 @@ type FleetOptions = { simulated: Provider; docker: Provider; agent: Provider; en
 const silenceMs = 2_000
 
 /** The provider of all machines: it passes each call on to the driver of its machine. */
-export function createFleet(options: FleetOptions): Provider {
-  const { simulated, docker, agent, engines, now = () => performance.now() } = options
-  const silentUntil = new Map<number, number>()
+export function createFleet({ simulated, docker, agent, engines, now }: FleetOptions): Provider {
+  const silence = createSilence(now)
 
   function driverFor(engine: ReachedEngine | undefined): Provider {
     if (!engine) return simulated
@@ -28,10 +27,6 @@ export function createFleet(options: FleetOptions): Provider {
     return driverFor((await engines.all()).get(machineId))
   }
 
-  function refuseSilent(machineId: number): void {
-    if ((silentUntil.get(machineId) ?? 0) > now()) throw new MachineUnreachable(`Machine ${machineId} is silent.`)
-  }
-
   async function ask<Answer>(
     machineId: number,
     signal: AbortSignal,
@@ -39,22 +34,22 @@ export function createFleet(options: FleetOptions): Provider {
   ): Promise<Answer> {
     const driver = await driverOf(machineId)
     if (driver === simulated) return await call(driver)
-    refuseSilent(machineId)
+    silence.refuse(machineId)
     try {
       const answer = await call(driver)
-      silentUntil.delete(machineId)
+      silence.end(machineId)
       return answer
     } catch (error) {
       // Whether a host is connected is known without asking it.
       const isSilent = (error instanceof MachineUnreachable && driver !== agent) || isTimeout(signal.reason)
-      if (isSilent) silentUntil.set(machineId, now() + silenceMs)
+      if (isSilent) silence.begin(machineId)
       throw error
     }
   }
 
   /** A call that waits for a renter's programs. They can make it fail in any way, so it tells nothing of the machine. */
   async function askRenter<Answer>(machineId: number, call: (driver: Provider) => Promise<Answer>): Promise<Answer> {
-    refuseSilent(machineId)
+    silence.refuse(machineId)
     return await call(await driverOf(machineId))
   }
 
@@ -83,6 +78,18 @@ export function createFleet(options: FleetOptions): Provider {
     removeVolume: (machineId, volumeId, signal) =>
       ask(machineId, signal, driver => driver.removeVolume(machineId, volumeId, signal)),
     watch: (machineId, onChange, signal) => ask(machineId, signal, driver => driver.watch(machineId, onChange, signal)),
+  }
+}
+
+/** Machines that did not answer just now. */
+function createSilence(now: () => number = () => performance.now()) {
+  const silentUntil = new Map<number, number>()
+  return {
+    begin: (machineId: number): void => void silentUntil.set(machineId, now() + silenceMs),
+    end: (machineId: number): void => void silentUntil.delete(machineId),
+    refuse(machineId: number): void {
+      if ((silentUntil.get(machineId) ?? 0) > now()) throw new MachineUnreachable(`Machine ${machineId} is silent.`)
+    },
   }
 }
 

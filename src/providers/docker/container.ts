@@ -1,7 +1,8 @@
 import type { ContainerRef } from '../../domain/instances/containers.ts'
+import { ContainerNotRunning } from '../provider.ts'
 import { unlessMissing } from './engine/error.ts'
 import type { DeviceRequest } from './gpus.ts'
-import type { Machine } from './machine.ts'
+import type { Machine, MachineOf } from './machine.ts'
 import { containerName, labelFilter, labelsOf, type Phase, phaseOf } from './names.ts'
 
 /** A container as the engine describes it. */
@@ -44,6 +45,29 @@ export async function findContainer(
   const path = `/containers/${found.Id}/json`
   const inspected = await unlessMissing(machine.client.call<Inspected>('GET', path, { signal }))
   return inspected && { ...inspected, phase: phaseOf(inspected.Name) }
+}
+
+type Found = { machine: Machine; container: Container & ContainerRef }
+
+/** Finds containers on the machines that have them. */
+export function createFinder(machineOf: MachineOf) {
+  /** Undefined if there is no container, or only one whose files are not complete. */
+  async function find(ref: ContainerRef, signal: AbortSignal): Promise<Found | undefined> {
+    const machine = await machineOf(ref.machineId, signal)
+    const container = await findContainer(machine, ref, signal)
+    signal.throwIfAborted()
+    if (!container || container.phase === 'making') return undefined
+    const { machineId, instanceId, accountId } = ref
+    return { machine, container: { ...container, machineId, instanceId, accountId } }
+  }
+
+  async function findRunning(ref: ContainerRef, signal: AbortSignal): Promise<Found> {
+    const found = await find(ref, signal)
+    if (found?.container.State.Running) return found
+    throw new ContainerNotRunning(`The container of instance ${ref.instanceId} is not running.`)
+  }
+
+  return { find, findRunning }
 }
 
 export async function renameContainer(

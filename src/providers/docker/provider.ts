@@ -1,13 +1,12 @@
 // A provider whose machines run the containers with Docker Engine.
 
 import type { Logger } from 'pino'
-import type { ContainerRef } from '../../domain/instances/containers.ts'
-import { ContainerNotRunning, type Provider } from '../provider.ts'
-import { type Container, findContainer } from './container.ts'
+import type { Provider } from '../provider.ts'
+import { createFinder } from './container.ts'
 import { applyKeys, keysTar, uploadTar } from './files.ts'
 import { readInventory, removeVolume } from './inventory.ts'
 import { readLog } from './log/read.ts'
-import { createMachines, type EngineOf, type Machine } from './machine.ts'
+import { createMachines, type EngineOf } from './machine.ts'
 import { makeContainer } from './making/make.ts'
 import { createPreparations } from './making/preparations.ts'
 import { createNetworks } from './networks.ts'
@@ -33,6 +32,7 @@ export type DockerProviderOptions = {
 
 export function createDockerProvider({ engineOf, readToolbox, log, now }: DockerProviderOptions): Provider {
   const machineOf = createMachines(engineOf)
+  const { find, findRunning } = createFinder(machineOf)
   const preparations = createPreparations(log, now)
   const stops = createStops(log)
   const readiness = createReadiness({ log, now, stops })
@@ -40,25 +40,6 @@ export function createDockerProvider({ engineOf, readToolbox, log, now }: Docker
   const networks = createNetworks()
   const readStats = createStatsReader({ log, now })
   const makeDeps = { readToolbox, log, networks, withoutDiskLimit: new WeakSet<object>() }
-
-  type Found = { machine: Machine; container: Container & ContainerRef }
-
-  /** Undefined if there is no container, or only one whose files are not complete. */
-  async function find(ref: ContainerRef, signal: AbortSignal): Promise<Found | undefined> {
-    const machine = await machineOf(ref.machineId, signal)
-    const container = await findContainer(machine, ref, signal)
-    signal.throwIfAborted()
-    const { machineId, instanceId, accountId } = ref
-    return container && container.phase !== 'making'
-      ? { machine, container: { ...container, machineId, instanceId, accountId } }
-      : undefined
-  }
-
-  async function findRunning(ref: ContainerRef, signal: AbortSignal): Promise<Found> {
-    const found = await find(ref, signal)
-    if (found?.container.State.Running) return found
-    throw new ContainerNotRunning(`The container of instance ${ref.instanceId} is not running.`)
-  }
 
   return {
     async observe(ref, signal) {
