@@ -11,12 +11,14 @@ import { describeDatabase, openServer } from './database/embedded/server.ts'
 import { locks, withLock } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { DomainError } from './domain/errors.ts'
+import type { Engine } from './domain/machines/engines.ts'
 import { createHost } from './host/host.ts'
 import { createLog } from './http/log.ts'
 import type { CommandOperations, LocalOperations, OperatorResult } from './operator/command.ts'
 import { findCommand, helpFor } from './operator/commands.ts'
-import { inspectEngine } from './providers/docker/inspect.ts'
-import { buildToolbox } from './providers/docker/toolbox.ts'
+import { inspectEngine } from './providers/docker/inspection/engine-facts.ts'
+import { findFirewallGaps } from './providers/docker/inspection/firewall.ts'
+import { buildToolbox, readToolbox } from './providers/docker/toolbox.ts'
 import { translateDatabaseError } from './services/database-errors.ts'
 import { engineOperations } from './services/machines/engines/connect.ts'
 import { createOperations } from './services/operations.ts'
@@ -59,7 +61,11 @@ async function main(args: string[]): Promise<void> {
     await withLock(server.url, locks.migration, () => migrate(server.url))
     const database = openDatabase({ url: server.url, poolSize: 2, onIdleError: onLost })
     const engines = engineOperations({ database, secrets: () => openSecrets(config, database), inspectEngine })
-    const operations = { ...createOperations({ database }), ...local, engines }
+    const checks = {
+      findFirewallGaps: (engine: Pick<Engine, 'url' | 'tls'>) =>
+        findFirewallGaps(engine, () => readToolbox(config.toolboxFile)),
+    }
+    const operations = { ...createOperations({ database }), ...local, ...checks, engines }
     const work = async () => await printResult(await run(operations))
     const done = lock === undefined ? work() : withLock(server.url, locks[lock], work)
     await done.finally(() => database.close())

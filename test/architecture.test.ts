@@ -85,7 +85,15 @@ const layers: Record<string, Layer> = {
     packages: ['dataloader', 'pino', 'zod'],
     folders: [
       ...['agent', 'agent/protocol', 'agent/streams'],
-      ...['docker', 'docker/engine', 'docker/log', 'docker/making', 'docker/processes', 'docker/stats'],
+      ...[
+        'docker',
+        'docker/engine',
+        'docker/inspection',
+        'docker/log',
+        'docker/making',
+        'docker/processes',
+        'docker/stats',
+      ],
       ...['docker/toolbox', 'simulated'],
     ],
     reason: 'A provider gets its orders in the terms of the domain and does not know the caller.',

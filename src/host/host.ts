@@ -2,7 +2,8 @@
 
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { inspectEngine } from '../providers/docker/inspect.ts'
+import { inspectEngine } from '../providers/docker/inspection/engine-facts.ts'
+import { findFirewallGaps } from '../providers/docker/inspection/firewall.ts'
 import { createDockerProvider } from '../providers/docker/provider.ts'
 import { runAgent } from './agent.ts'
 import { readGpuUuids } from './gpus.ts'
@@ -14,8 +15,12 @@ export type HostDeps = { folder: string; version: string; log: Logger; signal: A
 export type Host = ReturnType<typeof createHost>
 
 export function createHost({ folder, version, log, signal }: HostDeps) {
-  async function serve({ gateway, key, engine: url }: KeptHost): Promise<void> {
-    const readToolbox = createToolboxReader({ file: join(folder, 'toolbox.tar'), gateway, key })
+  const toolboxOf = ({ gateway, key }: KeptHost) =>
+    createToolboxReader({ file: join(folder, 'toolbox.tar'), gateway, key })
+
+  async function serve(host: KeptHost): Promise<void> {
+    const { gateway, key, engine: url } = host
+    const readToolbox = toolboxOf(host)
     await runAgent({
       ...{ gateway, key, version, log, signal },
       createProvider: engineNow =>
@@ -33,6 +38,8 @@ export function createHost({ folder, version, log, signal }: HostDeps) {
       const inspect = (url: string) => inspectEngine({ url, tls: null })
       const { machineId, ...host } = await joinHost({ ...options, folder, inspect, readGpuUuids })
       log.info({ machineId }, 'This computer has joined. From now on, "host run" connects it.')
+      const warnings = await findFirewallGaps({ url: host.engine, tls: null }, toolboxOf(host))
+      for (const warning of warnings) log.warn(warning)
       await serve(host)
     },
     run: async (): Promise<void> => await serve(await readHost(folder)),

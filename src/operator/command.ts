@@ -1,3 +1,4 @@
+import type { Engine } from '../domain/machines/engines.ts'
 import type { engineOperations } from '../services/machines/engines/connect.ts'
 import type { Operations } from '../services/operations.ts'
 import { type OptionTable, type OptionValues, parseOptions } from './options.ts'
@@ -20,6 +21,8 @@ export type OperatorCommand = {
 /** What commands can do: also what needs the gateways' secret, or files of this computer. */
 export type CommandOperations = Operations & {
   engines: ReturnType<typeof engineOperations>
+  /** Warns of what containers on an engine could reach. */
+  findFirewallGaps(engine: Pick<Engine, 'url' | 'tls'>): Promise<string[]>
 } & LocalOperations
 /** What commands can do with this computer alone. */
 export type LocalOperations = {

@@ -28,9 +28,10 @@ export const engineCommands = {
       const gpuAccess = gpuAccesses.find(name => name === access)
       if (!gpuAccess) throw new Error(`--gpu-access must be one of ${gpuAccesses.join(', ')}, not "${access}".`)
       const gpuUuids = parseUuids(gpuAccess, uuids)
-      return async ({ engines }) => {
+      return async ({ engines, findFirewallGaps }) => {
         const facts = await engines.connect(machineId, { url, tls, gpuAccess, gpuUuids })
-        return { id: machineId, engine: url, gpuAccess, ...facts }
+        const warnings = await findFirewallGaps({ url, tls })
+        return { id: machineId, engine: url, gpuAccess, ...facts, warnings }
       }
     },
   ),

@@ -38,7 +38,7 @@ describeWithEngine('docs/hosts.md', () => {
     )
     const waitAndLook = `${snippets.at(-1)}\nuntil ${snippets.at(-1)?.trim()} | grep -q RUNNING; do sleep 1; done\n${snippets.at(-1)}`
     const script = [...snippets.slice(0, -1), waitAndLook].join('\n')
-    const { stdout, stderr, code } = await runProgram('timeout', ['60', 'bash', '-euc', script], '', env)
+    const { stdout, stderr, code } = await runProgram('timeout', ['110', 'bash', '-euc', script], '', env)
     expect(code, stderr).toBe(0)
     const printed = stdout
       .trim()
@@ -54,5 +54,5 @@ describeWithEngine('docs/hosts.md', () => {
     expect(connection.sshCommand).toMatch(/^ssh -p 20\d\d\d root@127\.0\.0\.1/)
     expect(logs).toContainEqual({ text: 'hello' })
     await docker(engine.folder, ['ps', '-q']).then(async ids => docker(engine.folder, ['rm', '-f', ...ids.split('\n')]))
-  })
+  }, 120_000)
 })

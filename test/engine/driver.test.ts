@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { findFirewallGaps } from '../../src/providers/docker/inspection/firewall.ts'
 import { ContainerNotRunning, MachineUnreachable, PortTaken } from '../../src/providers/provider.ts'
 import { blocksOf, readPage } from '../support/docs.ts'
 import { docker } from '../support/engine/docker.ts'
@@ -35,6 +37,8 @@ describeWithEngine('a container of the Docker driver', () => {
     const gateway = await rental.exec("ip route | sed -n 's/^default via \\([^ ]*\\).*/\\1/p'")
     const ask = (address: string) => rental.exec(`nc -w 2 ${address} ${port} </dev/null || echo refused`)
     expect(await ask(gateway)).toBe('the host')
+    const findGaps = () => findFirewallGaps({ url: engine.url, tls: null }, () => readFile(engine.toolbox))
+    expect(await findGaps()).toContainEqual(expect.stringContaining('Containers reach their host.'))
     const rules = blocksOf(readPage('docs/hosts.md'), 'sh firewall').join('').trim().split('\n')
     expect(rules).toHaveLength(2)
     for (const rule of rules) {
@@ -46,6 +50,13 @@ describeWithEngine('a container of the Docker driver', () => {
     expect(dropped()).toMatch(/ 0 +0 DROP/)
     expect(await ask('169.254.169.254')).toContain('refused')
     expect(dropped()).not.toMatch(/ 0 +0 DROP/)
+    expect(await findGaps()).toEqual([])
+    for (const list of [
+      ['ps', '-aq'],
+      ['network', 'ls', '-q'],
+    ])
+      expect(await docker(engine.folder, [...list, '--filter', 'name=berth-probe'])).toBe('')
+    expect(await docker(engine.folder, ['images', '-q', 'berth-probe-*'])).toBe('')
     const neighbor = await startRental(engine, provider)
     const address = await rental.exec('hostname -i')
     expect(await neighbor.exec(`nc -w 3 ${address} 8080 </dev/null`)).toBe(`berth-${rental.spec.instanceId}`)

@@ -1,6 +1,6 @@
-import type { Engine, GpuAccess } from '../../domain/machines/engines.ts'
-import type { EngineFacts } from '../../domain/machines/inspection.ts'
-import { connectEngine } from './engine/client.ts'
+import type { Engine, GpuAccess } from '../../../domain/machines/engines.ts'
+import type { EngineFacts } from '../../../domain/machines/inspection.ts'
+import { connectEngine } from '../engine/client.ts'
 
 /** What the engine says of itself. Lists that are empty may be absent. */
 type Info = {
