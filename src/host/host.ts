@@ -6,7 +6,7 @@ import { inspectEngine } from '../providers/docker/inspection/engine-facts.ts'
 import { findFirewallGaps } from '../providers/docker/inspection/firewall.ts'
 import { createDockerProvider } from '../providers/docker/provider.ts'
 import { runAgent } from './agent.ts'
-import { readGpuUuids } from './gpus.ts'
+import { readGpus } from './gpus.ts'
 import { joinHost } from './join.ts'
 import { type KeptHost, readHost } from './key-file.ts'
 import { createToolboxReader } from './toolbox.ts'
@@ -36,7 +36,7 @@ export function createHost({ folder, version, log, signal }: HostDeps) {
   return {
     async join(options: { gateway: string; token: string; engine: string }): Promise<void> {
       const inspect = (url: string) => inspectEngine({ url, tls: null })
-      const { machineId, ...host } = await joinHost({ ...options, folder, inspect, readGpuUuids })
+      const { machineId, ...host } = await joinHost({ ...options, folder, inspect, readGpus })
       log.info({ machineId }, 'This computer has joined. From now on, "host run" connects it.')
       const warnings = await findFirewallGaps({ url: host.engine, tls: null }, toolboxOf(host))
       for (const warning of warnings) log.warn(warning)

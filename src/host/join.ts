@@ -5,6 +5,7 @@ import { isInviteToken, printHostKey } from '../domain/machines/agents.ts'
 import type { EngineFacts } from '../domain/machines/inspection.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
 import { messageIn, Refused } from './connection.ts'
+import type { Gpu } from './gpus.ts'
 import { type KeptHost, keepHost, readHost } from './key-file.ts'
 
 export type JoinOptions = {
@@ -13,7 +14,7 @@ export type JoinOptions = {
   engine: string
   folder: string
   inspect(engine: string): Promise<EngineFacts>
-  readGpuUuids(): Promise<string[]>
+  readGpus(): Promise<Gpu[]>
 }
 
 const timeoutMs = 30_000
@@ -23,10 +24,12 @@ const timeoutMs = 30_000
  * finds out.
  */
 export async function joinHost(options: JoinOptions): Promise<KeptHost & { machineId: number }> {
-  const { gateway, token, engine, folder, inspect, readGpuUuids } = options
+  const { gateway, token, engine, folder, inspect, readGpus } = options
   checkGateway(gateway)
   if (!isInviteToken(token)) throw new Error('--token is not a token of "machine invite".')
-  const [facts, gpuUuids] = await Promise.all([inspectOwn(engine, inspect), readGpuUuids()])
+  const [inspected, gpus] = await Promise.all([inspectOwn(engine, inspect), readGpus()])
+  const facts = { ...inspected, gpuMemoryMb: gpus.flatMap(({ memoryMb }) => memoryMb ?? []) }
+  const gpuUuids = gpus.map(({ uuid }) => uuid)
   const key = printHostKey(randomBytes(32).toString('base64url'))
   const host = { gateway, engine, key }
   const before = await readHost(folder).catch(() => undefined)

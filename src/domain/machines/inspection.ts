@@ -13,22 +13,26 @@ export type EngineFacts = {
   cpuRamMb: number
   cpuArch: Machine['cpuArch']
   gpuAccesses: readonly GpuAccess[]
+  /** The memory of GPUs in MiB, as far as NVIDIA's program shows it; absent if nobody ran it there. */
+  gpuMemoryMb?: readonly number[]
   /** By how much the engine's clock is ahead of the gateway's. */
   clockAheadMs: number
 }
 
 /** Computers have a little less memory than is written on them, and hosts round. */
 const ramTolerance = 0.95
+/** A GPU that checks its memory for errors shows up to an eighth less than it has. */
+const gpuRamTolerance = 7 / 8
 /** The engine's times decide how long a container has run, and until when an ended one is charged. */
 const clockToleranceMs = 5_000
 
 /** Why the machine cannot get the engine: the engine has less than the machine's offers promise. */
 export function findBrokenPromises(
-  machine: Pick<Machine, 'cpuCores' | 'cpuRamMb' | 'cpuArch' | 'numGpus' | 'vmsEnabled'>,
+  machine: Pick<Machine, 'cpuCores' | 'cpuRamMb' | 'cpuArch' | 'numGpus' | 'vmsEnabled'> & { gpuRamMb: number },
   facts: EngineFacts,
   { gpuAccess, gpuUuids }: { gpuAccess: GpuAccess; gpuUuids: readonly string[] },
 ): Issue[] {
-  const { cpuCores, cpuRamMb, cpuArch, numGpus, vmsEnabled } = machine
+  const { cpuCores, cpuRamMb, cpuArch, numGpus, vmsEnabled, gpuRamMb } = machine
   const issues: Issue[] = []
   const say = (path: string, message: string) => void issues.push({ path, message })
   if (facts.cpuCores < cpuCores) say('cpuCores', `is ${cpuCores}, but the engine has ${facts.cpuCores} cores.`)
@@ -42,6 +46,9 @@ export function findBrokenPromises(
     say('gpus', `cannot be given to containers with "${gpuAccess}". The engine offers ${facts.gpuAccesses.join(', ')}.`)
   if (gpuAccess !== 'none' && gpuUuids.length !== numGpus)
     say('gpus', `are ${numGpus}, but ${gpuUuids.length} UUIDs are given.`)
+  const least = Math.min(...(facts.gpuMemoryMb ?? []))
+  if (gpuAccess !== 'none' && least < gpuRamMb * gpuRamTolerance)
+    say('gpuRamMb', `is ${gpuRamMb}, but nvidia-smi shows a GPU with ${least} MiB of memory.`)
   if (new Set(gpuUuids).size < gpuUuids.length) say('gpus', 'have UUIDs that are given twice.')
   return issues
 }

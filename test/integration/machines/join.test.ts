@@ -119,6 +119,16 @@ describe('a host', () => {
     await expect(joinAsHost(server.url, { token, gpuUuids })).rejects.toThrow('gpus: are 1, but 2 UUIDs are given.')
   })
 
+  it('is refused with less memory in a GPU than the machine promises', async () => {
+    const token = await invite('nvidia')
+    const gpuUuids = ['GPU-00000001']
+    await expect(joinAsHost(server.url, { token, gpuUuids, gpuMemoryMb: 12_288 })).rejects.toThrow(
+      'gpuRamMb: is 24564, but nvidia-smi shows a GPU with 12288 MiB of memory.',
+    )
+    await joinAsHost(server.url, { token, gpuUuids, gpuMemoryMb: 22_500 })
+    expect(await engine()).toMatchObject({ gpu_uuids: gpuUuids })
+  })
+
   it('does not get the engine of another machine', async () => {
     const facts = engineFacts('shared')
     await joinAsHost(server.url, { token: await invite(), facts })
@@ -193,7 +203,7 @@ describe('the folder of a host', () => {
     await joinHost({
       ...{ gateway: server.url, token, engine: 'unix:///run/docker.sock', folder },
       inspect: async () => engineFacts(`engine ${machineId}`),
-      readGpuUuids: async () => [],
+      readGpus: async () => [],
     })
 
   it('keeps the key for its owner alone', async () => {
@@ -217,7 +227,7 @@ describe('the folder of a host', () => {
     ['http://berth.example.com', 'must be https://'],
     ['https://user:password@berth.example.com', 'must have no user and no password'],
   ])('gets no key for the gateway %s', async (gateway, message) => {
-    const options = { token: await invite(), engine: 'unix:///x', folder, readGpuUuids: async () => [] }
+    const options = { token: await invite(), engine: 'unix:///x', folder, readGpus: async () => [] }
     const joining = joinHost({ ...options, gateway, inspect: async () => engineFacts('x') })
     await expect(joining).rejects.toThrow(message)
     await expect(readHost(folder)).rejects.toThrow('has not joined')
@@ -226,7 +236,7 @@ describe('the folder of a host', () => {
   it('gets no key while the engine does not answer, and the message says what to do', async () => {
     const engine = `unix://${folder}/docker.sock`
     const inspect = (url: string) => inspectEngine({ url, tls: null })
-    const options = { gateway: server.url, token: await invite(), folder, readGpuUuids: async () => [] }
+    const options = { gateway: server.url, token: await invite(), folder, readGpus: async () => [] }
     await expect(joinHost({ ...options, engine, inspect })).rejects.toThrow(
       `${engine} does not answer (ENOENT). Start Docker, and join as a user that may open its socket.`,
     )

@@ -19,15 +19,15 @@ export function engineFacts(identity: string, more: Partial<EngineFacts> = {}): 
   return { identity, version: '28.0.0', ...size, gpuAccesses: ['none', 'nvidia'], clockAheadMs: 0, ...more }
 }
 
-export type JoinAttempt = { token: string; facts?: EngineFacts; gpuUuids?: string[] }
+export type JoinAttempt = { token: string; facts?: EngineFacts; gpuUuids?: string[]; gpuMemoryMb?: number }
 
 /** Joins as `host join` does, with a folder of its own. Returns what the host keeps. */
-export async function joinAsHost(gateway: string, { token, facts, gpuUuids = [] }: JoinAttempt) {
+export async function joinAsHost(gateway: string, { token, facts, gpuUuids = [], gpuMemoryMb = 24_564 }: JoinAttempt) {
   const folder = await mkdtemp(join(tmpdir(), 'berth-host-'))
   try {
     const inspect = async () => facts ?? engineFacts(`engine of ${token}`)
-    const readGpuUuids = async () => gpuUuids
-    return await joinHost({ gateway, token, engine: 'unix:///nowhere', folder, inspect, readGpuUuids })
+    const readGpus = async () => gpuUuids.map(uuid => ({ uuid, memoryMb: gpuMemoryMb }))
+    return await joinHost({ gateway, token, engine: 'unix:///nowhere', folder, inspect, readGpus })
   } finally {
     await rm(folder, { recursive: true })
   }

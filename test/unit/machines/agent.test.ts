@@ -5,7 +5,7 @@ import pino from 'pino'
 import { describe, expect, it } from 'vitest'
 import { waitMs } from '../../../src/host/agent.ts'
 import { createFence } from '../../../src/host/fence.ts'
-import { parseGpuUuids } from '../../../src/host/gpus.ts'
+import { parseGpus } from '../../../src/host/gpus.ts'
 import { maxStreams } from '../../../src/host/processes.ts'
 import { createSession, type SessionOptions } from '../../../src/host/session.ts'
 import { createLink } from '../../../src/providers/agent/link.ts'
@@ -229,10 +229,15 @@ describe('the protocol', () => {
   })
 })
 
-it('reads the UUIDs of GPUs in the order of their numbers', () => {
-  const gpu = (id: string, minor: number, uuid: string) =>
-    `<gpu id="${id}"><product_name>RTX</product_name><uuid>${uuid}</uuid><minor_number>${minor}</minor_number></gpu>`
-  const xml = `<nvidia_smi_log>${gpu('00000000:41:00.0', 1, 'GPU-bbbb-2')}${gpu('00000000:01:00.0', 0, 'GPU-aaaa-1')}</nvidia_smi_log>`
-  expect(parseGpuUuids(xml)).toEqual(['GPU-aaaa-1', 'GPU-bbbb-2'])
-  expect(parseGpuUuids('')).toEqual([])
+it('reads the GPUs in the order of their numbers, with their memory', () => {
+  const gpu = (id: string, minor: number, uuid: string, total: string) =>
+    `<gpu id="${id}"><product_name>RTX</product_name><uuid>${uuid}</uuid><minor_number>${minor}</minor_number>
+      <fb_memory_usage>\n<total>${total}</total><used>1 MiB</used></fb_memory_usage>
+      <bar1_memory_usage><total>256 MiB</total></bar1_memory_usage></gpu>`
+  const xml = `<nvidia_smi_log>${gpu('00000000:41:00.0', 1, 'GPU-bbbb-2', 'N/A')}${gpu('00000000:01:00.0', 0, 'GPU-aaaa-1', '24564 MiB')}</nvidia_smi_log>`
+  expect(parseGpus(xml)).toEqual([
+    { uuid: 'GPU-aaaa-1', memoryMb: 24_564 },
+    { uuid: 'GPU-bbbb-2', memoryMb: undefined },
+  ])
+  expect(parseGpus('')).toEqual([])
 })

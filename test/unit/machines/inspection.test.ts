@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type EngineFacts, findBrokenPromises } from '../../../src/domain/machines/inspection.ts'
 
-const machine = { cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64', numGpus: 2, vmsEnabled: false }
+const machine = { cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64', numGpus: 2, vmsEnabled: false, gpuRamMb: 24_576 }
 const facts: EngineFacts = {
   ...{ identity: 'one', version: '28.0.0', cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64' },
   gpuAccesses: ['none', 'nvidia'],
@@ -14,7 +14,9 @@ describe('an engine keeps the promises of a machine', () => {
   it('if it has as much', () => {
     expect(findBrokenPromises(machine, facts, gpus)).toEqual([])
     expect(findBrokenPromises(machine, { ...facts, cpuRamMb: 61_500 }, gpus)).toEqual([])
+    expect(findBrokenPromises(machine, { ...facts, gpuMemoryMb: [24_564, 22_731] }, gpus)).toEqual([])
     expect(findBrokenPromises(machine, facts, { gpuAccess: 'none', gpuUuids: [] })).toEqual([])
+    expect(findBrokenPromises(machine, { ...facts, gpuMemoryMb: [] }, { gpuAccess: 'none', gpuUuids: [] })).toEqual([])
   })
 
   it.each<[string, Partial<EngineFacts>]>([
@@ -22,6 +24,7 @@ describe('an engine keeps the promises of a machine', () => {
     ['cpuRamGb', { cpuRamMb: 60_000 }],
     ['cpuArch', { cpuArch: 'arm64' }],
     ['gpus', { gpuAccesses: ['none'] }],
+    ['gpuRamMb', { gpuMemoryMb: [24_564, 16_380] }],
     ['clock', { clockAheadMs: -130_000 }],
   ])('but not with less: %s', (path, less) => {
     expect(pathsOf(machine, { ...facts, ...less }, gpus)).toEqual([path])

@@ -18,7 +18,10 @@ export async function saveEngine(
   facts: EngineFacts,
 ): Promise<void> {
   const machine = await lockExistingMachine(tx, machineId)
-  const issues = findBrokenPromises(machine, facts, { gpuAccess: engine.gpuAccess, gpuUuids })
+  const { ramMb: gpuRamMb } = await tx.prisma(prisma =>
+    prisma.gpuModel.findUniqueOrThrow({ where: { id: machine.gpuModelId }, select: { ramMb: true } }),
+  )
+  const issues = findBrokenPromises({ ...machine, gpuRamMb }, facts, { gpuAccess: engine.gpuAccess, gpuUuids })
   if (issues.length > 0) throw invalidInput(issues)
   const { identity } = facts
   const row = { ...engine, gpuUuids: [...gpuUuids], connectedAt: tx.at }
