@@ -298,6 +298,7 @@ const unreadIndexes: Record<string, string> = {
   offers_fastest_per_dollar: 'The workload orders by no performance.',
   results_account_id_expires_at_idx:
     'The workload asks for no results. A new result deletes the oldest of the account.',
+  volumes_to_remove: 'The workload has no real machine, whose data of deleted volumes is looked for.',
 }
 
 describe('each index', () => {

@@ -39,14 +39,14 @@ export function bestOfferServices(deps: Deps) {
       checkRentBestOfferInput(input)
       const request = { operation: 'instances.rent', input: { best: canonicalRequest(input) }, idempotencyKey } as const
       const replayedResult = await findReplay<StoredBestOffer>(deps, actor, request)
-      if (replayedResult) return await loadBestOfferRental(actor, await latestOf(replayedResult), true, select)
+      if (replayedResult) return await loadBestOfferRental(actor, await latestOf(input, replayedResult), true, select)
       const attempts: Attempt[] = []
       const { offerIds, passedOver } = await findBestOffers(deps, actor, input)
       for (const offerId of offerIds) {
         const outcome = await tryOffer(actor, input, request, offerId, attempts)
         if ('result' in outcome) {
           const { result, replayed } = outcome
-          return await loadBestOfferRental(actor, replayed ? await latestOf(result) : result, replayed, select)
+          return await loadBestOfferRental(actor, replayed ? await latestOf(input, result) : result, replayed, select)
         }
         attempts.push({ offerId, ...outcome })
       }
@@ -82,7 +82,8 @@ export function bestOfferServices(deps: Deps) {
   }
 
   /** With the instance that has replaced the first one since. */
-  async function latestOf(result: StoredBestOffer): Promise<StoredBestOffer> {
+  async function latestOf({ replace }: RentBestOfferInput, result: StoredBestOffer): Promise<StoredBestOffer> {
+    if (!replace) return result
     const [row] = await deps.database.query(
       sql`WITH RECURSIVE chain AS (
           SELECT ${result.instanceId}::bigint AS id UNION ALL

@@ -113,11 +113,20 @@ describe('a host', () => {
     ['keys without end', { state: 'running', sshKeys: Array(5_000).fill('ssh-rsa A') }],
     ['an exit code that is none', { state: 'exited', exitCode: 'none', sshKeys: [] }],
     ['a reason that cannot be stored', { state: 'failed', code: 'START_FAILED', message: 'one\0two' }],
+    ['a fault of somebody else', { state: 'failed', code: 'START_FAILED', message: 'one', fault: 'renter' }],
     ['half a character', { state: 'failed', code: 'START_FAILED', message: 'one\ud800' }],
     ['nothing', undefined],
   ])('counts as unreachable when it observes %s', async (_, value) => {
     await open(reply(value))
     await expect(gateway.provider.observe(container, signal())).rejects.toThrow(MachineUnreachable)
+  })
+
+  it('says who is to blame for a container that cannot start, or leaves that out', async () => {
+    const failed = { state: 'failed', code: 'START_FAILED', message: 'No GPUs.' }
+    await open(reply({ ...failed, fault: 'machine' }))
+    expect(await gateway.provider.observe(container, signal())).toEqual({ ...failed, fault: 'machine' })
+    await open(reply(failed))
+    expect(await gateway.provider.observe(container, signal())).toEqual(failed)
   })
 
   it('counts as unreachable when its logs, output or inventory are not such', async () => {
