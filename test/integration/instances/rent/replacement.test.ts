@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../../support/app.ts'
+import { previewStatements } from '../../../support/database/captured-statements.ts'
 import { openGateway } from '../../../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../../support/instances/rentals.ts'
 
@@ -277,6 +278,34 @@ it('replaces an instance once when two gateways do it at once, and one of them i
     expect(await instancesOf()).toBe(2)
   } finally {
     for (const gateway of gateways) await gateway.close()
+  }
+})
+
+it('destroys and rents, or does neither, at whichever statement a gateway fails', async () => {
+  const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+  try {
+    const first = await rentedId({ spec: { source: { image: slow } }, replace: { within: '2m', attempts: 3 } })
+    await app.runUntilIdle()
+    app.clock.advance(3 * minute)
+    let failures = 0
+    for (; (await read(first)).replacedBy === null; failures += 1) {
+      expect([(await read(first)).status, await instancesOf()]).toEqual(['LOADING', 1])
+      // The lease of the gateway that failed runs out.
+      app.clock.advance(30_001)
+      const leases = await gateway.policies.leaseDue(100)
+      const lease = leases.find(({ instanceId }) => `ins_${instanceId}` === first)
+      if (!lease) throw new Error('Nothing was due.')
+      let statements = 0
+      const failLater = async () => {
+        statements += 1
+        if (statements === failures + 1) throw new Error('The gateway fails here.')
+      }
+      await previewStatements(() => gateway.policies.perform(lease).catch(() => {}), failLater)
+    }
+    expect(failures).toBeGreaterThan(15)
+    expect([(await read(first)).status, await instancesOf()]).toEqual(['DESTROYED', 2])
+  } finally {
+    await gateway.close()
   }
 })
 
