@@ -47,7 +47,7 @@ const layers: Record<string, Layer> = {
   http: {
     imports: ['domain'],
     packages: ['@whatwg-node/server', 'pino', 'ws'],
-    folders: ['agents'],
+    folders: ['agents', 'metrics'],
     reason: 'The HTTP layer serves both faces and imports neither: pass it what it needs.',
   },
   auth: {

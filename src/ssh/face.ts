@@ -2,10 +2,10 @@
 
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
-import type { Metric } from '../http/metrics.ts'
+import { createAddressLimits, networkOf } from '../http/address-limits.ts'
+import type { Metric } from '../http/metrics/metrics.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { SshServices } from '../services/instances/ssh/services.ts'
-import { createAddressLimits, networkOf } from './address-limits.ts'
 import { type ConnectionListeners, type OpenConnection, serveConnection } from './connection.ts'
 import { watchForEndings } from './endings.ts'
 import { createHostKey, hostKeyFingerprint } from './host-key.ts'

@@ -1,4 +1,4 @@
-import { gauge, type Metric } from '../http/metrics.ts'
+import { gauge, type Metric } from '../http/metrics/metrics.ts'
 
 const outcomes = ['accepted', 'refused', 'unfinished', 'limited'] as const
 /**

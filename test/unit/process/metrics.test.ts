@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createMetrics, printMetrics } from '../../../src/http/metrics.ts'
-import { createProcessMetrics } from '../../../src/http/metrics-process.ts'
-import { createRequestMetrics } from '../../../src/http/metrics-requests.ts'
-import { createWorkMetrics } from '../../../src/http/metrics-work.ts'
+import { createMetrics, printMetrics } from '../../../src/http/metrics/metrics.ts'
+import { createProcessMetrics } from '../../../src/http/metrics/process.ts'
+import { createRequestMetrics } from '../../../src/http/metrics/requests.ts'
+import { createWorkMetrics } from '../../../src/http/metrics/work.ts'
 
 describe('the text of metrics', () => {
   it('escapes labels for Prometheus', () => {

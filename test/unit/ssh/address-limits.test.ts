@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAddressLimits, networkOf } from '../../../src/ssh/address-limits.ts'
+import { createAddressLimits, networkOf } from '../../../src/http/address-limits.ts'
 
 const limits = { connectionsPerAddress: 2, failuresPerMinute: 3 }
 

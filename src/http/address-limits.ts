@@ -1,18 +1,15 @@
-// Counts the connections and the refused logins of each address.
+// Counts what each address has open, and its refused logins.
 
 import { isIPv6 } from 'node:net'
-import type { SshLimits } from './limits.ts'
 
 export type AddressLimits = ReturnType<typeof createAddressLimits>
+type Limits = { connectionsPerAddress: number; failuresPerMinute: number }
 
 const windowMs = 60_000
 /** Addresses whose failures are remembered. The oldest are forgotten first. */
 const maxRemembered = 20_000
 
-export function createAddressLimits(
-  limits: Pick<SshLimits, 'connectionsPerAddress' | 'failuresPerMinute'>,
-  now: () => number = () => performance.now(),
-) {
+export function createAddressLimits(limits: Limits, now: () => number = () => performance.now()) {
   const open = new Map<string, number>()
   const failures = new Map<string, { until: number; count: number }>()
 
