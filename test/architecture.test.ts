@@ -40,7 +40,7 @@ const layers: Record<string, Layer> = {
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
       ...['instances/bulk', 'instances/metrics', 'instances/policy', 'instances/rent', 'instances/search'],
-      ...['instances/ssh', 'machines/agents', 'machines/engines', 'offers/sql'],
+      ...['instances/notebooks', 'instances/ssh', 'machines/agents', 'machines/engines', 'offers/sql'],
     ],
     reason: 'Services know no face and run their statements through the database layer.',
   },

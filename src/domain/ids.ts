@@ -23,3 +23,6 @@ export type IdType = keyof typeof idPrefixes
 export function printId(type: IdType, id: number | bigint | string): string {
   return `${idPrefixes[type]}_${id}`
 }
+
+/** PostgreSQL's greatest bigint. */
+export const maxId = 2n ** 63n - 1n

@@ -8,6 +8,7 @@ const notebookPort = 8080
 
 /** How a renter reaches an instance. */
 export type Access = {
+  instanceId: bigint
   /** The public address of the machine, where the ports are. */
   host: string
   ports: PortBinding[]
@@ -44,7 +45,14 @@ export function accessOf(instance: AccessFacts): Access | null {
   if (status !== 'running' || destroyedAt) return null
   const ssh = loginOf(instance)
   const warning = ssh || !modeServices[instance.launch.mode].ssh ? null : noSshWarning
-  return { host: machine.publicIp, ports: portBindings, ssh, notebookUrl: notebookUrlOf(instance, ssh), warning }
+  return {
+    instanceId: instance.id,
+    host: machine.publicIp,
+    ports: portBindings,
+    ssh,
+    notebookUrl: notebookUrlOf(instance, ssh),
+    warning,
+  }
 }
 
 const noSshWarning =

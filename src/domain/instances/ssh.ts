@@ -1,12 +1,9 @@
 // Logins over the gateway's own SSH server: the user name names the instance.
 
 import { hasSshAccess } from '../accounts/ssh-keys.ts'
-import { printId } from '../ids.ts'
+import { maxId, printId } from '../ids.ts'
 import type { LaunchConfig } from './instances.ts'
-import { type InstanceStatus, isFinal, type TargetState } from './states.ts'
-
-/** PostgreSQL's greatest bigint. */
-const maxId = 2n ** 63n - 1n
+import { notRunningRefusal, type RunningFacts } from './states.ts'
 
 /** The instance that a user name such as `ins_42` or `42` names; undefined if it names none. */
 export function parseSshUser(user: string): bigint | undefined {
@@ -15,26 +12,14 @@ export function parseSshUser(user: string): bigint | undefined {
   return id !== undefined && id <= maxId ? id : undefined
 }
 
-export type SshFacts = {
-  id: bigint
-  status: InstanceStatus
-  targetState: TargetState
-  isDestroyed: boolean
-  vm: boolean
-  mode: LaunchConfig['mode']
-}
+export type SshFacts = RunningFacts & { isDestroyed: boolean; vm: boolean; mode: LaunchConfig['mode'] }
 
 /** Why a login cannot use the instance now, and what to do; undefined if it can. */
 export function sshRefusal(instance: SshFacts): string | undefined {
-  const { status, targetState, isDestroyed } = instance
   const name = printId('Instance', instance.id)
-  if (isDestroyed) return `${name} is destroyed.`
+  if (instance.isDestroyed) return `${name} is destroyed.`
   if (!hasSshAccess(instance)) return `${name} was rented in args mode, which has no SSH. Rent in another mode for SSH.`
-  if (status === 'running') return undefined
-  if (isFinal(status)) return `${name} has the status ${status} and never runs again. Destroy it, and rent another.`
-  if (targetState === 'stopped') return `${name} is ${status}. Start it first.`
-  if (status === 'scheduling') return `${name} waits for its GPUs. Try again when it runs.`
-  return `${name} is starting. Try again when it runs.`
+  return notRunningRefusal(instance)
 }
 
 /** Why a login that was allowed ends; undefined while it goes on. */

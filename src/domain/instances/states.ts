@@ -1,3 +1,5 @@
+import { printId } from '../ids.ts'
+
 export const targetStates = ['running', 'stopped'] as const
 /** What the renter wants of an instance. */
 export type TargetState = (typeof targetStates)[number]
@@ -32,3 +34,15 @@ export type RestartKind = (typeof restartKinds)[number]
 
 /** The restart under way. `anew` lasts from when the old container is gone until the new one runs. */
 export type Restart = RestartKind | 'anew'
+
+export type RunningFacts = { id: bigint; status: InstanceStatus; targetState: TargetState }
+
+/** Why an instance cannot be reached now, and what to do. Undefined while it runs. */
+export function notRunningRefusal({ id, status, targetState }: RunningFacts): string | undefined {
+  const name = printId('Instance', id)
+  if (status === 'running') return undefined
+  if (isFinal(status)) return `${name} has the status ${status} and never runs again. Destroy it, and rent another.`
+  if (targetState === 'stopped') return `${name} is ${status}. Start it first.`
+  if (status === 'scheduling') return `${name} waits for its GPUs. Try again when it runs.`
+  return `${name} is starting. Try again when it runs.`
+}

@@ -2,6 +2,7 @@ import type { Access } from '../../domain/instances/access.ts'
 import type { PortBinding as PortBindingShape } from '../../domain/instances/instances.ts'
 import { builder } from '../builder.ts'
 import { PortProtocol } from '../launch/launch.ts'
+import { createLoader } from '../loader.ts'
 
 const PortBinding = builder.objectRef<PortBindingShape>('PortBinding').implement({
   description: 'A public port of the machine, forwarded to a port of the container.',
@@ -41,7 +42,7 @@ export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnect
     }),
     sshCommand: t.string({
       nullable: true,
-      description: `Command line that opens an SSH session. It also tunnels a notebook without a public port to your computer. ${noSsh}`,
+      description: `Command line that opens an SSH session. It also tunnels a notebook that has neither a public port nor an address at the gateway to your computer. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.command,
     }),
     warning: t.exposeString('warning', {
@@ -52,7 +53,19 @@ export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnect
     notebookUrl: t.exposeString('notebookUrl', {
       nullable: true,
       description:
-        'URL of the notebook server. A URL on `127.0.0.1` works while `sshCommand` runs. Null in modes without a notebook, and when `warning` says that SSH cannot be reached.',
+        'URL of the notebook server: on the machine, or an address of its own at the gateway. A URL on `127.0.0.1` works while `sshCommand` runs. Null in modes without a notebook, and when it cannot be reached.',
+    }),
+    notebookToken: t.string({
+      nullable: true,
+      description:
+        'Token that opens the notebook: append `?token=` and the token to `notebookUrl`, or send it as `Authorization: token …`. It is the variable `JUPYTER_TOKEN` of the instance, or made for the instance if that is not set. Null in modes without a notebook.',
+      requires: 'instances.execute',
+      resolve: async ({ instanceId, notebookUrl }, _args, context) =>
+        notebookUrl === null ? null : ((await notebookTokenById(context).load(instanceId))?.token ?? null),
     }),
   }),
 })
+
+const notebookTokenById = createLoader((context, ids: readonly bigint[]) =>
+  context.services.instances.notebookTokens(context.actor, ids),
+)

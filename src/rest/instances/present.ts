@@ -19,8 +19,10 @@ const runtypeByMode: Record<LaunchMode, string> = {
   args: 'args',
 }
 
+type ReadElsewhere = { metrics?: InstanceMetrics | undefined; notebookToken?: string | undefined }
+
 /** An instance as a row, with every field that clients read, in the types and units that they expect. */
-export function instanceRow(instance: Instance, metrics?: InstanceMetrics): InstanceRow {
+export function instanceRow(instance: Instance, { metrics, notebookToken }: ReadElsewhere): InstanceRow {
   const { id, label, machine, launch, holdsGpus, targetState, portBindings } = instance
   const [gpu, disk] = [usdToNumber(instance.gpuPriceNanos), usdToNumber(instance.diskNanos)]
   const total = usdToNumber(instance.gpuPriceNanos + instance.diskNanos)
@@ -52,7 +54,8 @@ export function instanceRow(instance: Instance, metrics?: InstanceMetrics): Inst
       ...launch.ports.map(port => [`-p ${printPort(port)}`, '1']),
     ],
     onstart: launch.onStart,
-    jupyter_token: null,
+    jupyter_token: (access?.notebookUrl && notebookToken) || null,
+    jupyter_url: access?.notebookUrl ?? null,
     template_id: instance.templateId,
     template_hash_id: instance.templateHash,
     template_name: null,

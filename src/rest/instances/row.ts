@@ -58,7 +58,12 @@ export const instanceRowSchema = z
         'Environment as pairs of name and value. A port is the pair "-p HOST:CONTAINER" and "1". Secret values are "".',
       ),
     onstart: optionalText('Shell commands that run once the instance is up; null without any.'),
-    jupyter_token: optionalText('Always null.'),
+    jupyter_token: optionalText(
+      'Token of the notebook, while the instance runs. Null without a notebook, and for a key that may not run commands in the instance.',
+    ),
+    jupyter_url: optionalText(
+      'Address of the notebook, while the instance runs; `?token=` and the token after it open it. Null without a notebook.',
+    ),
     template_id: z.int().nullable().describe('ID of the template of the instance; null without one.'),
     template_hash_id: optionalText('Hash of the template when it was used; null without one.'),
     template_name: alwaysNull('Always null.'),

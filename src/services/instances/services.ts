@@ -7,6 +7,7 @@ import { executeServices } from './execute.ts'
 import { logServices } from './logs.ts'
 import { metricsServices } from './metrics/metrics.ts'
 import { metricsWatchServices } from './metrics/watch.ts'
+import { notebookTokenServices } from './notebooks/tokens.ts'
 import { policyUpdateServices } from './policy/update.ts'
 import { instanceReadServices } from './read.ts'
 import { bestOfferServices } from './rent/best-offer.ts'
@@ -38,6 +39,7 @@ export function createInstanceServices(deps: Deps) {
       metricsServices(deps),
       metricsWatchServices(deps),
       executeServices(deps),
+      notebookTokenServices(deps),
     ),
     results: resultServices(deps),
   }

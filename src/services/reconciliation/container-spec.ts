@@ -5,10 +5,12 @@ import { Prisma } from '../../database/generated/client.ts'
 import { bool, bytea, int4, int8, json, jsonb, nullable, type RowOf, textArray } from '../../database/row-types.ts'
 import { type ContainerSpec, machineShareOf } from '../../domain/instances/containers.ts'
 import type { LaunchConfig, PortBinding } from '../../domain/instances/instances.ts'
+import { withNotebookToken } from '../../domain/instances/notebook.ts'
 import { servedMode } from '../../domain/instances/ports.ts'
 import { restoreSecrets } from '../../domain/launch/env.ts'
 import type { Registry } from '../../domain/launch/registry.ts'
 import { instanceApiKey } from '../accounts/api-keys/identity.ts'
+import { ownNotebookToken } from '../instances/notebooks/token.ts'
 import { openJson, type Secrets } from '../secrets.ts'
 
 const { sql } = Prisma
@@ -52,6 +54,8 @@ function specOf(
   const { accountId, machineId, vm, machineGpus, diskMb, ports, attached, sshKeys } = row
   const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
   const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
+  const mode = servedMode(config.mode, ports ?? [])
+  const env = withNotebookToken(mode, restoreSecrets(config.env, values), ownNotebookToken(secrets, instanceId))
   return {
     instanceId,
     accountId,
@@ -60,7 +64,7 @@ function specOf(
     gpus,
     diskMb,
     share: machineShareOf({ ...row, numGpus: machineGpus }, numGpus),
-    launch: { ...config, mode: servedMode(config.mode, ports ?? []), env: restoreSecrets(config.env, values) },
+    launch: { ...config, mode, env },
     ports: ports ?? [],
     volumes: (attached ?? []).map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath })),
     registry: openJson<Registry>(secrets, registryLogin) ?? undefined,

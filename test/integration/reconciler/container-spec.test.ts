@@ -38,3 +38,14 @@ it('limits a container to the share of the machine that its GPUs are', async () 
   expect(specs).toMatchObject([{ accountId: instance.accountId, machineId: instance.machineId }])
   expect(specs[0]?.share).toEqual({ cpus: 24, memoryMb: 32_000 })
 })
+
+it('gives the notebook of a container the token that opens it', async () => {
+  const actor = await gateway.newActor()
+  await listMachines(gateway.operations, [{}])
+  const [offer] = await gateway.sql('SELECT id FROM offers WHERE rentable ORDER BY id DESC LIMIT 1')
+  const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch: { mode: 'jupyterProxy' } })
+  await gateway.idle()
+  const [found] = await gateway.services.instances.notebookTokens(actor, [id])
+  const token = { name: 'JUPYTER_TOKEN', value: found?.token, secret: true }
+  expect(specs.at(-1)).toMatchObject({ instanceId: id, launch: { env: [token] } })
+})

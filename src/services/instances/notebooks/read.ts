@@ -1,0 +1,21 @@
+import type { Database } from '../../../database/client.ts'
+import { Prisma } from '../../../database/generated/client.ts'
+import { bytea, enumeration, int4, int8, jsonb, nullable } from '../../../database/row-types.ts'
+import type { LaunchConfig } from '../../../domain/instances/instances.ts'
+import { notebookModes } from '../../../domain/instances/notebook.ts'
+import type { InstanceStatus, TargetState } from '../../../domain/instances/states.ts'
+
+const { sql } = Prisma
+
+/** What decides about the notebooks of instances. Those that are destroyed, and those without a notebook, are left out. */
+export async function readNotebooks(database: Pick<Database, 'query'>, instanceIds: readonly bigint[]) {
+  return await database.query(
+    sql`SELECT i.id, i.account_id, i.machine_id, i.status, i.target_state, i.launch -> 'env' AS env, i.secret_env
+    FROM instances i WHERE i.id = ANY(${instanceIds.map(String)}::bigint[]) AND i.destroyed_at IS NULL
+      AND i.launch ->> 'mode' = ANY(${[...notebookModes]}::text[])`,
+    {
+      ...{ id: int8, accountId: int4, machineId: int4, status: enumeration<InstanceStatus>() },
+      ...{ targetState: enumeration<TargetState>(), env: jsonb<LaunchConfig['env']>(), secretEnv: nullable(bytea) },
+    },
+  )
+}
