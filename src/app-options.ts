@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
+import type { NotebookProxy } from './domain/instances/notebook.ts'
 import type { ResolveHost } from './events/resolve-host.ts'
 
 export type AppOptions = {
@@ -27,6 +28,8 @@ export type AppOptions = {
   toolboxFile: string
   /** Where hosts reach this gateway alone; null if only a balancer leads to it. */
   gatewayUrl?: string | null
+  /** Where the gateways serve notebooks; absent or null when they serve none. */
+  notebookProxy?: NotebookProxy | null
   /** Whether this gateway serves SSH. */
   ssh?: boolean
   /** Time limit for an instance to load, and to stop. */

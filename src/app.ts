@@ -26,6 +26,7 @@ import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
 import { createMachines } from './machines.ts'
+import { createNotebookFace, type NotebookFace } from './notebooks/face.ts'
 import { createConsole } from './providers/console.ts'
 import { createEngineWatch } from './reconciler/engine-watch.ts'
 import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
@@ -35,6 +36,7 @@ import { createRestFace } from './rest/face.ts'
 import { createRememberedKeys } from './services/accounts/api-keys/remembered-keys.ts'
 import { createBackground } from './services/background.ts'
 import { outboxServices } from './services/events/outbox.ts'
+import { createNotebookServices } from './services/instances/notebooks/services.ts'
 import { createSshServices } from './services/instances/ssh/services.ts'
 import { createOperations, type Operations } from './services/operations.ts'
 import { createSecretCheck } from './services/secret-check.ts'
@@ -54,6 +56,8 @@ export type App = {
   upgrade: Sockets['upgrade']
   /** Handles connections to the SSH port; undefined if the gateway does not serve SSH. */
   ssh: Pick<SshFace, 'serve' | 'fingerprint'> | undefined
+  /** Handles requests to the notebook port; undefined if the gateway serves no notebooks. */
+  notebooks: Pick<NotebookFace, 'serve' | 'upgrade'> | undefined
   operations: Operations
   /** Migrates the database and, if configured, creates the demo account and market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
@@ -89,6 +93,7 @@ export function createApp(options: AppOptions): App {
     publicSearch = false,
     resolve,
     sshProxy,
+    notebookProxy = null,
     toolboxFile,
     gatewayUrl = null,
   } = options
@@ -106,7 +111,8 @@ export function createApp(options: AppOptions): App {
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const rememberedKeys = createRememberedKeys()
   const ports = { feed, containerConsole: createConsole(provider, log), simulation: machines.simulation }
-  const deps = { database, log, secrets, rememberedKeys, ...ports, sshProxy, gatewayId, privateWebhooks, admission }
+  const proxies = { sshProxy, notebookProxy }
+  const deps = { database, log, secrets, rememberedKeys, ...ports, ...proxies, gatewayId, privateWebhooks, admission }
   const services = createServices(deps)
   const background = createBackground(deps, eventRetentionDays)
   const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges, sampling } = background
@@ -143,6 +149,9 @@ export function createApp(options: AppOptions): App {
   const graphql = createGraphqlFace(services)
   const sockets = createSockets(graphql.sockets, log)
   const ssh = options.ssh ? createSshFace({ services: createSshServices(deps), provider, log }) : undefined
+  const notebooks = notebookProxy
+    ? createNotebookFace({ services: createNotebookServices(deps), proxy: notebookProxy, provider, log })
+    : undefined
   const faces = {
     rest: createRestFace(services, { publicSearch }),
     graphql: graphql.answer,
@@ -154,6 +163,7 @@ export function createApp(options: AppOptions): App {
           workMetrics,
           createProcessMetrics(database.clock.aheadMs),
           () => ssh?.metrics() ?? [],
+          () => notebooks?.metrics() ?? [],
         ])
       : undefined,
   }
@@ -166,6 +176,7 @@ export function createApp(options: AppOptions): App {
     plain: logPlainRequests(requestLog, graphql.plain),
     upgrade: machines.withHosts(sockets),
     ssh,
+    notebooks,
     operations,
     async start() {
       const demo = await withLock(databaseUrl, locks.migration, async () => {
@@ -199,6 +210,7 @@ export function createApp(options: AppOptions): App {
       feed.stop()
       sockets.stop()
       void ssh?.stop()
+      notebooks?.stop()
       void engineWatch.stop()
       void machines.leaveHosts(Promise.race([work.stop(), sleep(handOverMs)]))
     },
@@ -207,6 +219,7 @@ export function createApp(options: AppOptions): App {
       sockets.stop()
       delivery.stop()
       await ssh?.stop()
+      notebooks?.stop()
       writes.stop()
       await work.stop()
       await engineWatch.stop()

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
+import type { NotebookProxy } from './domain/instances/notebook.ts'
 import { maxRetryDays } from './domain/webhooks/webhooks.ts'
 import { isLoopback } from './http/listen.ts'
 
@@ -33,6 +34,8 @@ export type Config = {
   sshProxy: SshProxy | null
   /** The gateway's own SSH server; null without one. `address` is where renters reach it, by default `port` on HOST. */
   ssh: { port: number; address: SshProxy | null } | null
+  /** The port for notebooks; null without one. `proxy` is where renters reach it, by default `port` on this machine. */
+  notebooks: { port: number; proxy: NotebookProxy | null } | null
   privateWebhooks: boolean
   /** The file with what real machines add to every container. */
   toolboxFile: string
@@ -52,6 +55,14 @@ const sshAddress = z
   })
   // For some launch modes, REST shows the port minus one.
   .refine(({ port }) => port >= 2 && port <= 65_535)
+const notebookUrl = z
+  .string()
+  .regex(/^https?:\/\/[a-z\d](?:[a-z\d.-]*[a-z\d])?(?::\d{1,5})?\/?$/i)
+  .refine(text => URL.canParse(text) && /[a-z][^.]*$/.test(new URL(text).hostname))
+  .transform((text): NotebookProxy => {
+    const { protocol, host } = new URL(text)
+    return { protocol: protocol === 'https:' ? 'https' : 'http', host }
+  })
 const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
 const drainSeconds = { must: 'a number of seconds, 0 to 300', schema: z.coerce.number().min(0).max(300) }
 const hours = { must: 'a number of hours, 1 to 8760', schema: z.coerce.number().min(1).max(8760) }
@@ -104,6 +115,8 @@ const settings = {
       .regex(/^https?:\/\/(\w[\w.-]{0,252}|\[[\da-f:]+\])(:\d{1,5})?\/?$/i)
       .refine(text => URL.canParse(text)),
   },
+  NOTEBOOK_PORT: { must: 'a port, 0 to 65535', schema: z.coerce.number().int().min(0).max(65_535) },
+  NOTEBOOK_PUBLIC_URL: { must: 'a URL of a host name, such as https://notebooks.example.com', schema: notebookUrl },
   WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: booleanSetting },
   PUBLIC_SEARCH: { must: 'true or false', schema: booleanSetting },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
@@ -140,6 +153,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     sshProxy: rest.SSH_PROXY ?? null,
     toolboxFile: join(dataDir, 'toolbox.tar'),
     ssh: sshOf(rest),
+    notebooks: notebooksOf(rest),
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
     gatewayUrl: rest.GATEWAY_URL ?? null,
     publicSearch: rest.PUBLIC_SEARCH ?? false,
@@ -173,7 +187,7 @@ function readSettings(env: Record<string, string | undefined>): Settings {
     if (success) given[name] = data
     else problems.push(`${name} must be ${must}${notValue(name, env[name])}.`)
   }
-  problems.push(...sshProblems(given))
+  problems.push(...sshProblems(given), ...notebookProblems(given))
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return given
 }
@@ -190,6 +204,26 @@ function sshProblems({ SSH_PORT, SSH_PROXY, SSH_PUBLIC_ADDRESS, HOST = '' }: Set
   return [
     `SSH_PUBLIC_ADDRESS is missing. Renters cannot connect to ${HOST}. Set it to where they reach SSH_PORT, such as ssh.example.com:2222.`,
   ]
+}
+
+function notebooksOf({ NOTEBOOK_PORT, NOTEBOOK_PUBLIC_URL }: Settings): Config['notebooks'] {
+  return NOTEBOOK_PORT === undefined ? null : { port: NOTEBOOK_PORT, proxy: NOTEBOOK_PUBLIC_URL ?? null }
+}
+
+function notebookProblems(given: Settings): string[] {
+  const { NOTEBOOK_PORT, NOTEBOOK_PUBLIC_URL, SSH_PORT, SSH_PROXY, HOST = '127.0.0.1' } = given
+  if (NOTEBOOK_PORT === undefined)
+    return NOTEBOOK_PUBLIC_URL ? ['NOTEBOOK_PUBLIC_URL needs NOTEBOOK_PORT, which is not set.'] : []
+  const problems = []
+  if (SSH_PORT === undefined && !SSH_PROXY)
+    problems.push(
+      'NOTEBOOK_PORT needs SSH_PORT or SSH_PROXY: without an SSH proxy, notebooks get public ports of their machines. Set one of them.',
+    )
+  if (!NOTEBOOK_PUBLIC_URL && !isLoopback(HOST))
+    problems.push(
+      `NOTEBOOK_PUBLIC_URL is missing. Only on loopback do browsers find NOTEBOOK_PORT by themselves, and HOST is ${HOST}. Set it to where renters reach the port, such as https://notebooks.example.com.`,
+    )
+  return problems
 }
 
 /**

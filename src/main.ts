@@ -7,11 +7,13 @@ import { parseConfig } from './config.ts'
 import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
+import type { NotebookProxy } from './domain/instances/notebook.ts'
 import { checkAddress, listen } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createLogOutput } from './http/log-output.ts'
 import { createHttpServer } from './http/server.ts'
 import { createShutdown } from './http/shutdown.ts'
+import { createNotebookServer } from './notebooks/server.ts'
 import { loadOrCreateSecret } from './services/secrets.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 
@@ -60,6 +62,8 @@ async function main(): Promise<void> {
   await checkAddress(port, host)
   const sshDoor = config.ssh && (await openSshDoor(config.ssh.port, host))
   const sshProxy = sshDoor ? (config.ssh?.address ?? { host, port: sshDoor.port }) : config.sshProxy
+  const notebookDoor = config.notebooks && (await openNotebookDoor(config.notebooks.port, host))
+  const notebookProxy = notebookDoor && (config.notebooks?.proxy ?? notebookDoor.localProxy)
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
   const secret =
     config.secret ??
@@ -67,16 +71,17 @@ async function main(): Promise<void> {
       await server.release()
       throw error
     }))
-  const app = createApp({ ...config, databaseUrl: server.url, sshProxy, ssh: sshDoor !== null, log, secret })
+  const doors = { sshProxy, ssh: sshDoor !== null, notebookProxy }
+  const app = createApp({ ...config, databaseUrl: server.url, ...doors, log, secret })
   const http = createHttpServer(app.fetch, app)
-  const shutdown = createShutdown(http)
+  const shutdowns = [http, ...(notebookDoor ? [notebookDoor.server] : [])].map(createShutdown)
 
   const stop = async () => {
     app.markNotReady()
-    shutdown.disableKeepAlive()
+    for (const { disableKeepAlive } of shutdowns) disableKeepAlive()
     sshDoor?.close()
     if (isServing) await drained
-    const closed = shutdown.close(requestGraceMs)
+    const closed = Promise.all(shutdowns.map(({ close }) => close(requestGraceMs)))
     app.drain()
     await closed
     await Promise.race([app.stop(), sleep(disconnectGraceMs)])
@@ -93,6 +98,7 @@ async function main(): Promise<void> {
     const demo = await app.start()
     await listen(http, port, host)
     if (app.ssh) sshDoor?.serveWith(app.ssh.serve)
+    if (app.notebooks) notebookDoor?.serveWith(app.notebooks)
     app.startWork()
     // The address of a server that listens on a port is an AddressInfo.
     printGreeting(http.address() as AddressInfo, {
@@ -101,6 +107,7 @@ async function main(): Promise<void> {
       demoKeyFile,
       sshProxy,
       hostKey: app.ssh?.fingerprint(),
+      notebookProxy,
     })
     isServing = true
   } catch (error) {
@@ -128,6 +135,15 @@ async function openSshDoor(port: number, host: string) {
   }
 }
 
+/** Takes the notebook port, as `openSshDoor` does. */
+async function openNotebookDoor(port: number, host: string) {
+  const door = createNotebookServer()
+  await listen(door.server, port, host, 'NOTEBOOK_PORT')
+  const { port: taken } = door.server.address() as AddressInfo
+  // Browsers take each name under localhost for this machine.
+  return { ...door, localProxy: { protocol: 'http' as const, host: `localhost:${taken}` } }
+}
+
 type Greeting = {
   graphiql: boolean
   demo: { apiKey: string; isNew: boolean } | undefined
@@ -135,16 +151,18 @@ type Greeting = {
   sshProxy: SshProxy | null
   /** The fingerprint of the gateway's own SSH server. */
   hostKey: string | undefined
+  notebookProxy: NotebookProxy | null
 }
 
 /** Prints the gateway's URLs. The demo key is printed only when it is new. */
 function printGreeting({ address, family, port }: AddressInfo, greeting: Greeting): void {
-  const { graphiql, demo, demoKeyFile, sshProxy, hostKey } = greeting
+  const { graphiql, demo, demoKeyFile, sshProxy, hostKey, notebookProxy } = greeting
   const host = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   const lines = [`GraphQL   http://${host}:${port}/graphql${graphiql ? '  (GraphiQL in a browser)' : ''}`]
   lines.push(`REST      http://${host}:${port}/api/v0/`, `Docs      http://${host}:${port}/api/v0/docs/`)
   if (sshProxy && hostKey)
     lines.push(`SSH       ssh -p ${sshProxy.port} ins_ID@${sshProxy.host}`, `          (host key ${hostKey})`)
+  if (notebookProxy) lines.push(`Notebooks ${notebookProxy.protocol}://ins-ID.${notebookProxy.host}/`)
   if (demo?.isNew) lines.push(`Demo key  ${demo.apiKey}`, `          (shown once, kept in ${demoKeyFile})`)
   else if (demo) lines.push(`Demo key  in ${demoKeyFile}`)
   if (demo) lines.push(`Shell     KEY=$(cat '${demoKeyFile}')`)

@@ -80,6 +80,12 @@ const layers: Record<string, Layer> = {
     folders: [],
     reason: 'The SSH face connects clients with containers: a service decides who may log in. It knows no other face.',
   },
+  notebooks: {
+    imports: ['domain', 'services', 'http', 'providers'],
+    packages: ['pino'],
+    folders: [],
+    reason: 'The notebook face connects browsers with containers: a service decides who may. It knows no other face.',
+  },
   providers: {
     imports: ['domain'],
     packages: ['dataloader', 'pino', 'zod'],
@@ -142,7 +148,7 @@ const layers: Record<string, Layer> = {
 /** The folders inside each level of tests. The nouns are the same as in the layers. */
 const testFolders: Record<string, string[]> = {
   bench: ['measure', 'peers', 'peers/floor', 'report', 'setup', 'workloads'],
-  unit: [...nouns, 'database', 'docker', 'graphql', 'operator', 'process', 'reconciler', 'rest', 'ssh'],
+  unit: [...nouns, 'database', 'docker', 'graphql', 'notebooks', 'operator', 'process', 'reconciler', 'rest', 'ssh'],
   property: [...nouns, 'graphql', 'rest'],
   integration: [
     ...nouns,
@@ -154,11 +160,12 @@ const testFolders: Record<string, string[]> = {
     'instances/metrics',
     'instances/rent',
     'machines/agents',
+    'notebooks',
     'reconciler',
     'rest',
     'ssh',
   ],
-  support: [...nouns, 'crashes', 'database', 'engine', 'faces', 'processes', 'rest', 'ssh'],
+  support: [...nouns, 'crashes', 'database', 'engine', 'faces', 'notebooks', 'processes', 'rest', 'ssh'],
   client: [],
   contract: [],
   e2e: [],

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../database/client.ts'
 import type { AdmissionRules } from '../domain/billing/admission.ts'
 import type { SshProxy } from '../domain/instances/instances.ts'
+import type { NotebookProxy } from '../domain/instances/notebook.ts'
 import type { RememberedKeys } from './accounts/api-keys/remembered-keys.ts'
 import type { ContainerConsole } from './container-console.ts'
 import type { Feed } from './feed.ts'
@@ -26,6 +27,7 @@ export type Deps = GatewayDeps & {
   containerConsole: ContainerConsole
   simulation: Simulation
   sshProxy: SshProxy | null
+  notebookProxy: NotebookProxy | null
   admission: AdmissionRules
   privateWebhooks?: boolean | undefined
 }

@@ -72,7 +72,8 @@ export function openGateway({
   const containerConsole = createConsole(provider, log)
   const simulation = createSimulation(query, engineServices({ database, secrets, log }))
   const rememberedKeys = createRememberedKeys()
-  const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, simulation, sshProxy: null, admission }
+  const proxies = { sshProxy: null, notebookProxy: null }
+  const deps = { database, log, secrets, rememberedKeys, feed, containerConsole, simulation, ...proxies, admission }
   const reconciliation = reconciliationServices(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const reconcileDeps = { reconciliation, provider, clock: database.clock, log, limits }

@@ -1,10 +1,10 @@
 import { printId } from '../ids.ts'
 import type { LaunchMode } from '../launch/launch.ts'
 import type { Instance, PortBinding, SshProxy } from './instances.ts'
+import { notebookOrigin, notebookPort } from './notebook.ts'
 import { servedMode } from './ports.ts'
 
 const sshPort = 22
-const notebookPort = 8080
 
 /** How a renter reaches an instance. */
 export type Access = {
@@ -37,7 +37,9 @@ const modeServices: Record<LaunchMode, { ssh: boolean; notebook: boolean; proxie
 
 /** The facts of an instance that its access depends on. */
 export type AccessFacts = LoginFacts & Pick<Instance, 'status' | 'destroyedAt'>
-type LoginFacts = Pick<Instance, 'id' | 'launch' | 'portBindings' | 'sshProxy'> & { machine: { publicIp: string } }
+type LoginFacts = Pick<Instance, 'id' | 'launch' | 'portBindings' | 'sshProxy' | 'notebookProxy'> & {
+  machine: { publicIp: string }
+}
 
 /** Null unless the instance runs: before and after, nothing answers. */
 export function accessOf(instance: AccessFacts): Access | null {
@@ -45,25 +47,20 @@ export function accessOf(instance: AccessFacts): Access | null {
   if (status !== 'running' || destroyedAt) return null
   const ssh = loginOf(instance)
   const warning = ssh || !modeServices[instance.launch.mode].ssh ? null : noSshWarning
-  return {
-    instanceId: instance.id,
-    host: machine.publicIp,
-    ports: portBindings,
-    ssh,
-    notebookUrl: notebookUrlOf(instance, ssh),
-    warning,
-  }
+  const notebookUrl = notebookUrlOf(instance, ssh)
+  return { instanceId: instance.id, host: machine.publicIp, ports: portBindings, ssh, notebookUrl, warning }
 }
 
 const noSshWarning =
   'SSH login is not possible: this service no longer has an SSH proxy, and the instance has no public port for SSH. Recycle the instance to get a public port, if its machine has one free.'
 
 /** Prefers a public port in every mode, because it works with and without a proxy. */
-function loginOf({ id, launch, machine, portBindings, sshProxy }: LoginFacts): Login | null {
+function loginOf(instance: LoginFacts): Login | null {
+  const { id, launch, machine, portBindings, sshProxy, notebookProxy } = instance
   const { ssh, notebook, proxied } = modeServices[launch.mode]
   if (!ssh) return null
-  // A notebook without a public port listens only inside the container, so the login command tunnels it.
-  const isInside = notebook && servedMode(launch.mode, portBindings) !== 'jupyterDirect'
+  // A notebook that nobody else serves listens only inside the container, so the login command tunnels it.
+  const isInside = notebook && !notebookProxy && servedMode(launch.mode, portBindings) !== 'jupyterDirect'
   const tunnel = isInside ? `-L ${notebookPort}:127.0.0.1:${notebookPort} ` : ''
   const login = ({ host, port, user }: SshProxy & { user: string }, isProxy: boolean): Login => {
     return { host, port, user, command: `ssh ${tunnel}-p ${port} ${user}@${host}`, proxied: isProxy }
@@ -73,11 +70,14 @@ function loginOf({ id, launch, machine, portBindings, sshProxy }: LoginFacts): L
   return proxied && sshProxy ? login({ ...sshProxy, user: printId('Instance', id) }, true) : null
 }
 
-function notebookUrlOf({ launch, machine, portBindings }: LoginFacts, ssh: Login | null): string | null {
+/** Prefers a public port, as `loginOf` does. */
+function notebookUrlOf(instance: LoginFacts, ssh: Login | null): string | null {
+  const { id, launch, machine, portBindings, notebookProxy } = instance
   if (!modeServices[launch.mode].notebook) return null
   const port = publicPortOf(portBindings, notebookPort)
   if (port !== undefined && servedMode(launch.mode, portBindings) === 'jupyterDirect')
     return `http://${machine.publicIp}:${port}/`
+  if (notebookProxy) return `${notebookOrigin(notebookProxy, id)}/`
   return ssh && `http://127.0.0.1:${notebookPort}/`
 }
 

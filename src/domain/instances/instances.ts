@@ -2,6 +2,7 @@ import type { Port, VolumeMount } from '../launch/env.ts'
 import type { Launch } from '../launch/launch.ts'
 import type { Block, GpuModel, Machine } from '../machines/machines.ts'
 import { type Reason, type ReasonCode, reasonMessages } from '../reasons.ts'
+import type { NotebookProxy } from './notebook.ts'
 import { type InstanceStatus, isFinal, type Restart, type TargetState } from './states.ts'
 
 /** Whether an instance claims its GPUs on the market. A claim gets them only if no other claim has precedence. */
@@ -101,6 +102,8 @@ export type Instance = Block & {
   minimumBidNanos?: bigint | null
   /** The SSH proxy of the proxy modes; null when the operator runs none. */
   sshProxy: SshProxy | null
+  /** Where the gateways serve notebooks; null when they serve none. */
+  notebookProxy: NotebookProxy | null
   /** The time at which these values were read. */
   asOf: Date
   machine: Machine & { gpuModel: GpuModel }

@@ -187,6 +187,7 @@ export const Instance = builder.prismaObject('Instance', {
         launch: true,
         portBindings: { select: { hostPort: true, containerPort: true, protocol: true } },
         sshProxy: true,
+        notebookProxy: true,
         machine: { select: { publicIp: true } },
       },
       // A constraint of the column admits only the protocols that the domain knows.

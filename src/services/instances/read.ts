@@ -126,16 +126,16 @@ function byIdSql({ accountId }: Actor, ids: readonly bigint[]): Prisma.Sql[] {
 /** What an update can change: see `operationParameters`. */
 const changes = [true, false].flatMap(relabels => [true, false].map(starts => ({ relabels, starts })))
 
-type ReadDeps = Pick<Deps, 'sshProxy'> & { database: Pick<Transaction, 'read' | 'nowSql'> }
+type ReadDeps = Pick<Deps, 'sshProxy' | 'notebookProxy'> & { database: Pick<Transaction, 'read' | 'nowSql'> }
 
 /** Whole instances. Internal: does not authorize; callers must have. */
 export async function findInstances(
-  { database, sshProxy }: ReadDeps,
+  { database, ...proxies }: ReadDeps,
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,
 ): Promise<Instance[]> {
-  const reading = readingOf(instanceSource({ sshProxy }, database.nowSql), wholeInstance)
+  const reading = readingOf(instanceSource(proxies, database.nowSql), wholeInstance)
   return await database.read(instancesSql(reading, conditions, order, limit), reading)
 }
 

@@ -14,9 +14,12 @@ const machineJoin = sql`JOIN machines m ON m.id = i.machine_id`
 const gpuModelJoin = sql`JOIN gpu_models g ON g.id = m.gpu_model_id`
 
 /** Where statements of instances `i` have the rows of a selection. */
-export function instanceSource({ sshProxy }: Pick<Deps, 'sshProxy'>, nowSql: Prisma.Sql): Source<Instance> {
+export function instanceSource(
+  { sshProxy, notebookProxy }: Pick<Deps, 'sshProxy' | 'notebookProxy'>,
+  nowSql: Prisma.Sql,
+): Source<Instance> {
   // Only a stream computes the bid to beat beforehand.
-  const known = { sshProxy, minimumBidNanos: undefined }
+  const known = { sshProxy, notebookProxy, minimumBidNanos: undefined }
   const offer = { ...offerPlace, computed: { asOf: nowSql } }
   return {
     model: 'Instance',
@@ -78,6 +81,7 @@ export const wholeInstance = {
   charged: true,
   holdsGpus: true,
   sshProxy: true,
+  notebookProxy: true,
   asOf: true,
   portBindings: { select: { hostPort: true, containerPort: true, protocol: true } },
   volumes: { select: { volumeId: true, mountPath: true, sizeMb: true } },

@@ -11,17 +11,24 @@ let plain: TestApp
 let proxied: TestApp
 let rentals: Rentals
 let throughProxy: Rentals
+/** Serves notebooks, too. */
+let serving: TestApp
 let key: string
 
 beforeAll(async () => {
   plain = await startApp()
   proxied = await startApp({ sharedApp: plain, sshProxy: { host: 'ssh.example.com', port: 2222 } })
+  serving = await startApp({
+    ...{ sharedApp: plain, sshProxy: { host: 'ssh.example.com', port: 2222 } },
+    notebookProxy: { protocol: 'https', host: 'notebooks.example.com' },
+  })
   rentals = rentalsOf(plain)
   throughProxy = rentalsOf(proxied)
   key = await plain.newKey(null, someCredit)
 })
 
 afterAll(async () => {
+  await serving.close()
   await proxied.close()
   await plain.close()
 })
@@ -81,6 +88,19 @@ describe('a running instance', () => {
       ...{ sshHost: 'ssh.example.com', notebookUrl: 'http://127.0.0.1:8080/' },
       sshCommand: expect.stringContaining('-L 8080:127.0.0.1:8080 '),
     })
+  })
+
+  it('in jupyter_proxy has its notebook at a host name of its own, if the gateway serves notebooks', async () => {
+    const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'jupyter_proxy' })
+    expect(await connectionOf(serving, id)).toEqual({
+      ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: `https://ins-${id}.notebooks.example.com/` },
+      sshCommand: `ssh -p 2222 ins_${id}@ssh.example.com`,
+    })
+  })
+
+  it.each(['jupyter_direct', 'jupyter_proxy'])('in %s keeps the public port of its notebook', async runtype => {
+    const id = await rentals.rentToStatus(key, 'running', { runtype })
+    expect((await connectionOf(serving, id)).notebookUrl).toMatch(/^http:\/\/198\.18\.0\.1:\d+\/$/)
   })
 
   describe('rented without a proxy', () => {
@@ -369,4 +389,49 @@ it('runs a command in a running instance, and refuses a command in a stopped ins
   })
   const stopped = await rentals.rentToStatus(key, 'stopped')
   expect(await ask(stopped)).toEqual({ code: 'INVALID_STATE', current: { id: `ins_${stopped}` } })
+})
+
+describe('the token of a notebook', () => {
+  const tokenOf = async (id: number, by = key) => {
+    const query = `{ instance(id: "${id}") { connection { notebookUrl notebookToken } } }`
+    const { data, errors } = await serving.graphql(by, query)
+    return { token: data.instance.connection.notebookToken, errors }
+  }
+  const rowOf = async (id: number, by = key) =>
+    (await serving.rest(by, 'GET', `/instances/${id}/`)).body.instances as Record<string, unknown>
+
+  it('is made for the instance, or what the renter sets, also as a secret', async () => {
+    const rentWith = async (env: object) =>
+      await throughProxy.rentToStatus(key, 'running', { runtype: 'jupyter_proxy', env })
+    const [first, second] = [await rentWith({}), await rentWith({ JUPYTER_TOKEN: '' })]
+    const [one, other] = [(await tokenOf(first)).token, (await tokenOf(second)).token]
+    expect([one, other]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)])
+    expect(one).not.toBe(other)
+    expect(await rowOf(first)).toMatchObject({
+      ...{ jupyter_token: one, jupyter_url: `https://ins-${first}.notebooks.example.com/` },
+    })
+    const own = await rentWith({ JUPYTER_TOKEN: 'my own' })
+    expect([(await tokenOf(own)).token, (await rowOf(own))['jupyter_token']]).toEqual(['my own', 'my own'])
+    const set =
+      'mutation { updateSecretVariables(input: {variables: [{name: "JUPYTER_TOKEN", value: "hidden"}]}) { __typename } }'
+    const { data } = await serving.graphql(key, set)
+    expect(data.updateSecretVariables.__typename).toBe('UpdateSecretVariablesSuccess')
+    const secret = await rentWith({})
+    expect((await tokenOf(secret)).token).toBe('hidden')
+  })
+
+  it('is null without a notebook, and while the instance does not run', async () => {
+    const shell = await throughProxy.rentToStatus(key, 'running', { runtype: 'ssh_proxy' })
+    expect(await tokenOf(shell)).toEqual({ token: null, errors: undefined })
+    expect(await rowOf(shell)).toMatchObject({ jupyter_token: null, jupyter_url: null })
+    const stopped = await throughProxy.rentToStatus(key, 'stopped', { runtype: 'jupyter_proxy' })
+    expect(await rowOf(stopped)).toMatchObject({ jupyter_token: null, jupyter_url: null })
+  })
+
+  it('is refused to a key that may only read', async () => {
+    const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'jupyter_proxy' })
+    const reader = await plain.newScopedKey(key, { api: { instance_read: {} } })
+    expect(await tokenOf(id, reader)).toMatchObject({ token: null, errors: [{ extensions: { code: 'FORBIDDEN' } }] })
+    expect(await rowOf(id, reader)).toMatchObject({ jupyter_token: null, jupyter_url: expect.stringContaining('ins-') })
+  })
 })

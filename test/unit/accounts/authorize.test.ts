@@ -16,6 +16,7 @@ const services: Services = createServices({
   secrets: createSecrets('a secret of tests'),
   rememberedKeys: createRememberedKeys(),
   sshProxy: null,
+  notebookProxy: null,
   admission: defaultAdmission,
   containerConsole: { logs: () => Promise.reject(), execute: () => Promise.reject() },
   simulation: {

@@ -23,6 +23,7 @@ describe('the settings', () => {
       simulatedDelay: 1,
       sshProxy: null,
       ssh: null,
+      notebooks: null,
       eventRetentionDays: 90,
       startTimeoutMs: 1_800_000,
       offlineGraceMs: 300_000,
@@ -100,6 +101,36 @@ describe('the settings', () => {
     [{ SSH_PUBLIC_ADDRESS: 'ssh.example.com:22' }, 'SSH_PUBLIC_ADDRESS needs SSH_PORT'],
     [{ SSH_PORT: '2222', HOST: '0.0.0.0' }, 'SSH_PUBLIC_ADDRESS is missing. Renters cannot connect to 0.0.0.0.'],
     [{ SSH_PORT: '2222', HOST: '::' }, 'SSH_PUBLIC_ADDRESS is missing.'],
+  ])('refuse %j', (env, message) => {
+    expect(() => parseConfig(env)).toThrow(message)
+  })
+
+  it.each([
+    ['https://notebooks.example.com', { protocol: 'https', host: 'notebooks.example.com' }],
+    ['https://Notebooks.example.com:443/', { protocol: 'https', host: 'notebooks.example.com' }],
+    ['http://localhost:8888', { protocol: 'http', host: 'localhost:8888' }],
+  ])('serve notebooks below %s', (NOTEBOOK_PUBLIC_URL, proxy) => {
+    const env = { NOTEBOOK_PORT: '8888', SSH_PROXY: 'ssh.example.com:22', HOST: '0.0.0.0', NOTEBOOK_PUBLIC_URL }
+    expect(parseConfig(env).notebooks).toEqual({ port: 8888, proxy })
+  })
+
+  it('serve notebooks on loopback without a URL', () => {
+    const env = { NOTEBOOK_PORT: '0', SSH_PORT: '0' }
+    expect(parseConfig(env).notebooks).toEqual({ port: 0, proxy: null })
+    expect(parseConfig({ ...env, HOST: '::1' }).notebooks).toEqual({ port: 0, proxy: null })
+  })
+
+  it.each([
+    [{ NOTEBOOK_PORT: '1' }, 'NOTEBOOK_PORT needs SSH_PORT or SSH_PROXY: without an SSH proxy'],
+    [{ NOTEBOOK_PUBLIC_URL: 'https://notebooks.example.com' }, 'NOTEBOOK_PUBLIC_URL needs NOTEBOOK_PORT'],
+    [{ NOTEBOOK_PORT: '1', SSH_PORT: '2', HOST: '10.0.0.1' }, 'NOTEBOOK_PUBLIC_URL is missing. Only on loopback'],
+    [{ NOTEBOOK_PORT: '65536' }, 'NOTEBOOK_PORT must be a port, 0 to 65535, not "65536".'],
+    [{ NOTEBOOK_PUBLIC_URL: 'https://a.example/path' }, 'must be a URL of a host name, such as'],
+    [{ NOTEBOOK_PUBLIC_URL: 'https://127.0.0.1' }, 'must be a URL of a host name, such as'],
+    [{ NOTEBOOK_PUBLIC_URL: 'https://[::1]' }, 'must be a URL of a host name, such as'],
+    [{ NOTEBOOK_PUBLIC_URL: 'https://u:p@a.example' }, 'must be a URL of a host name, such as'],
+    [{ NOTEBOOK_PUBLIC_URL: 'ftp://a.example' }, 'must be a URL of a host name, such as'],
+    [{ NOTEBOOK_PUBLIC_URL: 'https://a.example:99999' }, 'must be a URL of a host name, such as'],
   ])('refuse %j', (env, message) => {
     expect(() => parseConfig(env)).toThrow(message)
   })

@@ -69,14 +69,14 @@ export function rentServices(deps: Deps) {
 
 /** Reads what is selected of the instance. Its id needs no read. */
 export async function loadRental<const Select extends RentedSelect>(
-  { database, sshProxy, secrets }: Deps,
+  { database, secrets, ...proxies }: Deps,
   { instanceId, warnings }: StoredRental,
   replayed: boolean,
   select: Select,
 ): Promise<Rental<Selected<Instance, Select>>> {
   const id = BigInt(instanceId)
   const isIdAlone = Object.keys(select).length === 1
-  const reading = readingOf(instanceSource({ sshProxy }, database.nowSql), select)
+  const reading = readingOf(instanceSource(proxies, database.nowSql), select)
   const statement = sql`SELECT ${reading.columns} FROM instances i ${reading.joins} WHERE i.id = ${id}`
   const [instance] = isIdAlone ? [{ id }] : await database.read(nameIfRepeated(statement), reading)
   // Safe: the instance exists, with what is selected of it.

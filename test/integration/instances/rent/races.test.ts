@@ -66,6 +66,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
       runsOf: () => Promise.reject(),
     },
     sshProxy: null,
+    notebookProxy: null,
     admission: defaultAdmission,
   }
   let done = false
