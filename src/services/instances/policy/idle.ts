@@ -27,7 +27,8 @@ export async function noteIdle({ database }: DataDeps, sampled: Prisma.Sql): Pro
       idle AS (
         SELECT s.instance_id, s.at, i.status_changed_at, i.idle_seconds
         FROM sampled s JOIN instances i ON i.id = s.instance_id AND i.idle_seconds IS NOT NULL
-        WHERE (SELECT bool_and(coalesce(load < i.idle_gpu_percent, false)) FROM unnest(s.gpu_utilization) load)
+        WHERE cardinality(s.gpu_utilization) >= i.num_gpus
+          AND (SELECT bool_and(coalesce(load < i.idle_gpu_percent, false)) FROM unnest(s.gpu_utilization) load)
       ),
       busy AS (
         DELETE FROM idle_instances d USING sampled s

@@ -53,10 +53,10 @@ beforeEach(async () => {
   said = [{ instanceId, cpuCores: 1, gpus: [{ utilization: 50, memoryMb: 100 }] }]
 })
 
-async function rent(): Promise<bigint> {
+async function rent(numGpus = 1): Promise<bigint> {
   const [offer] = await gateway.sql(
-    'SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL AND rentable ORDER BY num_gpus LIMIT 1',
-    [machineId],
+    'SELECT id FROM offers WHERE machine_id = $1 AND num_gpus = $2 AND withdrawn_at IS NULL AND rentable',
+    [machineId, numGpus],
   )
   const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string))
   await gateway.idle()
@@ -278,6 +278,19 @@ describe('an instance that is to stop when it is idle', () => {
     await sampleFor(8, () => loaded(0, 0))
     expect(await isDue()).toBe(false)
     await sampleFor(1)
+    expect(await isDue()).toBe(true)
+  })
+
+  it('is not due while the machine says nothing of one of its GPUs', async () => {
+    await gateway.services.instances.destroy(actor, { ids: [instanceId] })
+    machineId += 1
+    instanceId = await rent(2)
+    await setPolicy({ stopWhenIdle })
+    said = [{ instanceId, ...loaded(0) }]
+    await sampleFor(9)
+    expect(await isDue()).toBe(false)
+    said = [{ instanceId, ...loaded(0, 0) }]
+    await sampleFor(9)
     expect(await isDue()).toBe(true)
   })
 
