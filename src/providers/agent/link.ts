@@ -34,6 +34,9 @@ export type Aftermath = {
 /** More calls at once than a gateway ever has, and fewer than exhaust the memory. */
 const maxPending = 2_000
 
+/** An agent ends a process within ten seconds. */
+const hangUpMs = 30_000
+
 export type Link = ReturnType<typeof createLink>
 
 export function createLink({ wire, machineId, generation, protocol, isHeld }: LinkOptions) {
@@ -156,8 +159,16 @@ export function createLink({ wire, machineId, generation, protocol, isHeld }: Li
     nextId,
     welcome: (welcome: Omit<Welcome, 'type' | 'machineId' | 'generation'>) =>
       send({ type: 'welcome', machineId, generation, ...welcome }),
-    hangUp: (id: number) => send({ type: 'hangUp', id }),
-    closeStreams: (id: number) => send({ type: 'close', id }),
+    hangUp(id: number): void {
+      send({ type: 'hangUp', id })
+      const late = new MachineUnreachable(`Machine ${machineId} did not end a process that was hung up.`)
+      setTimeout(() => end(id, late), hangUpMs).unref()
+    },
+    /** For streams that are over here, whether the agent says that they are or not. */
+    closeStreams(id: number): void {
+      aftermaths.delete(id)
+      send({ type: 'close', id })
+    },
     /** What the agent sent. One that breaks the protocol is disconnected. */
     receive(data: string | Buffer): void {
       try {
