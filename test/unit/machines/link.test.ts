@@ -26,7 +26,7 @@ afterEach(() => void vi.useRealTimers())
 
 it('keeps nothing of a connection that is closed here', async () => {
   const link = aLink()
-  const connection = await connectToPort(link, 7n, 80, signal)
+  const connection = await connectToPort(link, { instanceId: 7n }, 80, signal)
   expect(link.isBusy()).toBe(true)
   connection.destroy()
   await expect.poll(() => link.isBusy()).toBe(false)
@@ -34,7 +34,12 @@ it('keeps nothing of a connection that is closed here', async () => {
 
 it('keeps a process that was hung up for half a minute', async () => {
   const link = aLink()
-  const { exitCode, stdout, hangUp } = await openProcess(link, 7n, { command: null, terminal: null }, signal)
+  const { exitCode, stdout, hangUp } = await openProcess(
+    link,
+    { instanceId: 7n },
+    { command: null, terminal: null },
+    signal,
+  )
   hangUp()
   vi.advanceTimersByTime(29_000)
   expect(link.isBusy()).toBe(true)

@@ -55,7 +55,7 @@ export function createNotebookServices({ database, secrets, log }: Pick<Deps, 'd
     try {
       const token = readNotebookToken(secrets, row)
       const cookie = secrets.digest('notebook cookie', JSON.stringify([String(id), token])).toString('base64url')
-      const container = { machineId, instanceId: id }
+      const container = { machineId, instanceId: id, accountId }
       return [{ container, accountId, token, cookie, refusal: notRunningRefusal(row) }]
     } catch (error) {
       log.error({ err: error, instanceId: String(id) }, 'The secrets of an instance could not be read.')
