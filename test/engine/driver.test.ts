@@ -138,7 +138,7 @@ describeWithEngine('a container of the Docker driver', () => {
     const rental = createRental(engine, withGpus)
     expect(await rental.prepare()).toMatchObject({ state: 'prepared' })
     const message = 'The machine did not give the container its GPUs.'
-    expect(await rental.start()).toEqual({ state: 'failed', code: 'START_FAILED', message })
+    expect(await rental.start()).toEqual({ state: 'failed', code: 'START_FAILED', message, fault: 'machine' })
     await rental.remove()
     expect(await rental.observe()).toEqual({ state: 'absent' })
     for (const words of [
@@ -172,7 +172,8 @@ describeWithEngine('a container of the Docker driver', () => {
     await docker(folder, ['network', 'create', '--subnet', '198.18.128.0/17', 'all-ranges'])
     onTestFinished(async () => void (await docker(folder, ['network', 'rm', 'all-ranges']).catch(() => {})))
     const rental = createRental(engine, provider)
-    const failure = { code: 'START_FAILED', message: 'The machine has no free network for another account.' }
+    const message = 'The machine has no free network for another account.'
+    const failure = { code: 'START_FAILED', message, fault: 'machine' }
     expect(await rental.prepare()).toEqual({ state: 'failed', ...failure })
     await docker(folder, ['network', 'rm', 'all-ranges'])
     await rental.remove()

@@ -99,6 +99,7 @@ it.each([
       state: 'failed',
       code: 'START_FAILED',
       message: 'The machine did not give the container its GPUs.',
+      fault: 'machine',
     })
   expect(requests.filter(({ path }) => path === '/containers/one/stop')).toHaveLength(1)
 })

@@ -37,7 +37,8 @@ it.each([
   const provider = providerOf(url)
   await provider.ensure(containerSpec(7n), AbortSignal.timeout(5_000))
   const observe = () => provider.observe({ machineId: 1, instanceId: 7n, accountId: 1 }, AbortSignal.timeout(5_000))
-  const failure = { code: 'START_FAILED', message: 'The machine has no free network for another account.' }
+  const sentence = 'The machine has no free network for another account.'
+  const failure = { code: 'START_FAILED', message: sentence, fault: 'machine' }
   await expect.poll(observe).toEqual({ state: 'failed', ...failure })
 })
 
@@ -46,7 +47,7 @@ it('refuses a virtual machine', async () => {
   const provider = providerOf(url)
   await provider.ensure({ ...containerSpec(7n), vm: true }, AbortSignal.timeout(5_000))
   const ref = { machineId: 1, instanceId: 7n, accountId: 1 }
-  const failure = { code: 'START_FAILED', message: 'The machine runs no virtual machines.' }
+  const failure = { code: 'START_FAILED', message: 'The machine runs no virtual machines.', fault: 'machine' }
   await expect.poll(() => provider.observe(ref, AbortSignal.timeout(5_000))).toEqual({ state: 'failed', ...failure })
   expect(requests.some(({ path }) => path === '/images/create')).toBe(false)
 })

@@ -31,7 +31,7 @@ export async function makeContainer(
   spec: ContainerSpec,
   signal: AbortSignal,
 ): Promise<void> {
-  if (spec.vm) throw new ContainerFailed({ code: 'START_FAILED', message: 'The machine runs no virtual machines.' })
+  if (spec.vm) throw faultOfMachine('The machine runs no virtual machines.')
   const imageId = await pullImage(machine.client, { image: spec.launch.image, registry: spec.registry }, signal)
   await createVolumes(machine, spec, signal)
   const toolbox = await deps.readToolbox()
@@ -44,6 +44,10 @@ export async function makeContainer(
   await uploadTar(machine, Id, toolbox, unaborted)
   await uploadTar(machine, Id, instanceFiles(spec), unaborted)
   await renameContainer(machine, { Id, instanceId: spec.instanceId }, 'complete', unaborted)
+}
+
+function faultOfMachine(message: string): ContainerFailed {
+  return new ContainerFailed({ code: 'START_FAILED', message, fault: 'machine' })
 }
 
 /** The engine would make absent volumes without labels. It leaves a volume that exists as it is, and answers its labels. */
@@ -62,7 +66,7 @@ async function createVolumes(
     })
     // The database was restored, and has given the id again.
     if ((made.Labels?.[labels.account] ?? account) !== account)
-      throw new ContainerFailed({ code: 'START_FAILED', message: `The machine cannot make the volume ${volumeId}.` })
+      throw faultOfMachine(`The machine cannot make the volume ${volumeId}.`)
   }
 }
 
