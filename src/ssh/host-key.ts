@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import ssh2 from 'ssh2'
 
-/** A new private key, in the OpenSSH format. */
-export function createHostKey(): string {
-  return ssh2.utils.generateKeyPairSync('ed25519').private
+/** A new private key, in the OpenSSH format. One of 400 that ssh2 makes is damaged, and cannot be read. */
+export function createHostKey(generate = () => ssh2.utils.generateKeyPairSync('ed25519').private): string {
+  for (;;) {
+    const key = generate()
+    if (!(ssh2.utils.parseKey(key) instanceof Error)) return key
+  }
 }
 
 /** The fingerprint of a private key, as ssh prints it when it sees a host for the first time. */

@@ -10,12 +10,13 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/http/log.ts'
 import { MachineUnreachable, type Provider } from '../../../src/providers/provider.ts'
 import { createSshFace, type SshFace } from '../../../src/ssh/face.ts'
+import { createHostKey } from '../../../src/ssh/host-key.ts'
 import { type SshLimits, sshLimits } from '../../../src/ssh/limits.ts'
 import { createSeededRandom } from '../../support/seeded-random.ts'
 import { listenForSsh } from '../../support/ssh/server.ts'
 
-const { private: privateKey } = ssh2.utils.generateKeyPairSync('ed25519')
-const { private: wrongKey } = ssh2.utils.generateKeyPairSync('ed25519')
+const privateKey = createHostKey()
+const wrongKey = createHostKey()
 const known = ssh2.utils.parseKey(privateKey)
 if (known instanceof Error) throw known
 const blob = known.getPublicSSH()
