@@ -9,7 +9,7 @@ import {
 } from '../../../src/domain/accounts/permissions/permissions.ts'
 import { operationNames } from '../../../src/graphql/accounts/operation-names.ts'
 import { type GraphqlAnswer, startApp, type TestApp } from '../../support/app.ts'
-import { findIds, makeEverything } from '../../support/faces/everything.ts'
+import { findIds, makeEverything, replaceInstance } from '../../support/faces/everything.ts'
 import {
   fieldNameOf,
   fieldsAsked,
@@ -36,6 +36,7 @@ const keys = new Map<Operation, string>()
 beforeAll(async () => {
   app = await startApp()
   owner = await app.newKey(null, muchCredit)
+  const { replaced, replacement } = await replaceInstance(app, owner)
   instanceId = await makeEverything(app, owner)
   for (const operation of operations) {
     const key = await app.newScopedKey(owner, allBut(operation))
@@ -44,6 +45,9 @@ beforeAll(async () => {
     await app.graphql(key, '{ __typename }')
   }
   queries = queriesOf(await findIds(app, owner))
+  const others = `replaces { __typename id } replacedBy { __typename id }`
+  for (const id of [replaced, replacement])
+    queries.set(`instance ${id}`, `{ instance(id: "${id}") { __typename id ${others} } }`)
   full = await readAll(owner)
 }, 120_000)
 

@@ -20,7 +20,7 @@ export async function makeEverything(app: TestApp, owner: string, rentals: Renta
   const { data } = await app.graphql(
     owner,
     `mutation { rentInstance(input: { offerId: ${await rentals.newOffer()}, terms: { interruptible: { bidPerHour: "0.3" } },
-      spec: { source: { template: { by: { id: "${template}" } } }, volumes: [{ source: { create: { sizeGb: 10 } } }] } }) {
+      spec: { source: { template: { by: { id: "${template}" } } }, mode: { jupyter: {} }, volumes: [{ source: { create: { sizeGb: 10 } } }] } }) {
       ... on RentInstanceSuccess { instance { id } } } }`,
   )
   await rentals.converge()
@@ -77,6 +77,23 @@ async function makeWithSettings(app: TestApp, owner: string, rentals: Rentals): 
   await rentals.converge()
   const { email } = (await app.graphql(owner, '{ viewer { account { email } } }')).data.viewer.account
   await app.operations.accounts.adjustCredit(email, { amountNanos: 5_000_000_000n, reason: 'a test' })
+}
+
+/** Has an instance replaced, because its image takes too long. Returns the ids of both. */
+export async function replaceInstance(app: TestApp, owner: string, rentals: Rentals = rentalsOf(app)) {
+  const country = 'QQ'
+  for (const gpuNanos of [200_000_000n, 300_000_000n]) await rentals.newOffer({ country, gpuNanos })
+  const { data } = await app.graphql(
+    owner,
+    `mutation { rentBestOffer(input: { filter: { country: { eq: "${country}" } }, terms: { onDemand: { maxPricePerHour: "1" } },
+      spec: { source: { image: "simulated/slow-pull:86400" } }, replace: { within: "1m", attempts: 2 } }) {
+      ... on RentBestOfferSuccess { instance { id } } } }`,
+  )
+  const replaced: string = data.rentBestOffer.instance.id
+  app.clock.advance(60_000)
+  await rentals.converge()
+  const read = await app.graphql(owner, `{ instance(id: "${replaced}") { replacedBy { id } } }`)
+  return { replaced, replacement: read.data.instance.replacedBy.id as string }
 }
 
 /** An item of each type that has an id, found by asking for everything until nothing new comes. */

@@ -108,7 +108,9 @@ function select(parent: string, field: Field, above: string[], ids: Ids, respons
   const args = argumentsOf(parent, field, ids)
   const type = getNamedType(field.type)
   if (args === undefined || above.includes(type.name)) return ''
-  const below = field.name === 'edges' ? ' { cursor }' : selectionOf(field.type, above, ids)
+  // An item that names another of its type is outside of it.
+  const outside = type.name === parent ? [...above, parent] : above
+  const below = field.name === 'edges' ? ' { cursor }' : selectionOf(field.type, outside, ids)
   const name = dependingOnKey.includes(`${parent}.${field.name}`) ? `${ownView}${field.name}` : responseName
   return `${name === field.name ? '' : `${name}: `}${field.name}${args}${below}`
 }
