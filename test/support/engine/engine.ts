@@ -88,8 +88,14 @@ async function runEngine(folder: string): Promise<void> {
     ...['--host', `unix://${socketPath(folder)}`, '--group', 'root', '--live-restore', '--log-level', 'warn'],
     ...['--bip', '198.18.77.1/24', '--default-address-pool', 'base=198.18.128.0/17,size=24'],
   ]
-  startDaemon('dockerd', args, inFolder('dockerd.log'))
-  if (await waitFor(() => isAnswering(folder), 20_000)) return
+  // As a supervisor does: Docker 20.10 sometimes panics at its first start after it was killed.
+  for (let starts = 1; starts <= 3; starts += 1) {
+    const pid = startDaemon('dockerd', args, inFolder('dockerd.log'))
+    await waitFor(async () => (await isAnswering(folder)) || !isRunning(pid), 20_000)
+    if (await isAnswering(folder)) return
+    if (isRunning(pid)) break
+    await rm(inFolder('dockerd.pid'), { force: true })
+  }
   const log = await readFile(inFolder('dockerd.log'), 'utf8')
   throw new Error(`The Docker Engine does not answer. Its log ends: ${log.slice(-2_000)}`)
 }
