@@ -118,8 +118,8 @@ describe.skipIf(!hasSsh)('an SSH session', () => {
   })
 
   it('lets a process end that does not read its input', async () => {
-    const { code, stdout } = await run('head -c 3', big)
-    expect([code, stdout.length]).toEqual([0, 3])
+    const { code, output } = await run('head -c 3', big)
+    expect([code, output.length]).toEqual([0, 3])
   })
 
   it('tells a terminal its kind and size, and sends ^D instead of closing its input', async () => {
