@@ -85,9 +85,9 @@ export type Instance = Block & {
   /** Until when it must run to not be replaced, and by how many more rentals at most. */
   replaceSeconds: number | null
   replaceAttempts: number | null
-  /** The instance that it replaces, and the one that replaces it. The latter is absent unless it is asked for. */
+  /** The instance that it replaces, and the one that replaces it. */
   replacesId: bigint | null
-  replacedById?: bigint | null
+  replacedById: bigint | null
   destroyedAt: Date | null
   /** When its container was gone from the machine. */
   removedAt: Date | null

@@ -181,7 +181,7 @@ builder.prismaObjectFields(Instance, t => ({
       'The instance that was rented in place of this one, because this one did not run in time. Null if there is none.',
     requires: 'instances.get',
     select: { replacedById: true },
-    resolve: ({ replacedById = null }, _args, context, info) =>
+    resolve: ({ replacedById }, _args, context, info) =>
       replacedById === null ? null : instanceById(context, selectionOf(context, info)).load(replacedById),
   }),
 }))

@@ -80,6 +80,7 @@ export const wholeInstance = {
   ...columnsOf(readableFields),
   charged: true,
   holdsGpus: true,
+  replacedById: true,
   sshProxy: true,
   notebookProxy: true,
   asOf: true,

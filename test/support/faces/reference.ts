@@ -213,6 +213,8 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
       pricePerHour: printUsd(row.gpuPriceNanos + row.diskNanos),
       diskPricePerHour: printUsd(row.diskNanos),
       policy: policyOf(row),
+      replaces: () => instances.filter(({ id }) => id === row.replacesId).map(instance)[0] ?? null,
+      replacedBy: () => instances.filter(({ replacesId }) => replacesId === row.id).map(instance)[0] ?? null,
       // Without arguments, the newest page.
       events: page(
         events
