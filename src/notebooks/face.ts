@@ -89,7 +89,12 @@ export function createNotebookFace({ limits = notebookLimits, ...options }: Face
       if (isStopped) return void socket.destroy()
       const response = new ServerResponse(request)
       response.shouldKeepAlive = false
-      response.assignSocket(socket)
+      try {
+        response.assignSocket(socket)
+      } catch {
+        // An earlier request on this connection has no answer yet. No browser sends a handshake then.
+        return void socket.destroy()
+      }
       response.once('finish', () => socket.destroySoon())
       serve({ request, response, upgraded: { socket, head } })
     },
