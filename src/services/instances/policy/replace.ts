@@ -122,7 +122,7 @@ async function holdLease(
   return held > 0 ? { locked, facts } : undefined
 }
 
-/** An instance that never ran costs nothing: its disk was charged since it was to run. */
+/** An instance that never ran costs nothing: its disk was charged since it was rented. */
 async function destroyUncharged(
   tx: Transaction,
   { locked, facts }: Held,
@@ -133,8 +133,8 @@ async function destroyUncharged(
   const { id, accountId, machineId } = replaced
   const account = await lockAccount(tx, accountId, at)
   const meters = instanceMetersSql([id])
-  await stopMeters(tx, account, meters, facts.claimedAt)
-  await refundAfter(tx, account, meters, facts.claimedAt, 'The instance never ran.')
+  await stopMeters(tx, account, meters, facts.createdAt)
+  await refundAfter(tx, account, meters, facts.createdAt, 'The instance never ran.')
   const fault = givenUpStartFault(replaced)
   if (fault) await recordFailedStart(tx, { instanceId: id, accountId, machineId, fault }, at)
   return await applyPlans(

@@ -141,6 +141,15 @@ it('replaces an instance at once when its machine is lost', async () => {
   expect(await read(first)).toMatchObject({ status: 'DESTROYED', replacedBy: { id: expect.any(String) } })
 })
 
+it('refunds all of an instance whose machine was lost during the start', async () => {
+  const first = await rentedId({ spec: { source: { image: slow } }, replace: { within: '1h', attempts: 2 } })
+  await pass(2)
+  await app.operations.machines.unplug(machines[0] as number)
+  await pass(8)
+  expect(await read(first)).toMatchObject({ status: 'DESTROYED', replacedBy: { id: expect.any(String) } })
+  expect(await costOf(first)).toEqual({ nanos: '0' })
+})
+
 it('keeps an instance that runs in time, also when it stops later', async () => {
   const first = await rentedId()
   await pass(15)
@@ -206,6 +215,18 @@ describe('a renter', () => {
     expect(await read(first)).toMatchObject({ status: 'LOADING', replacedBy: null })
     await pass(2)
     expect(await read(first)).toMatchObject({ status: 'DESTROYED', replacedBy: { id: expect.any(String) } })
+    expect(await costOf(first)).toEqual({ nanos: '0' })
+  })
+
+  it('changes the bid of an instance that never runs, and pays nothing for the time before', async () => {
+    const terms = { interruptible: { bidPerHour: '0.35' } }
+    const first = await rentedId({ spec: { source: { image: slow } }, terms, replace: { within: '2m', attempts: 2 } })
+    await pass(1)
+    const bid = `mutation { updateInstanceBid(input: { id: "${first}", bidPerHour: "0.3" }) { __typename } }`
+    expect((await app.graphql(key, bid)).data.updateInstanceBid.__typename).toBe('UpdateInstanceBidSuccess')
+    await pass(3)
+    expect(await read(first)).toMatchObject({ status: 'DESTROYED', replacedBy: { id: expect.any(String) } })
+    expect(await costOf(first)).toEqual({ nanos: '0' })
   })
 
   it('changes the policy of an instance that is due, and the replacement has it', async () => {
