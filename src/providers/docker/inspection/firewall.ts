@@ -1,12 +1,11 @@
 // Tries what renters could reach from their containers: the host itself, and the metadata service of a cloud. A container that is
 // made for this, of the toolbox alone, is on a bridge that is named as theirs are.
 
-import { randomBytes } from 'node:crypto'
 import type { Engine } from '../../../domain/machines/engines.ts'
 import { connectEngine, type EngineClient } from '../engine/client.ts'
 import { bridgeName } from '../names.ts'
+import { timeoutMs, withProbe } from './probe.ts'
 
-const timeoutMs = 60_000
 /** What the container ends with, added up. */
 const reached = { host: 1, metadata: 2 }
 
@@ -42,21 +41,15 @@ export async function findFirewallGaps(
 }
 
 async function runProbe(client: EngineClient, toolbox: Buffer): Promise<number> {
-  const name = `berth-probe-${randomBytes(6).toString('hex')}`
-  const signal = AbortSignal.timeout(timeoutMs)
-  const call = (path: string, json: object) => client.call('POST', path, { json, signal })
-  try {
-    const image = { fromSrc: '-', repo: name, tag: '1' }
-    await client.call('POST', '/images/create', { query: image, tar: toolbox, signal, deadlineMs: timeoutMs })
+  return await withProbe(client, toolbox, async (name, signal) => {
+    const call = (path: string, json: object) => client.call('POST', path, { json, signal })
     const Options = { 'com.docker.network.bridge.name': bridgeName(name) }
     await call('/networks/create', { Name: name, Driver: 'bridge', Options })
     await client.call('POST', '/containers/create', { query: { name }, json: containerOf(name), signal })
     await call(`/containers/${name}/start`, {})
     const waiting = { signal, deadlineMs: timeoutMs }
     return (await client.call<{ StatusCode: number }>('POST', `/containers/${name}/wait`, waiting)).StatusCode
-  } finally {
-    await removeAll(client, name)
-  }
+  })
 }
 
 function containerOf(name: string) {
@@ -64,13 +57,5 @@ function containerOf(name: string) {
     Image: `${name}:1`,
     Entrypoint: ['/.berth/bin/busybox', 'sh', '-c', script],
     HostConfig: { NetworkMode: name, CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges'], PidsLimit: 64 },
-  }
-}
-
-/** What was not made is not there. */
-async function removeAll(client: EngineClient, name: string): Promise<void> {
-  const signal = AbortSignal.timeout(timeoutMs)
-  for (const path of [`/containers/${name}`, `/networks/${name}`, `/images/${name}:1`]) {
-    await client.call('DELETE', path, { query: { force: 1 }, signal }).catch(() => {})
   }
 }
