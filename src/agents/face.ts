@@ -20,6 +20,8 @@ const facts = z.object({
   cpuRamMb: z.int().min(1).max(1_000_000_000),
   cpuArch: z.enum(['amd64', 'arm64']),
   gpuAccesses: z.array(z.enum(gpuAccesses)).max(10),
+  /** Agents before this field do not say it, and nothing is promised for them. */
+  limitsDisk: z.boolean().default(false),
   /** Agents before this field do not say it. */
   gpuMemoryMb: z.array(z.int().min(0).max(1_000_000_000)).max(1_000).exactOptional(),
   /** As the agent sees it. */

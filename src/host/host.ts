@@ -2,6 +2,7 @@
 
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { warningsOf } from '../domain/machines/inspection.ts'
 import { inspectEngine } from '../providers/docker/inspection/engine-facts.ts'
 import { findFirewallGaps } from '../providers/docker/inspection/firewall.ts'
 import { createDockerProvider } from '../providers/docker/provider.ts'
@@ -36,9 +37,10 @@ export function createHost({ folder, version, log, signal }: HostDeps) {
   return {
     async join(options: { gateway: string; token: string; engine: string }): Promise<void> {
       const inspect = (url: string) => inspectEngine({ url, tls: null })
-      const { machineId, ...host } = await joinHost({ ...options, folder, inspect, readGpus })
+      const { machineId, facts, ...host } = await joinHost({ ...options, folder, inspect, readGpus })
       log.info({ machineId }, 'This computer has joined. From now on, "host run" connects it.')
-      const warnings = await findFirewallGaps({ url: host.engine, tls: null }, toolboxOf(host))
+      const gaps = await findFirewallGaps({ url: host.engine, tls: null }, toolboxOf(host))
+      const warnings = [...warningsOf(facts), ...gaps]
       for (const warning of warnings) log.warn(warning)
       await serve(host)
     },

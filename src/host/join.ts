@@ -23,7 +23,7 @@ const timeoutMs = 30_000
  * The host makes its key itself and keeps it before it asks. If the answer is lost, the key may be valid: `host run`
  * finds out.
  */
-export async function joinHost(options: JoinOptions): Promise<KeptHost & { machineId: number }> {
+export async function joinHost(options: JoinOptions): Promise<KeptHost & { machineId: number; facts: EngineFacts }> {
   const { gateway, token, engine, folder, inspect, readGpus } = options
   checkGateway(gateway)
   if (!isInviteToken(token)) throw new Error('--token is not a token of "machine invite".')
@@ -48,7 +48,7 @@ export async function joinHost(options: JoinOptions): Promise<KeptHost & { machi
     if (before) await keepHost(folder, before)
     throw new Refused(messageIn(body) ?? `${gateway} answered ${response.status}.`)
   }
-  return { ...host, machineId: Number(JSON.parse(body).machineId) }
+  return { ...host, machineId: Number(JSON.parse(body).machineId), facts }
 }
 
 /** A renter reads only that a machine does not answer. The owner of a host can do something about it. */

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { invalidInput } from '../domain/errors.ts'
 import { type EngineTls, type GpuAccess, gpuAccesses } from '../domain/machines/engines.ts'
+import { warningsOf } from '../domain/machines/inspection.ts'
 import { defineCommand, type OperatorCommand } from './command.ts'
 import { parseIdOption } from './options.ts'
 
@@ -30,7 +31,7 @@ export const engineCommands = {
       const gpuUuids = parseUuids(gpuAccess, uuids)
       return async ({ engines, findFirewallGaps }) => {
         const facts = await engines.connect(machineId, { url, tls, gpuAccess, gpuUuids })
-        const warnings = await findFirewallGaps({ url, tls })
+        const warnings = [...warningsOf(facts), ...(await findFirewallGaps({ url, tls }))]
         return { id: machineId, engine: url, gpuAccess, ...facts, warnings }
       }
     },

@@ -90,7 +90,8 @@ async function* listMachines({ accounts, machines }: Operations, host: string | 
 }
 
 function presentMachine(machine: MachineSummary) {
-  const { drainedAt, unlistedAt, unconfirmedAt, freePorts, listedUntil, instances, volumes, engine } = machine
+  const { drainedAt, unlistedAt, unconfirmedAt, freePorts, listedUntil, limitsDisk, instances, volumes, engine } =
+    machine
   return {
     id: machine.id,
     host: machine.host,
@@ -111,5 +112,6 @@ function presentMachine(machine: MachineSummary) {
     instances,
     volumes,
     engine,
+    limitsDisk,
   }
 }

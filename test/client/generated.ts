@@ -376,6 +376,7 @@ export type OfferFilter = {
   gpuVendor?: Array<GpuVendor> | null | undefined;
   hasAvx?: boolean | null | undefined;
   hostId?: IdFilter | null | undefined;
+  limitsDisk?: boolean | null | undefined;
   machineId?: IdFilter | null | undefined;
   maxDiskGb?: FloatFilter | null | undefined;
   minimumBidPerHour?: UsdFilter | null | undefined;

@@ -120,7 +120,7 @@ describe('an operator', () => {
     const prices = { pricePerGpuHour: '0.35', minimumBidPerGpuHour: '0.175', storagePricePerGbMonth: '0.2' }
     const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null, unconfirmedAt: null }
     const listed = { id: 1, host: 'host@example.com', state: 'listed', ...facts, ...prices, ...dates }
-    expect(first).toEqual({ ...listed, instances: 0, volumes: 0, engine: null })
+    expect(first).toEqual({ ...listed, instances: 0, volumes: 0, engine: null, limitsDisk: true })
     const states = []
     for (const verb of ['drain', 'unlist', 'resume']) {
       states.push((await runBerth(env, 'machine', verb, '--id', '1')).result.state)

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { inspectEngine } from '../../src/providers/docker/inspection/engine-facts.ts'
 import { docker, runDocker } from '../support/engine/docker.ts'
 import { describeWithEngine, engine } from '../support/engine/suite.ts'
 
@@ -19,6 +20,18 @@ describeWithEngine('the engine of the tests', () => {
     expect(await docker(folder, ['run', '--rm', images.tiny, 'echo', 'a b'])).toBe(
       'entrypoint: 2 arguments: [echo] [a b]\na b',
     )
+  })
+
+  it('says whether it limits disks, as with a container that somebody makes by hand, and keeps nothing of it', async () => {
+    const { folder, images, url } = engine
+    const { limitsDisk } = await inspectEngine({ url, tls: null })
+    const made = await runDocker(folder, ['create', '--storage-opt', 'size=10G', images.tiny])
+    if (made.code === 0) await docker(folder, ['rm', made.stdout.trim()])
+    else expect(made.stderr).toMatch(/storage|quota/i)
+    const inContainerd = (await docker(folder, ['info', '--format', '{{.DriverStatus}}'])).includes('io.containerd')
+    expect(limitsDisk).toBe(made.code === 0 && !inContainerd)
+    expect(await docker(folder, ['ps', '-aq', '--filter', 'name=berth-probe'])).toBe('')
+    expect(await docker(folder, ['images', '-q', 'berth-probe-*'])).toBe('')
   })
 
   it('pulls the private image only with a login', async () => {

@@ -25,6 +25,7 @@ type ImportedMachine = Omit<
   | 'gpuModelId'
   | 'freeDiskMb'
   | 'freePorts'
+  | 'limitsDisk'
   | 'listedAt'
   | 'drainedAt'
   | 'unlistedAt'

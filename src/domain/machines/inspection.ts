@@ -13,6 +13,8 @@ export type EngineFacts = {
   cpuRamMb: number
   cpuArch: Machine['cpuArch']
   gpuAccesses: readonly GpuAccess[]
+  /** Whether it can keep the disk of a container to a size. */
+  limitsDisk: boolean
   /** The memory of GPUs in MiB, as far as NVIDIA's program shows it; absent if nobody ran it there. */
   gpuMemoryMb?: readonly number[]
   /** By how much the engine's clock is ahead of the gateway's. */
@@ -25,6 +27,14 @@ const ramTolerance = 0.95
 const gpuRamTolerance = 7 / 8
 /** The engine's times decide how long a container has run, and until when an ended one is charged. */
 const clockToleranceMs = 5_000
+
+/** What the operator should know of an engine that the machine gets all the same. */
+export function warningsOf({ limitsDisk }: EngineFacts): string[] {
+  if (limitsDisk) return []
+  return [
+    'The engine limits no disks: renters can fill the disk of this machine, and its offers say so. See "Disks" in docs/hosts.md.',
+  ]
+}
 
 /** Why the machine cannot get the engine: the engine has less than the machine's offers promise. */
 export function findBrokenPromises(

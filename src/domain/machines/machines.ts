@@ -62,6 +62,8 @@ export type Machine = {
   city: string
   datacenter: boolean
   vmsEnabled: boolean
+  /** Whether each container has only the disk that it was rented with. */
+  limitsDisk: boolean
   verification: Verification
   reliability: number
   gpuNanos: bigint

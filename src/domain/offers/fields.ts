@@ -94,6 +94,7 @@ export const offerFields = {
   city: text(offer => offer.machine.city),
   datacenter: boolean(offer => offer.machine.datacenter),
   vmsEnabled: boolean(offer => offer.machine.vmsEnabled),
+  limitsDisk: boolean(offer => offer.machine.limitsDisk),
   verification: text(offer => offer.machine.verification),
   verified: boolean(offer => offer.machine.verification === 'verified'),
   reliability: number(offer => offer.machine.reliability),

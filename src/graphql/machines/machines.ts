@@ -67,6 +67,10 @@ export const Machine = builder.prismaObject('Machine', {
     vmsEnabled: t.exposeBoolean('vmsEnabled', {
       description: 'Whether the machine can run virtual machines in addition to containers.',
     }),
+    limitsDisk: t.exposeBoolean('limitsDisk', {
+      description:
+        'Whether each instance can use only the disk that it was rented with. If false, instances of other accounts can fill the disk of the machine. Volumes have no such limit on real machines.',
+    }),
 
     cpuName: t.exposeString('cpuName', { description: 'Name of the CPU, as its maker states it.' }),
     cpuArch: t.exposeString('cpuArch', { description: 'CPU architecture: `amd64` or `arm64`.' }),

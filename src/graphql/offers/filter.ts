@@ -123,6 +123,9 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
     region: t.field({ type: [Region], description: 'Region of the world of the machine: one of these.' }),
     datacenter: t.boolean({ description: 'Whether the machine is in a data center.' }),
     vmsEnabled: t.boolean({ description: 'Whether the machine can run virtual machines.' }),
+    limitsDisk: t.boolean({
+      description: 'Whether each instance of the machine can use only the disk that it was rented with.',
+    }),
     reliability: t.field({
       type: FloatFilter,
       description:

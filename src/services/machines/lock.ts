@@ -30,7 +30,7 @@ const machineRow = {
   ...{ diskName: text, diskReadMegabytesPerSecond: float8, diskMb: int4, freeDiskMb: int4, downloadMbps: float8 },
   ...{ uploadMbps: float8, publicIp: text, staticIp: bool, firstPort: int4, lastPort: int4, freePorts: int4 },
   ...{ country: text, city: text, datacenter: bool, vmsEnabled: bool, verification: enumeration<Verification>() },
-  ...{ reliability: float8, gpuNanos: int8, minBidGpuNanos: int8, diskPricePerGbMonthNanos: int8 },
+  ...{ limitsDisk: bool, reliability: float8, gpuNanos: int8, minBidGpuNanos: int8, diskPricePerGbMonthNanos: int8 },
   ...{ downloadPricePerGbNanos: int8, uploadPricePerGbNanos: int8, listedAt: timestamptz, listedUntil: timestamptz },
   ...{ drainedAt: nullable(timestamptz), unlistedAt: nullable(timestamptz), unconfirmedAt: nullable(timestamptz) },
 } satisfies Record<keyof Machine, unknown>

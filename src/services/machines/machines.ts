@@ -19,7 +19,7 @@ type SelectedMachine<Select> = SelectedColumns<'Machine', 'id', Select, { gpuMod
 /** A machine to list, as its host describes it. */
 export type NewMachine = Omit<
   Machine,
-  'id' | 'freeDiskMb' | 'freePorts' | 'listedAt' | 'drainedAt' | 'unlistedAt' | 'unconfirmedAt'
+  'id' | 'freeDiskMb' | 'freePorts' | 'limitsDisk' | 'listedAt' | 'drainedAt' | 'unlistedAt' | 'unconfirmedAt'
 >
 
 const { id: _, ...gpuModelFields } = Prisma.GpuModelScalarFieldEnum
@@ -97,6 +97,7 @@ export async function listMachines(tx: Transaction, machines: NewMachine[], list
     const fresh = {
       freeDiskMb: machine.diskMb,
       freePorts,
+      limitsDisk: true,
       listedAt,
       drainedAt: null,
       unlistedAt: null,

@@ -41,6 +41,7 @@ beforeEach(async () => {
   facts = {
     ...{ identity: `engine-${machineId}`, version: '28.0.0', cpuCores: 64, cpuRamMb: 257_000, cpuArch: 'amd64' },
     gpuAccesses: ['none', 'nvidia'],
+    limitsDisk: true,
     clockAheadMs: 0,
   }
 })
@@ -79,6 +80,21 @@ describe('a machine', () => {
     expect(await engineOf()).toEqual({ ...socket, mark: expect.stringMatching(/^[0-9a-f]{8}$/) })
     await operations().disconnect(machineId)
     expect(await engineOf()).toBeUndefined()
+  })
+
+  it('limits the disks of its instances while it is simulated, and else if its engine does', async () => {
+    const shown = async () => (await gateway.operations.machines.byId(machineId)).limitsDisk
+    expect(await shown()).toBe(true)
+    facts = { ...facts, limitsDisk: false }
+    await operations().connect(machineId, socket)
+    expect(await shown()).toBe(false)
+    facts = { ...facts, limitsDisk: true }
+    await operations().connect(machineId, socket)
+    expect(await shown()).toBe(true)
+    facts = { ...facts, limitsDisk: false }
+    await operations().connect(machineId, socket)
+    await operations().disconnect(machineId)
+    expect(await shown()).toBe(true)
   })
 
   it('keeps the certificates of its engine encrypted', async () => {

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { EngineFacts } from '../../../src/domain/machines/inspection.ts'
 import { joinHost } from '../../../src/host/join.ts'
 import { readHost } from '../../../src/host/key-file.ts'
 import { inspectEngine } from '../../../src/providers/docker/inspection/engine-facts.ts'
@@ -49,6 +50,15 @@ describe('a token', () => {
       host.key.slice(12),
     )
     expect(await app.operations.machines.byId(machineId)).toMatchObject({ engine: 'agent' })
+  })
+
+  it('lets a host join that does not say whether it limits disks, and promises nothing for it', async () => {
+    const { limitsDisk, ...older } = engineFacts('older')
+    await joinAsHost(server.url, { token: await invite(), facts: older as EngineFacts })
+    expect(limitsDisk).toBe(true)
+    expect(await app.operations.machines.byId(machineId)).toMatchObject({ engine: 'agent', limitsDisk: false })
+    await joinAsHost(server.url, { token: await invite(), facts: engineFacts('older') })
+    expect(await app.operations.machines.byId(machineId)).toMatchObject({ engine: 'agent', limitsDisk: true })
   })
 
   it('is used by one of several hosts at the same time', async () => {
@@ -207,7 +217,7 @@ describe('the folder of a host', () => {
     })
 
   it('keeps the key for its owner alone', async () => {
-    const { machineId: joined, ...host } = await joinIn(await invite())
+    const { machineId: joined, facts, ...host } = await joinIn(await invite())
     expect(await readHost(folder)).toEqual(host)
     expect((await stat(join(folder, 'host.json'))).mode & 0o777).toBe(0o600)
     expect((await stat(folder)).mode & 0o777).toBe(0o700)

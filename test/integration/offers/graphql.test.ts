@@ -18,6 +18,7 @@ beforeAll(async () => {
       machine: { gpuNanos: 100_000_000n, listedUntil: new Date('2026-11-21T12:00:00.000Z') },
     },
   ])
+  await app.sql('UPDATE machines SET limits_disk = false WHERE id = 2')
 })
 
 afterAll(() => app.close())
@@ -82,11 +83,20 @@ describe('a search', () => {
       { availability: 'ANY', or: [{ availability: 'UNAVAILABLE' }, { numGpus: { eq: 8 } }] },
       ['1 RTX 3090', '8 H100 SXM'],
     ],
+    ['limited disks', { limitsDisk: true, numGpus: { gte: 2 } }, ['2 RTX 4090']],
+    ['disks without a limit', { limitsDisk: false, numGpus: { gte: 8 } }, ['8 H100 SXM']],
     ['a vendor', { gpuVendor: ['AMD'] }, []],
     ['vendors', { gpuVendor: ['NVIDIA', 'AMD'], numGpus: { gte: 8 } }, ['8 H100 SXM']],
     ['the price of the disk', { diskPricePerHour: { lt: '0.004' } }, []],
   ])('filters by %s', async (_what, filter, expected) => {
     expect(await found({ filter })).toEqual(expected)
+  })
+
+  it('shows whether the disk of an offer is limited', async () => {
+    const shown = async (numGpus: number) =>
+      (await search({ filter: { numGpus: { eq: numGpus } } }, 'nodes { machine { limitsDisk } }')).data.offers.nodes[0]
+    expect(await shown(8)).toEqual({ machine: { limitsDisk: false } })
+    expect(await shown(2)).toEqual({ machine: { limitsDisk: true } })
   })
 
   it('shows available and other offers on request, and available offers when availability is null', async () => {

@@ -13,6 +13,7 @@ export function aListedMachine(facts: Partial<MachineAttributes> = {}): Machine 
     id: 1,
     hostId: 1,
     gpuModelId: 1,
+    limitsDisk: true,
     listedAt: new Date(0),
     drainedAt: null,
     unconfirmedAt: null,

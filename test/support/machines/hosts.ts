@@ -15,7 +15,7 @@ import type { Operations } from '../../../src/services/operations.ts'
 
 /** The facts of an engine that has what the machines of tests promise. */
 export function engineFacts(identity: string, more: Partial<EngineFacts> = {}): EngineFacts {
-  const size = { cpuCores: 64, cpuRamMb: 257_000, cpuArch: 'amd64' as const }
+  const size = { cpuCores: 64, cpuRamMb: 257_000, cpuArch: 'amd64' as const, limitsDisk: true }
   return { identity, version: '28.0.0', ...size, gpuAccesses: ['none', 'nvidia'], clockAheadMs: 0, ...more }
 }
 

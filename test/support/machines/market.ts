@@ -19,6 +19,7 @@ export async function makeMarket(database: Database, clock: ManualClock, seed: n
   })
   await listMachines(createOperations({ database }), machines)
   await database.pool.query('UPDATE offers SET rentable = false WHERE id % 7 = 0')
+  await database.pool.query('UPDATE machines SET limits_disk = id % 3 > 0')
   await database.pool.query(`
     UPDATE offers SET min_bid_nanos = min_bid_nanos + 1000000, bid_price_nanos = bid_price_nanos + 1000000 WHERE id % 5 = 0`)
   await database.pool.query(`

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type EngineFacts, findBrokenPromises } from '../../../src/domain/machines/inspection.ts'
+import { type EngineFacts, findBrokenPromises, warningsOf } from '../../../src/domain/machines/inspection.ts'
 
 const machine = { cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64', numGpus: 2, vmsEnabled: false, gpuRamMb: 24_576 }
 const facts: EngineFacts = {
   ...{ identity: 'one', version: '28.0.0', cpuCores: 16, cpuRamMb: 64_000, cpuArch: 'amd64' },
   gpuAccesses: ['none', 'nvidia'],
+  limitsDisk: true,
   clockAheadMs: 0,
 }
 const gpus = { gpuAccess: 'nvidia' as const, gpuUuids: ['GPU-1', 'GPU-2'] }
@@ -35,4 +36,9 @@ describe('an engine keeps the promises of a machine', () => {
     expect(pathsOf(machine, facts, { ...gpus, gpuUuids: ['GPU-1'] })).toEqual(['gpus'])
     expect(pathsOf(machine, facts, { ...gpus, gpuUuids: ['GPU-1', 'GPU-1'] })).toEqual(['gpus'])
   })
+})
+
+it('warns the operator of an engine that limits no disks', () => {
+  expect(warningsOf(facts)).toEqual([])
+  expect(warningsOf({ ...facts, limitsDisk: false })).toEqual([expect.stringContaining('renters can fill the disk')])
 })

@@ -1,9 +1,10 @@
 import type { Engine, GpuAccess } from '../../../domain/machines/engines.ts'
 import type { EngineFacts } from '../../../domain/machines/inspection.ts'
 import { connectEngine } from '../engine/client.ts'
+import { canLimitDisks, type Storage } from './disk-limit.ts'
 
 /** What the engine says of itself. Lists that are empty may be absent. */
-type Info = {
+type Info = Storage & {
   ID: string
   NCPU: number
   MemTotal: number
@@ -22,6 +23,7 @@ export async function inspectEngine(engine: Pick<Engine, 'url' | 'tls'>): Promis
   const signal = AbortSignal.timeout(timeoutMs)
   const client = await connectEngine(engine, signal)
   const info = await client.call<Info>('GET', '/info', { signal })
+  const clockAheadMs = Date.parse(info.SystemTime) - Date.now()
   return {
     identity: info.ID,
     version: info.ServerVersion,
@@ -29,7 +31,8 @@ export async function inspectEngine(engine: Pick<Engine, 'url' | 'tls'>): Promis
     cpuRamMb: Math.round(info.MemTotal / 1_000_000),
     cpuArch: architectures[info.Architecture] ?? info.Architecture,
     gpuAccesses: gpuAccessesOf(info),
-    clockAheadMs: Date.parse(info.SystemTime) - Date.now(),
+    limitsDisk: await canLimitDisks(client, info),
+    clockAheadMs,
   }
 }
 

@@ -36,7 +36,10 @@ export function engineOperations({ database, secrets, inspectEngine }: EngineDep
         const machine = await lockExistingMachine(tx, id)
         await checkUnused(tx, machine)
         await checkDataRemoved(tx, machine)
-        await tx.prisma(prisma => prisma.engine.deleteMany({ where: { machineId: id } }))
+        await tx.prisma(async prisma => {
+          await prisma.engine.deleteMany({ where: { machineId: id } })
+          await prisma.machine.updateMany({ where: { id }, data: { limitsDisk: true } })
+        })
       })
     },
   }

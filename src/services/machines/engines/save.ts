@@ -23,7 +23,7 @@ export async function saveEngine(
   )
   const issues = findBrokenPromises({ ...machine, gpuRamMb }, facts, { gpuAccess: engine.gpuAccess, gpuUuids })
   if (issues.length > 0) throw invalidInput(issues)
-  const { identity } = facts
+  const { identity, limitsDisk } = facts
   const row = { ...engine, gpuUuids: [...gpuUuids], connectedAt: tx.at }
   const mark = randomBytes(4).toString('hex')
   // Whether it gets an address or an agent: the old way ends.
@@ -35,6 +35,7 @@ export async function saveEngine(
   if (!known) await checkDataRemoved(tx, machine)
   try {
     await tx.prisma(async prisma => {
+      await prisma.machine.updateMany({ where: { id: machineId }, data: { limitsDisk } })
       if (known) return void (await prisma.engine.update({ where: { machineId }, data: row }))
       await prisma.engine.deleteMany({ where: { machineId } })
       await prisma.engine.create({ data: { ...row, machineId, identity, mark } })

@@ -168,6 +168,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   city: ofMachine('city'),
   datacenter: ofMachine('datacenter'),
   vmsEnabled: ofMachine('vms_enabled'),
+  limitsDisk: ofMachine('limits_disk'),
   verification: ofMachine('verification', value => `${value}::text`),
   verified: ofOffer('o.verified'),
   reliability: copied('o.reliability', 'm.reliability'),
