@@ -68,17 +68,17 @@ export function createAgents(deps: AgentDeps) {
   }
 
   const sockets: AgentFace = {
-    async admit({ key, version, offered, branch }) {
+    async admit({ key, version, generation, offered, branch }) {
       if (branch && branch.gatewayId !== gatewayId)
         return { status: 421, error: 'misdirected', msg: 'This is another gateway. Try again.' }
       const protocol = sharedProtocol(protocols, offered)
       if (!isHostKey(key) || (await services.identify(key)) === undefined)
         return { status: 401, error: 'unauthenticated', msg: hostKeyRefusal }
       if (protocol === undefined) return { status: 426, error: 'protocol', msg: protocolRefusal(protocols, offered) }
-      if (branch) return await admitBranch(key, branch.generation, protocol)
+      if (branch) return await admitBranch(key, generation, protocol)
       return {
         protocol: protocolName(protocol),
-        open: (wire, isOpen) => accept({ key, version, protocol }, wire, isOpen),
+        open: (wire, isOpen) => accept({ key, version, generation, protocol }, wire, isOpen),
       }
     },
   }

@@ -26,7 +26,8 @@ export const closeCodes = { unused: 1000, stopping: 1012, failed: 1013, revoked:
 
 type Held = { link: Link; untilMs: number }
 type Loss = { found: Promise<Link | undefined>; settle(link: Link | undefined): void }
-export type AgentHello = { key: string; version: string; protocol: number }
+/** `generation`: the greatest that the host has seen. */
+export type AgentHello = { key: string; version: string; generation: number; protocol: number }
 
 export type Connections = ReturnType<typeof createConnections>
 
@@ -42,7 +43,7 @@ export function createConnections({ services, log, timing }: ConnectionDeps) {
   /** Undefined if the connection was refused or is gone. */
   async function accept(hello: AgentHello, wire: Wire, isOpen: () => boolean): Promise<Link | undefined> {
     const askedMs = performance.now()
-    const claimed = await services.claim(hello.key, hello.version)
+    const claimed = await services.claim(hello)
     if (!claimed) {
       wire.close(closeCodes.revoked, hostKeyRefusal)
       return undefined

@@ -72,7 +72,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       },
     }
     const openSession = (wire: Wire) => createSession({ wire, fence, streams, log, role })
-    const connection = { gateway, path: '/host', key, version, protocols, openSession, signal }
+    const path = `/host?generation=${fence.newest()}`
+    const connection = { gateway, path, key, version, protocols, openSession, signal }
     const error = await serveConnection(connection).catch(one => one)
     branches.endAll()
     return { lastedMs: Math.max(performance.now() - connectedMs, 0), error }

@@ -20,8 +20,10 @@ export type AgentHandshake = {
   version: string
   /** The protocols that the host speaks. */
   offered: ReadonlySet<string>
-  /** Set if this is to be a branch: for which gateway, beside which connection of the host. */
-  branch: { gatewayId: string; generation: number } | undefined
+  /** The greatest generation that the host has seen; with a branch, that of the connection beside which it is to be. */
+  generation: number
+  /** Set if this is to be a branch: for which gateway. */
+  branch: { gatewayId: string } | undefined
 }
 export type AdmittedAgent = {
   /** One of those that were offered. */
@@ -159,12 +161,16 @@ function readHandshake({ headers, url = '' }: IncomingMessage): AgentHandshake {
   const [, key = ''] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? []
   const [, version = ''] = /^berth-host\/([\w.+-]{1,64})$/.exec(headers['user-agent'] ?? '') ?? []
   const names = (headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
-  return { key, version, offered: new Set(names.filter(name => name !== '').slice(0, 32)), branch: readBranch(url) }
+  const offered = new Set(names.filter(name => name !== '').slice(0, 32))
+  return { key, version, offered, ...readAddress(url) }
 }
 
-function readBranch(url: string): AgentHandshake['branch'] {
+/** Agents before this field tell no generation. */
+function readAddress(url: string): Pick<AgentHandshake, 'generation' | 'branch'> {
   const [address = '', query] = url.split('?')
-  if (!/\/branch\/?$/.test(address)) return undefined
   const asked = new URLSearchParams(query)
-  return { gatewayId: asked.get('gateway') ?? '', generation: Number(asked.get('generation')) }
+  const told = asked.get('generation') ?? ''
+  const generation = /^\d{1,10}$/.test(told) ? Number(told) : 0
+  const isBranch = /\/branch\/?$/.test(address)
+  return { generation, branch: isBranch ? { gatewayId: asked.get('gateway') ?? '' } : undefined }
 }

@@ -41,7 +41,7 @@ const leaseAs = async (gatewayId: string | undefined) => {
   return ids.toSorted((a, b) => Number(a - b))
 }
 const claimAs = async (gatewayId: string) =>
-  await holdServices({ database: gateway.database, gatewayId }).claim('key', '1')
+  await holdServices({ database: gateway.database, gatewayId }).claim({ key: 'key', version: '1', generation: 0 })
 
 it('leases what no gateway holds on any gateway', async () => {
   for (const gatewayId of [here, there, undefined, noGateway]) expect(await leaseAs(gatewayId)).toEqual(ids)

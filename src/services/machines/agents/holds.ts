@@ -1,7 +1,7 @@
 // Which gateway has the connection of which host: a row says so until an instant, and the gateway renews it.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { enumeration, int4, int8, text, textArray } from '../../../database/row-types.ts'
+import { enumeration, int4, int8, type RowOf, text, textArray } from '../../../database/row-types.ts'
 import { transaction } from '../../../database/transaction.ts'
 import type { GpuAccess } from '../../../domain/machines/engines.ts'
 import type { GatewayDeps } from '../../deps.ts'
@@ -17,6 +17,11 @@ export const holdMs = 10_000
 
 /** The connection of a host. A later one has a greater generation. */
 export type Hold = { machineId: number; generation: number }
+
+/** A host that tells more must not use up the generations of its row. No honest host comes near. */
+const greatestTold = 2_000_000_000
+
+type ClaimingHost = { key: string; version: string; generation: number }
 
 const holdRow = { machineId: int4, generation: int4 }
 const engineRow = { mark: text, gpuAccess: enumeration<GpuAccess>(), gpuUuids: textArray }
@@ -45,11 +50,18 @@ export function holdServices({ database, gatewayId = noGateway }: GatewayDeps) {
       return row?.machineId
     },
 
-    /** Takes the connection of a host from any gateway that has it. Undefined if the key is not valid anymore. */
-    async claim(key: string, version: string): Promise<(Hold & RowOfEngine) | undefined> {
+    /**
+     * Takes the connection of a host from any gateway that has it. Undefined if the key is not valid anymore. `told` is the
+     * greatest generation that the host has seen: the database has a smaller one after it was restored from a backup.
+     */
+    async claim({
+      key,
+      version,
+      generation: told,
+    }: ClaimingHost): Promise<(Hold & RowOf<typeof engineRow>) | undefined> {
       const [held] = await database.query(
-        sql`UPDATE agents a SET gateway_id = ${gatewayId}::uuid, held_until = ${heldUntilSql()}, generation = generation + 1,
-            version = ${version} FROM engines e
+        sql`UPDATE agents a SET gateway_id = ${gatewayId}::uuid, held_until = ${heldUntilSql()},
+            generation = greatest(generation, ${Math.min(told, greatestTold)}::int) + 1, version = ${version} FROM engines e
           WHERE a.key_hash = ${hashOf(key)} AND e.machine_id = a.machine_id
           RETURNING a.machine_id, a.generation, e.mark, e.gpu_access, e.gpu_uuids`,
         { ...holdRow, ...engineRow },
@@ -105,5 +117,3 @@ function unnestSql(holds: readonly Hold[]): Prisma.Sql {
   const [machineIds, generations] = [holds.map(({ machineId }) => machineId), holds.map(({ generation }) => generation)]
   return sql`unnest(${machineIds}::int[], ${generations}::int[]) AS hold (machine_id, generation)`
 }
-
-type RowOfEngine = { mark: string; gpuAccess: GpuAccess; gpuUuids: string[] }

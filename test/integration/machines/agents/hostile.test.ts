@@ -36,8 +36,8 @@ afterEach(async () => {
 type Heard = any
 
 /** A socket that answers each call as the test says. */
-async function open(answer: (call: Heard, socket: WebSocket) => void = () => {}) {
-  const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/host`, ['berth.host.1'], {
+async function open(answer: (call: Heard, socket: WebSocket) => void = () => {}, query = '') {
+  const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/host${query}`, ['berth.host.1'], {
     headers: { authorization: `Bearer ${key}` },
   })
   sockets.push(socket)
@@ -173,6 +173,19 @@ describe('a host', () => {
     const { heard } = await open()
     await expect(gateway.provider.observe(container, AbortSignal.timeout(50))).rejects.toThrow('timeout')
     await expect.poll(() => heard.map(({ type }) => type)).toEqual(['welcome', 'call', 'abort'])
+  })
+
+  it.each(['-1', '1e9', 'x', '99999999999', ''])('tells no generation that counts: %s', async told => {
+    const [before, after] = [await open(), await open(() => {}, `?generation=${told}`)]
+    expect(after.heard[0].generation).toBe(before.heard[0].generation + 1)
+  })
+
+  it('tells generations without end, and connects all the same', async () => {
+    for (const expected of [2_000_000_001, 2_000_000_002]) {
+      const { heard } = await open(() => {}, '?generation=2147483647')
+      expect(heard[0].generation).toBe(expected)
+    }
+    await gateway.database.pool.query('UPDATE agents SET generation = 1')
   })
 
   it('gets calls with the generation of its connection, and no call of another machine', async () => {

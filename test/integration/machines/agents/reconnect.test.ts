@@ -57,6 +57,20 @@ it('serves a call that comes while the connection is gone for a moment', async (
   expect(await again.provider.observe(container, signal())).toEqual({ state: 'absent' })
 })
 
+it('serves at once a host that knows later connections than the database, as after a restore', async () => {
+  const [gateway, other] = [await newGateway(), await newGateway()]
+  await other.database.pool.query('UPDATE agents SET generation = 500')
+  const agent = await connect(gateway)
+  const { port } = new URL(gateway.url)
+  await gateway.close()
+  open.splice(open.indexOf(gateway), 1)
+  await other.database.pool.query('UPDATE agents SET generation = 3')
+  const again = await newGateway({ port: Number(port) })
+  await expect.poll(() => agent.connections(), { timeout: 10_000 }).toBe(2)
+  expect(await again.provider.observe(container, signal())).toEqual({ state: 'absent' })
+  expect(await other.database.prisma.agent.findFirst()).toMatchObject({ generation: 502 })
+})
+
 it('keeps a call waiting until its host is back', async () => {
   const gateway = await newGateway()
   const agent = await connect(gateway)
