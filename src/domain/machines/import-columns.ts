@@ -2,7 +2,7 @@
 // A column that a host may not know has a default. In a column of measurements, 0 means not measured.
 
 import { type ColumnType, decimal, instant, integer, matching, oneOf, text, usd, yesNo } from './import-column-types.ts'
-import { gpuVendors, verifications } from './machines.ts'
+import { gpuVendors, maxGpus, verifications } from './machines.ts'
 import { parseDriverVersion, parseVersion, versionNumberOf } from './versions.ts'
 
 type Column<Value = unknown> = {
@@ -50,7 +50,7 @@ const unknownModelNote = 'required for a GPU model that Berth does not know'
 
 export const importMachineColumns = {
   gpuModel: { type: text(64), meaning: 'trade name of the GPU model' },
-  numGpus: { type: integer(1, 16), meaning: 'number of GPUs' },
+  numGpus: { type: integer(1, maxGpus), meaning: 'number of GPUs' },
   driverVersion: { type: driverVersionType, meaning: 'GPU driver version' },
   cudaVersion: { type: cudaVersionType, meaning: 'newest CUDA version that the driver supports; 0 without CUDA' },
   pricePerGpuHour: { type: gpuPriceType, meaning: 'US dollars per GPU per hour' },

@@ -102,6 +102,9 @@ export type MarketMachine = Pick<
   | 'unconfirmedAt'
 >
 
+/** No machine has more GPUs. */
+export const maxGpus = 16
+
 export type Block = { firstGpu: number; numGpus: number }
 
 /** The blocks of GPUs that can be rented: the whole machine, and every aligned power of two that fits. */

@@ -331,6 +331,16 @@ describe('metrics', () => {
     expect(await read({ resolutionSeconds: 3_600 })).toMatchObject([{ cpuCores: 3.5 }])
   })
 
+  it('have each GPU that any sample of the period has', async () => {
+    const gpus = [
+      { utilization: null, memoryMb: null },
+      { utilization: 30, memoryMb: 7 },
+    ]
+    await sampleFor(4, index => ({ gpus: index === 2 ? gpus : [] }))
+    await sampleFor(4, () => ({ gpus: [] }))
+    expect((await read()).map(point => point.gpus)).toEqual([gpus, []])
+  })
+
   it('are the same before and after minutes are computed, on any gateway and once', async () => {
     await sampleFor(13, index => ({
       cpuCores: index,
