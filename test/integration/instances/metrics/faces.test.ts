@@ -154,6 +154,17 @@ describe('a request', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }])
   })
 
+  it('for a few weeks is answered, and for more in one operation costs too much', async () => {
+    const weeks = (count: number) =>
+      Array.from(
+        { length: count },
+        (_, index) =>
+          `week${index}: metrics(lastSeconds: 604800, resolutionSeconds: ${60 * (10_080 - index)}) { endsAt }`,
+      ).join(' ')
+    expect((await ask(weeks(4))).errors).toBeUndefined()
+    expect((await ask(weeks(5))).errors).toMatchObject([{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }])
+  })
+
   it('of a key without the permission sees none, on both faces', async () => {
     const scoped = await app.newScopedKey(key, {
       api: {
