@@ -54,7 +54,7 @@ async function noteSilentMachines(tx: Transaction, since: Date, at: Date): Promi
     WHERE m.drained_at IS NULL AND m.id = ANY(ARRAY(
       SELECT i.machine_id FROM instances i WHERE i.unreachable_at <= ${forLong}::timestamptz AND i.removed_at IS NULL
       UNION SELECT a.machine_id FROM agents a
-      WHERE a.key_hash IS NOT NULL AND coalesce(a.held_until, a.joined_at) <= ${forLong}::timestamptz
+      WHERE a.key_hash IS NOT NULL AND greatest(a.held_until, a.released_at, a.joined_at) <= ${forLong}::timestamptz
     )) ORDER BY m.id
     ON CONFLICT (machine_id, day) DO UPDATE SET seconds = least(d.seconds + excluded.seconds, 86400)`)
 }

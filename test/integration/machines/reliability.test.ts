@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { scoreOf } from '../../../src/domain/offers/offers.ts'
+import { holdServices } from '../../../src/services/machines/agents/holds.ts'
 import { reliabilityChores } from '../../../src/services/machines/reliability.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureStatements } from '../../support/database/captured-statements.ts'
@@ -109,6 +110,36 @@ it('does not count a drained machine, nor the time in which no gateway ran', asy
   expect(await seconds(silent)).toEqual(before)
   expect(await seconds(drained)).toEqual({ seconds: null })
   for (const id of [drained, silent]) await app.operations.machines.plug(id)
+})
+
+it('does not count a host whose gateway has just stopped', async () => {
+  const held = { machineId, generation: 1 }
+  const gatewayId = '00000000-0000-0000-0000-000000000001'
+  const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+  const holds = holdServices({ database: gateway.database, gatewayId })
+  try {
+    const joinedAt = app.clock.now().toISOString()
+    await app.sql(`WITH engine AS (
+        INSERT INTO engines (machine_id, mark, identity, gpu_access, gpu_uuids, connected_at)
+        VALUES (${machineId}, 'm', 'reliable', 'none', '{}', '${joinedAt}')
+      ) INSERT INTO agents (machine_id, key_hash, joined_at) VALUES (${machineId}, sha256('reliable'), '${joinedAt}')`)
+    await app.sql(`UPDATE agents SET gateway_id = '${gatewayId}', generation = 1,
+      held_until = '${new Date(app.clock.now().getTime() + 5 * minute).toISOString()}' WHERE machine_id = ${machineId}`)
+    const update = async () => {
+      await reliabilityChores({ database: gateway.database }).updateReliabilities()
+      return await app.sql(`SELECT seconds FROM silent_days WHERE machine_id = ${machineId}`)
+    }
+    await update()
+    app.clock.advance(3 * minute)
+    await holds.release([held])
+    app.clock.advance(10_000)
+    expect(await update()).toEqual([])
+    app.clock.advance(2 * minute)
+    expect(await update()).toEqual([{ seconds: 120 }])
+  } finally {
+    await gateway.close()
+    await app.sql(`DELETE FROM engines WHERE machine_id = ${machineId}`)
+  }
 })
 
 it('gets back exactly what it was listed with after 30 days, and keeps no history', async () => {

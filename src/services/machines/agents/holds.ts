@@ -86,7 +86,7 @@ export function holdServices({ database, gatewayId = noGateway }: GatewayDeps) {
     async release(holds: readonly Hold[]): Promise<void> {
       if (holds.length === 0) return
       await database.execute(
-        sql`UPDATE agents a SET gateway_id = NULL, held_until = NULL
+        sql`UPDATE agents a SET gateway_id = NULL, held_until = NULL, released_at = ${database.nowSql}
           FROM ${unnestSql(holds)}
           WHERE a.machine_id = hold.machine_id AND a.generation = hold.generation AND a.gateway_id = ${gatewayId}::uuid`,
       )
