@@ -7,9 +7,10 @@ import { inspectEngine } from '../providers/docker/inspection/engine-facts.ts'
 import { findFirewallGaps } from '../providers/docker/inspection/firewall.ts'
 import { createDockerProvider } from '../providers/docker/provider.ts'
 import { runAgent } from './agent.ts'
+import { chooseHost } from './choose-key.ts'
 import { readGpus } from './gpus.ts'
 import { joinHost } from './join.ts'
-import { type KeptHost, readHost } from './key-file.ts'
+import type { KeptHost } from './key-file.ts'
 import { createToolboxReader } from './toolbox.ts'
 
 export type HostDeps = { folder: string; version: string; log: Logger; signal: AbortSignal }
@@ -44,6 +45,6 @@ export function createHost({ folder, version, log, signal }: HostDeps) {
       for (const warning of warnings) log.warn(warning)
       await serve(host)
     },
-    run: async (): Promise<void> => await serve(await readHost(folder)),
+    run: async (): Promise<void> => await serve(await chooseHost(folder)),
   }
 }

@@ -6,7 +6,7 @@ import type { EngineFacts } from '../domain/machines/inspection.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
 import { messageIn, Refused } from './connection.ts'
 import type { Gpu } from './gpus.ts'
-import { type KeptHost, keepHost, readHost } from './key-file.ts'
+import { forgetHost, type HostFile, type KeptHost, keepHost, readHost } from './key-file.ts'
 
 export type JoinOptions = {
   gateway: string
@@ -18,10 +18,12 @@ export type JoinOptions = {
 }
 
 const timeoutMs = 30_000
+/** Joins without an answer whose keys are kept. */
+const maxAsked = 4
 
 /**
- * The host makes its key itself and keeps it before it asks. If the answer is lost, the key may be valid: `host run`
- * finds out.
+ * The host makes its key itself and keeps it before it asks, beside the one that it has: if the answer is lost, either may be
+ * good, and `host run` finds out.
  */
 export async function joinHost(options: JoinOptions): Promise<KeptHost & { machineId: number; facts: EngineFacts }> {
   const { gateway, token, engine, folder, inspect, readGpus } = options
@@ -33,22 +35,46 @@ export async function joinHost(options: JoinOptions): Promise<KeptHost & { machi
   const key = printHostKey(randomBytes(32).toString('base64url'))
   const host = { gateway, engine, key }
   const before = await readHost(folder).catch(() => undefined)
+  await keepHost(folder, before ? { ...before, asked: [...(before.asked ?? []), host].slice(-maxAsked) } : host)
+  const machineId = await askToJoin(gateway, token, { key, facts, gpuUuids }).catch(async (error: unknown) => {
+    if (error instanceof Refused) await restore(folder, before)
+    throw error
+  })
   await keepHost(folder, host)
+  return { ...host, machineId, facts }
+}
+
+async function restore(folder: string, before: HostFile | undefined): Promise<void> {
+  if (before) await keepHost(folder, before)
+  else await forgetHost(folder)
+}
+
+/** Throws `Refused` only if a gateway has said that the key is not valid. */
+async function askToJoin(gateway: string, token: string, body: object): Promise<number> {
+  const advice = 'If the host has joined all the same, "host run" connects it. If not, join again.'
   const response = await fetch(new URL('/host/join', gateway), {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ key, facts, gpuUuids }),
+    body: JSON.stringify(body),
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((cause: unknown) => {
-    throw new Error(`${gateway} does not answer. If "host run" is refused, join again.`, { cause })
+    throw new Error(`${gateway} does not answer. ${advice}`, { cause })
   })
-  const body = await response.text()
-  if (!response.ok) {
-    // The key of an earlier join may still be valid.
-    if (before) await keepHost(folder, before)
-    throw new Refused(messageIn(body) ?? `${gateway} answered ${response.status}.`)
+  const text = await response.text().catch(() => '')
+  const machineId = response.ok ? machineIdIn(text) : undefined
+  if (machineId !== undefined) return machineId
+  const says = messageIn(text)
+  if (says !== undefined && response.status < 500) throw new Refused(says)
+  throw new Error(`${says ?? `${gateway} answered ${response.status}, and not as a gateway does.`} ${advice}`)
+}
+
+function machineIdIn(text: string): number | undefined {
+  try {
+    const { machineId } = JSON.parse(text)
+    return Number.isInteger(machineId) ? machineId : undefined
+  } catch {
+    return undefined
   }
-  return { ...host, machineId: Number(JSON.parse(body).machineId), facts }
 }
 
 /** A renter reads only that a machine does not answer. The owner of a host can do something about it. */

@@ -1,12 +1,17 @@
 // How hosts join: what a token and a key are good for, and who is refused.
 
+import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { EngineFacts } from '../../../src/domain/machines/inspection.ts'
+import { chooseHost } from '../../../src/host/choose-key.ts'
 import { joinHost } from '../../../src/host/join.ts'
-import { readHost } from '../../../src/host/key-file.ts'
+import { keepHost, readHost } from '../../../src/host/key-file.ts'
 import { inspectEngine } from '../../../src/providers/docker/inspection/engine-facts.ts'
 import { engineOperations } from '../../../src/services/machines/engines/connect.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
@@ -209,12 +214,24 @@ describe('the folder of a host', () => {
     folder = join(await mkdtemp(join(tmpdir(), 'berth-host-')), 'host')
   })
 
-  const joinIn = async (token: string) =>
+  const joinIn = async (token: string, gateway = server.url) =>
     await joinHost({
-      ...{ gateway: server.url, token, engine: 'unix:///run/docker.sock', folder },
+      ...{ gateway, token, engine: 'unix:///run/docker.sock', folder },
       inspect: async () => engineFacts(`engine ${machineId}`),
       readGpus: async () => [],
     })
+
+  type Asked = { method: string; url: string; authorization: string; body: string }
+
+  async function serveAnswers(answer: (response: ServerResponse, asked: Asked) => unknown): Promise<string> {
+    const other = createServer(async (request, response) => {
+      const { method = '', url = '', headers } = request
+      answer(response, { method, url, authorization: headers.authorization ?? '', body: await text(request) })
+    })
+    await once(other.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void other.close())
+    return `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  }
 
   it('keeps the key for its owner alone', async () => {
     const { machineId: joined, facts, ...host } = await joinIn(await invite())
@@ -231,6 +248,59 @@ describe('the folder of a host', () => {
     await expect(joinIn(`berth_invite_${'A'.repeat(43)}`)).rejects.toThrow('The token is not valid')
     expect(await readFile(join(folder, 'host.json'), 'utf8')).toBe(before)
     await rm(folder, { recursive: true })
+  })
+
+  it('has no key after a first token that is refused', async () => {
+    await expect(joinIn(`berth_invite_${'A'.repeat(43)}`)).rejects.toThrow('The token is not valid')
+    await expect(readHost(folder)).rejects.toThrow('has not joined')
+  })
+
+  it('keeps the earlier key, and goes on with it, when nothing answers at a later address', async () => {
+    const { facts, machineId: joined, ...before } = await joinIn(await invite())
+    const wrong = 'http://127.0.0.1:1'
+    for (let tries = 0; tries < 6; tries += 1)
+      await expect(joinIn(await invite(), wrong)).rejects.toThrow(`${wrong} does not answer`)
+    const { asked, ...kept } = await readHost(folder)
+    expect(kept).toEqual(before)
+    expect(asked).toEqual(Array.from({ length: 4 }, () => ({ ...before, gateway: wrong, key: expect.any(String) })))
+    expect(await chooseHost(folder)).toEqual(before)
+    expect((await readHost(folder)).asked).toHaveLength(4)
+    const { facts: _, machineId: again, ...after } = await joinIn(await invite())
+    expect(await readHost(folder)).toEqual(after)
+  })
+
+  it('goes on with the earlier key when something else answers at a later address', async () => {
+    const { facts, machineId: joined, ...before } = await joinIn(await invite())
+    for (const [status, text] of [
+      [502, 'Bad gateway'],
+      [404, '<html>'],
+      [200, '{}'],
+    ] as const) {
+      const gateway = await serveAnswers(response => void response.writeHead(status).end(text))
+      await expect(joinIn(await invite(), gateway)).rejects.toThrow(`answered ${status}`)
+      expect(await chooseHost(folder)).toEqual(before)
+    }
+  })
+
+  it('goes on with the new key when the answer that it is good was lost', async () => {
+    await joinIn(await invite())
+    const token = await invite()
+    const gateway = await serveAnswers(async (response, { method, url, authorization, body }) => {
+      const answer = await fetch(`${server.url}${url}`, { method, headers: { authorization }, ...(body && { body }) })
+      if (method === 'POST') return void response.destroy()
+      response.writeHead(answer.status).end(await answer.text())
+    })
+    await expect(joinIn(token, gateway)).rejects.toThrow('does not answer')
+    const [joined] = (await readHost(folder)).asked ?? []
+    expect(await chooseHost(folder)).toEqual(joined)
+    expect(await readHost(folder)).toEqual(joined)
+  })
+
+  it('forgets the key of a join without an answer that its gateway does not know', async () => {
+    const { facts, machineId: joined, ...before } = await joinIn(await invite())
+    await keepHost(folder, { ...before, asked: [{ ...before, key: `berth_host_${'k'.repeat(43)}` }] })
+    expect(await chooseHost(folder)).toEqual(before)
+    expect(await readHost(folder)).toEqual(before)
   })
 
   it.each([
