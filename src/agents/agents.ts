@@ -4,6 +4,8 @@ import type { Logger } from 'pino'
 import { hostKeyRefusal, isHostKey } from '../domain/machines/agents.ts'
 import type { MachineEngine } from '../domain/machines/engines.ts'
 import type { AgentFace, AgentWire } from '../http/agents/sockets.ts'
+import { closeCodes } from '../providers/agent/protocol/closing.ts'
+import { maxMessageBytes } from '../providers/agent/protocol/messages.ts'
 import {
   protocols as allProtocols,
   protocolName,
@@ -13,7 +15,7 @@ import {
 import { createAgentProvider } from '../providers/agent/provider.ts'
 import type { AgentServices } from '../services/machines/agents/services.ts'
 import { type BranchDeps, createBranches } from './branches.ts'
-import { type AgentHello, type ConnectionDeps, closeCodes, createConnections } from './connections.ts'
+import { type AgentHello, type ConnectionDeps, createConnections } from './connections.ts'
 import { createHostFace } from './face.ts'
 import { createForwarding } from './forwarding.ts'
 
@@ -68,6 +70,7 @@ export function createAgents(deps: AgentDeps) {
   }
 
   const sockets: AgentFace = {
+    maxMessageBytes,
     async admit({ key, version, generation, offered, branch }) {
       if (branch && branch.gatewayId !== gatewayId)
         return { status: 421, error: 'misdirected', msg: 'This is another gateway. Try again.' }

@@ -5,11 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { AgentWire } from '../http/agents/sockets.ts'
 import { createLink, type Link } from '../providers/agent/link.ts'
+import { closeCodes } from '../providers/agent/protocol/closing.ts'
 import { type Forward, MachineElsewhere } from '../providers/agent/provider.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
 import { type Hold, holdMs } from '../services/machines/agents/holds.ts'
 import type { AgentServices } from '../services/machines/agents/services.ts'
-import { closeCodes, marginMs } from './connections.ts'
+import { marginMs } from './connections.ts'
 import { createFlights } from './flights.ts'
 
 export type BranchDeps = {

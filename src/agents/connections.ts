@@ -3,6 +3,7 @@
 import type { Logger } from 'pino'
 import { hostKeyRefusal } from '../domain/machines/agents.ts'
 import { createLink, type Link } from '../providers/agent/link.ts'
+import { closeCodes } from '../providers/agent/protocol/closing.ts'
 import type { Wire } from '../providers/agent/streams/multiplexer.ts'
 import { type Hold, holdMs } from '../services/machines/agents/holds.ts'
 import type { AgentServices } from '../services/machines/agents/services.ts'
@@ -20,9 +21,6 @@ const defaultTiming = {
 }
 /** This gateway counts on a hold a little shorter than the others do. */
 export const marginMs = 1_000
-
-/** Codes with which a gateway closes connections. With 4401 the agent gives up. */
-export const closeCodes = { unused: 1000, stopping: 1012, failed: 1013, revoked: 4401, replaced: 4409 } as const
 
 type Held = { link: Link; untilMs: number }
 type Loss = { found: Promise<Link | undefined>; settle(link: Link | undefined): void }

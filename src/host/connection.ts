@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { WebSocket } from 'ws'
 import { startHeartbeat } from '../http/agents/heartbeat.ts'
+import { closeCodes } from '../providers/agent/protocol/closing.ts'
 import { maxMessageBytes } from '../providers/agent/protocol/messages.ts'
 import { protocolName } from '../providers/agent/protocol/versions.ts'
 import type { Wire } from '../providers/agent/streams/multiplexer.ts'
@@ -47,10 +48,8 @@ export type ConnectionOptions = {
 const heartbeatMs = 5_000
 /** A gateway that reads so slowly is gone. */
 const maxUnreadBytes = 33_554_432
-/** A gateway refuses a host for good with these statuses, and ends its connection for good with this code. */
+/** A gateway refuses a host for good with these statuses. */
 const finalStatuses = [401, 403, 426]
-const revokedCode = 4401
-const replacedCode = 4409
 
 /** Serves a gateway until the connection ends. Throws `Refused` if it must not connect again. */
 export async function serveConnection(options: ConnectionOptions): Promise<void> {
@@ -64,7 +63,7 @@ export async function serveConnection(options: ConnectionOptions): Promise<void>
     perMessageDeflate: false,
   })
   const stop = () => {
-    socket.close(1001, 'The agent stops.')
+    socket.close(closeCodes.leaving, 'The agent stops.')
     setTimeout(() => socket.terminate(), 500).unref()
   }
   signal.addEventListener('abort', stop, { once: true })
@@ -85,8 +84,8 @@ export async function serveConnection(options: ConnectionOptions): Promise<void>
   try {
     const [code, reason] = await Promise.race([closed, failed, refused.promise])
     const says = String(reason) || `The connection was closed (${code}).`
-    if (code === revokedCode) throw new Refused(says)
-    if (code === replacedCode) throw new Replaced(says)
+    if (code === closeCodes.revoked) throw new Refused(says)
+    if (code === closeCodes.replaced) throw new Replaced(says)
     if (!signal.aborted) throw new Error(says)
   } finally {
     signal.removeEventListener('abort', stop)

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino'
 import { kindOf } from '../providers/agent/failures.ts'
 import { branchMethods, calls, type Method } from '../providers/agent/protocol/calls.ts'
+import { closeCodes } from '../providers/agent/protocol/closing.ts'
 import {
   type FailureKind,
   maxMessageBytes,
@@ -145,7 +146,7 @@ export function createSession({ wire, fence, streams, log, role }: SessionOption
 
   function refuse(error: unknown): void {
     log.warn({ err: error }, 'The gateway breaks the protocol. The agent connects anew.')
-    wire.close(4400, error instanceof ProtocolError ? error.message : 'The agent failed.')
+    wire.close(closeCodes.broken, error instanceof ProtocolError ? error.message : 'The agent failed.')
   }
 
   return {

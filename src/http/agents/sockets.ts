@@ -36,6 +36,8 @@ export type AdmittedAgent = {
 }
 
 export type AgentFace = {
+  /** A host that sends a longer message is cut off. */
+  maxMessageBytes: number
   /** Says what serves the connection of a host, or why it is refused. */
   admit(asked: AgentHandshake): Promise<AdmittedAgent | AgentRefusal>
 }
@@ -45,7 +47,6 @@ export const agentSocketLimits = {
   sockets: 1_000,
   /** Sockets whose keys are being looked up. */
   unknown: 64,
-  payloadBytes: 4_194_304,
   /** A host with more unsent bytes than this does not read, and is cut off. */
   bufferedBytes: 33_554_432,
   heartbeatMs: 5_000,
@@ -69,7 +70,7 @@ export function createAgentSockets(
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
-    maxPayload: limits.payloadBytes,
+    maxPayload: face.maxMessageBytes,
     perMessageDeflate: false,
     handleProtocols: (_, request) => chosen.get(request) ?? false,
   })

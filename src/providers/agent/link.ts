@@ -3,6 +3,7 @@
 import { MachineUnreachable } from '../provider.ts'
 import { errorOf } from './failures.ts'
 import { type ArgsOf, calls, type Method, type ResultOf } from './protocol/calls.ts'
+import { closeCodes } from './protocol/closing.ts'
 import {
   answeredCall,
   type FailureKind,
@@ -176,7 +177,7 @@ export function createLink({ wire, machineId, generation, protocol, isHeld }: Li
         else if (data.length <= maxUnaskedLength || isAnswer(data)) handle(data)
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error
-        wire.close(4400, error.message)
+        wire.close(closeCodes.broken, error.message)
       }
     },
     close(code: number, reason: string): void {

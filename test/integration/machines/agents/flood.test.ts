@@ -19,7 +19,10 @@ it('rests between the texts of a host that takes much of its time', async () => 
     if (typeof data === 'string') workFor(100)
   }
   const sockets = createAgentSockets(
-    { admit: async () => ({ protocol: 'berth.host.1', open: async () => ({ receive, onClose() {} }) }) },
+    {
+      maxMessageBytes: 1_000_000,
+      admit: async () => ({ protocol: 'berth.host.1', open: async () => ({ receive, onClose() {} }) }),
+    },
     pino({ level: 'silent' }),
   )
   const server = createServer().on('upgrade', sockets.upgrade).listen(0, '127.0.0.1')
