@@ -42,12 +42,12 @@ export function watchOpen({ notebooks, limits, log }: OpenOptions) {
     remove: (one: OpenRequest) => void open.delete(one),
     count: () => open.size,
     /** Whether the instance or its account has as much open as it may. Little is open at once. */
-    isFull({ container, accountId }: NotebookAccess): boolean {
+    isFull({ container: { instanceId, accountId } }: NotebookAccess): boolean {
       const count = (isSame: (other: NotebookAccess) => boolean) =>
         [...open].filter(({ access }) => access && isSame(access)).length
       return (
-        count(other => other.container.instanceId === container.instanceId) >= limits.connectionsPerInstance ||
-        count(other => other.accountId === accountId) >= limits.connectionsPerAccount
+        count(({ container }) => container.instanceId === instanceId) >= limits.connectionsPerInstance ||
+        count(({ container }) => container.accountId === accountId) >= limits.connectionsPerAccount
       )
     },
     stop() {

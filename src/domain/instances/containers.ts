@@ -40,6 +40,8 @@ export function machineShareOf(
  * was restored, a machine may have one whose instance's id was given again. `accountId` is undefined if an older gateway asks.
  */
 export type ContainerRef = { machineId: number; instanceId: bigint; accountId: number | undefined }
+/** As a gateway means it itself. */
+export type OwnedContainerRef = ContainerRef & { accountId: number }
 
 /**
  * What a provider observes of an instance's container. `until` is when the provider expects another state. `sshKeys` are

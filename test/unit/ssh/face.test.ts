@@ -48,7 +48,6 @@ async function openFace(
         return isKnown ? { instanceId: BigInt(id), ...account } : undefined
       },
       access: async () => ({
-        accountId: 1,
         container: { machineId: 1, instanceId: 1n, accountId: 1 },
         refusal: undefined,
       }),

@@ -1,7 +1,7 @@
 // Decides who may use the notebook of which instance through the gateway. A client has no API key: its permission is the
 // token of the notebook, or a cookie that it got for the token.
 
-import type { ContainerRef } from '../../../domain/instances/containers.ts'
+import type { OwnedContainerRef } from '../../../domain/instances/containers.ts'
 import { notRunningRefusal } from '../../../domain/instances/states.ts'
 import { createBatcher } from '../../batches.ts'
 import type { Deps } from '../../deps.ts'
@@ -9,8 +9,7 @@ import { readNotebooks } from './read.ts'
 import { readNotebookToken } from './token.ts'
 
 export type NotebookAccess = {
-  container: ContainerRef
-  accountId: number
+  container: OwnedContainerRef
   token: string
   /** The value of the cookie. It ends with the token and with the instance. */
   cookie: string
@@ -56,7 +55,7 @@ export function createNotebookServices({ database, secrets, log }: Pick<Deps, 'd
       const token = readNotebookToken(secrets, row)
       const cookie = secrets.digest('notebook cookie', JSON.stringify([String(id), token])).toString('base64url')
       const container = { machineId, instanceId: id, accountId }
-      return [{ container, accountId, token, cookie, refusal: notRunningRefusal(row) }]
+      return [{ container, token, cookie, refusal: notRunningRefusal(row) }]
     } catch (error) {
       log.error({ err: error, instanceId: String(id) }, 'The secrets of an instance could not be read.')
       return []

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { Prisma } from '../../../database/generated/client.ts'
 import { bool, enumeration, int4, int8, jsonb } from '../../../database/row-types.ts'
-import type { ContainerRef } from '../../../domain/instances/containers.ts'
+import type { OwnedContainerRef } from '../../../domain/instances/containers.ts'
 import type { LaunchConfig } from '../../../domain/instances/instances.ts'
 import { parseSshUser, sshEnding, sshRefusal } from '../../../domain/instances/ssh.ts'
 import type { InstanceStatus, TargetState } from '../../../domain/instances/states.ts'
@@ -16,7 +16,7 @@ const { sql } = Prisma
 /** A login that was allowed: an instance and its account, and the public key that proved it. */
 export type SshLogin = { accountId: number; instanceId: bigint; fingerprint: string }
 /** What a login can do now. `refusal` says why its instance cannot be used, and what to do. */
-export type SshAccess = { accountId: number; container: ContainerRef; refusal: string | undefined }
+export type SshAccess = { container: OwnedContainerRef; refusal: string | undefined }
 export type SshLogins = ReturnType<typeof sshLoginServices>
 
 /** Attached to the instance and not deleted. In args mode no key is: there any key of the account learns that. */
@@ -34,7 +34,8 @@ export function sshLoginServices({ database }: DataDeps) {
       const instanceId = parseSshUser(user)
       const fingerprint = fingerprintOf(publicKey ?? createHash('sha256').update(user).digest())
       const access = await readAccess({ instanceId: instanceId ?? 0n, fingerprint })
-      return access && instanceId !== undefined ? { accountId: access.accountId, instanceId, fingerprint } : undefined
+      if (!access || instanceId === undefined) return undefined
+      return { accountId: access.container.accountId, instanceId, fingerprint }
     },
 
     /** What a login can do now; undefined if its key is no longer allowed. */
@@ -78,6 +79,6 @@ export function sshLoginServices({ database }: DataDeps) {
     )
     if (!found) return undefined
     const { accountId, machineId } = found
-    return { accountId, container: { machineId, instanceId, accountId }, refusal: sshRefusal(found) }
+    return { container: { machineId, instanceId, accountId }, refusal: sshRefusal(found) }
   }
 }
