@@ -36,6 +36,12 @@ export async function applyPlans(
   return [...new Set(changes.filter(({ moves }) => moves).map(({ machineId }) => machineId))]
 }
 
+/**
+ * If the rental has ended, the machine gave up the start, not the renter. The start goes on elsewhere if another instance is
+ * rented in place of this one: only the last of them counts, or the failure would forbid its own replacement.
+ */
+const notGivenUp: Cause['reason'][] = ['RENTAL_ENDED', 'REPLACED']
+
 /** Ends the GPU charges of stopped instances and all charges of destroyed instances. */
 async function stopCharging(tx: Transaction, cause: Cause, changes: PlannedChange[], at: Date): Promise<void> {
   const ids = (which: PlannedChange[]) => which.map(({ subject }) => subject.id)
@@ -46,8 +52,7 @@ async function stopCharging(tx: Transaction, cause: Cause, changes: PlannedChang
   const accounts = await lockAccounts(tx, [...new Set(both.map(one => one.accountId))], at)
   const which = sql`(${instanceMetersSql(ids(destroyed))} OR ${gpuMetersSql(ids(stopped))})`
   await stopMeters(tx, accounts, which)
-  // If the rental has ended, the machine gave up the start, not the renter.
-  const givenUp = cause.reason === 'RENTAL_ENDED' ? [] : both.filter(one => isStarting(one.subject))
+  const givenUp = notGivenUp.includes(cause.reason) ? [] : both.filter(one => isStarting(one.subject))
   const failed = await findAccountsWithGpus(tx, ids(givenUp))
   await countFailedStart(
     tx,

@@ -58,6 +58,8 @@ export async function replaceIfDue(deps: Deps, lease: PolicyLease): Promise<Outc
   } catch (error) {
     // Anything else is a failure of the gateway: the lease runs out, and the replacement is tried again.
     if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') throw error
+    // The account must wait after failed starts. Once the lease has run out, the replacement is tried again.
+    if (error.code === 'START_BACKOFF') return []
     return await giveUp(deps, lease, error.message)
   }
 }

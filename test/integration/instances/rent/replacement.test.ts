@@ -386,3 +386,30 @@ it.each<[string, object, string]>([
   expect(await rentBest(input)).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path }] })
   expect(await instancesOf()).toBe(0)
 })
+
+it('replaces all of a large fleet, and counts a start of it as failed only where none follows', async () => {
+  for (let count = 0; count < 14; count += 1)
+    await rentals.newOffer({ country, gpuNanos: BigInt(500 + count) * 1_000_000n })
+  const fleet: string[] = []
+  for (let count = 0; count < 8; count += 1)
+    fleet.push(await rentedId({ spec: { source: { image: slow } }, replace: { within: '2m', attempts: 2 } }))
+  await app.runUntilIdle()
+  app.clock.advance(2 * minute)
+  await app.runUntilIdle()
+  for (const id of fleet) expect(await read(id)).toMatchObject({ statusReason: { code: 'REPLACED' } })
+  await pass(3)
+  const failures = `SELECT start_failures FROM accounts WHERE id = (SELECT account_id FROM instances WHERE id = ${fleet[0]?.slice(4)})`
+  expect(await app.sql(failures)).toEqual([{ start_failures: 6 }])
+})
+
+it('waits to replace an instance while its account may start none, and then does so', async () => {
+  const first = await rentedId({ spec: { source: { image: slow } }, replace: { within: '2m', attempts: 2 } })
+  await app.runUntilIdle()
+  await app.sql(`UPDATE accounts SET start_failures = 6, start_failed_at = '${new Date(app.clock.now().getTime() + 2 * minute).toISOString()}'
+    WHERE id = (SELECT account_id FROM instances WHERE id = ${first.slice('ins_'.length)})`)
+  app.clock.advance(2.5 * minute)
+  await app.runUntilIdle()
+  expect(await read(first)).toMatchObject({ status: 'LOADING', replacedBy: null })
+  await pass(2)
+  expect(await read(first)).toMatchObject({ status: 'DESTROYED', replacedBy: { id: expect.any(String) } })
+})
