@@ -420,6 +420,18 @@ describe('the token of a notebook', () => {
     expect((await tokenOf(secret)).token).toBe('hidden')
   })
 
+  it('is null if it cannot be read, and harms no other instance', async () => {
+    const rent = async () => await throughProxy.rentToStatus(key, 'running', { runtype: 'jupyter_proxy' })
+    const [damaged, whole] = [await rent(), await rent()]
+    await serving.sql(`UPDATE instances SET secret_env = '\\x00' WHERE id = ${damaged}`)
+    const tokens = `{ instances(first: 100) { nodes { id connection { notebookToken } } } }`
+    const { data, errors } = await serving.graphql(key, tokens)
+    expect(errors).toBeUndefined()
+    const tokenIn = (id: number) =>
+      data.instances.nodes.find((node: { id: string }) => node.id === `ins_${id}`).connection.notebookToken
+    expect([tokenIn(damaged), tokenIn(whole)]).toEqual([null, expect.any(String)])
+  })
+
   it('is null without a notebook, and while the instance does not run', async () => {
     const shell = await throughProxy.rentToStatus(key, 'running', { runtype: 'ssh_proxy' })
     expect(await tokenOf(shell)).toEqual({ token: null, errors: undefined })

@@ -48,17 +48,13 @@ export function createNotebookServices({ database, secrets, log }: Pick<Deps, 'd
 
   type Row = Awaited<ReturnType<typeof readNotebooks>>[number]
 
-  /** Empty if its secrets cannot be read, so that one damaged row shuts out nobody else. */
+  /** Empty if its token cannot be read. */
   function accessOf(row: Row): NotebookAccess[] {
     const { id, accountId, machineId } = row
-    try {
-      const token = readNotebookToken(secrets, row)
-      const cookie = secrets.digest('notebook cookie', JSON.stringify([String(id), token])).toString('base64url')
-      const container = { machineId, instanceId: id, accountId }
-      return [{ container, token, cookie, refusal: notRunningRefusal(row) }]
-    } catch (error) {
-      log.error({ err: error, instanceId: String(id) }, 'The secrets of an instance could not be read.')
-      return []
-    }
+    const token = readNotebookToken({ secrets, log }, row)
+    if (token === undefined) return []
+    const cookie = secrets.digest('notebook cookie', JSON.stringify([String(id), token])).toString('base64url')
+    const container = { machineId, instanceId: id, accountId }
+    return [{ container, token, cookie, refusal: notRunningRefusal(row) }]
   }
 }
