@@ -69,5 +69,5 @@ it('the turn scheduler grants a turn at once when no stream works', async () => 
   const pace = createTurnScheduler()
   const start = performance.now()
   await pace(1)
-  expect(performance.now() - start).toBeLessThan(100)
+  expect(performance.now() - start).toBeLessThan(1_000)
 })

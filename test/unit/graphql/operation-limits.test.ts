@@ -77,7 +77,7 @@ describe('an operation', () => {
     const bomb = repeatText(60, index => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)
     const start = performance.now()
     expect(validationErrors(`{ ...F0 } ${bomb} fragment F60 on Query { x: b }`)).toHaveLength(2)
-    expect(performance.now() - start).toBeLessThan(100)
+    expect(performance.now() - start).toBeLessThan(2_000)
   })
 
   it('is measured with its inline fragments', () => {
