@@ -1,4 +1,4 @@
-// What hosts ask over HTTP: to join, and for the toolbox.
+// What hosts ask over HTTP: which machine they are to be, to join, and for the toolbox.
 
 import { z } from 'zod'
 import { DomainError } from '../domain/errors.ts'
@@ -7,11 +7,15 @@ import { gpuAccesses } from '../domain/machines/engines.ts'
 import { streamSlices } from '../http/asset.ts'
 import { BodyError, readBody } from '../http/body.ts'
 import { jsonResponse } from '../http/json.ts'
-import type { Handler } from '../http/router.ts'
+import type { Handler, RequestContext } from '../http/router.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import type { AgentServices } from '../services/machines/agents/services.ts'
+import { createPortChecks } from './port-check.ts'
 
-type HostFaceDeps = { services: Pick<AgentServices, 'join' | 'identify'>; readToolbox(): Promise<Buffer> }
+type HostFaceDeps = {
+  services: Pick<AgentServices, 'findInvited' | 'join' | 'identify'>
+  readToolbox(): Promise<Buffer>
+}
 
 const facts = z.object({
   identity: z.string().min(1).max(256),
@@ -31,6 +35,10 @@ const joining = z.object({
   key: z.string().refine(isHostKey),
   facts,
   gpuUuids: z.array(z.string().regex(/^[A-Za-z0-9-]{4,80}$/)).max(1_000),
+  /** Hosts before this field open no ports. */
+  listening: z
+    .object({ ports: z.array(z.int().min(1).max(65_535)).max(1_000), answer: z.string().regex(/^[A-Za-z0-9_-]{43}$/) })
+    .exactOptional(),
 })
 
 const statuses: Partial<Record<string, number>> = {
@@ -40,12 +48,23 @@ const statuses: Partial<Record<string, number>> = {
 export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler {
   const toolboxNow = shareContent(readToolbox)
 
-  async function join(request: Request): Promise<Response> {
-    const token = bearerOf(request)
-    if (!isInviteToken(token)) throw new DomainError('UNAUTHENTICATED', inviteTokenRefusal)
+  const portChecks = createPortChecks()
+
+  /** A host opens some of the machine's ports before it joins. */
+  async function describeInvitation(request: Request): Promise<Response> {
+    const { machineId, firstPort, lastPort } = await services.findInvited(inviteTokenOf(request))
+    return jsonResponse(200, { machineId, firstPort, lastPort })
+  }
+
+  async function join(request: Request, { log }: RequestContext): Promise<Response> {
+    const token = inviteTokenOf(request)
     const { success, data } = joining.safeParse(parseJson(await readBody(request)))
     if (!success) return refuse(400, 'invalid_request', 'The request to join has not the form that it must have.')
-    return jsonResponse(200, await services.join({ ...data, token }))
+    const { listening, ...host } = data
+    const warnings = await portChecks.check(await services.findInvited(token), listening)
+    const { machineId } = await services.join({ ...host, token })
+    for (const warning of warnings) log.warn({ machineId }, `A host has joined. ${warning}`)
+    return jsonResponse(200, { machineId, warnings })
   }
 
   async function sendToolbox(request: Request): Promise<Response> {
@@ -58,17 +77,18 @@ export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler
     return new Response(streamSlices(toolbox), { headers })
   }
 
-  const routes: Record<string, (request: Request) => Promise<Response>> = {
+  const routes: Record<string, Handler> = {
+    'GET /host/invitation': describeInvitation,
     'POST /host/join': join,
     'GET /host/toolbox': sendToolbox,
   }
 
-  return async (request, { path }) => {
-    const route = `${request.method} ${path}`
+  return async (request, context) => {
+    const route = `${request.method} ${context.path}`
     const answer = Object.hasOwn(routes, route) ? routes[route] : undefined
     if (!answer) return refuse(404, 'not_found', `There is no ${route} here.`)
     try {
-      return await answer(request)
+      return await answer(request, context)
     } catch (error) {
       return answerError(translateDatabaseError(error))
     }
@@ -101,6 +121,12 @@ function shareContent(read: () => Promise<Buffer>): () => Promise<Buffer> {
     })
     return await reading
   }
+}
+
+function inviteTokenOf(request: Request): string {
+  const token = bearerOf(request)
+  if (isInviteToken(token)) return token
+  throw new DomainError('UNAUTHENTICATED', inviteTokenRefusal)
 }
 
 function bearerOf({ headers }: Request): string {

@@ -11,6 +11,7 @@ import { chooseHost } from './choose-key.ts'
 import { readGpus } from './gpus.ts'
 import { joinHost } from './join.ts'
 import type { KeptHost } from './key-file.ts'
+import { openPorts } from './ports.ts'
 import { createToolboxReader } from './toolbox.ts'
 
 export type HostDeps = { folder: string; version: string; log: Logger; signal: AbortSignal }
@@ -38,10 +39,11 @@ export function createHost({ folder, version, log, signal }: HostDeps) {
   return {
     async join(options: { gateway: string; token: string; engine: string }): Promise<void> {
       const inspect = (url: string) => inspectEngine({ url, tls: null })
-      const { machineId, facts, ...host } = await joinHost({ ...options, folder, inspect, readGpus })
+      const joined = await joinHost({ ...options, folder, inspect, readGpus, openPorts })
+      const { machineId, facts, warnings: said, ...host } = joined
       log.info({ machineId }, 'This computer has joined. From now on, "host run" connects it.')
       const gaps = await findFirewallGaps({ url: host.engine, tls: null }, toolboxOf(host))
-      const warnings = [...warningsOf(facts), ...gaps]
+      const warnings = [...said, ...warningsOf(facts), ...gaps]
       for (const warning of warnings) log.warn(warning)
       await serve(host)
     },

@@ -1,12 +1,14 @@
 // Makes this computer a host, once, with a token of the operator.
 
 import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import { isInviteToken, printHostKey } from '../domain/machines/agents.ts'
 import type { EngineFacts } from '../domain/machines/inspection.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
 import { messageIn, Refused } from './connection.ts'
 import type { Gpu } from './gpus.ts'
 import { forgetHost, type HostFile, type KeptHost, keepHost, readHost } from './key-file.ts'
+import type { OpenPorts } from './ports.ts'
 
 export type JoinOptions = {
   gateway: string
@@ -15,7 +17,21 @@ export type JoinOptions = {
   folder: string
   inspect(engine: string): Promise<EngineFacts>
   readGpus(): Promise<Gpu[]>
+  openPorts(range: Range): Promise<OpenPorts>
 }
+
+/** `warnings`: what the gateway says of a host that has joined. */
+export type JoinedHost = KeptHost & { machineId: number; facts: EngineFacts; warnings: string[] }
+
+type Range = z.infer<typeof range>
+
+const port = z.int().min(1).max(65_535)
+const range = z.object({ firstPort: port, lastPort: port })
+const joined = z.object({
+  machineId: z.int(),
+  /** Gateways before this field do not say it. */
+  warnings: z.array(z.string()).default([]),
+})
 
 const timeoutMs = 30_000
 /** Joins without an answer whose keys are kept. */
@@ -25,7 +41,7 @@ const maxAsked = 4
  * The host makes its key itself and keeps it before it asks, beside the one that it has: if the answer is lost, either may be
  * good, and `host run` finds out.
  */
-export async function joinHost(options: JoinOptions): Promise<KeptHost & { machineId: number; facts: EngineFacts }> {
+export async function joinHost(options: JoinOptions): Promise<JoinedHost> {
   const { gateway, token, engine, folder, inspect, readGpus } = options
   checkGateway(gateway)
   if (!isInviteToken(token)) throw new Error('--token is not a token of "machine invite".')
@@ -36,12 +52,16 @@ export async function joinHost(options: JoinOptions): Promise<KeptHost & { machi
   const host = { gateway, engine, key }
   const before = await readHost(folder).catch(() => undefined)
   await keepHost(folder, before ? { ...before, asked: [...(before.asked ?? []), host].slice(-maxAsked) } : host)
-  const machineId = await askToJoin(gateway, token, { key, facts, gpuUuids }).catch(async (error: unknown) => {
-    if (error instanceof Refused) await restore(folder, before)
-    throw error
-  })
+  const opened = await openPortsOf(options)
+  const body = { key, facts, gpuUuids, ...(opened && { listening: opened.listening }) }
+  const answer = await askToJoin(gateway, token, body)
+    .catch(async (error: unknown) => {
+      if (error instanceof Refused) await restore(folder, before)
+      throw error
+    })
+    .finally(() => opened?.close())
   await keepHost(folder, host)
-  return { ...host, machineId, facts }
+  return { ...host, ...answer, facts }
 }
 
 async function restore(folder: string, before: HostFile | undefined): Promise<void> {
@@ -49,8 +69,19 @@ async function restore(folder: string, before: HostFile | undefined): Promise<vo
   else await forgetHost(folder)
 }
 
+/** Undefined if the gateway does not say which ports the machine has. Then it is older, or refuses to let the host join. */
+async function openPortsOf({ gateway, token, openPorts }: JoinOptions): Promise<OpenPorts | undefined> {
+  const headers = { authorization: `Bearer ${token}` }
+  const signal = AbortSignal.timeout(timeoutMs)
+  const text = await fetch(new URL('/host/invitation', gateway), { headers, signal })
+    .then(response => response.text())
+    .catch(() => '')
+  const found = parseJson(text, range)
+  return found && (await openPorts(found))
+}
+
 /** Throws `Refused` only if a gateway has said that the key is not valid. */
-async function askToJoin(gateway: string, token: string, body: object): Promise<number> {
+async function askToJoin(gateway: string, token: string, body: object): Promise<z.infer<typeof joined>> {
   const advice = 'If the host has joined all the same, "host run" connects it. If not, join again.'
   const response = await fetch(new URL('/host/join', gateway), {
     method: 'POST',
@@ -61,17 +92,16 @@ async function askToJoin(gateway: string, token: string, body: object): Promise<
     throw new Error(`${gateway} does not answer. ${advice}`, { cause })
   })
   const text = await response.text().catch(() => '')
-  const machineId = response.ok ? machineIdIn(text) : undefined
-  if (machineId !== undefined) return machineId
+  const answer = response.ok ? parseJson(text, joined) : undefined
+  if (answer) return answer
   const says = messageIn(text)
   if (says !== undefined && response.status < 500) throw new Refused(says)
   throw new Error(`${says ?? `${gateway} answered ${response.status}, and not as a gateway does.`} ${advice}`)
 }
 
-function machineIdIn(text: string): number | undefined {
+function parseJson<Value>(text: string, form: z.ZodType<Value>): Value | undefined {
   try {
-    const { machineId } = JSON.parse(text)
-    return Number.isInteger(machineId) ? machineId : undefined
+    return form.safeParse(JSON.parse(text)).data
   } catch {
     return undefined
   }

@@ -34,7 +34,9 @@ describeWithEngine('with an engine that an agent reaches', () => {
     broken = await openAgentGateway(urls[1])
     for (const { operations } of [gateway, broken]) await listMachines(operations, [small])
     folder = await makeDataDir()
-    const { token } = await gateway.operations.machines.invite(1, { gpuAccess: 'none', validMs: 60_000 })
+    // Nothing leads to the ports of the namespace.
+    const invitation = { gpuAccess: 'none' as const, validMs: 60_000, allowsUnreachablePorts: true }
+    const { token } = await gateway.operations.machines.invite(1, invitation)
     namespace = createNetworkNamespace()
     agent = await startAgentProcess(folder.dataDir, { gateway: gateway.url, token, engine: engine.url }, namespace)
     mark = (await gateway.database.prisma.engine.findFirstOrThrow()).mark

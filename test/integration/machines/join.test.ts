@@ -18,7 +18,7 @@ import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
-import { engineFacts, joinAsHost } from '../../support/machines/hosts.ts'
+import { engineFacts, joinAsHost, openNothing } from '../../support/machines/hosts.ts'
 import { serveApp } from '../../support/streams.ts'
 
 let app: TestApp
@@ -219,6 +219,7 @@ describe('the folder of a host', () => {
       ...{ gateway, token, engine: 'unix:///run/docker.sock', folder },
       inspect: async () => engineFacts(`engine ${machineId}`),
       readGpus: async () => [],
+      openPorts: openNothing,
     })
 
   type Asked = { method: string; url: string; authorization: string; body: string }
@@ -234,7 +235,7 @@ describe('the folder of a host', () => {
   }
 
   it('keeps the key for its owner alone', async () => {
-    const { machineId: joined, facts, ...host } = await joinIn(await invite())
+    const { machineId: joined, facts, warnings, ...host } = await joinIn(await invite())
     expect(await readHost(folder)).toEqual(host)
     expect((await stat(join(folder, 'host.json'))).mode & 0o777).toBe(0o600)
     expect((await stat(folder)).mode & 0o777).toBe(0o700)
@@ -256,7 +257,7 @@ describe('the folder of a host', () => {
   })
 
   it('keeps the earlier key, and goes on with it, when nothing answers at a later address', async () => {
-    const { facts, machineId: joined, ...before } = await joinIn(await invite())
+    const { facts, machineId: joined, warnings, ...before } = await joinIn(await invite())
     const wrong = 'http://127.0.0.1:1'
     for (let tries = 0; tries < 6; tries += 1)
       await expect(joinIn(await invite(), wrong)).rejects.toThrow(`${wrong} does not answer`)
@@ -265,12 +266,12 @@ describe('the folder of a host', () => {
     expect(asked).toEqual(Array.from({ length: 4 }, () => ({ ...before, gateway: wrong, key: expect.any(String) })))
     expect(await chooseHost(folder)).toEqual(before)
     expect((await readHost(folder)).asked).toHaveLength(4)
-    const { facts: _, machineId: again, ...after } = await joinIn(await invite())
+    const { facts: _, machineId: again, warnings: said, ...after } = await joinIn(await invite())
     expect(await readHost(folder)).toEqual(after)
   })
 
   it('goes on with the earlier key when something else answers at a later address', async () => {
-    const { facts, machineId: joined, ...before } = await joinIn(await invite())
+    const { facts, machineId: joined, warnings, ...before } = await joinIn(await invite())
     for (const [status, text] of [
       [502, 'Bad gateway'],
       [404, '<html>'],
@@ -297,7 +298,7 @@ describe('the folder of a host', () => {
   })
 
   it('forgets the key of a join without an answer that its gateway does not know', async () => {
-    const { facts, machineId: joined, ...before } = await joinIn(await invite())
+    const { facts, machineId: joined, warnings, ...before } = await joinIn(await invite())
     await keepHost(folder, { ...before, asked: [{ ...before, key: `berth_host_${'k'.repeat(43)}` }] })
     expect(await chooseHost(folder)).toEqual(before)
     expect(await readHost(folder)).toEqual(before)
@@ -307,7 +308,13 @@ describe('the folder of a host', () => {
     ['http://berth.example.com', 'must be https://'],
     ['https://user:password@berth.example.com', 'must have no user and no password'],
   ])('gets no key for the gateway %s', async (gateway, message) => {
-    const options = { token: await invite(), engine: 'unix:///x', folder, readGpus: async () => [] }
+    const options = {
+      token: await invite(),
+      engine: 'unix:///x',
+      folder,
+      readGpus: async () => [],
+      openPorts: openNothing,
+    }
     const joining = joinHost({ ...options, gateway, inspect: async () => engineFacts('x') })
     await expect(joining).rejects.toThrow(message)
     await expect(readHost(folder)).rejects.toThrow('has not joined')
@@ -316,7 +323,13 @@ describe('the folder of a host', () => {
   it('gets no key while the engine does not answer, and the message says what to do', async () => {
     const engine = `unix://${folder}/docker.sock`
     const inspect = (url: string) => inspectEngine({ url, tls: null })
-    const options = { gateway: server.url, token: await invite(), folder, readGpus: async () => [] }
+    const options = {
+      gateway: server.url,
+      token: await invite(),
+      folder,
+      readGpus: async () => [],
+      openPorts: openNothing,
+    }
     await expect(joinHost({ ...options, engine, inspect })).rejects.toThrow(
       `${engine} does not answer (ENOENT). Start Docker, and join as a user that may open its socket.`,
     )

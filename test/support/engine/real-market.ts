@@ -50,8 +50,10 @@ export async function startRealMarket(
   await operate('machine', 'import', '--file', file, '--host', 'host@example.com')
   let agent: AgentProcess | undefined
   if (hasAgent) {
-    const { token } = await operate('machine', 'invite', '--id', '1', '--gpu-access', 'none')
     const namespace = hasAgent === true ? undefined : hasAgent
+    // Nothing leads to the ports of a namespace.
+    const allowed = namespace ? ['--allow-unreachable-ports'] : []
+    const { token } = await operate('machine', 'invite', '--id', '1', '--gpu-access', 'none', ...allowed)
     agent = await startAgentProcess(join(dataDir, 'host'), { gateway: gateway.url, token, engine: url }, namespace)
   } else {
     await operate('machine', 'connect', '--id', '1', '--engine', url, '--gpu-access', 'none')

@@ -7,7 +7,7 @@ import pg from 'pg'
 import pino from 'pino'
 import type { EngineFacts } from '../../../src/domain/machines/inspection.ts'
 import { type AgentOptions, runAgent } from '../../../src/host/agent.ts'
-import { joinHost } from '../../../src/host/join.ts'
+import { type JoinOptions, joinHost } from '../../../src/host/join.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import { createSimulatedProvider } from '../../../src/providers/simulated/provider.ts'
 import { createSimulatedWorld, type RunStatement } from '../../../src/providers/simulated/world.ts'
@@ -19,15 +19,30 @@ export function engineFacts(identity: string, more: Partial<EngineFacts> = {}): 
   return { identity, version: '28.0.0', ...size, gpuAccesses: ['none', 'nvidia'], clockAheadMs: 0, ...more }
 }
 
-export type JoinAttempt = { token: string; facts?: EngineFacts; gpuUuids?: string[]; gpuMemoryMb?: number }
+/** Opens no port, since most machines of tests have addresses that lead nowhere. */
+export const openNothing: JoinOptions['openPorts'] = async () => ({
+  listening: { ports: [], answer: 'A'.repeat(43) },
+  close() {},
+})
+
+export type JoinAttempt = {
+  token: string
+  facts?: EngineFacts
+  gpuUuids?: string[]
+  gpuMemoryMb?: number
+  openPorts?: JoinOptions['openPorts']
+}
 
 /** Joins as `host join` does, with a folder of its own. Returns what the host keeps. */
-export async function joinAsHost(gateway: string, { token, facts, gpuUuids = [], gpuMemoryMb = 24_564 }: JoinAttempt) {
+export async function joinAsHost(
+  gateway: string,
+  { token, facts, gpuUuids = [], gpuMemoryMb = 24_564, openPorts = openNothing }: JoinAttempt,
+) {
   const folder = await mkdtemp(join(tmpdir(), 'berth-host-'))
   try {
     const inspect = async () => facts ?? engineFacts(`engine of ${token}`)
     const readGpus = async () => gpuUuids.map(uuid => ({ uuid, memoryMb: gpuMemoryMb }))
-    return await joinHost({ gateway, token, engine: 'unix:///nowhere', folder, inspect, readGpus })
+    return await joinHost({ gateway, token, engine: 'unix:///nowhere', folder, inspect, readGpus, openPorts })
   } finally {
     await rm(folder, { recursive: true })
   }
