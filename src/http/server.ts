@@ -40,12 +40,14 @@ export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_
     shouldUpgradeCallback: (request: IncomingMessage) => upgrade !== undefined && isSocketUpgrade(request),
   }
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    // A request whose body is not read to its end loses its socket.
+    const { socket } = request
     const plainFetch = isPlain(request) ? plain : undefined
     const begun = plainFetch && (await answerPlainly(request, response, plainFetch))
     if (plainFetch && !begun) return
     await adapter(request, response, { begun })
     // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
-    request.socket.setTimeout(stalledMs)
+    socket.setTimeout(stalledMs)
   }
   const answering = new WeakMap<Duplex, ServerResponse>()
   const server = createServer(settings, (request, response) => {
