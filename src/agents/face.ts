@@ -1,9 +1,10 @@
-// What hosts ask over HTTP: which machine they are to be, to join, and for the toolbox.
+// What hosts ask over HTTP: which machine they are to be, how fast they are, to join, and for the toolbox.
 
 import { z } from 'zod'
 import { DomainError } from '../domain/errors.ts'
 import { hostKeyRefusal, inviteTokenRefusal, isHostKey, isInviteToken } from '../domain/machines/agents.ts'
 import { gpuAccesses } from '../domain/machines/engines.ts'
+import { speedWarnings } from '../domain/machines/speed.ts'
 import { streamSlices } from '../http/asset.ts'
 import { BodyError, readBody } from '../http/body.ts'
 import { jsonResponse } from '../http/json.ts'
@@ -11,6 +12,7 @@ import type { Handler, RequestContext } from '../http/router.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import type { AgentServices } from '../services/machines/agents/services.ts'
 import { createPortChecks } from './port-check.ts'
+import { createSpeedChecks } from './speed-check.ts'
 
 type HostFaceDeps = {
   services: Pick<AgentServices, 'findInvited' | 'join' | 'identify'>
@@ -39,6 +41,8 @@ const joining = z.object({
   listening: z
     .object({ ports: z.array(z.int().min(1).max(65_535)).max(1_000), answer: z.string().regex(/^[A-Za-z0-9_-]{43}$/) })
     .exactOptional(),
+  /** As the host and the gateway have measured them. Hosts before this field measure nothing. */
+  speeds: z.object({ downloadMbps: z.number().min(0), uploadMbps: z.number().min(0) }).exactOptional(),
 })
 
 const statuses: Partial<Record<string, number>> = {
@@ -47,8 +51,8 @@ const statuses: Partial<Record<string, number>> = {
 
 export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler {
   const toolboxNow = shareContent(readToolbox)
-
   const portChecks = createPortChecks()
+  const speedChecks = createSpeedChecks()
 
   /** A host opens some of the machine's ports before it joins. */
   async function describeInvitation(request: Request): Promise<Response> {
@@ -56,12 +60,24 @@ export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler
     return jsonResponse(200, { machineId, firstPort, lastPort })
   }
 
+  async function measureDownload(request: Request): Promise<Response> {
+    return speedChecks.download((await services.findInvited(inviteTokenOf(request))).machineId)
+  }
+
+  async function measureUpload(request: Request): Promise<Response> {
+    return await speedChecks.upload((await services.findInvited(inviteTokenOf(request))).machineId, request)
+  }
+
   async function join(request: Request, { log }: RequestContext): Promise<Response> {
     const token = inviteTokenOf(request)
     const { success, data } = joining.safeParse(parseJson(await readBody(request)))
     if (!success) return refuse(400, 'invalid_request', 'The request to join has not the form that it must have.')
-    const { listening, ...host } = data
-    const warnings = await portChecks.check(await services.findInvited(token), listening)
+    const { listening, speeds, ...host } = data
+    const invited = await services.findInvited(token)
+    const warnings = [
+      ...(await portChecks.check(invited, listening)),
+      ...(speeds ? speedWarnings(invited, speeds) : []),
+    ]
     const { machineId } = await services.join({ ...host, token })
     for (const warning of warnings) log.warn({ machineId }, `A host has joined. ${warning}`)
     return jsonResponse(200, { machineId, warnings })
@@ -79,6 +95,8 @@ export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler
 
   const routes: Record<string, Handler> = {
     'GET /host/invitation': describeInvitation,
+    'GET /host/speed': measureDownload,
+    'POST /host/speed': measureUpload,
     'POST /host/join': join,
     'GET /host/toolbox': sendToolbox,
   }

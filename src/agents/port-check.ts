@@ -2,36 +2,20 @@
 
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DomainError, invalidInput } from '../domain/errors.ts'
+import { invalidInput } from '../domain/errors.ts'
 import type { Address } from '../domain/machines/addresses.ts'
 import { findPortProblem, maxTriedPorts, type PortAnswer } from '../domain/machines/port-check.ts'
 import type { Invited } from '../services/machines/agents/invited.ts'
+import { createCheckLimit } from './check-limit.ts'
 
 /** What a host says that it has opened, and what each of the ports answers. */
 export type Listening = { ports: readonly number[]; answer: string }
 
 const timeoutMs = 3_000
-/** A host that is refused tries again after a repair. One that asks without end makes the gateway connect without end. */
-const maxChecks = 20
-const perMs = 600_000
-
 export type PortChecks = ReturnType<typeof createPortChecks>
 
 export function createPortChecks() {
-  const running = new Set<number>()
-  /** By machine, when its last checks began. */
-  const begun = new Map<number, number[]>()
-
-  function begin(machineId: number): void {
-    const nowMs = performance.now()
-    const recent = (begun.get(machineId) ?? []).filter(atMs => atMs > nowMs - perMs)
-    if (running.has(machineId)) throw busy('The ports of this machine are being tried. Try again in a moment.')
-    if (recent.length >= maxChecks)
-      throw busy(`The ports of this machine were tried ${maxChecks} times in ten minutes. Try again later.`)
-    begun.set(machineId, [...recent, nowMs])
-    running.add(machineId)
-  }
-
+  const begin = createCheckLimit(20, 'ports')
   return {
     /** What the operator and the host should know. Throws INVALID_INPUT if renters would not reach the ports. */
     async check(invited: Invited, listening: Listening | undefined): Promise<string[]> {
@@ -39,14 +23,14 @@ export function createPortChecks() {
       if (!listening) return ['Its public ports were not tried: the host opened none, as older versions of Berth do.']
       checkPorts(invited, listening)
       if (listening.ports.length === 0) return ['Its public ports were not tried: the host found none that is free.']
-      begin(machineId)
+      const end = begin(machineId)
       try {
         const problem = findPortProblem(invited, await tryPorts(invited, listening))
         if (!problem) return []
         if (!allowsUnreachablePorts) throw invalidInput([problem])
         return [`${problem.path}: ${problem.message}`]
       } finally {
-        running.delete(machineId)
+        end()
       }
     },
   }
@@ -87,5 +71,3 @@ async function tryPort(host: string, port: number, answer: string): Promise<Port
     socket.destroy()
   }
 }
-
-const busy = (message: string) => new DomainError('CONFLICT', message, { subject: null })

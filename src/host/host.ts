@@ -12,6 +12,7 @@ import { readGpus } from './gpus.ts'
 import { joinHost } from './join.ts'
 import type { KeptHost } from './key-file.ts'
 import { openPorts } from './ports.ts'
+import { measureSpeeds } from './speed.ts'
 import { createToolboxReader } from './toolbox.ts'
 
 export type HostDeps = { folder: string; version: string; log: Logger; signal: AbortSignal }
@@ -39,7 +40,7 @@ export function createHost({ folder, version, log, signal }: HostDeps) {
   return {
     async join(options: { gateway: string; token: string; engine: string }): Promise<void> {
       const inspect = (url: string) => inspectEngine({ url, tls: null })
-      const joined = await joinHost({ ...options, folder, inspect, readGpus, openPorts })
+      const joined = await joinHost({ ...options, folder, inspect, readGpus, openPorts, measureSpeeds })
       const { machineId, facts, warnings: said, ...host } = joined
       log.info({ machineId }, 'This computer has joined. From now on, "host run" connects it.')
       const gaps = await findFirewallGaps({ url: host.engine, tls: null }, toolboxOf(host))

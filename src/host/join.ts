@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { isInviteToken, printHostKey } from '../domain/machines/agents.ts'
 import type { EngineFacts } from '../domain/machines/inspection.ts'
+import type { Speeds } from '../domain/machines/speed.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
 import { messageIn, Refused } from './connection.ts'
 import type { Gpu } from './gpus.ts'
@@ -18,6 +19,7 @@ export type JoinOptions = {
   inspect(engine: string): Promise<EngineFacts>
   readGpus(): Promise<Gpu[]>
   openPorts(range: Range): Promise<OpenPorts>
+  measureSpeeds(gateway: string, token: string): Promise<Speeds | undefined>
 }
 
 /** `warnings`: what the gateway says of a host that has joined. */
@@ -42,7 +44,7 @@ const maxAsked = 4
  * good, and `host run` finds out.
  */
 export async function joinHost(options: JoinOptions): Promise<JoinedHost> {
-  const { gateway, token, engine, folder, inspect, readGpus } = options
+  const { gateway, token, engine, folder, inspect, readGpus, measureSpeeds } = options
   checkGateway(gateway)
   if (!isInviteToken(token)) throw new Error('--token is not a token of "machine invite".')
   const [inspected, gpus] = await Promise.all([inspectOwn(engine, inspect), readGpus()])
@@ -52,8 +54,10 @@ export async function joinHost(options: JoinOptions): Promise<JoinedHost> {
   const host = { gateway, engine, key }
   const before = await readHost(folder).catch(() => undefined)
   await keepHost(folder, before ? { ...before, asked: [...(before.asked ?? []), host].slice(-maxAsked) } : host)
+  const speeds = await measureSpeeds(gateway, token)
   const opened = await openPortsOf(options)
-  const body = { key, facts, gpuUuids, ...(opened && { listening: opened.listening }) }
+  const measured = { ...(speeds && { speeds }), ...(opened && { listening: opened.listening }) }
+  const body = { key, facts, gpuUuids, ...measured }
   const answer = await askToJoin(gateway, token, body)
     .catch(async (error: unknown) => {
       if (error instanceof Refused) await restore(folder, before)

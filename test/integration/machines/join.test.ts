@@ -18,7 +18,7 @@ import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
-import { engineFacts, joinAsHost, openNothing } from '../../support/machines/hosts.ts'
+import { engineFacts, joinAsHost, measureNothing, openNothing } from '../../support/machines/hosts.ts'
 import { serveApp } from '../../support/streams.ts'
 
 let app: TestApp
@@ -220,6 +220,7 @@ describe('the folder of a host', () => {
       inspect: async () => engineFacts(`engine ${machineId}`),
       readGpus: async () => [],
       openPorts: openNothing,
+      measureSpeeds: measureNothing,
     })
 
   type Asked = { method: string; url: string; authorization: string; body: string }
@@ -314,6 +315,7 @@ describe('the folder of a host', () => {
       folder,
       readGpus: async () => [],
       openPorts: openNothing,
+      measureSpeeds: measureNothing,
     }
     const joining = joinHost({ ...options, gateway, inspect: async () => engineFacts('x') })
     await expect(joining).rejects.toThrow(message)
@@ -329,6 +331,7 @@ describe('the folder of a host', () => {
       folder,
       readGpus: async () => [],
       openPorts: openNothing,
+      measureSpeeds: measureNothing,
     }
     await expect(joinHost({ ...options, engine, inspect })).rejects.toThrow(
       `${engine} does not answer (ENOENT). Start Docker, and join as a user that may open its socket.`,

@@ -25,24 +25,29 @@ export const openNothing: JoinOptions['openPorts'] = async () => ({
   close() {},
 })
 
+export const measureNothing: JoinOptions['measureSpeeds'] = async () => undefined
+
 export type JoinAttempt = {
   token: string
   facts?: EngineFacts
   gpuUuids?: string[]
   gpuMemoryMb?: number
   openPorts?: JoinOptions['openPorts']
+  /** Not measured unless given. */
+  measureSpeeds?: JoinOptions['measureSpeeds']
 }
 
 /** Joins as `host join` does, with a folder of its own. Returns what the host keeps. */
 export async function joinAsHost(
   gateway: string,
-  { token, facts, gpuUuids = [], gpuMemoryMb = 24_564, openPorts = openNothing }: JoinAttempt,
+  { token, facts, gpuUuids = [], gpuMemoryMb = 24_564, ...measuring }: JoinAttempt,
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'berth-host-'))
   try {
     const inspect = async () => facts ?? engineFacts(`engine of ${token}`)
     const readGpus = async () => gpuUuids.map(uuid => ({ uuid, memoryMb: gpuMemoryMb }))
-    return await joinHost({ gateway, token, engine: 'unix:///nowhere', folder, inspect, readGpus, openPorts })
+    const own = { inspect, readGpus, openPorts: openNothing, measureSpeeds: measureNothing, ...measuring }
+    return await joinHost({ gateway, token, engine: 'unix:///nowhere', folder, ...own })
   } finally {
     await rm(folder, { recursive: true })
   }
