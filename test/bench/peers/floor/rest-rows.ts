@@ -101,6 +101,7 @@ function instanceRowOf(row: RestInstanceRow) {
     ],
     onstart: launch.onStart,
     jupyter_token: null,
+    jupyter_url: null,
     template_id: row.template_id,
     template_hash_id: row.template_hash,
     template_name: null,

@@ -46,6 +46,9 @@ CREATE FUNCTION bench.restore_fleets() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   ids bigint[] := ARRAY(SELECT instance_id FROM bench.rentals WHERE account_id > 1);
 BEGIN
+  -- The gateway may still work on them, and locks in this order.
+  PERFORM FROM machines WHERE id IN (SELECT machine_id FROM bench.rentals WHERE account_id > 1) ORDER BY id FOR NO KEY UPDATE;
+  PERFORM FROM instances WHERE id = ANY(ids) ORDER BY id FOR NO KEY UPDATE;
   PERFORM peer.set_target_state(account_id, array_agg(instance_id), 'running') FROM bench.rentals WHERE account_id > 1 GROUP BY account_id;
   UPDATE instances SET status = 'running', reason_code = 'STARTED', reason_message = 'The container is up.'
   WHERE id = ANY(ids);
