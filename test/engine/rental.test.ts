@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expireLeasesSql } from '../support/crashes/leases.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 import { docker } from '../support/engine/docker.ts'
+import { waitFor } from '../support/engine/processes.ts'
 import { type RealMarket, startRealMarket } from '../support/engine/real-market.ts'
 import { freePort } from '../support/engine/registry.ts'
 import { createRealRenter, type RealRenter } from '../support/engine/renter.ts'
@@ -36,13 +37,15 @@ async function start(agent: boolean): Promise<void> {
 }
 
 async function stop(): Promise<void> {
+  // The gateway may be about to remove what the last test has destroyed.
+  await waitFor(async () => (await containers()) === '', 30_000)
   await market?.stop()
   await testDatabase?.drop()
 }
 
 const containers = () => docker(engine.folder, ['ps', '-a', '--format', '{{.Names}}'])
 const isGone = (id: string) =>
-  expect.poll(containers, { timeout: 15_000 }).not.toMatch(new RegExp(`-${id.replace('ins_', '')}$`, 'm'))
+  expect.poll(containers, { timeout: 30_000 }).not.toMatch(new RegExp(`-${id.replace('ins_', '')}$`, 'm'))
 
 for (const agent of [false, true]) {
   describeWithEngine(`a rental on a real machine that ${agent ? 'an agent' : 'the gateway'} reaches`, () => {
@@ -141,7 +144,7 @@ for (const agent of [false, true]) {
       await database.end()
       await renter.becomes(id, 'RUNNING')
       await renter.change(id, 'destroy')
-      await expect.poll(containers, { timeout: 30_000 }).toBe('')
+      await isGone(id)
     })
 
     if (agent) return
@@ -180,6 +183,7 @@ for (const agent of [false, true]) {
       await renter.becomes(id, 'EXITED')
       expect((await renter.read(id)).statusReason).toMatchObject({ message: expect.stringContaining('7') })
       await renter.change(id, 'destroy')
+      await isGone(id)
     })
   })
 }
