@@ -26,8 +26,8 @@ describeWithEngine.each([
   it('is opened with its token, until the instance stops', async () => {
     const { offers } = await ask('{ offers(first: 1, filter: {numGpus: {eq: 1}}) { nodes { id } } }')
     const spec = {
-      ...{ source: { image: engine.images.notebook }, mode: { jupyter: { directory: '/work' } } },
-      onStart: 'mkdir -p /work; head -c 20000000 /dev/urandom > /work/big; sha256sum < /work/big > /work/sum',
+      ...{ source: { image: engine.images.notebook }, mode: { jupyter: { directory: '/srv' } } },
+      onStart: 'mkdir -p /srv; head -c 20000000 /dev/urandom > /srv/big; sha256sum < /srv/big > /srv/sum',
     }
     const { rentInstance } = await ask(
       `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
