@@ -39,8 +39,6 @@ const maxBranches = 500
 type Branch = { link: Link; untilMs: number; usedMs: number }
 type Opening = { hold: Hold; protocol: number; askedMs: number; wire: AgentWire }
 
-export type Branches = ReturnType<typeof createBranches>
-
 export function createBranches({ services, forward, gatewayId, url, log, timing }: BranchDeps) {
   const { openMs, lossMs, keptMs, failedMs } = { ...defaultTiming, ...timing }
   const open = new Map<number, Branch>()

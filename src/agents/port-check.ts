@@ -12,7 +12,6 @@ import { createCheckLimit } from './check-limit.ts'
 export type Listening = { ports: readonly number[]; answer: string }
 
 const timeoutMs = 3_000
-export type PortChecks = ReturnType<typeof createPortChecks>
 
 export function createPortChecks() {
   const begin = createCheckLimit(20, 'ports')

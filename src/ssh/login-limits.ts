@@ -4,8 +4,6 @@ import { printId } from '../domain/ids.ts'
 import type { SshLogin } from '../services/instances/ssh/logins.ts'
 import type { SshLimits } from './limits.ts'
 
-export type LoginLimits = ReturnType<typeof createLoginLimits>
-
 export function createLoginLimits({
   connectionsPerAccount,
   connectionsPerInstance,
