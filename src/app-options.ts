@@ -3,6 +3,7 @@ import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
 import type { NotebookProxy } from './domain/instances/notebook.ts'
 import type { ResolveHost } from './events/resolve-host.ts'
+import type { TrustedProxies } from './http/client.ts'
 
 export type AppOptions = {
   databaseUrl: string
@@ -46,6 +47,8 @@ export type AppOptions = {
   privateWebhooks?: boolean
   /** Whether REST clients may search without a key. */
   publicSearch?: boolean
+  /** The proxies in front of the gateway. */
+  proxies?: TrustedProxies
   /** Resolves the host names of webhooks. */
   resolve?: ResolveHost
 }

@@ -14,6 +14,7 @@ import { createFeed } from './events/feed.ts'
 import { createWebhookSender } from './events/webhook-sender.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql/graphiql.ts'
+import { noProxies, type TrustedProxies } from './http/client.ts'
 import { isLoopback } from './http/listen.ts'
 import { createMetrics } from './http/metrics/metrics.ts'
 import { createProcessMetrics } from './http/metrics/process.ts'
@@ -52,6 +53,8 @@ const handOverMs = 1_000
 export type App = {
   fetch: Fetch
   plain: PlainFetch
+  /** The proxies that may say whose requests they pass on. */
+  proxies: TrustedProxies
   /** Handles a WebSocket upgrade. */
   upgrade: Sockets['upgrade']
   /** Handles connections to the SSH port; undefined if the gateway does not serve SSH. */
@@ -96,6 +99,7 @@ export function createApp(options: AppOptions): App {
     notebookProxy = null,
     toolboxFile,
     gatewayUrl = null,
+    proxies = noProxies,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const onNewEpoch = () => log.warn('The database failed over to another server. Event cursors have expired.')
@@ -111,8 +115,8 @@ export function createApp(options: AppOptions): App {
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const rememberedKeys = createRememberedKeys()
   const ports = { feed, containerConsole: createConsole(provider, log), simulation: machines.simulation }
-  const proxies = { sshProxy, notebookProxy }
-  const deps = { database, log, secrets, rememberedKeys, ...ports, ...proxies, gatewayId, privateWebhooks, admission }
+  const doors = { sshProxy, notebookProxy }
+  const deps = { database, log, secrets, rememberedKeys, ...ports, ...doors, gatewayId, privateWebhooks, admission }
   const services = createServices(deps)
   const background = createBackground(deps, eventRetentionDays)
   const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges, sampling } = background
@@ -147,10 +151,10 @@ export function createApp(options: AppOptions): App {
   const requestLog = createRequestLog(log, requests.observe)
   const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
   const graphql = createGraphqlFace(services)
-  const sockets = createSockets(graphql.sockets, log)
+  const sockets = createSockets({ face: graphql.sockets, log, proxies })
   const ssh = options.ssh ? createSshFace({ services: createSshServices(deps), provider, log }) : undefined
   const notebooks = notebookProxy
-    ? createNotebookFace({ services: createNotebookServices(deps), proxy: notebookProxy, provider, log })
+    ? createNotebookFace({ services: createNotebookServices(deps), proxy: notebookProxy, proxies, provider, log })
     : undefined
   const faces = {
     rest: createRestFace(services, { publicSearch }),
@@ -175,6 +179,7 @@ export function createApp(options: AppOptions): App {
     ),
     plain: logPlainRequests(requestLog, graphql.plain),
     upgrade: machines.withHosts(sockets),
+    proxies,
     ssh,
     notebooks,
     operations,

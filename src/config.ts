@@ -7,6 +7,16 @@ import type { SshProxy } from './domain/instances/instances.ts'
 import type { NotebookProxy } from './domain/instances/notebook.ts'
 import { maxRetryDays } from './domain/webhooks/webhooks.ts'
 import { isLoopback } from './http/listen.ts'
+import {
+  addressRanges,
+  booleanSetting,
+  count,
+  drainSeconds,
+  hours,
+  minutes,
+  notebookUrl,
+  sshAddress,
+} from './setting-kinds.ts'
 
 export type Config = {
   host: string
@@ -43,30 +53,10 @@ export type Config = {
   gatewayUrl: string | null
   /** Whether REST clients may search without a key. */
   publicSearch: boolean
+  /** Addresses and CIDR ranges of the proxies in front of the gateway. */
+  trustedProxies: readonly string[]
 }
 
-const booleanSetting = z.enum(['true', 'false']).transform(value => value === 'true')
-const sshAddress = z
-  .string()
-  .regex(/^\w[\w.-]*:\d{1,5}$/)
-  .transform((text): SshProxy => {
-    const [host = '', port] = text.split(':')
-    return { host, port: Number(port) }
-  })
-  // For some launch modes, REST shows the port minus one.
-  .refine(({ port }) => port >= 2 && port <= 65_535)
-const notebookUrl = z
-  .string()
-  .regex(/^https?:\/\/[a-z\d](?:[a-z\d.-]*[a-z\d])?(?::\d{1,5})?\/?$/i)
-  .refine(text => URL.canParse(text) && /[a-z][^.]*$/.test(new URL(text).hostname))
-  .transform((text): NotebookProxy => {
-    const { protocol, host } = new URL(text)
-    return { protocol: protocol === 'https:' ? 'https' : 'http', host }
-  })
-const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
-const drainSeconds = { must: 'a number of seconds, 0 to 300', schema: z.coerce.number().min(0).max(300) }
-const hours = { must: 'a number of hours, 1 to 8760', schema: z.coerce.number().min(1).max(8760) }
-const count = { must: 'a whole number, 0 to 1000000000', schema: z.coerce.number().int().min(0).max(1_000_000_000) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 /** Every setting. `must` completes the error "NAME must be …". docs/operating.md has the same table. */
@@ -119,6 +109,7 @@ const settings = {
   NOTEBOOK_PUBLIC_URL: { must: 'a URL of a host name, such as https://notebooks.example.com', schema: notebookUrl },
   WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: booleanSetting },
   PUBLIC_SEARCH: { must: 'true or false', schema: booleanSetting },
+  TRUSTED_PROXIES: { must: 'a list of addresses and ranges, such as 10.0.0.0/8,2001:db8::1', schema: addressRanges },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings whose values never appear in a message. */
@@ -156,7 +147,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     notebooks: notebooksOf(rest),
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
     gatewayUrl: rest.GATEWAY_URL ?? null,
-    publicSearch: rest.PUBLIC_SEARCH ?? false,
+    ...clientsOf(rest),
   }
 }
 
@@ -192,6 +183,10 @@ function readSettings(env: Record<string, string | undefined>): Settings {
   return given
 }
 
+function clientsOf({ PUBLIC_SEARCH = false, TRUSTED_PROXIES = [] }: Settings) {
+  return { publicSearch: PUBLIC_SEARCH, trustedProxies: TRUSTED_PROXIES }
+}
+
 function sshOf({ SSH_PORT, SSH_PUBLIC_ADDRESS }: Settings): Config['ssh'] {
   return SSH_PORT === undefined ? null : { port: SSH_PORT, address: SSH_PUBLIC_ADDRESS ?? null }
 }
@@ -215,6 +210,10 @@ function notebookProblems(given: Settings): string[] {
   if (NOTEBOOK_PORT === undefined)
     return NOTEBOOK_PUBLIC_URL ? ['NOTEBOOK_PUBLIC_URL needs NOTEBOOK_PORT, which is not set.'] : []
   const problems = []
+  if (NOTEBOOK_PUBLIC_URL?.protocol === 'https' && !given.TRUSTED_PROXIES?.length)
+    problems.push(
+      'TRUSTED_PROXIES is missing. NOTEBOOK_PUBLIC_URL begins with https, so a proxy is in front of the gateway, and limits count clients by the addresses that it reports. Set it to the address of the proxy.',
+    )
   if (SSH_PORT === undefined && !SSH_PROXY)
     problems.push(
       'NOTEBOOK_PORT needs SSH_PORT or SSH_PROXY: without an SSH proxy, notebooks get public ports of their machines. Set one of them.',

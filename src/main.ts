@@ -8,6 +8,7 @@ import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
 import type { NotebookProxy } from './domain/instances/notebook.ts'
+import { createTrustedProxies } from './http/client.ts'
 import { checkAddress, listen } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createLogOutput } from './http/log-output.ts'
@@ -72,7 +73,8 @@ async function main(): Promise<void> {
       throw error
     }))
   const doors = { sshProxy, ssh: sshDoor !== null, notebookProxy }
-  const app = createApp({ ...config, databaseUrl: server.url, ...doors, log, secret })
+  const proxies = createTrustedProxies(config.trustedProxies)
+  const app = createApp({ ...config, databaseUrl: server.url, ...doors, proxies, log, secret })
   const http = createHttpServer(app.fetch, app)
   const shutdowns = [http, ...(notebookDoor ? [notebookDoor.server] : [])].map(createShutdown)
 

@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { maxBodyBytes } from './body.ts'
+import type { Client } from './client.ts'
 import { type EventStream, sendEvents } from './event-stream.ts'
 import { disconnectedStatus, type LoggedRequest, type RequestContext } from './router.ts'
 
@@ -12,6 +13,7 @@ export type PlainRequest = {
   /** What the URL of a GET has after its question mark. A POST has a body instead. */
   search: string
   headers: IncomingHttpHeaders
+  client: Client
   /** Reads the body; undefined if it is not UTF-8. Fails if the client disconnects before it has sent all. */
   readBody(): Promise<string | undefined>
   isDisconnected(): boolean
@@ -56,6 +58,7 @@ function isJson(headers: IncomingHttpHeaders): boolean {
 export async function answerPlainly(
   request: IncomingMessage & { body?: Readable },
   response: ServerResponse,
+  client: Client,
   fetch: PlainFetch,
 ): Promise<LoggedRequest | undefined> {
   let bytes: Buffer | undefined
@@ -66,7 +69,7 @@ export async function answerPlainly(
   const isDisconnected = () => response.destroyed
   const { method = '', url = '', headers } = request
   const search = url.slice(plainPath.length + 1)
-  const result = await fetch(plainPath, { method, search, headers, readBody, isDisconnected })
+  const result = await fetch(plainPath, { method, search, headers, client, readBody, isDisconnected })
   if ('begun' in result) {
     // A stream, because the adapter of fetch objects lists the keys of what it finds here: a buffer has one for each byte.
     if (bytes) request.body = Readable.from([bytes])

@@ -16,7 +16,7 @@ export function findRequestProblem({ httpVersion, url, rawHeaders }: IncomingMes
 }
 
 /** The host becomes part of the URL that handlers parse, so it must form a valid one. */
-function isHost(text: string): boolean {
+export function isHost(text: string): boolean {
   return /^[\w.:[\]-]+$/.test(text) && URL.canParse(`http://${text}`)
 }
 

@@ -1,22 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import type { Client } from './client.ts'
 import { jsonResponse } from './json.ts'
 import type { PlainAnswer, PlainFetch, PlainHandler } from './plain.ts'
 import { disconnectedStatus, type Handler, type LoggedRequest } from './router.ts'
 import type { Fetch } from './server.ts'
 
 type ObserveRequest = (path: string | undefined, status: number, ms: number) => void
-type BeginRequest = (method: string, sentId: string | null | undefined) => LoggedRequest
+type BeginRequest = (method: string, sentId: string | null | undefined, client: Client) => LoggedRequest
 
 /** Gives each request an id, which its answer and log lines carry, and logs the result. */
 export function createRequestLog(log: Logger, observe: ObserveRequest = () => {}): BeginRequest {
-  return (method, sentId) => {
+  return (method, sentId, client) => {
     const start = performance.now()
     const requestId = sentId && /^[\w.-]{1,64}$/.test(sentId) ? sentId : randomUUID()
     const requestLog = log.child({ requestId })
     return {
       requestId,
       log: requestLog,
+      client,
       headers: { 'x-request-id': requestId, 'x-content-type-options': 'nosniff' },
       describeFailure(error) {
         requestLog.error({ err: error }, 'A request failed.')
@@ -29,20 +31,25 @@ export function createRequestLog(log: Logger, observe: ObserveRequest = () => {}
       end(path, status) {
         const ms = Math.round((performance.now() - start) * 10) / 10
         observe(path, status, ms)
-        requestLog.info({ method, path, status, ms }, 'request')
+        requestLog.info({ method, path, address: client.address, status, ms }, 'request')
       },
     }
   }
 }
 
+/** A request that no server received, but this process made. */
+const thisProcess: Client = { address: '127.0.0.1' }
+
 export function logRequests(begin: BeginRequest, handler: Handler): Fetch {
-  return async (request, begun = begin(request.method, request.headers.get('x-request-id'))) => {
-    const { requestId, log, headers, describeFailure, end } = begun
+  return async (request, arrival = {}) => {
+    const sentId = request.headers.get('x-request-id')
+    const begun = arrival.begun ?? begin(request.method, sentId, arrival.client ?? thisProcess)
+    const { requestId, log, client, headers, describeFailure, end } = begun
     let path: string | undefined
     const answer = async () => {
       // Without the query: old clients send their key in it.
       path = new URL(request.url).pathname
-      return await handler(request, { requestId, path, log })
+      return await handler(request, { requestId, path, log, client })
     }
     const failure = (error: unknown) =>
       request.signal.aborted
@@ -57,7 +64,7 @@ export function logRequests(begin: BeginRequest, handler: Handler): Fetch {
 
 export function logPlainRequests(begin: BeginRequest, handler: PlainHandler): PlainFetch {
   return async (path, request) => {
-    const begun = begin(request.method, String(request.headers['x-request-id'] ?? ''))
+    const begun = begin(request.method, String(request.headers['x-request-id'] ?? ''), request.client)
     const { requestId, log, headers, describeFailure, end } = begun
     const failure = (error: unknown): PlainAnswer =>
       request.isDisconnected()
@@ -67,7 +74,8 @@ export function logPlainRequests(begin: BeginRequest, handler: PlainHandler): Pl
             headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
             body: JSON.stringify(describeFailure(error)),
           }
-    const answer = await handler(request, { requestId, path, log }).catch(failure)
+    const { client } = request
+    const answer = await handler(request, { requestId, path, log, client }).catch(failure)
     if (!answer) return { begun }
     end(path, request.isDisconnected() ? disconnectedStatus : answer.status)
     return { answer: { ...answer, headers: { ...answer.headers, ...headers } } }

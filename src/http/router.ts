@@ -1,9 +1,10 @@
 import type { Logger } from 'pino'
 import { parseAccept } from './accept.ts'
+import type { Client } from './client.ts'
 import { jsonResponse } from './json.ts'
 
 /** Set before a handler runs. Lines of `log` carry the request id; `path` is the path of the URL. */
-export type RequestContext = { requestId: string; path: string; log: Logger }
+export type RequestContext = { requestId: string; path: string; log: Logger; client: Client }
 /** The status in the log if the client disconnected before its answer, which is no failure of the gateway. */
 export const disconnectedStatus = 499
 
@@ -11,6 +12,7 @@ export const disconnectedStatus = 499
 export type LoggedRequest = {
   requestId: string
   log: Logger
+  client: Client
   /** Headers that every answer has. */
   headers: Record<string, string>
   /** The body of the answer to a request that failed unexpectedly. */

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createServerAdapter } from '@whatwg-node/server'
+import { type Client, noProxies, type TrustedProxies } from './client.ts'
 import { jsonResponse } from './json.ts'
 import { answerPlainly, isPlain, type PlainFetch } from './plain.ts'
 import { findRequestProblem, printRefusal } from './refusal.ts'
@@ -8,22 +9,25 @@ import type { LoggedRequest } from './router.ts'
 import type { Sockets } from './sockets.ts'
 
 /** `begun`: the request, if its log has begun. */
-export type Fetch = (request: Request, begun?: LoggedRequest) => Promise<Response>
+type Arrival = { client?: Client | undefined; begun?: LoggedRequest | undefined }
+export type Fetch = (request: Request, arrival?: Arrival) => Promise<Response>
 
 export type ServerOptions = {
   /** Handles WebSockets. Without it the server refuses them. */
   upgrade?: Sockets['upgrade']
   /** Answers plain requests. Without it they are requests like all others. */
   plain?: PlainFetch
+  proxies?: TrustedProxies
   /** A connection that reads none of its pending data for this long is cut off. */
   stalledMs?: number
 }
 
 /** The HTTP server around an app. Cuts off clients that send slowly or endlessly, or do not read. */
-export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_000 }: ServerOptions = {}): Server {
+export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Server {
+  const { upgrade, plain, proxies = noProxies, stalledMs = 30_000 } = options
   // Otherwise the adapter answers with the stack of a thrown error.
-  const adapter = createServerAdapter<{ begun?: LoggedRequest | undefined }>((request: Request, { begun }) =>
-    fetch(request, begun).catch(internalError),
+  const adapter = createServerAdapter<Arrival>((request: Request, { client, begun }) =>
+    fetch(request, { client, begun }).catch(internalError),
   )
   const settings = {
     headersTimeout: 5_000,
@@ -42,10 +46,11 @@ export function createHttpServer(fetch: Fetch, { upgrade, plain, stalledMs = 30_
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     // A request whose body is not read to its end loses its socket.
     const { socket } = request
+    const client = proxies.clientOf(request)
     const plainFetch = isPlain(request) ? plain : undefined
-    const begun = plainFetch && (await answerPlainly(request, response, plainFetch))
+    const begun = plainFetch && (await answerPlainly(request, response, client, plainFetch))
     if (plainFetch && !begun) return
-    await adapter(request, response, { begun })
+    await adapter(request, response, { client, begun })
     // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
     socket.setTimeout(stalledMs)
   }

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { maxBodyBytes } from './body.ts'
+import { type Client, noProxies, type TrustedProxies } from './client.ts'
 import { findRequestProblem, printRefusal } from './refusal.ts'
 
 /** A socket, as its face sees it. */
@@ -16,7 +17,7 @@ export type Channel = {
   close(code: number, reason: string): void
   onMessage(read: (text: string) => Promise<void>): void
 }
-export type SocketContext = { requestId: string; log: Logger; authorization: string | undefined }
+export type SocketContext = { requestId: string; log: Logger; client: Client; authorization: string | undefined }
 
 /** A protocol over sockets. Berth calls the handlers that `open` returns when a socket closes, or should close soon. */
 export type SocketFace = {
@@ -44,7 +45,9 @@ export type Sockets = {
   stop(): void
 }
 
-export function createSockets(face: SocketFace, log: Logger, limits: SocketLimits = socketLimits): Sockets {
+type SocketsOptions = { face: SocketFace; log: Logger; proxies?: TrustedProxies; limits?: SocketLimits }
+
+export function createSockets({ face, log, proxies = noProxies, limits = socketLimits }: SocketsOptions): Sockets {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -61,8 +64,8 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
     socket.end(printRefusal(400, 'bad_request', 'The WebSocket handshake is not valid.')),
   )
 
-  function serveSocket(socket: WebSocket, { headers }: IncomingMessage): void {
-    const context = { requestId: randomUUID(), authorization: headers.authorization }
+  function serveSocket(socket: WebSocket, { headers }: IncomingMessage, client: Client): void {
+    const context = { requestId: randomUUID(), client, authorization: headers.authorization }
     const socketLog = log.child({ requestId: context.requestId })
     const start = performance.now()
     const send = (text: string) => {
@@ -99,7 +102,7 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
     })
     socket.on('close', (code, reason) => {
       open.delete(socket)
-      socketLog.info({ code, ms: Math.round(performance.now() - start) }, 'websocket')
+      socketLog.info({ address: client.address, code, ms: Math.round(performance.now() - start) }, 'websocket')
       onClose(code, String(reason)).catch((error: unknown) =>
         socketLog.error({ err: error }, 'Cleaning up after a closed WebSocket failed.'),
       )
@@ -120,7 +123,8 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
             `This gateway has reached its limit of ${limits.sockets} WebSockets. Try again.`,
           ),
         )
-      else server.handleUpgrade(request, socket, head, opened => serveSocket(opened, request))
+      else
+        server.handleUpgrade(request, socket, head, opened => serveSocket(opened, request, proxies.clientOf(request)))
     },
     stop() {
       isStopped = true

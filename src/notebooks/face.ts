@@ -1,10 +1,9 @@
 // The notebook face: an HTTP and WebSocket proxy to the notebooks of instances. One port serves all of them, each under
 // a host name of its own.
 
-import { type IncomingMessage, ServerResponse } from 'node:http'
-import { isIP } from 'node:net'
-import type { NotebookProxy } from '../domain/instances/notebook.ts'
+import { ServerResponse } from 'node:http'
 import { createAddressLimits, networkOf } from '../http/address-limits.ts'
+import { noProxies, type TrustedProxies } from '../http/client.ts'
 import type { Metric } from '../http/metrics/metrics.ts'
 import { type ExchangeDeps, exchange, type Incoming } from './exchange.ts'
 import { notebookLimits } from './limits.ts'
@@ -18,11 +17,15 @@ export type NotebookFace = NotebookHandlers & {
   /** Ends all WebSockets, and refuses new ones. Requests may finish. */
   stop(): void
 }
-type FaceOptions = Omit<ExchangeDeps, 'limits'> & { limits?: ExchangeDeps['limits'] }
+type FaceOptions = Omit<ExchangeDeps, 'limits'> & { limits?: ExchangeDeps['limits']; proxies?: TrustedProxies }
 
-export function createNotebookFace({ limits = notebookLimits, ...options }: FaceOptions): NotebookFace {
+export function createNotebookFace({
+  limits = notebookLimits,
+  proxies = noProxies,
+  ...options
+}: FaceOptions): NotebookFace {
   const deps = { ...options, limits }
-  const { services, proxy, log } = deps
+  const { services, log } = deps
   const addresses = createAddressLimits(limits)
   const open = watchOpen({ notebooks: services, limits, log })
   const metrics = createNotebookMetrics(open.count)
@@ -30,7 +33,7 @@ export function createNotebookFace({ limits = notebookLimits, ...options }: Face
 
   function serve(incoming: Incoming): void {
     const { request, response } = incoming
-    const address = addressOf(request, proxy)
+    const { address } = proxies.clientOf(request)
     const network = networkOf(address)
     const limited = open.count() >= limits.connections ? 'connections' : addresses.admit(network)
     if (!limited) return void answer(incoming, address, network)
@@ -112,10 +115,4 @@ const failure: Refusal = {
   status: 503,
   message: 'The gateway could not check this request. Try again in a moment.',
   outcome: 'unreachable',
-}
-
-/** Berth itself has no TLS: under https, a proxy of the operator is in front. The last address is the one that it saw. */
-function addressOf({ headers, socket }: IncomingMessage, { protocol }: NotebookProxy): string {
-  const last = String(headers['x-forwarded-for']).split(',').at(-1)?.trim() ?? ''
-  return protocol === 'https' && isIP(last) ? last : (socket.remoteAddress ?? '')
 }

@@ -1,6 +1,7 @@
 import { authenticate } from '../auth/authenticate.ts'
 import { type Actor, anonymousActor } from '../domain/actor.ts'
 import { readBody } from '../http/body.ts'
+import type { Client } from '../http/client.ts'
 import type { Handler } from '../http/router.ts'
 import { authorizeOperation } from '../services/authorize.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
@@ -19,9 +20,9 @@ type RestOptions = { publicSearch: boolean }
 
 /** Answers every request under /api/. Every failure is JSON of one shape. */
 export function createRestFace(services: Services, options: RestOptions): Handler {
-  return async (request, { requestId, log }) => {
+  return async (request, { requestId, log, client }) => {
     try {
-      return await answer(request, services, options)
+      return await answer(request, client, services, options)
     } catch (error) {
       const known = errorResponse(translateDatabaseError(error))
       if (known) return known
@@ -35,7 +36,7 @@ export function createRestFace(services: Services, options: RestOptions): Handle
   }
 }
 
-async function answer(request: Request, services: Services, options: RestOptions): Promise<Response> {
+async function answer(request: Request, client: Client, services: Services, options: RestOptions): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url)
   const { routes: atPath, params } = findRoutes(routes, pathname)
   const route = atPath.find(({ method }) => method === request.method)
@@ -63,7 +64,7 @@ async function answer(request: Request, services: Services, options: RestOptions
   const actor = await actorOf(request, services, route, query.get('api_key'), options)
   const body = request.method === 'GET' ? {} : parseBody(await readBody(request))
   const idempotencyKey = (route.takesIdempotencyKey && request.headers.get('idempotency-key')) || undefined
-  const given = { services, actor, idempotencyKey, origin: originOf(request) }
+  const given = { services, actor, idempotencyKey, origin: originOf(request, client) }
   const input = { ...given, ...parseInput(route, { params, query, body }) }
   if (route.isFixed) return await fixedResponse(route, request, () => route.answer(input))
   const result = await route.answer(input).catch((error: unknown) => {

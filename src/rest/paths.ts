@@ -1,3 +1,4 @@
+import type { Client } from '../http/client.ts'
 import type { Route } from './route.ts'
 import { findAlternative } from './unserved.ts'
 
@@ -50,13 +51,10 @@ function hasReservedWord(starts: Set<string>, pattern: string[], given: string[]
   return pattern.some((segment, index) => segment.startsWith('{') && starts.has(startOf(given, index)))
 }
 
-/**
- * The origin that the client used. A TLS proxy in front of the gateway sets x-forwarded-proto. A client can forge the
- * header, but only that client sees the result.
- */
-export function originOf({ url, headers }: Request): string {
-  const { origin, host } = new URL(url)
-  return headers.get('x-forwarded-proto') === 'https' ? `https://${host}` : origin
+/** The origin that the client used. A trusted proxy in front of the gateway says where it differs from that of the request. */
+export function originOf({ url }: Request, { protocol, host }: Client): string {
+  const asked = new URL(url)
+  return `${protocol ?? asked.protocol.replace(/:$/, '')}://${host ?? asked.host}`
 }
 
 function matchSegments(expected: string[], given: string[]): Record<string, string> | undefined {

@@ -100,7 +100,7 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
       const response =
         'answer' in plain
           ? new Response(textOf(plain.answer), plain.answer)
-          : await fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }), plain.begun)
+          : await fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }), plain)
       const { data, errors } = await response.json()
       return { status: response.status, data, errors }
     },

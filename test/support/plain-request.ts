@@ -2,7 +2,9 @@ import type { PlainAnswer, PlainRequest } from '../../src/http/plain.ts'
 
 /** A plain request that has arrived whole. */
 export function plainRequest(headers: PlainRequest['headers'], body: string): PlainRequest {
-  return { method: 'POST', search: '', headers, readBody: () => Promise.resolve(body), isDisconnected: () => false }
+  const readBody = () => Promise.resolve(body)
+  const client = { address: '127.0.0.1' }
+  return { method: 'POST', search: '', headers, client, readBody, isDisconnected: () => false }
 }
 
 /** The body of an answer that is not a stream. */

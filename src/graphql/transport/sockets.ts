@@ -87,8 +87,8 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
       connection.channel.close(CloseCode.Forbidden, 'Forbidden')
       return [refusalError(new DomainError('UNAUTHENTICATED', 'Forbidden'))]
     }
-    const { requestId, log, disconnected } = connection
-    const context = { requestId, log, path: '/graphql', actor, services, disconnected: disconnected.signal }
+    const { requestId, log, client, disconnected } = connection
+    const context = { requestId, log, client, path: '/graphql', actor, services, disconnected: disconnected.signal }
     return await prepareOperation(envelop, context, params)
   }
 

@@ -24,7 +24,7 @@ async function startSocketServer(limits: Partial<SocketLimits> = {}, onLeave: (c
     return { onClose: async (code: number) => void codes.push(code), closeWhenIdle: () => onLeave(channel) }
   }
   const log = createLog('silent', { write: () => {} })
-  const sockets = createSockets({ protocol: 'echo', open }, log, { ...socketLimits, ...limits })
+  const sockets = createSockets({ face: { protocol: 'echo', open }, log, limits: { ...socketLimits, ...limits } })
   const server = createHttpServer(async () => new Response('over HTTP'), sockets).listen(0, '127.0.0.1')
   await once(server, 'listening')
   cleanups.push(() => {

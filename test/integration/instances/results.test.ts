@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxResults, maxResultsBytes } from '../../../src/domain/instances/results.ts'
+import { createTrustedProxies } from '../../../src/http/client.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { dumpDatabase } from '../../support/database/dump.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
@@ -82,11 +83,18 @@ describe('a log', () => {
     expect(await statusOf(await scoped({ 'instances.get': {} }), id)).toBe(403)
   })
 
-  it('has an https link when a proxy reports https', async () => {
-    const id = await rentals.rent(key)
-    const proxied = { 'x-forwarded-proto': 'https' }
-    const { body } = await app.rest(key, 'PUT', `/instances/request_logs/${id}/`, {}, proxied)
-    expect(body.result_url).toMatch(/^https:\/\/berth\.test\/api\/v0\/results\/\?token=/)
+  it('has a link to where a trusted proxy says that the client is, and nobody else', async () => {
+    const url = `http://berth.test/api/v0/instances/request_logs/${await rentals.rent(key)}/`
+    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example.com' }
+    const headers = { ...forwarded, authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const { clientOf } = createTrustedProxies(['10.0.0.1'])
+    const linkFor = async (remoteAddress: string) => {
+      const client = clientOf({ headers, socket: { remoteAddress } })
+      const answer = await app.fetch(new Request(url, { method: 'PUT', headers, body: '{}' }), { client })
+      return (await answer.json()).result_url.replace(/token=.*/, '')
+    }
+    expect(await linkFor('10.0.0.1')).toBe('https://berth.example.com/api/v0/results/?')
+    expect(await linkFor('203.0.113.9')).toBe('http://berth.test/api/v0/results/?')
   })
 
   it.each([

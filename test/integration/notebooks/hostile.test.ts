@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTrustedProxies } from '../../../src/http/client.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { type Ask, type NotebookService, serveNotebooks } from '../../support/notebooks/market.ts'
@@ -106,7 +107,8 @@ describe('the cookie', () => {
 
   it('is Secure and has a prefix under https', async () => {
     const secure = { protocol: 'https', host: 'notebooks.example.com' } as const
-    const behind = await serveNotebooks({ gateway, provider: notebook.provider, proxy: secure })
+    const proxies = createTrustedProxies(['127.0.0.1'])
+    const behind = await serveNotebooks({ gateway, provider: notebook.provider, proxy: secure, proxies })
     const headers = { 'x-forwarded-for': '1.1.1.1, 203.0.113.9' }
     const answer = await behind.ask({ host: mine.host, path: `/headers?token=${mine.token}`, headers })
     const [, value] = mine.cookie.split('=')

@@ -40,7 +40,8 @@ export async function openAgentGateway(databaseUrl: string, options: AgentGatewa
   const secrets = createSecrets('a secret of tests')
   const lines: Record<string, unknown>[] = []
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const answer: Fetch = request => agents.http(request, { requestId: '', path: new URL(request.url).pathname, log })
+  const answer: Fetch = (request, { client = { address: '' } } = {}) =>
+    agents.http(request, { requestId: '', path: new URL(request.url).pathname, log, client })
   const server = createHttpServer(answer, { upgrade: (...upgrade) => sockets.upgrade(...upgrade) })
   await once(server.listen(port, host), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request as openRequest } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import type { NotebookProxy } from '../../../src/domain/instances/notebook.ts'
+import { noProxies, type TrustedProxies } from '../../../src/http/client.ts'
 import { createNotebookFace } from '../../../src/notebooks/face.ts'
 import { notebookLimits } from '../../../src/notebooks/limits.ts'
 import { createNotebookServer } from '../../../src/notebooks/server.ts'
@@ -17,6 +18,7 @@ type Options = {
   provider: Pick<Provider, 'connect'>
   limits?: Partial<typeof notebookLimits>
   proxy?: NotebookProxy
+  proxies?: TrustedProxies
 }
 export type Ask = {
   host: string
@@ -28,11 +30,11 @@ export type Ask = {
 export type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer; text: string }
 
 /** Serves the notebooks of a gateway on a free port of this machine. */
-export async function serveNotebooks({ gateway, provider, limits, proxy: at = proxy }: Options) {
+export async function serveNotebooks({ gateway, provider, limits, proxy: at = proxy, proxies = noProxies }: Options) {
   const secrets = createSecrets('a secret of tests')
   const services = createNotebookServices({ database: gateway.database, secrets, log: gateway.log })
   const all = { ...notebookLimits, ...limits }
-  const face = createNotebookFace({ services, proxy: at, provider, log: gateway.log, limits: all })
+  const face = createNotebookFace({ services, proxy: at, proxies, provider, log: gateway.log, limits: all })
   const { server, serveWith } = createNotebookServer(all)
   serveWith(face)
   server.listen(0, '127.0.0.1')

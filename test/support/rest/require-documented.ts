@@ -7,10 +7,10 @@ import { routes } from '../../../src/rest/routes.ts'
 
 /** Throws if a REST answer does not match the OpenAPI document. All tests run with it. */
 export function requireDocumented(fetch: Fetch): Fetch {
-  return async request => {
+  return async (request, arrival) => {
     const { method } = request
     const { pathname } = new URL(request.url)
-    const response = await fetch(request)
+    const response = await fetch(request, arrival)
     if (!pathname.startsWith('/api/') || method === 'HEAD') return response
     // The document leaves 304 and content encodings to HTTP. Other tests check the same routes without them.
     if (response.status === 304 || response.headers.has('content-encoding')) return response

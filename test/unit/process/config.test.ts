@@ -33,6 +33,7 @@ describe('the settings', () => {
       quotas: { instances: 1_000, loading: 64, diskGb: 100_000, volumes: 500 },
       privateWebhooks: false,
       publicSearch: false,
+      trustedProxies: [],
       gatewayUrl: null,
     })
   })
@@ -80,6 +81,24 @@ describe('the settings', () => {
     expect(parseConfig({ METRICS: 'false' })).toMatchObject({ graphiql: true, metrics: false })
   })
 
+  it('name the proxies in front by addresses and ranges', () => {
+    const TRUSTED_PROXIES = '10.0.0.0/8, 2001:db8::1 192.0.2.7'
+    expect(parseConfig({ TRUSTED_PROXIES }).trustedProxies).toEqual(['10.0.0.0/8', '2001:db8::1', '192.0.2.7'])
+  })
+
+  it.each([
+    'proxy.example.com',
+    '10.0.0.0/33',
+    '0.0.0.0/0',
+    '::/0',
+    '::1/129',
+    '10.0.0/8',
+    'fe80::1%eth0',
+    '10.0.0.1/8/8',
+  ])('refuse the proxy %s', TRUSTED_PROXIES =>
+    expect(() => parseConfig({ TRUSTED_PROXIES })).toThrow('TRUSTED_PROXIES must be a list of'),
+  )
+
   it('name an SSH proxy by host and port', () => {
     expect(parseConfig({ SSH_PROXY: 'ssh.example.com:2222' }).sshProxy).toEqual({ host: 'ssh.example.com', port: 2222 })
   })
@@ -110,8 +129,8 @@ describe('the settings', () => {
     ['https://Notebooks.example.com:443/', { protocol: 'https', host: 'notebooks.example.com' }],
     ['http://localhost:8888', { protocol: 'http', host: 'localhost:8888' }],
   ])('serve notebooks below %s', (NOTEBOOK_PUBLIC_URL, proxy) => {
-    const env = { NOTEBOOK_PORT: '8888', SSH_PROXY: 'ssh.example.com:22', HOST: '0.0.0.0', NOTEBOOK_PUBLIC_URL }
-    expect(parseConfig(env).notebooks).toEqual({ port: 8888, proxy })
+    const env = { NOTEBOOK_PORT: '8888', SSH_PROXY: 'ssh.example.com:22', HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.1' }
+    expect(parseConfig({ ...env, NOTEBOOK_PUBLIC_URL }).notebooks).toEqual({ port: 8888, proxy })
   })
 
   it('serve notebooks on loopback without a URL', () => {
@@ -124,6 +143,10 @@ describe('the settings', () => {
     [{ NOTEBOOK_PORT: '1' }, 'NOTEBOOK_PORT needs SSH_PORT or SSH_PROXY: without an SSH proxy'],
     [{ NOTEBOOK_PUBLIC_URL: 'https://notebooks.example.com' }, 'NOTEBOOK_PUBLIC_URL needs NOTEBOOK_PORT'],
     [{ NOTEBOOK_PORT: '1', SSH_PORT: '2', HOST: '10.0.0.1' }, 'NOTEBOOK_PUBLIC_URL is missing. Only on loopback'],
+    [
+      { NOTEBOOK_PORT: '1', SSH_PORT: '2', NOTEBOOK_PUBLIC_URL: 'https://notebooks.example.com' },
+      'TRUSTED_PROXIES is missing.',
+    ],
     [{ NOTEBOOK_PORT: '65536' }, 'NOTEBOOK_PORT must be a port, 0 to 65535, not "65536".'],
     [{ NOTEBOOK_PUBLIC_URL: 'https://a.example/path' }, 'must be a URL of a host name, such as'],
     [{ NOTEBOOK_PUBLIC_URL: 'https://127.0.0.1' }, 'must be a URL of a host name, such as'],

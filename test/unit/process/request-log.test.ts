@@ -94,7 +94,7 @@ describe('a plain request', () => {
     const { lines, begin } = captureLog()
     const result = await logPlainRequests(begin, () => Promise.resolve(undefined))('/graphql', plainRequest({}, ''))
     const begun = 'begun' in result ? result.begun : undefined
-    const response = await logRequests(begin, async () => new Response('{}'))(new Request('http://a/x'), begun)
+    const response = await logRequests(begin, async () => new Response('{}'))(new Request('http://a/x'), { begun })
     expect(response.headers.get('x-request-id')).toBe(begun?.requestId)
     expect(lines).toMatchObject([{ requestId: begun?.requestId, path: '/x', status: 200 }])
   })
