@@ -43,6 +43,7 @@ import { createOperations, type Operations } from './services/operations.ts'
 import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets } from './services/secrets.ts'
 import { createServices } from './services/services.ts'
+import { sealWebhookUrls } from './services/webhooks/seal-urls.ts'
 import { createSshFace, type SshFace } from './ssh/face.ts'
 
 /** Webhook requests in flight at once. They mostly wait for the receiver. */
@@ -188,6 +189,7 @@ export function createApp(options: AppOptions): App {
         const secretCheck = createSecretCheck(deps)
         const applied = await migrate(databaseUrl, () => retryUncertain(secretCheck.verify))
         await retryUncertain(secretCheck.save)
+        await retryUncertain(() => sealWebhookUrls(deps))
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
         const edited = await editedMigrations(database.pool)
         if (edited.length > 0) log.warn({ edited }, 'Migrations have been edited since they were applied.')

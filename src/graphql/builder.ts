@@ -20,6 +20,7 @@ import { rowsAsRead } from './pothos/rows-as-read.ts'
 type ComputedValues = {
   Offer: Pick<OfferFacts, 'asOf'>
   Volume: Pick<Volume, 'attachment'>
+  Webhook: { url: string }
   /** Only of volume offers and hosted machines: `Machine` itself has none. */
   Machine: Pick<VolumeOffer, 'asOf'> & HostFacts
   /** All of these are columns, of texts and JSON that have these types. */

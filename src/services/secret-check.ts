@@ -15,6 +15,7 @@ export const sealedColumns = [
   ['templates', 'secret_env'],
   ['instances', 'registry_login'],
   ['instances', 'secret_env'],
+  ['webhooks', 'sealed_url'],
   ['webhooks', 'secret'],
   ['webhooks', 'old_secret'],
   ['idempotency_keys', 'result'],

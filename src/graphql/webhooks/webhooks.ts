@@ -73,7 +73,11 @@ export const Webhook = builder.prismaObject('Webhook', {
       select: { name: true },
       resolve: webhook => printName('Webhook', webhook),
     }),
-    url: t.exposeString('url', { description: 'URL that events are posted to.' }),
+    url: t.string({
+      description: 'URL that events are posted to.',
+      select: { url: true },
+      resolve: ({ url }) => url,
+    }),
     kinds: t.field({
       type: [EventKindEnum],
       description: 'Kinds of the events that are sent.',

@@ -7,6 +7,7 @@ import { checkCanReadKinds, parseWebhookChange, type WebhookChange } from '../..
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
+import type { Secrets } from '../secrets.ts'
 import { checkHost, eventActorOf, giveUpDeliveries, lockWebhook, webhookFactsOf } from './changes.ts'
 import { isWantedSql, unwantedError } from './delivery.ts'
 import { findWebhooks, type SelectedWebhook, type WebhookSelect } from './webhooks.ts'
@@ -15,8 +16,9 @@ const { sql } = Prisma
 
 export function webhookChangeServices({
   database,
+  secrets,
   privateWebhooks = false,
-}: Pick<Deps, 'database' | 'privateWebhooks'>) {
+}: Pick<Deps, 'database' | 'secrets' | 'privateWebhooks'>) {
   return {
     /**
      * Changes the URL, the kinds or the name of a webhook. Its secret stays. An attempt in progress ends at the old URL;
@@ -33,8 +35,8 @@ export function webhookChangeServices({
       const changed = parseWebhookChange(change, privateWebhooks)
       if (changed.url !== undefined) checkHost(changed.url, privateWebhooks)
       return await transaction(database, async tx => {
-        await updateInTransaction(tx, actor, id, changed)
-        const [webhook] = await tx.prisma(prisma => findWebhooks(prisma, { id }, select, tx.at))
+        await updateInTransaction(tx, secrets, actor, id, changed)
+        const [webhook] = await tx.prisma(prisma => findWebhooks(prisma, secrets, { id }, select, tx.at))
         if (!webhook) throw notFound('Webhook', id)
         return webhook
       })
@@ -44,17 +46,18 @@ export function webhookChangeServices({
 
 async function updateInTransaction(
   tx: Transaction,
+  secrets: Secrets,
   actor: Actor,
   id: number,
   changed: ReturnType<typeof parseWebhookChange>,
 ): Promise<void> {
-  const before = await lockWebhook(tx, actor, id)
+  const before = await lockWebhook(tx, secrets, actor, id)
   const after = { ...before, ...changed }
   if (changed.url !== undefined || changed.kinds) checkCanReadKinds(actor, after.kinds)
   if (isDeepStrictEqual(after, before)) return
   const { url, kinds, name } = after
   // Kinds of a newer gateway's version are not in `kinds`, and stay unless the caller replaces all kinds.
-  const data = { url, name, ...(changed.kinds && { kinds }) }
+  const data = { sealedUrl: secrets.seal(url), name, ...(changed.kinds && { kinds }) }
   await tx.prisma(prisma => prisma.webhook.update({ where: { id }, data, select: { id: true } }))
   if (changed.kinds) await giveUpDeliveries(tx, id, unwantedError, sql`NOT ${isWantedSql(sql`${kinds}::text[]`)}`)
   const event = { ...eventActorOf(actor), kind: 'WEBHOOK_UPDATED' as const }

@@ -1,12 +1,13 @@
 // What changes of webhooks share.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { nullable, text, textArray } from '../../database/row-types.ts'
+import { bytea, nullable, text, textArray } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput, notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
 import { kindsOf, type WebhookSettings } from '../../domain/webhooks/webhooks.ts'
+import type { Secrets } from '../secrets.ts'
 import { isPublicAddress, literalAddress } from './address.ts'
 
 const { sql } = Prisma
@@ -19,14 +20,19 @@ export function checkHost(url: string, allowsPrivate: boolean): void {
 }
 
 /** Locks a webhook of the account until the end of the transaction. Returns its settings. */
-export async function lockWebhook(tx: Transaction, { accountId }: Actor, id: number): Promise<WebhookSettings> {
+export async function lockWebhook(
+  tx: Transaction,
+  secrets: Secrets,
+  { accountId }: Actor,
+  id: number,
+): Promise<WebhookSettings> {
   const [row] = await tx.query(
-    sql`SELECT name, url, kinds FROM webhooks
+    sql`SELECT name, sealed_url, kinds FROM webhooks
       WHERE id = ${String(id)}::bigint AND account_id = ${accountId} AND deleted_at IS NULL FOR NO KEY UPDATE`,
-    { name: nullable(text), url: text, kinds: textArray },
+    { name: nullable(text), sealedUrl: bytea, kinds: textArray },
   )
   if (!row) throw notFound('Webhook', id)
-  return { ...row, kinds: kindsOf(row) }
+  return { name: row.name, url: secrets.open(row.sealedUrl), kinds: kindsOf(row) }
 }
 
 export function eventActorOf({ accountId, apiKeyId }: Actor) {

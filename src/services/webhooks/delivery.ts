@@ -30,7 +30,7 @@ export type DeliveryLease = {
   webhookId: number
   leasedUntil: Date
   attempts: number
-  url: string
+  sealedUrl: Uint8Array
   /** Why the delivery is not sent: the webhook was deleted or changed while the event was being written. */
   obsolete: string | null
   /** The encrypted secrets that sign. The second, if any, is the old secret. */
@@ -55,7 +55,7 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
       })
     },
 
-    buildRequest({ deliveryId, url, secrets: sealed, event }: DeliveryLease): WebhookRequest {
+    buildRequest({ deliveryId, sealedUrl, secrets: sealed, event }: DeliveryLease): WebhookRequest {
       const body = JSON.stringify(payloadOf(event))
       const opened = sealed.map(secret => secrets.open(secret))
       const headers = {
@@ -65,7 +65,7 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
         'berth-delivery': printId('WebhookDelivery', deliveryId),
         'berth-signature': signBody(opened, database.clock.now(), body),
       }
-      return { url, headers, body }
+      return { url: secrets.open(sealedUrl), headers, body }
     },
 
     /** Records an attempt. Does nothing when another gateway has the lease by now, or the webhook was deleted. */
@@ -134,12 +134,17 @@ async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Pr
   })
 }
 
-type OfWebhook = { url: string; obsolete: string | null; secret: Uint8Array; oldSecret: Uint8Array | null }
+type OfWebhook = {
+  sealedUrl: Uint8Array
+  obsolete: string | null
+  secret: Uint8Array
+  oldSecret: Uint8Array | null
+}
 
 /** Where a statement of deliveries `d`, their events `e` and their webhooks `w` has the rows of a selection. */
 function leaseSource(at: Date): Source<WebhookDelivery & OfWebhook> {
   const computed = {
-    url: sql`w.url`,
+    sealedUrl: sql`w.sealed_url`,
     obsolete: sql`CASE WHEN w.deleted_at IS NOT NULL THEN ${deletedError}
       WHEN NOT ${isWantedSql(sql`w.kinds`)} THEN ${unwantedError} END`,
     secret: sql`w.secret`,
@@ -149,7 +154,7 @@ function leaseSource(at: Date): Source<WebhookDelivery & OfWebhook> {
   return { model, alias, relations, computed }
 }
 
-const ofWebhook = { url: true, obsolete: true, secret: true, oldSecret: true } as const
+const ofWebhook = { sealedUrl: true, obsolete: true, secret: true, oldSecret: true } as const
 const leased = { id: true, webhookId: true, attempts: true, ...ofWebhook, event: { select: wholeEvent } } as const
 
 /** Whether a webhook with these kinds gets an event `e`. */

@@ -61,7 +61,10 @@ export function webhookUpdateServices(deps: Deps) {
       }
       const work = async (tx: Transaction) => {
         const secret = generateSecret()
-        const id = await insert(tx, actor, { ...settings, secret: secrets.seal(secret), createdAt: tx.at })
+        const id = await insert(tx, actor, {
+          ...{ name, kinds, createdAt: tx.at },
+          ...{ sealedUrl: secrets.seal(url), secret: secrets.seal(secret) },
+        })
         const event = { ...eventActorOf(actor), kind: 'WEBHOOK_CREATED' as const, after: webhookFactsOf(id, settings) }
         await recordEvents(tx, [event], tx.at)
         return { id, secret }
@@ -75,7 +78,7 @@ export function webhookUpdateServices(deps: Deps) {
       return await transaction(database, async tx => {
         const { at } = tx
         // Locked, so that a concurrent deletion gives up this delivery, too.
-        await lockWebhook(tx, actor, id)
+        await lockWebhook(tx, secrets, actor, id)
         await recordEvents(tx, [{ ...eventActorOf(actor), kind: 'WEBHOOK_TESTED', after: { webhookId: id } }], at)
         const reading = readingOf(deliverySource, select)
         const statement = sql`
@@ -97,7 +100,7 @@ export function webhookUpdateServices(deps: Deps) {
       const request = { operation: 'webhooks.rotate' as const, input: { id }, idempotencyKey }
       const work = async (tx: Transaction) => {
         const { at } = tx
-        const settings = await lockWebhook(tx, actor, id)
+        const settings = await lockWebhook(tx, secrets, actor, id)
         const [secret, until] = [generateSecret(), new Date(at.getTime() + oldSecretHours * 3_600_000)]
         await tx.execute(sql`
           UPDATE webhooks SET old_secret = secret, old_secret_until = ${until}, secret = ${secrets.seal(secret)}
@@ -114,8 +117,9 @@ export function webhookUpdateServices(deps: Deps) {
       authorize(actor, 'webhooks.delete', { id })
       await transaction(database, async tx => {
         const { at } = tx
-        const settings = await lockWebhook(tx, actor, id)
-        const data = { deletedAt: at, secret: new Uint8Array(), oldSecret: null, oldSecretUntil: null }
+        const settings = await lockWebhook(tx, secrets, actor, id)
+        const none = new Uint8Array()
+        const data = { deletedAt: at, sealedUrl: none, secret: none, oldSecret: null, oldSecretUntil: null }
         await tx.prisma(prisma => prisma.webhook.update({ where: { id }, data, select: { id: true } }))
         await giveUpDeliveries(tx, id, deletedError)
         const before = webhookFactsOf(id, settings)
@@ -141,7 +145,7 @@ export function webhookUpdateServices(deps: Deps) {
         if (!kept || secrets.open(kept.secret) !== secret) throw secretEnded('Webhook', id)
         // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook as it is now.
         checkCanReadKinds(actor, kindsOf(kept))
-        const [webhook] = await findWebhooks(prisma, where, select, tx.at)
+        const [webhook] = await findWebhooks(prisma, secrets, where, select, tx.at)
         if (!webhook) throw secretEnded('Webhook', id)
         return { webhook, secret }
       })
@@ -157,7 +161,7 @@ type StoredSecret = { id: number; secret: string }
 async function insert(
   tx: Transaction,
   { accountId }: Actor,
-  webhook: WebhookSettings & { secret: Buffer<ArrayBuffer>; createdAt: Date },
+  webhook: Omit<WebhookSettings, 'url'> & Record<'sealedUrl' | 'secret', Buffer<ArrayBuffer>> & { createdAt: Date },
 ): Promise<number> {
   await tx.execute(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
   return await tx.prisma(async prisma => {

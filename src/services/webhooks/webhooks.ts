@@ -7,12 +7,14 @@ import { maxRecentDeliveries, type WebhookDelivery } from '../../domain/webhooks
 import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { eventSource, readableSql } from '../events/sql.ts'
+import type { Secrets } from '../secrets.ts'
 import { asSelected, type ColumnSelect, type SelectedColumns } from '../selected.ts'
 
 const { sql, empty } = Prisma
 
-export type WebhookSelect = ColumnSelect<'Webhook', 'id'>
-export type SelectedWebhook<Select> = SelectedColumns<'Webhook', 'id', Select>
+/** The URL is no column: it is stored encrypted. */
+export type WebhookSelect = ColumnSelect<'Webhook', 'id', { readonly url?: true }>
+export type SelectedWebhook<Select> = SelectedColumns<'Webhook', 'id', Select, { url: string }>
 
 /** What a read asks of deliveries. */
 export type DeliverySelect = SelectOf<WebhookDelivery> & { readonly id: true }
@@ -28,18 +30,18 @@ export const deliverySource: Source<WebhookDelivery> = {
 
 const maxId = sql`9223372036854775807`
 
-export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
+export function webhookReadServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
     /** The account's webhooks, oldest first. Without pages, since an account has few webhooks. */
     async list<Select extends WebhookSelect>(actor: Actor, select: Select) {
       authorize(actor, 'webhooks.list')
-      return await findWebhooks(database.prisma, own(actor), select, database.clock.now())
+      return await findWebhooks(database.prisma, secrets, own(actor), select, database.clock.now())
     },
 
     async byIds<Select extends WebhookSelect>(actor: Actor, ids: readonly number[], select: Select) {
       authorize(actor, 'webhooks.list')
       const where = { ...own(actor), id: { in: [...ids] } }
-      return await findWebhooks(database.prisma, where, select, database.clock.now())
+      return await findWebhooks(database.prisma, secrets, where, select, database.clock.now())
     },
 
     /**
@@ -73,18 +75,24 @@ export function webhookReadServices({ database }: Pick<Deps, 'database'>) {
 /** Webhooks that meet a condition as they are at this time, oldest first. Internal: does not authorize; callers must have. */
 export async function findWebhooks<Select extends WebhookSelect>(
   prisma: Prisma.TransactionClient,
+  secrets: Secrets,
   where: Prisma.WebhookWhereInput,
   select: Select,
   at: Date,
 ): Promise<SelectedWebhook<Select>[]> {
-  const found: { oldSecretUntil?: Date | null }[] = await prisma.webhook.findMany({
+  const { url, ...columns }: WebhookSelect = select
+  const found: { oldSecretUntil?: Date | null; sealedUrl?: Uint8Array }[] = await prisma.webhook.findMany({
     where,
-    select,
+    select: { ...columns, ...(url && { sealedUrl: true }) },
     orderBy: { id: 'asc' },
   })
-  const current = found.map(webhook => {
+  const current = found.map(({ sealedUrl, ...webhook }) => {
     const { oldSecretUntil } = webhook
-    return oldSecretUntil && oldSecretUntil <= at ? { ...webhook, oldSecretUntil: null } : webhook
+    return {
+      ...webhook,
+      ...(sealedUrl && { url: secrets.open(sealedUrl) }),
+      ...(oldSecretUntil && oldSecretUntil <= at && { oldSecretUntil: null }),
+    }
   })
   return asSelected(current)
 }

@@ -140,7 +140,7 @@ describe('a commit', () => {
       async () => {
         const id = await aRunningInstance()
         await gateway.sql(
-          `INSERT INTO webhooks (account_id, url, secret, kinds, created_at) VALUES ($1, 'https://example.com/', '', '{INSTANCE_LABEL_CHANGED}', now())`,
+          `INSERT INTO webhooks (account_id, sealed_url, secret, kinds, created_at) VALUES ($1, 'sealed', '', '{INSTANCE_LABEL_CHANGED}', now())`,
           [actor.accountId],
         )
         return () => label(id)

@@ -100,8 +100,8 @@ describe('old events', () => {
   })
 
   it('are dropped with their webhook deliveries', async () => {
-    await gateway.sql(`INSERT INTO webhooks (account_id, url, kinds, secret, created_at)
-      VALUES (${renter.accountId}, 'https://example.com', '{}', '', now())`)
+    await gateway.sql(`INSERT INTO webhooks (account_id, sealed_url, kinds, secret, created_at)
+      VALUES (${renter.accountId}, 'sealed', '{}', '', now())`)
     await write()
     await beginPartition()
     await write()

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookSender } from '../../../src/events/webhook-sender.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { openReceiver, type Receiver } from '../../support/webhooks/receiver.ts'
 import { webhooksOf } from '../../support/webhooks/webhooks.ts'
@@ -70,7 +71,7 @@ describe('a webhook', () => {
     const { id } = await webhooks.create(key, 'https://hooks.example.com/')
     const update = await webhooks.mutate(key, 'update', { id, url })
     expect(update).toMatchObject({ __typename: 'InvalidInputError', issues: [{ path: 'url' }] })
-    expect(await app.sql(`SELECT id FROM webhooks WHERE url = '${url}'`)).toEqual([])
+    expect(await webhooks.list(key)).toMatchObject([{ id, url: 'https://hooks.example.com/' }])
   })
 
   it.each([
@@ -108,7 +109,8 @@ describe('a webhook', () => {
     async url => {
       dnsAnswers = [far]
       const { id } = await webhooks.create(key, 'https://hooks.example.com/')
-      await app.sql(`UPDATE webhooks SET url = '${url}' WHERE id = ${id.slice(4)}`)
+      const sealed = createSecrets('a secret of tests').seal(url)
+      await app.sql('UPDATE webhooks SET sealed_url = $1 WHERE id = $2', [sealed, id.slice(4)])
       await webhooks.test(key, id)
       await app.runUntilIdle()
       expect(await webhooks.deliveries(key, id)).toMatchObject([

@@ -289,7 +289,7 @@ describe('a deleted webhook', () => {
     const { id } = await webhooks.create(key, receiver.url)
     await causeEvent('between')
     // The state that remains if the transaction of the event begins before the deletion and ends after it.
-    await app.sql(`UPDATE webhooks SET deleted_at = created_at, secret = '' WHERE id = ${id.slice(4)}`)
+    await app.sql(`UPDATE webhooks SET deleted_at = created_at, sealed_url = '', secret = '' WHERE id = ${id.slice(4)}`)
     await app.runUntilIdle()
     expect(receiver.received).toEqual([])
     expect(

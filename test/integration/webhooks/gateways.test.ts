@@ -216,7 +216,9 @@ describe('accounts', () => {
     await causeEvents(4, neighbor)
     await withDeliveries(async deliveries => {
       const urls = async (limit: number) =>
-        (await deliveries.leaseDue(limit)).map(({ url }) => (url.endsWith('/neighbor') ? 'neighbor' : 'mine'))
+        (await deliveries.leaseDue(limit)).map(lease =>
+          deliveries.buildRequest(lease).url.endsWith('/neighbor') ? 'neighbor' : 'mine',
+        )
       expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbor'])
       // Each account has one delivery in progress, so each gets one more.
       expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbor'])

@@ -225,22 +225,30 @@ describe('a key', () => {
   })
 })
 
-it('the secret of a webhook is in one answer, and in no other answer, table, log or event', async () => {
+it('the secret of a webhook is in one answer, and in no other answer, table, log or event; nor is its URL', async () => {
   const key = await app.newKey()
-  const input = { url: receiver.url, kinds: Object.keys(eventReadOperations), idempotencyKey: 'secret' }
+  const token = 'T0KEN-in-the-URL'
+  const input = {
+    url: `${receiver.url}/${token}?key=${token}`,
+    kinds: Object.keys(eventReadOperations),
+    idempotencyKey: 'secret',
+  }
   const { secret, webhook } = await webhooks.mutate(key, 'create', input)
   const rotated = await webhooks.mutate(key, 'rotate', { id: webhook.id, idempotencyKey: 'again' })
   const answers = [await webhooks.test(key, webhook.id), await webhooks.list(key)]
   await app.runUntilIdle()
   answers.push(await webhooks.deliveries(key, webhook.id))
   const dump = await dumpDatabase(app.database.url)
-  expect(dump).toContain(receiver.url)
+  expect(dump).toContain(new URL(receiver.url).host)
   const sent = receiver.received.map(({ headers, body }) => [headers, body])
   expect(sent.length).toBeGreaterThan(1)
   for (const place of [dump, ...[answers, app.logLines, sent].map(part => JSON.stringify(part))]) {
     for (const hidden of [secret, rotated.secret]) expect(place).not.toContain(hidden)
     expect(place).not.toContain('whsec_')
   }
+  // Answers show the URL to those who may read the webhook.
+  for (const place of [dump, JSON.stringify(app.logLines)]) expect(place).not.toContain(token)
+  expect(receiver.received.filter(({ path }) => path === `/${token}?key=${token}`).length).toBeGreaterThan(1)
 })
 
 describe('a page of webhooks', () => {
@@ -279,7 +287,7 @@ describe('a page of webhooks', () => {
       const reads = sent.filter(text => text.includes('webhooks') && !text.includes('FOR NO KEY UPDATE'))
       expect(reads, query).toHaveLength(1)
       expect(reads[0]).toContain('kinds')
-      expect(reads[0]).not.toMatch(/"url"|"name"|secret|created_at/)
+      expect(reads[0]).not.toMatch(/_url"|"name"|secret|created_at/)
     }
   })
 

@@ -466,7 +466,9 @@ export function makersOf(
 
   async function aWebhook(key: string): Promise<number> {
     // An account can have few webhooks, so the earlier ones are deleted.
-    await app.sql('UPDATE webhooks SET deleted_at = created_at WHERE id < (SELECT max(id) FROM webhooks)')
+    await app.sql(
+      "UPDATE webhooks SET deleted_at = created_at, sealed_url = '' WHERE id < (SELECT max(id) FROM webhooks)",
+    )
     const { data } = await app.graphql(
       key,
       `mutation { createWebhook(input: { url: "https://hooks.invalid/", kinds: [INSTANCE_ENDING] }) {

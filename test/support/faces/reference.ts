@@ -5,6 +5,7 @@ import type { PrismaClient } from '../../../src/database/generated/client.ts'
 import type { Policy } from '../../../src/domain/instances/policy/policy.ts'
 import { printUsd } from '../../../src/domain/money.ts'
 import type { TemplateSettings } from '../../../src/domain/templates/templates.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
 
 type Item = Record<string, unknown>
 /** The root fields, which read their arguments from an object. */
@@ -24,6 +25,8 @@ export const notOfTables = [
 ].flatMap(names => names.split(' '))
 
 const actorTypes: Record<string, string> = { operator: 'OperatorActor', system: 'SystemActor' }
+/** As of the apps that tests start. */
+const secrets = createSecrets('a secret of tests')
 const prefixes: Record<string, string> = {
   ...{ Account: 'acc', ApiKey: 'key', Instance: 'ins', SpendLimit: 'lim' },
   ...{ SshKey: 'ssh', Template: 'tpl', Volume: 'vol', Webhook: 'whk' },
@@ -240,6 +243,7 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
   })
   const webhook = (row: (typeof account)['webhooks'][number]): Item => ({
     ...{ __typename: 'Webhook', ...row, id: `whk_${row.id}`, name: named(row, 'Webhook') },
+    url: secrets.open(row.sealedUrl),
     recentDeliveries: deliveries
       .filter(({ webhookId }) => webhookId === row.id)
       .sort((one, other) => Number(other.eventId - one.eventId))
