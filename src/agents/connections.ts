@@ -5,8 +5,9 @@ import { hostKeyRefusal } from '../domain/machines/agents.ts'
 import { createLink, type Link } from '../providers/agent/link.ts'
 import { closeCodes } from '../providers/agent/protocol/closing.ts'
 import type { Wire } from '../providers/agent/streams/multiplexer.ts'
-import { type Hold, holdMs } from '../services/machines/agents/holds.ts'
+import type { Hold } from '../services/machines/agents/holds.ts'
 import type { AgentServices } from '../services/machines/agents/services.ts'
+import { holdMs } from '../services/machines/agents/sql.ts'
 
 export type ConnectionDeps = {
   services: Pick<AgentServices, 'claim' | 'renew' | 'release'>

@@ -3,6 +3,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { float8, int4, text } from '../database/row-types.ts'
 import type { DataDeps } from './deps.ts'
+import { isFreeSql } from './reconciliation/leases.ts'
 
 const { sql } = Prisma
 
@@ -25,7 +26,7 @@ export function measureServices({ database }: DataDeps) {
         SELECT ${kind} AS kind, count(*)::int AS count,
           coalesce(extract(epoch FROM ${nowSql} - min(${Prisma.raw(dueAt)})), 0)::float AS lag_seconds
         FROM ${Prisma.raw(table)} WHERE ${Prisma.raw(dueAt)} <= ${nowSql}
-        AND (${Prisma.raw(leasedUntil)} IS NULL OR ${Prisma.raw(leasedUntil)} <= ${nowSql})`
+        AND ${isFreeSql(Prisma.raw(leasedUntil), nowSql)}`
       const [due, [rest]] = await Promise.all([
         database.query(
           sql`${dueSql('instances', 'instance_looks', 'due_at', 'leased_until')}

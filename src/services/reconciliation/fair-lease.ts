@@ -5,7 +5,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { int4, int8, nullable, timestamptz } from '../../database/row-types.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { isElsewhereSql } from '../machines/agents/sql.ts'
-import { type InstanceLease, leaseEndSql } from './leases.ts'
+import { type InstanceLease, isFreeSql, leaseEndSql } from './leases.ts'
 
 const { sql } = Prisma
 
@@ -35,8 +35,7 @@ export function createFairLease({ database, gatewayId }: GatewayDeps): (query: L
     const capacity = limit + busy.length
     const compared = Math.max(leastCompared, 2 * capacity)
     const turns = Math.min(limit, turnLimits.taken)
-    const isUnleased = sql`(l.leased_until IS NULL OR l.leased_until <= ${nowSql})
-      AND NOT ${isElsewhereSql(gatewayId, nowSql)}`
+    const isUnleased = sql`${isFreeSql(sql`l.leased_until`, nowSql)} AND NOT ${isElsewhereSql(gatewayId, nowSql)}`
     // Not `due_at <= now`: after many instances became due at once, the planner believes that few are due. It would read all
     // of them for each account and each candidate. No index of due instances serves this form.
     const isDue = sql`coalesce(l.due_at, 'infinity') <= ${nowSql}`

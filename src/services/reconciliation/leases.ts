@@ -13,6 +13,20 @@ export function leaseEndSql(nowSql: Prisma.Sql): Prisma.Sql {
   return sql`${nowSql} + ${leaseMs} * interval '1 millisecond'`
 }
 
+/**
+ * Whether nothing is leased until `until`, which may be null. A lease that ends later than any lease given now was given before the
+ * database's clock went back: it has ended, or its work would wait as long as the clock went back. Twice the length, because
+ * `now` may be when a slow transaction began.
+ */
+export function isFreeSql(until: Prisma.Sql, nowSql: Prisma.Sql, lengthMs = leaseMs): Prisma.Sql {
+  return sql`(${until} IS NULL OR NOT ${isHeldSql(until, nowSql, lengthMs)})`
+}
+
+/** The contrary of `isFreeSql` where `until` is not null. */
+export function isHeldSql(until: Prisma.Sql, nowSql: Prisma.Sql, lengthMs = leaseMs): Prisma.Sql {
+  return sql`(${until} > ${nowSql} AND ${until} <= ${nowSql} + ${2 * lengthMs} * interval '1 millisecond')`
+}
+
 /** An instance that only one gateway acts on until the lease ends. */
 export type InstanceLease = {
   instanceId: bigint

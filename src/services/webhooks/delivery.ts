@@ -16,7 +16,7 @@ import {
 } from '../../domain/webhooks/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { wholeEvent } from '../events/sql.ts'
-import { leaseMs } from '../reconciliation/leases.ts'
+import { isHeldSql, leaseMs } from '../reconciliation/leases.ts'
 import { createWebhookTurns, isDueSql, maxInFlightPerWebhook } from './turns.ts'
 import { deliverySource } from './webhooks.ts'
 
@@ -119,7 +119,8 @@ async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Pr
     WITH first AS MATERIALIZED (
       SELECT taken.id AS webhook_id, first.event_id FROM unnest(${webhooks}::int[]) AS taken(id) CROSS JOIN LATERAL (
         SELECT d.event_id FROM webhook_deliveries d WHERE d.webhook_id = taken.id AND ${isDueSql(at)}
-        AND (SELECT count(*) FROM webhook_deliveries b WHERE b.webhook_id = taken.id AND b.leased_until > ${at}) < ${maxInFlightPerWebhook}
+        AND (SELECT count(*) FROM webhook_deliveries b WHERE b.webhook_id = taken.id
+          AND ${isHeldSql(sql`b.leased_until`, sql`${at}::timestamptz`)}) < ${maxInFlightPerWebhook}
         ORDER BY d.due_at, d.event_id LIMIT 1 FOR UPDATE SKIP LOCKED
       ) first
     )

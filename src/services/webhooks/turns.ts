@@ -4,6 +4,7 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { int4, nullable } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
+import { isFreeSql, isHeldSql } from '../reconciliation/leases.ts'
 
 const { sql } = Prisma
 
@@ -21,7 +22,7 @@ const comparedCount = 64
 const turnRow = { id: nullable(int4), lastWalked: nullable(int4) }
 
 export function isDueSql(at: Date): Prisma.Sql {
-  return sql`d.due_at <= ${at} AND (d.leased_until IS NULL OR d.leased_until <= ${at})`
+  return sql`d.due_at <= ${at} AND ${isFreeSql(sql`d.leased_until`, sql`${at}::timestamptz`)}`
 }
 
 /**
@@ -60,7 +61,7 @@ export function createWebhookTurns(): (tx: Transaction, limit: number, at: Date)
         SELECT DISTINCT webhook_id, 0 FROM longest WHERE NOT EXISTS (SELECT FROM walked)
       ), busy AS (
         SELECT w.account_id, w.id, d.sent FROM (
-          SELECT webhook_id, count(*) AS sent FROM webhook_deliveries WHERE leased_until > ${at} GROUP BY webhook_id
+          SELECT webhook_id, count(*) AS sent FROM webhook_deliveries WHERE ${isHeldSql(sql`leased_until`, sql`${at}::timestamptz`)} GROUP BY webhook_id
         ) d CROSS JOIN LATERAL (SELECT id, account_id FROM webhooks WHERE id = d.webhook_id LIMIT 1) w
       ), waiting AS (
         SELECT w.id, w.account_id, c.place, first.due_at, coalesce(b.sent, 0) AS sent

@@ -14,7 +14,7 @@ import {
 import { createBatcher } from '../../batches.ts'
 import { recordEvents } from '../../events/events.ts'
 import { type MarketDeps, updateMarkets } from '../../instances/bulk/update-markets.ts'
-import { leaseEndSql } from '../../reconciliation/leases.ts'
+import { isFreeSql, leaseEndSql } from '../../reconciliation/leases.ts'
 import { type AccountBalance, lockAccount, readBalance } from '../balance.ts'
 import { findNextLimitCheck } from '../limits/usage.ts'
 import { chooseTargets, lockTargets, performAction } from './actions.ts'
@@ -35,7 +35,7 @@ export function dueBillingServices(deps: MarketDeps, rules: DebtRules) {
      */
     async leaseDue(limit: number): Promise<AccountLease[]> {
       const { nowSql } = database
-      const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${nowSql})`
+      const free = isFreeSql(sql`billing_leased_until`, nowSql)
       const statement = sql`
         WITH due AS (
           SELECT id FROM accounts WHERE billing_due_at <= ${nowSql} AND ${free}

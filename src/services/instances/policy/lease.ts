@@ -1,7 +1,7 @@
 import type { Database } from '../../../database/client.ts'
 import { Prisma } from '../../../database/generated/client.ts'
 import { bool, int8, timestamptz } from '../../../database/row-types.ts'
-import { leaseEndSql } from '../../reconciliation/leases.ts'
+import { isFreeSql, leaseEndSql } from '../../reconciliation/leases.ts'
 
 const { sql } = Prisma
 
@@ -14,7 +14,7 @@ export async function leaseDuePolicies(database: Database, limit: number): Promi
     sql`
       UPDATE instances SET policy_leased_until = ${leaseEndSql(nowSql)} WHERE id = ANY(ARRAY(
         SELECT id FROM instances
-        WHERE policy_due_at <= ${nowSql} AND (policy_leased_until IS NULL OR policy_leased_until <= ${nowSql})
+        WHERE policy_due_at <= ${nowSql} AND ${isFreeSql(sql`policy_leased_until`, nowSql)}
         ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
       )) RETURNING id AS instance_id, policy_leased_until AS leased_until,
         replace_seconds IS NOT NULL AND started_at IS NULL AS may_replace`,

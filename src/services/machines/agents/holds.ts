@@ -8,12 +8,9 @@ import type { GatewayDeps } from '../../deps.ts'
 import { makeInstancesDue } from '../../reconciliation/due.ts'
 import { lockInstances } from '../../reconciliation/leases.ts'
 import { hashOf } from './secrets.ts'
-import { noGateway } from './sql.ts'
+import { holdMs, isHeldNowSql, noGateway } from './sql.ts'
 
 const { sql } = Prisma
-
-/** A gateway that renews nothing for this long holds no connection anymore. Only the database's clock measures it. */
-export const holdMs = 10_000
 
 /** The connection of a host. A later one has a greater generation. */
 export type Hold = { machineId: number; generation: number }
@@ -28,7 +25,8 @@ const engineRow = { mark: text, gpuAccess: enumeration<GpuAccess>(), gpuUuids: t
 
 export function holdServices({ database, gatewayId = noGateway }: GatewayDeps) {
   const heldUntilSql = () => sql`${database.nowSql} + ${holdMs} * interval '1 millisecond'`
-  const heldElsewhereSql = () => sql`a.gateway_id <> ${gatewayId}::uuid AND a.held_until > ${database.nowSql}`
+  const heldElsewhereSql = () =>
+    sql`a.gateway_id <> ${gatewayId}::uuid AND ${isHeldNowSql(database.nowSql, sql`a.held_until`)}`
 
   /** What its containers did while no gateway could see them was not told. */
   async function makeAllDue(machineId: number): Promise<void> {

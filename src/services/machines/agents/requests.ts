@@ -5,7 +5,7 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { bytea, int4, text } from '../../../database/row-types.ts'
 import { transaction } from '../../../database/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { noGateway } from './sql.ts'
+import { isHeldNowSql, noGateway } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -33,7 +33,7 @@ export function requestServices({
         const rows = await tx.execute(
           sql`INSERT INTO agent_requests (id, machine_id, method, args, deadline)
             SELECT ${id}::uuid, machine_id, ${method}, ${sealed}, ${tx.nowSql} + ${withinMs} * interval '1 millisecond'
-            FROM agents WHERE machine_id = ${machineId} AND gateway_id <> ${gatewayId}::uuid AND held_until > ${tx.nowSql}`,
+            FROM agents WHERE machine_id = ${machineId} AND gateway_id <> ${gatewayId}::uuid AND ${isHeldNowSql(tx.nowSql)}`,
         )
         if (rows > 0) tx.notifyAfterCommit('agents')
         return rows

@@ -153,7 +153,7 @@ describe('a gateway', () => {
 it('is asked for in vain at a gateway of an earlier version', async () => {
   const { database } = here
   await database.pool.query(
-    "UPDATE agents SET gateway_id = gen_random_uuid(), held_until = now() + interval '1 minute' WHERE machine_id = 1",
+    "UPDATE agents SET gateway_id = gen_random_uuid(), held_until = now() + interval '20 seconds' WHERE machine_id = 1",
   )
   const secrets = createSecrets('a secret of tests')
   const earlier = requestServices({ database, secrets, gatewayId: crypto.randomUUID() })

@@ -98,7 +98,7 @@ it('gives a call up that no gateway answers, and leaves nothing behind', async (
   const agent = await connect(there)
   await there.agents.stop()
   await here.database.pool.query(
-    "UPDATE agents SET gateway_id = gen_random_uuid(), held_until = now() + interval '1 minute'",
+    "UPDATE agents SET gateway_id = gen_random_uuid(), held_until = now() + interval '20 seconds'",
   )
   await expect(here.provider.logs(container, {}, AbortSignal.timeout(300))).rejects.toThrow('timeout')
   await expect.poll(() => here.database.prisma.agentRequest.count()).toBe(0)
@@ -134,7 +134,7 @@ it('does nothing for a gateway whose connection another one has taken', async ()
   await connect(old)
   // As if the host had connected to the other gateway, and the old one had not noticed.
   await other.database.pool.query(
-    "UPDATE agents SET gateway_id = gen_random_uuid(), held_until = now() + interval '1 minute', generation = generation + 1",
+    "UPDATE agents SET gateway_id = gen_random_uuid(), held_until = now() + interval '20 seconds', generation = generation + 1",
   )
   await expect
     .poll(() => old.lines.map(({ msg }) => msg), { timeout: 8_000 })
