@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ensureDemo } from '../prisma/seed.ts'
 import type { AppOptions } from './app-options.ts'
 import { openDatabase } from './database/client.ts'
-import { readClock } from './database/clock-check.ts'
+import { createClockSteps, readClock } from './database/clock-check.ts'
 import { updateEpoch } from './database/epoch.ts'
 import { locks, withLock } from './database/locks.ts'
 import { editedMigrations, migrate } from './database/migrations.ts'
@@ -106,7 +106,8 @@ export function createApp(options: AppOptions): App {
   const onNewEpoch = () => log.warn('The database failed over to another server. Event cursors have expired.')
   const notify = (kinds: ReadonlySet<WorkKind>) => wakeUps.notify(kinds)
   const onRefusal = (error: unknown) => writes.check(error)
-  const listeners = { onIdleError, onNewEpoch, onRefusal, notify }
+  const clockSteps = createClockSteps(log)
+  const listeners = { onIdleError, onNewEpoch, onRefusal, onClockStep: clockSteps.notice, notify }
   const database = openDatabase({ url: databaseUrl, poolSize, ...listeners, now: options.now })
   const { now } = database.clock
   const feed = createFeed({ outbox: outboxServices({ database }), now, log })
@@ -119,7 +120,7 @@ export function createApp(options: AppOptions): App {
   const doors = { sshProxy, notebookProxy }
   const deps = { database, log, secrets, rememberedKeys, ...ports, ...doors, gatewayId, privateWebhooks, admission }
   const services = createServices(deps)
-  const background = createBackground(deps, eventRetentionDays)
+  const background = createBackground(deps, eventRetentionDays, clockSteps.countBack)
   const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges, sampling } = background
   const engineWatch = createEngineWatch({ engines: agents.followable, changes: engineChanges, provider, log })
   const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })

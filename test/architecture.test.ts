@@ -165,7 +165,7 @@ const testFolders: Record<string, string[]> = {
     'rest',
     'ssh',
   ],
-  support: [...nouns, 'crashes', 'database', 'engine', 'faces', 'notebooks', 'processes', 'rest', 'ssh'],
+  support: [...nouns, 'crashes', 'faults', 'database', 'engine', 'faces', 'notebooks', 'processes', 'rest', 'ssh'],
   client: [],
   contract: [],
   e2e: [],

@@ -34,6 +34,8 @@ type DatabaseOptions = {
   /** Wakes the loops and streams. Without it, they find work and events at their next poll, as after a lost wake-up. */
   notify?: (kinds: ReadonlySet<WorkKind>) => void
   onRefusal?: (error: unknown) => void
+  /** Called when the database's clock was set forward by so many milliseconds, or back if they are negative. */
+  onClockStep?: ((ms: number) => void) | undefined
   /** Replaces the database's clock in tests. */
   now?: (() => Date) | undefined
 }
@@ -54,9 +56,10 @@ export function openDatabase({
   onNewEpoch,
   notify = () => {},
   onRefusal = () => {},
+  onClockStep,
   now,
 }: DatabaseOptions): Database {
-  const clock = createClock(now)
+  const clock = createClock(now, onClockStep)
   const pool = new ConnectionPool({
     connectionString: url,
     max: poolSize,

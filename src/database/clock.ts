@@ -18,12 +18,20 @@ export type Clock = {
   timeOfLock(at: Date): Date
   /** How far this process's clock is ahead of the database's. */
   aheadMs(): number
+  /** For how long this process has seen the database's clock run steadily. Between two instants, no more time can have passed for sure. */
+  steadyMs(): number
 }
+
+/** Steps by less are not noticed. Between two readings, clocks that network time adjusts drift by far less. */
+export const minStepMs = 5_000
 
 const { sql } = Prisma
 
-/** The database's clock. Tests replace it with `testNow`. */
-export function createClock(testNow?: () => Date): Clock {
+/**
+ * The database's clock. Tests replace it with `testNow`. `onStep` is called when it was set forward by so many milliseconds at least,
+ * or back if they are negative. A computer that slept sees it set forward.
+ */
+export function createClock(testNow?: () => Date, onStep: (ms: number) => void = () => {}): Clock {
   if (testNow) {
     return {
       get nowSql() {
@@ -34,23 +42,43 @@ export function createClock(testNow?: () => Date): Clock {
       recordReading: testNow,
       timeOfLock: testNow,
       aheadMs: () => 0,
+      steadyMs: () => Number.POSITIVE_INFINITY,
     }
   }
   // Until the first reading, the process's own clock is the best estimate.
   let [earliestOffsetMs, latestOffsetMs] = [performance.timeOrigin, performance.timeOrigin]
+  let hasRead = false
+  let steppedAtMs = Number.NEGATIVE_INFINITY
   const nowMs = () => Math.floor(earliestOffsetMs + performance.now())
+
+  /** Both readings tell between which two offsets the clock is. If these do not overlap, the clock has stepped. */
+  function noticeStep(earliest: number, latest: number): void {
+    const ahead = earliest - latestOffsetMs
+    const back = latest - earliestOffsetMs
+    const stepMs = ahead > 0 ? ahead : Math.min(0, back)
+    if (!hasRead || Math.abs(stepMs) < minStepMs) return
+    steppedAtMs = performance.now()
+    onStep(Math.round(stepMs))
+  }
+
   return {
     // Stable within a statement, so that an index can serve it. Whole milliseconds, as columns and Date objects have.
     nowSql: sql`date_trunc('milliseconds', statement_timestamp())`,
     now: () => new Date(nowMs()),
     latest: () => new Date(Math.ceil(latestOffsetMs + performance.now())),
     recordReading(at, askedMs) {
+      // The answer may have been read before the step.
+      if (askedMs < steppedAtMs) return at
       // The server read its clock between request and answer. `at` lacks the fraction of a millisecond: hence the 1.
-      earliestOffsetMs = at.getTime() - performance.now()
-      latestOffsetMs = at.getTime() + 1 - askedMs
+      const [earliest, latest] = [at.getTime() - performance.now(), at.getTime() + 1 - askedMs]
+      noticeStep(earliest, latest)
+      earliestOffsetMs = earliest
+      latestOffsetMs = latest
+      hasRead = true
       return at
     },
     timeOfLock: at => at,
     aheadMs: () => Date.now() - nowMs(),
+    steadyMs: () => performance.now() - steppedAtMs,
   }
 }

@@ -10,7 +10,7 @@ export type ReconcilerDeps = {
   /**
    * The time of the database. `now` is never ahead of it, for stored instants; `latest` is never behind, for deadlines.
    */
-  clock: { now(): Date; latest(): Date }
+  clock: { now(): Date; latest(): Date; steadyMs(): number }
   log: Logger
   limits: TimeLimits
 }

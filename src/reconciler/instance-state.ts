@@ -32,9 +32,12 @@ export type InstanceState = {
 /** How long to wait for a container to come up, and for a machine to answer again. */
 export type TimeLimits = { startTimeoutMs: number; offlineGraceMs: number }
 
-export function instanceStateOf(lease: InstanceLease, now: Date): InstanceState {
+/** No time counts as longer than the clock has run steadily: an instance that has just begun to load must not time out because it was set. */
+export function instanceStateOf(lease: InstanceLease, clock: { now(): Date; steadyMs(): number }): InstanceState {
   const { status, unreachableAt, statusChangedAt, destroyedAt } = lease
-  const since = (instant: Date | null) => (instant === null ? 0 : Math.max(0, now.getTime() - instant.getTime()))
+  const [nowMs, steadyMs] = [clock.now().getTime(), clock.steadyMs()]
+  const since = (instant: Date | null) =>
+    instant === null ? 0 : Math.min(Math.max(0, nowMs - instant.getTime()), steadyMs)
   return {
     ...lease,
     unreachableMs: since(unreachableAt),

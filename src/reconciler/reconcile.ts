@@ -33,13 +33,13 @@ export async function reconcile(deps: ReconcilerDeps, lease: InstanceLease): Pro
       { err: error, instanceId: String(instanceId), attempts },
       'A pass over an instance failed. The gateway tries again.',
     )
-    await reconciliation.postpone(lease, retryAt(lease, instanceStateOf(lease, clock.now()), limits, clock.now()))
+    await reconciliation.postpone(lease, retryAt(lease, instanceStateOf(lease, clock), limits, clock.now()))
   }
 }
 
 async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void> {
   const { limits, clock } = deps
-  let instance = instanceStateOf(lease, clock.now())
+  let instance = instanceStateOf(lease, clock)
   let lastStep: ProviderStep | undefined
   let mayHaveStarted = false
   let seenAt: Date | null = null
@@ -103,9 +103,7 @@ async function record(
   const { instanceId, machineId, unreachableAt } = lease
   const logFields = { instanceId: String(instanceId), machineId }
   if (!finding.answered && unreachableAt === null) log.warn(logFields, 'A machine does not answer.')
-  const dueAt = finding.needsRetry
-    ? retryAt(lease, instanceStateOf(lease, clock.now()), limits, clock.now())
-    : finding.dueAt
+  const dueAt = finding.needsRetry ? retryAt(lease, instanceStateOf(lease, clock), limits, clock.now()) : finding.dueAt
   const suspension = await reconciliation.record(lease, { ...finding, dueAt })
   if (suspension === 'suspended')
     log.warn(logFields, 'A machine does not confirm that a container is down. It takes no new rentals until it does.')

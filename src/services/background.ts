@@ -11,10 +11,11 @@ import { duePolicyServices } from './instances/policy/due.ts'
 import { engineChangeServices } from './machines/engines/changes.ts'
 import { reliabilityChores } from './machines/reliability.ts'
 import { measureServices } from './measures.ts'
+import { clockStepChores } from './reconciliation/clock-steps.ts'
 import { reconciliationServices } from './reconciliation/reconciliation.ts'
 import { deliveryServices } from './webhooks/delivery.ts'
 
-export function createBackground(deps: Deps, eventRetentionDays: number) {
+export function createBackground(deps: Deps, eventRetentionDays: number, countClockBack: () => number) {
   return {
     reconciliation: reconciliationServices(deps),
     policies: duePolicyServices(deps),
@@ -25,6 +26,7 @@ export function createBackground(deps: Deps, eventRetentionDays: number) {
       retentionServices(deps, eventRetentionDays),
       sampleChores(deps),
       reliabilityChores(deps),
+      clockStepChores(deps, countClockBack),
     ),
     measures: measureServices(deps),
     engineChanges: engineChangeServices(deps),

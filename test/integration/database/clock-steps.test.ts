@@ -1,9 +1,10 @@
-// The database's clock goes back, as after somebody has set it right: what was leased before is not leased for as long.
+// The database's clock goes back, as after somebody has set it right: nothing waits for as long as it went back.
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { dueBillingServices } from '../../../src/services/billing/due/due.ts'
 import { holdServices } from '../../../src/services/machines/agents/holds.ts'
+import { clockStepChores } from '../../../src/services/reconciliation/clock-steps.ts'
 import { createFairLease } from '../../../src/services/reconciliation/fair-lease.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { deliveryServices } from '../../../src/services/webhooks/delivery.ts'
@@ -42,6 +43,14 @@ async function leaseAcrossStep<Leased>(lease: () => Promise<Leased>): Promise<Le
   clock.advance(-hourMs)
   return [...leased, await lease(), await lease()]
 }
+
+const connectHost = () =>
+  gateway.sql(
+    `WITH engine AS (
+      INSERT INTO engines (machine_id, mark, identity, gpu_access, gpu_uuids, connected_at)
+      VALUES (1, 'm', 'i', 'none', '{}', now()) ON CONFLICT DO NOTHING
+    ) INSERT INTO agents (machine_id, key_hash, joined_at) VALUES (1, sha256('key'), now()) ON CONFLICT DO NOTHING`,
+  )
 
 beforeEach(() => clock.advance(60_000))
 
@@ -82,12 +91,58 @@ it('leases both deliveries of a webhook again', async () => {
   expect(await leaseAcrossStep(lease)).toEqual([2, 0, 2, 0])
 })
 
+it('makes instances due that were to be seen again soon', async () => {
+  let stepsBack = 0
+  const { mendDueInstances } = clockStepChores(gateway, () => stepsBack)
+  const dueInMinutes = async (minutes: number) => {
+    await gateway.sql('UPDATE instance_looks SET due_at = $1', [new Date(clock.now().getTime() + minutes * 60_000)])
+    await mendDueInstances(10)
+    const rows = await gateway.sql(
+      'SELECT extract(epoch FROM due_at - $1)::float / 60 AS minutes FROM instance_looks',
+      [clock.now()],
+    )
+    return rows[0]?.['minutes']
+  }
+  expect([await dueInMinutes(10), await dueInMinutes(60)]).toEqual([10, 0])
+  stepsBack += 1
+  expect([await dueInMinutes(1), await dueInMinutes(5)]).toEqual([1, 5])
+  stepsBack += 1
+  expect([await dueInMinutes(5), await dueInMinutes(5)]).toEqual([0, 5])
+})
+
+it('makes deliveries due that were written or tried in the future', async () => {
+  let stepsBack = 0
+  const { mendDueDeliveries } = clockStepChores(gateway, () => stepsBack)
+  const inMinutes = (minutes: number) => new Date(clock.now().getTime() + minutes * 60_000)
+  const set = 'UPDATE webhook_deliveries SET due_at = $1, attempts = $2, attempted_at = $3'
+  const isDueAfter = async (...values: [dueInMinutes: number, attempts: number, attemptedInMinutes: number]) => {
+    await gateway.sql(set, [inMinutes(values[0]), values[1], inMinutes(values[2])])
+    stepsBack += 1
+    return (await mendDueDeliveries(10)) > 0
+  }
+  expect(await isDueAfter(60, 0, 0)).toBe(true)
+  expect(await isDueAfter(70, 1, 60)).toBe(true)
+  expect(await isDueAfter(30, 3, -1)).toBe(false)
+  await gateway.sql(set, [inMinutes(60), 0, null])
+  expect(await mendDueDeliveries(10)).toBe(0)
+})
+
+it('samples machines at once that were to be sampled soon', async () => {
+  await connectHost()
+  const due = (minutes: number) =>
+    gateway.sql(
+      'INSERT INTO samplings VALUES (1, $1) ON CONFLICT (machine_id) DO UPDATE SET due_at = excluded.due_at',
+      [new Date(clock.now().getTime() + minutes * 60_000)],
+    )
+  const { mendDueSamples } = clockStepChores(gateway, () => 0)
+  await due(0.25)
+  expect(await mendDueSamples()).toBe(0)
+  await due(60)
+  expect(await mendDueSamples()).toBe(1)
+})
+
 it('lets a host connect to another gateway', async () => {
-  await gateway.sql(
-    `WITH engine AS (
-      INSERT INTO engines (machine_id, mark, identity, gpu_access, gpu_uuids, connected_at) VALUES (1, 'm', 'i', 'none', '{}', now())
-    ) INSERT INTO agents (machine_id, key_hash, joined_at) VALUES (1, sha256('key'), now())`,
-  )
+  await connectHost()
   const [here, there] = [randomUUID(), randomUUID()].map(gatewayId =>
     holdServices({ database: gateway.database, gatewayId }),
   )

@@ -40,6 +40,40 @@ describe('the clock of the database', () => {
     expect([msSinceRead(clock.now()), msSinceRead(clock.latest())]).toEqual([0, 1])
   })
 
+  it('notices that the clock was set, however long the answers took', () => {
+    const steps: number[] = []
+    const clock = createClock(undefined, ms => steps.push(ms))
+    const read = (aheadMs: number, { tookMs = 0, lateMs = 0 } = {}) => {
+      const askedMs = performance.now()
+      vi.advanceTimersByTime(tookMs)
+      const at = new Date(readAt.getTime() + performance.now() - startedMs + aheadMs)
+      vi.advanceTimersByTime(lateMs)
+      clock.recordReading(at, askedMs)
+    }
+    const startedMs = performance.now()
+    read(0)
+    read(0, { tookMs: 20_000 })
+    read(0, { lateMs: 20_000 })
+    read(4_000)
+    expect([steps, clock.steadyMs()]).toEqual([[], Number.POSITIVE_INFINITY])
+    read(60 * minuteMs)
+    vi.advanceTimersByTime(1_000)
+    expect([steps, clock.steadyMs()]).toEqual([[60 * minuteMs - 4_001], 1_000])
+    read(0)
+    expect([steps.length, steps[1], clock.steadyMs()]).toEqual([2, -60 * minuteMs + 1, 0])
+  })
+
+  it('does not take an answer from before a step for another step', () => {
+    const steps: number[] = []
+    const clock = createClock(undefined, ms => steps.push(ms))
+    clock.recordReading(readAt, performance.now())
+    const askedMs = performance.now()
+    vi.advanceTimersByTime(10)
+    clock.recordReading(new Date(readAt.getTime() - 60 * minuteMs), performance.now())
+    clock.recordReading(readAt, askedMs)
+    expect([steps.length, msSinceRead(clock.now())]).toEqual([1, -60 * minuteMs])
+  })
+
   it('shows how far ahead the clock of the process is', () => {
     const clock = createClock()
     vi.setSystemTime(readAt)
