@@ -24,15 +24,15 @@ export type MarketSize = { machines: number; seed?: number }
  * Makes the demo account and market if they do not exist. Uses the API key in the file while it is valid, else replaces
  * it.
  */
-export async function ensureDemo(services: KeyServices, operations: Operations, keyFile: string) {
+export async function ensureDemo(services: KeyServices, operations: Operations, keyFile: string): Promise<string> {
   const key = await ensureDemoKey(services, operations, keyFile)
   if (!(await operations.machines.hasAny())) await seedMarket(operations, { machines: demoMachineCount })
   return key
 }
 
-async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, keyFile: string) {
+async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, keyFile: string): Promise<string> {
   const kept = await readFile(keyFile, 'utf8').catch(() => '')
-  if (await apiKeys.identify(kept, { fresh: true })) return { apiKey: kept, isNew: false }
+  if (await apiKeys.identify(kept, { fresh: true })) return kept
   // Gateways that share the database have keys of their own, which stay valid.
   const keyName = `demo, ${hostname()}:${keyFile}`
   await operations.apiKeys.revoke(demoEmail, { name: keyName })
@@ -44,7 +44,7 @@ async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, k
     })
   await makeDataDir(dirname(keyFile))
   await writeFile(keyFile, apiKey, { mode: 0o600 })
-  return { apiKey, isNew: true }
+  return apiKey
 }
 
 /**

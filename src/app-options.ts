@@ -11,8 +11,6 @@ export type AppOptions = {
   graphiql: boolean
   /** Whether every client may read the metrics, without a key. */
   metrics: boolean
-  /** The address that the server will listen on. */
-  host: string
   /** The file with the API key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   log: Logger

@@ -15,7 +15,6 @@ import { createWebhookSender } from './events/webhook-sender.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql/graphiql.ts'
 import { noProxies, type TrustedProxies } from './http/client.ts'
-import { isLoopback } from './http/listen.ts'
 import { createMetrics } from './http/metrics/metrics.ts'
 import { createProcessMetrics } from './http/metrics/process.ts'
 import { createRequestMetrics } from './http/metrics/requests.ts'
@@ -63,8 +62,8 @@ export type App = {
   /** Handles requests to the notebook port; undefined if the gateway serves no notebooks. */
   notebooks: Pick<NotebookFace, 'serve' | 'upgrade'> | undefined
   operations: Operations
-  /** Migrates the database and, if configured, creates the demo account and market. */
-  start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
+  /** Migrates the database and, if configured, creates the demo account and market. Returns the demo account's key. */
+  start(): Promise<string | undefined>
   /** Does due work until none is due now. */
   runUntilIdle(): Promise<void>
   countStreams(): number
@@ -84,7 +83,6 @@ export function createApp(options: AppOptions): App {
     poolSize,
     graphiql,
     metrics,
-    host,
     demoKeyFile,
     log,
     secret,
@@ -142,13 +140,10 @@ export function createApp(options: AppOptions): App {
   const keyListeners = { onKeyChange: rememberedKeys.forget, onListening: rememberedKeys.setListening }
   const wakeUps = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake, ...keyListeners })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
-  let demoKey: string | undefined
   const markNotReady = () => {
     phase = 'stopping'
     ssh?.refuse()
   }
-  // A client can forge the Host header. GraphiQL gets the demo key only when no other machine can connect.
-  const demoKeyForGraphiql = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
   const requestLog = createRequestLog(log, requests.observe)
   const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
@@ -162,7 +157,7 @@ export function createApp(options: AppOptions): App {
     rest: createRestFace(services, { publicSearch }),
     graphql: graphql.answer,
     host: agents.http,
-    graphiql: graphiql ? createGraphiql(demoKeyForGraphiql) : undefined,
+    graphiql: graphiql ? createGraphiql() : undefined,
     metrics: metrics
       ? createMetrics([
           requests.read,
@@ -186,7 +181,7 @@ export function createApp(options: AppOptions): App {
     notebooks,
     operations,
     async start() {
-      const demo = await withLock(databaseUrl, locks.migration, async () => {
+      const demoKey = await withLock(databaseUrl, locks.migration, async () => {
         const secretCheck = createSecretCheck(deps)
         const applied = await migrate(databaseUrl, () => retryUncertain(secretCheck.verify))
         await retryUncertain(secretCheck.save)
@@ -198,11 +193,10 @@ export function createApp(options: AppOptions): App {
           log.warn('The database moved to another cluster. Event cursors have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
-      demoKey = demo?.apiKey
       await retryUncertain(async () => ssh?.start())
       await retryUncertain(() => readClock(database, log))
       phase = 'ready'
-      return demo
+      return demoKey
     },
     runUntilIdle: async () => void (await work.idle()),
     countStreams: () => feed.streamCount(),

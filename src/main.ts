@@ -6,8 +6,7 @@ import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
-import type { SshProxy } from './domain/instances/instances.ts'
-import type { NotebookProxy } from './domain/instances/notebook.ts'
+import { greet } from './greeting.ts'
 import { createTrustedProxies } from './http/client.ts'
 import { checkAddress, listen } from './http/listen.ts'
 import { createLog } from './http/log.ts'
@@ -97,20 +96,17 @@ async function main(): Promise<void> {
   // A stop may have been requested while the database was created. Migrating and seeding would take longer still.
   if (signals.requested.aborted) return await stopAndLog()
   try {
-    const demo = await app.start()
+    const demoKey = await app.start()
     await listen(http, port, host)
     if (app.ssh) sshDoor?.serveWith(app.ssh.serve)
     if (app.notebooks) notebookDoor?.serveWith(app.notebooks)
     app.startWork()
     // The address of a server that listens on a port is an AddressInfo.
-    printGreeting(http.address() as AddressInfo, {
-      graphiql,
-      demo,
-      demoKeyFile,
-      sshProxy,
-      hostKey: app.ssh?.fingerprint(),
-      notebookProxy,
+    const greeting = greet(http.address() as AddressInfo, {
+      ...{ graphiql, demoKey, demoKeyFile, sshProxy, hostKey: app.ssh?.fingerprint(), notebookProxy },
+      isTerminal: process.stdout.isTTY,
     })
+    process.stdout.write(greeting)
     isServing = true
   } catch (error) {
     await stopAndLog()
@@ -144,29 +140,4 @@ async function openNotebookDoor(port: number, host: string) {
   const { port: taken } = door.server.address() as AddressInfo
   // Browsers take each name under localhost for this machine.
   return { ...door, localProxy: { protocol: 'http' as const, host: `localhost:${taken}` } }
-}
-
-type Greeting = {
-  graphiql: boolean
-  demo: { apiKey: string; isNew: boolean } | undefined
-  demoKeyFile: string | undefined
-  sshProxy: SshProxy | null
-  /** The fingerprint of the gateway's own SSH server. */
-  hostKey: string | undefined
-  notebookProxy: NotebookProxy | null
-}
-
-/** Prints the gateway's URLs. The demo key is printed only when it is new. */
-function printGreeting({ address, family, port }: AddressInfo, greeting: Greeting): void {
-  const { graphiql, demo, demoKeyFile, sshProxy, hostKey, notebookProxy } = greeting
-  const host = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
-  const lines = [`GraphQL   http://${host}:${port}/graphql${graphiql ? '  (GraphiQL in a browser)' : ''}`]
-  lines.push(`REST      http://${host}:${port}/api/v0/`, `Docs      http://${host}:${port}/api/v0/docs/`)
-  if (sshProxy && hostKey)
-    lines.push(`SSH       ssh -p ${sshProxy.port} ins_ID@${sshProxy.host}`, `          (host key ${hostKey})`)
-  if (notebookProxy) lines.push(`Notebooks ${notebookProxy.protocol}://ins-ID.${notebookProxy.host}/`)
-  if (demo?.isNew) lines.push(`Demo key  ${demo.apiKey}`, `          (shown once, kept in ${demoKeyFile})`)
-  else if (demo) lines.push(`Demo key  in ${demoKeyFile}`)
-  if (demo) lines.push(`Shell     KEY=$(cat '${demoKeyFile}')`)
-  process.stdout.write(`Berth is ready.\n\n${lines.map(line => `  ${line}\n`).join('')}\n`)
 }

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayProcess, makeDataDir, startGateway } from '../support/processes/programs.ts'
@@ -15,6 +16,9 @@ const chromiumArgs = [
 let gateway: GatewayProcess
 let browser: Browser
 let page: Page
+let key: string
+/** The link that the gateway prints on a terminal. */
+let link: string
 let remove: () => Promise<void>
 const externalRequests: string[] = []
 const consoleErrors: string[] = []
@@ -24,11 +28,13 @@ beforeAll(async () => {
   const made = await makeDataDir()
   remove = made.remove
   gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir })
+  key = readFileSync(join(made.dataDir, 'demo-key'), 'utf8')
+  link = `${gateway.url}/graphql#key=${key}`
   browser = await chromium.launch({ executablePath, args: chromiumArgs })
   page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
   page.on('request', request => {
-    if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(gateway.url))
-      externalRequests.push(request.url())
+    const url = request.url()
+    if (!/^(blob|data):/.test(url) && !url.startsWith(gateway.url)) externalRequests.push(url)
   })
   page.on('console', message => message.type() === 'error' && consoleErrors.push(message.text()))
 })
@@ -62,7 +68,7 @@ describe('GraphiQL in a browser', () => {
     ['Costs', '"runwaySeconds": '],
     ['Destroy', '"succeededCount": 2'],
   ])('runs the tab %s unchanged', async (tab, expected) => {
-    await page.goto(`${gateway.url}/graphql`)
+    await page.goto(link)
     await page.click(`.graphiql-tab-button:has-text("${tab}")`)
     // GraphiQL takes a moment to detect the operation of the tab.
     await page.waitForTimeout(800)
@@ -74,7 +80,7 @@ describe('GraphiQL in a browser', () => {
   })
 
   it('shows the variables of a tab in an editor, and the key under Headers', async () => {
-    await page.goto(`${gateway.url}/graphql`)
+    await page.goto(link)
     await page.click('.graphiql-tab-button:has-text("Rent")')
     await page.waitForSelector('.graphiql-editor-tool .view-lines:visible:has-text("off_1")', { timeout: 5_000 })
     await page.click('.graphiql-editor-tools button:has-text("Headers")')
@@ -84,7 +90,7 @@ describe('GraphiQL in a browser', () => {
   it('switches tabs with one click, even on a first visit', async () => {
     const visitor = await browser.newContext()
     const first = await visitor.newPage()
-    await first.goto(`${gateway.url}/graphql`)
+    await first.goto(link)
     for (const tab of ['Rent', 'Watch', 'Find']) {
       await first.click(`.graphiql-tab-button:has-text("${tab}")`)
       await first.waitForSelector(`.graphiql-tab-active:has-text("${tab}")`, { timeout: 5_000 })
@@ -97,6 +103,53 @@ describe('GraphiQL in a browser', () => {
     await page.waitForSelector('.graphiql-tab-button')
     expect(await page.locator('.graphiql-tab-button').allTextContents()).toHaveLength(13)
     expect(await run()).not.toContain('"errors"')
+  })
+
+  it('takes the key from the link, out of the address bar, and into the storage of the tab alone', async () => {
+    await page.goto(link)
+    await page.waitForSelector('.graphiql-tab-button')
+    expect(page.url()).not.toContain(key)
+    await page.waitForTimeout(1_000)
+    const [local, session] = await page.evaluate(() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage)])
+    expect([local?.includes(key), session?.includes(key)]).toEqual([false, true])
+    expect(await page.isVisible('#key')).toBe(false)
+  })
+
+  it('asks for a key without the link, and keeps its tabs when it gets one', async () => {
+    const visitor = await browser.newContext()
+    const first = await visitor.newPage()
+    await first.goto(`${gateway.url}/graphql`)
+    await first.waitForSelector('#key:visible')
+    expect(await first.textContent('#key')).toContain('Open the link that Berth names when it starts')
+    await first.click('.graphiql-tab-button:has-text("Costs")')
+    const activeTab = () => JSON.parse(sessionStorage.getItem('graphiql:tabState') ?? '{}').activeTabIndex
+    await first.waitForFunction(activeTab)
+    await first.fill('#key input', 'no key')
+    await first.click('#key button')
+    expect(await first.isVisible('#key')).toBe(true)
+    await first.fill('#key input', key)
+    await first.click('#key button')
+    await first.waitForSelector('#key', { state: 'hidden' })
+    await first.waitForSelector('.graphiql-tab-active:has-text("Costs")')
+    await first.waitForTimeout(800)
+    await first.click('.graphiql-execute-button')
+    await first.waitForSelector('.graphiql-response .view-lines:has-text("runwaySeconds")')
+    await visitor.close()
+  })
+
+  it('takes another key from a link that is opened in the same tab', async () => {
+    await page.goto(link)
+    await page.waitForSelector('.graphiql-tab-button')
+    const other = `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`
+    await page.evaluate(hash => location.assign(hash), `#key=${other}`)
+    await page.waitForFunction(text => sessionStorage.getItem('berth:key') === text, other)
+    await page.waitForSelector('.graphiql-tab-button')
+    await page.waitForTimeout(1_000)
+    const session = await page.evaluate(() => JSON.stringify(sessionStorage))
+    expect([session.includes(key), session.includes(other), page.url().includes(other)]).toEqual([false, true, false])
+    // The refused key is a failed request, which the browser logs.
+    consoleErrors.length = 0
+    await page.goto(link)
   })
 
   it('sends requests only to the gateway, and logs no errors', () => {

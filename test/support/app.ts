@@ -54,7 +54,6 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
     poolSize: 4,
     graphiql: false,
     metrics: false,
-    host: '127.0.0.1',
     demoKeyFile: undefined,
     secret: 'a secret of tests',
     toolboxFile: 'toolbox.tar',

@@ -1,29 +1,59 @@
 // Scripts that run in the browser around GraphiQL. They are part of the bundle, so the page needs no inline script.
 
 /**
- * Runs before GraphiQL. The browser stores the tabs with their headers. After a restart on new data the key in those
- * headers is invalid, so the script clears the storage. It also stores the active tab as the last edited one; otherwise
- * GraphiQL adds an empty tab.
+ * Runs before GraphiQL. The key comes in the link's fragment, which no browser sends, or from the form. It stays in the
+ * storage of this browser tab, as do GraphiQL's own tabs with their headers, where another key replaces it. The script also
+ * stores the active tab as the last edited one; otherwise GraphiQL adds an empty tab.
  */
 export const setupScript = `
-const berthPage = JSON.parse(document.getElementById('berth').textContent)
-if (localStorage.getItem('berth') !== berthPage.publicId) localStorage.clear()
-localStorage.setItem('berth', berthPage.publicId)
+if (location.hash.startsWith('#key=')) {
+  const key = location.hash.slice('#key='.length)
+  if (/^berth_\\w+$/.test(key)) sessionStorage.setItem('berth:key', key)
+  history.replaceState(null, '', location.pathname + location.search)
+}
+addEventListener('hashchange', () => location.hash.startsWith('#key=') && location.reload())
+// Earlier versions kept the key there.
+localStorage.clear()
+const berthOptions = JSON.parse(document.getElementById('berth').textContent)
+const berthKey = sessionStorage.getItem('berth:key')
 {
-  const { tabs = [], activeTabIndex } = JSON.parse(localStorage.getItem('graphiql:tabState') ?? '{}')
-  for (const part of ['query', 'variables', 'headers']) {
-    if (tabs.length > 0) localStorage.setItem('graphiql:' + part, tabs[activeTabIndex]?.[part] ?? '')
+  const bearer = 'Bearer ' + (berthKey ?? 'YOUR_API_KEY')
+  const before = sessionStorage.getItem('berth:bearer') ?? bearer
+  const state = (sessionStorage.getItem('graphiql:tabState') ?? '{}').replaceAll(before, bearer)
+  sessionStorage.setItem('berth:bearer', bearer)
+  const { tabs = [], activeTabIndex } = JSON.parse(state)
+  if (tabs.length > 0) {
+    sessionStorage.setItem('graphiql:tabState', state)
+    for (const part of ['query', 'variables', 'headers'])
+      sessionStorage.setItem('graphiql:' + part, tabs[activeTabIndex]?.[part] ?? '')
   }
+  berthOptions.storage = sessionStorage
+  berthOptions.defaultHeaders = JSON.stringify({ Authorization: bearer }, null, 2)
+  for (const tab of berthOptions.defaultTabs) tab.headers = berthOptions.defaultHeaders
 }
 {
   const folder = new URL('.', document.currentScript.src)
   self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_module, label) => new URL(label + '.js', folder).href }
 }`
 
-export const renderScript = `YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), berthPage.options)`
+export const renderScript = `
+YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), berthOptions)
+{
+  const form = document.querySelector('#key')
+  form.hidden = berthKey !== null
+  form.addEventListener('submit', event => {
+    event.preventDefault()
+    sessionStorage.setItem('berth:key', form.elements.key.value)
+    location.reload()
+  })
+}`
 
 /**
- * On a first visit GraphiQL moves a tab away from the pointer that presses it, so the click misses. This rule keeps the
- * tab in place. A dragged tab can still be dropped elsewhere, but does not follow the pointer.
+ * On a first visit GraphiQL moves a tab away from the pointer that presses it, so the click misses. The first rule keeps the
+ * tab in place. A dragged tab can still be dropped elsewhere, but does not follow the pointer. GraphiQL fills the window, so
+ * it leaves room for the form.
  */
-export const styles = '.graphiql-tab { transform: none !important }'
+export const styles = `
+.graphiql-tab { transform: none !important }
+#key { box-sizing: border-box; height: 48px; padding: 12px 16px; font: 14px/24px system-ui, sans-serif }
+#key:not([hidden]) + #root .graphiql-container { height: calc(100vh - 48px) }`

@@ -1,21 +1,18 @@
-import { parseApiKey } from '../../domain/accounts/api-keys.ts'
 import { answerAsset } from '../../http/asset.ts'
 import { jsonResponse } from '../../http/json.ts'
-import { isLoopback } from '../../http/listen.ts'
 import type { Handler } from '../../http/router.ts'
 import { loadAssets } from './assets.ts'
 import { tabs } from './tabs.ts'
 
 /**
- * The GraphiQL page for trying the API. The gateway serves all its files, so it works offline. It fills in the demo key,
- * if there is one, only for a browser on this machine.
+ * The GraphiQL page for trying the API. The gateway serves all its files, so it works offline. The page is the same for
+ * everybody: a key never comes from the gateway, but from the link or its reader.
  */
-export function createGraphiql(apiKey: () => string | undefined): { page: Handler; file: Handler } {
+export function createGraphiql(): { page: Handler; file: Handler } {
   return {
-    page: async request => {
+    page: async () => {
       const { folder } = await loadAssets()
-      const key = (isLocalRequest(request) && apiKey()) || 'YOUR_API_KEY'
-      return new Response(renderPage(folder, key), {
+      return new Response(renderPage(folder), {
         headers: {
           'content-type': 'text/html; charset=utf-8',
           'cache-control': 'no-store',
@@ -46,21 +43,17 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-function renderPage(folder: string, key: string): string {
-  const headers = JSON.stringify({ Authorization: `Bearer ${key}` }, null, 2)
-  const settings = {
-    publicId: parseApiKey(key)?.publicId ?? '',
-    options: {
-      title: 'Berth',
-      defaultTabs: tabs.map(tab => ({ ...tab, headers })),
-      defaultHeaders: headers,
-      shouldPersistHeaders: true,
-      // Opens the variables, which the user edits. The headers are filled in already.
-      defaultEditorToolsVisibility: 'variables',
-      schemaDescription: true,
-      subscriptionsProtocol: 'SSE',
-    },
-  }
+const options = {
+  title: 'Berth',
+  defaultTabs: tabs,
+  shouldPersistHeaders: true,
+  // Opens the variables, which the user edits. The headers are filled in already.
+  defaultEditorToolsVisibility: 'variables',
+  schemaDescription: true,
+  subscriptionsProtocol: 'SSE',
+}
+
+function renderPage(folder: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -71,19 +64,15 @@ function renderPage(folder: string, key: string): string {
 </head>
 <body class="no-focus-outline">
 <noscript>GraphiQL needs JavaScript.</noscript>
+<form id="key" hidden>
+There is no API key yet. Open the link that Berth names when it starts, or paste a key:
+<input name="key" type="password" aria-label="API key" pattern="berth_\\w+" required autocomplete="off">
+<button>Use it</button>
+</form>
 <div id="root"></div>
-<script type="application/json" id="berth">${JSON.stringify(settings).replaceAll('<', '\\u003c')}</script>
+<script type="application/json" id="berth">${JSON.stringify(options).replaceAll('<', '\\u003c')}</script>
 <script src="${folder}/graphiql.js"></script>
 </body>
 </html>
 `
-}
-
-/**
- * A foreign page whose domain resolves to this machine (DNS rebinding) sends its own name as Host, and must not get the key.
- * A proxy on this machine may send a loopback Host for a remote client; its forwarding headers reveal that.
- */
-function isLocalRequest({ url, headers }: Request): boolean {
-  const isForwarded = [...headers.keys()].some(name => /^(forwarded|via|x-real-ip|x-forwarded-.*)$/.test(name))
-  return !isForwarded && isLoopback(new URL(url).hostname)
 }
