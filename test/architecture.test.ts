@@ -28,14 +28,20 @@ const layers: Record<string, Layer> = {
     folders: [...nouns, 'accounts/permissions', 'instances/policy', 'instances/rent', 'instances/search'],
     reason: 'Rules are pure: move what needs a database, a face, a package or a module of Node into a service.',
   },
-  database: {
+  turns: {
     imports: [],
+    packages: [],
+    folders: [],
+    reason: 'Work in turns does not know what the work is.',
+  },
+  database: {
+    imports: ['turns'],
     packages: ['@prisma/adapter-pg', 'pg', 'pino'],
     folders: ['embedded', 'selection'],
     reason: 'The database layer has no rules and no use cases: move this into a service.',
   },
   services: {
-    imports: ['domain', 'database'],
+    imports: ['domain', 'database', 'turns'],
     packages: ['pino'],
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
@@ -69,7 +75,7 @@ const layers: Record<string, Layer> = {
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',
   },
   rest: {
-    imports: ['domain', 'services', 'auth', 'http'],
+    imports: ['domain', 'services', 'auth', 'http', 'turns'],
     packages: ['zod'],
     folders: [...nouns, 'openapi'],
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',

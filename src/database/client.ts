@@ -4,6 +4,7 @@ import { type Clock, createClock } from './clock.ts'
 import { checkEpoch } from './epoch.ts'
 import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
+import { paceReads } from './paced-reads.ts'
 import { ConnectionPool } from './pool.ts'
 import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
 import { type Statements, statementsOn } from './statements.ts'
@@ -81,6 +82,7 @@ export function openDatabase({
   // A connection lost between two statements of a transaction fails the next statement. Without this listener, the
   // error event would end the process.
   pool.on('connect', client => client.on('error', () => {}))
+  pool.on('connect', paceReads)
   const nameOfRepeated = createRepeatedNames()
   // The texts of Prisma's statements vary with what is selected and the number of ids.
   const adapter = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOfRepeated(sql) })

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type pg from 'pg'
+import { mapInTurns } from '../turns/in-turns.ts'
 import type { Prisma } from './generated/client.ts'
 import { type RowOf, type RowShape, readRows } from './row-types.ts'
 import { runStatement } from './rows.ts'
@@ -31,18 +31,4 @@ export function statementsOn(
     read: async (statement, { toRow }) => await mapInTurns((await run(statement)).rows, toRow),
     execute: async statement => (await run(statement)).rowCount ?? 0,
   }
-}
-
-/** Rows that are made at once. */
-const partSize = 500
-
-/** `rows.map(toRow)`, with a turn for other work after each part: a list can have thousands of rows. */
-async function mapInTurns<Row>(rows: unknown[][], toRow: (values: unknown[]) => Row): Promise<Row[]> {
-  if (rows.length <= partSize) return rows.map(toRow)
-  const made: Row[] = []
-  for (const values of rows) {
-    if (made.length > 0 && made.length % partSize === 0) await nextTurn()
-    made.push(toRow(values))
-  }
-  return made
 }

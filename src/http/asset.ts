@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { parseAccept } from './accept.ts'
+import { streamSlices } from './pieces.ts'
 
 /** A static file. Each encoding is computed on first use and cached. */
 export type Asset = { type: string; etag: string; encode(encoding: Encoding): Promise<Uint8Array> }
@@ -17,9 +17,6 @@ const encoders = {
 // Both compress in the thread pool.
 const brotli = promisify(brotliCompress)
 const zip = promisify<Uint8Array, Uint8Array>(gzip)
-
-/** Bytes handed to the network at once: no copy of the whole file is held for a client that does not read. */
-const sliceBytes = 65_536
 
 export function createAsset(bytes: Uint8Array, type: string): Asset {
   const encoded = new Map<Encoding, Promise<Uint8Array>>()
@@ -60,17 +57,4 @@ function matchesEtag(ifNoneMatch: string | null, tag: string): boolean {
 export function chooseEncoding(acceptEncoding: string | null): Encoding {
   const named = parseAccept(acceptEncoding)
   return (['br', 'gzip'] as const).find(encoding => named.includes(encoding)) ?? 'identity'
-}
-
-export function streamSlices(bytes: Uint8Array): ReadableStream<Uint8Array> {
-  let start = 0
-  return new ReadableStream({
-    async pull(controller) {
-      // A fast network takes slices without a pause, so yield here to let other requests run.
-      await nextTurn()
-      if (start >= bytes.byteLength) return controller.close()
-      controller.enqueue(bytes.subarray(start, start + sliceBytes))
-      start += sliceBytes
-    },
-  })
 }

@@ -1,6 +1,6 @@
 import { type Asset, answerAsset, createAsset } from '../http/asset.ts'
 import { printedJsonResponse } from '../http/json.ts'
-import { printJsonInTurns } from './in-turns.ts'
+import { printJsonInTurns } from '../turns/print-json.ts'
 import type { Route } from './route.ts'
 
 /** The page loads and runs nothing. Plain text may come from renters, so browsers must not run it as a page. */

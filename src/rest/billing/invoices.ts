@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { maxStatementEntries } from '../../domain/billing/statement.ts'
 import { usdToNumber } from '../../domain/money.ts'
+import { mapInTurns } from '../../turns/in-turns.ts'
 import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { integer, number } from '../values.ts'
@@ -69,7 +70,9 @@ export const invoiceRoutes: Route[] = [
     answer: async ({ services, actor, query }) => {
       const { filter, columns } = parseListQuery(query)
       const { entries } = await services.billing.statement(actor, filter, entrySelect)
-      return entries.map(entry => selectColumns<StatementLine, StatementColumns>(statementLineRow(entry), columns))
+      return await mapInTurns(entries, entry =>
+        selectColumns<StatementLine, StatementColumns>(statementLineRow(entry), columns),
+      )
     },
   }),
   route({
@@ -97,7 +100,7 @@ export const invoiceRoutes: Route[] = [
       const { entries, creditNanos, accruedNanos } = await services.billing.statement(actor, filter, entrySelect)
       const charges = usdToNumber(accruedNanos)
       const current = { charges, service_fee: 0, total: charges, credit: usdToNumber(creditNanos) }
-      return { invoices: entries.map(statementLineRow), current }
+      return { invoices: await mapInTurns(entries, statementLineRow), current }
     },
   }),
 ]

@@ -3,7 +3,7 @@ import type { Actor } from '../../domain/actor.ts'
 import { accessOf } from '../../domain/instances/access.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
 import type { Services } from '../../services/services.ts'
-import { mapInTurns } from '../in-turns.ts'
+import { mapInTurns } from '../../turns/in-turns.ts'
 import { instanceRow } from './present.ts'
 import type { InstanceRow } from './row.ts'
 

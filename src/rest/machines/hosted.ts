@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mapInTurns } from '../../turns/in-turns.ts'
 import { documentedFailureOf } from '../error-codes.ts'
 import { type Route, route } from '../route.ts'
 import { pathId } from '../values.ts'
@@ -18,7 +19,7 @@ export const machineRoutes: Route[] = [
     result: z.object({ machines: z.array(hostedMachineSchema).describe('The machines.') }),
     answer: async ({ services, actor }) => {
       const machines = await services.machines.hosted(actor, maxRows)
-      return { machines: machines.map(hostedMachineRow) }
+      return { machines: await mapInTurns(machines, hostedMachineRow) }
     },
   }),
   route({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
 import type { Services } from '../../services/services.ts'
-import { mapInTurns } from '../in-turns.ts'
+import { mapInTurns } from '../../turns/in-turns.ts'
 import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { text } from '../values.ts'

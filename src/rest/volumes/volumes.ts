@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { renameIssuePaths } from '../../domain/errors.ts'
 import { requireVolumeSizeMb } from '../../domain/volumes/offers.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
+import { mapInTurns } from '../../turns/in-turns.ts'
 import { idempotencyFailures } from '../documented-failures.ts'
 import { documentedFailureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
@@ -57,7 +58,7 @@ export const volumeRoutes: Route[] = [
         throw new RestFailure(400, 'invalid_args', `type must be unspecified or one of: [${listed}]`)
       }
       const volumes = await services.volumes.list(actor, type === 'network_volume' ? 0 : maxRows)
-      return { volumes: volumes.map(volumeRow) }
+      return { volumes: await mapInTurns(volumes, volumeRow) }
     },
   }),
   route({
@@ -80,7 +81,7 @@ export const volumeRoutes: Route[] = [
         Promise.reject(renameIssuePaths(error, { sizeGb: 'allocated_storage' })),
       )
       const sizeMb = requireVolumeSizeMb(search.sizeGb)
-      return { offers: offers.map(offer => volumeOfferRow(offer, sizeMb)) }
+      return { offers: await mapInTurns(offers, offer => volumeOfferRow(offer, sizeMb)) }
     },
   }),
   route({
