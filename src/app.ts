@@ -32,7 +32,7 @@ import { createEngineWatch } from './reconciler/engine-watch.ts'
 import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
 import { createLoop, createLoops } from './reconciler/loop.ts'
 import { createBillingLoop, createInstanceLoop, createPolicyLoop, createSamplingLoop } from './reconciler/loops.ts'
-import { createRestFace } from './rest/face.ts'
+import { createRestFace, prepareDocuments } from './rest/face.ts'
 import { createRememberedKeys } from './services/accounts/api-keys/remembered-keys.ts'
 import { createBackground } from './services/background.ts'
 import { outboxServices } from './services/events/outbox.ts'
@@ -195,6 +195,9 @@ export function createApp(options: AppOptions): App {
       })
       await retryUncertain(async () => ssh?.start())
       await retryUncertain(() => readClock(database, log))
+      // Prisma loads its compiler at its first statement. Like the documents, that takes longer than a request may.
+      await retryUncertain(operations.machines.hasAny)
+      await prepareDocuments(services)
       phase = 'ready'
       return demoKey
     },

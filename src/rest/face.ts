@@ -10,7 +10,7 @@ import { errorResponse, failureResponse, replaceUncertainOutcome } from './error
 import { parseBody, parseInput } from './input.ts'
 import { isImplemented } from './not-implemented.ts'
 import { findRoutes, originOf } from './paths.ts'
-import { fixedResponse, successResponse } from './responses.ts'
+import { fixedAsset, fixedResponse, successResponse } from './responses.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import { findAlternative } from './unserved.ts'
@@ -34,6 +34,12 @@ export function createRestFace(services: Services, options: RestOptions): Handle
       )
     }
   }
+}
+
+/** Makes the documents that every caller gets. Their first readers would hold up all other requests. */
+export async function prepareDocuments(services: Services): Promise<void> {
+  const input = { services, params: {}, query: {}, body: {}, idempotencyKey: undefined, origin: '' }
+  for (const route of routes) if (route.isFixed) await fixedAsset(route, () => route.answer(input))
 }
 
 async function answer(request: Request, client: Client, services: Services, options: RestOptions): Promise<Response> {

@@ -17,14 +17,26 @@ export async function successResponse({ produces }: Pick<Route, 'produces'>, res
 
 const assets = new WeakMap<Route, Promise<Asset>>()
 
-/** The success of a fixed route. `answer` is called once. Its text is then cached, plain and compressed. */
+/** The success of a fixed route. */
 export async function fixedResponse(route: Route, request: Request, answer: () => Promise<unknown>): Promise<Response> {
-  const { produces } = route
-  const { 'content-type': type, ...headers } = produces ? headersOf(produces) : { 'content-type': 'application/json' }
+  const { 'content-type': _, ...headers } = fixedHeadersOf(route)
+  // Another version of the gateway may answer next, so caches must revalidate.
+  return await answerAsset(request, await fixedAsset(route, answer), {
+    ...headers,
+    'cache-control': 'public, no-cache',
+  })
+}
+
+/** The text of a fixed route, plain and compressed. `answer` is called once. */
+export function fixedAsset(route: Route, answer: () => Promise<unknown>): Promise<Asset> {
+  const type = fixedHeadersOf(route)['content-type']
   const asset = assets.get(route) ?? renderResult(route, answer).then(bytes => createAsset(bytes, type))
   assets.set(route, asset)
-  // Another version of the gateway may answer next, so caches must revalidate.
-  return await answerAsset(request, await asset, { ...headers, 'cache-control': 'public, no-cache' })
+  return asset
+}
+
+function fixedHeadersOf({ produces }: Route) {
+  return produces ? headersOf(produces) : { 'content-type': 'application/json' }
 }
 
 async function renderResult({ produces }: Route, answer: () => Promise<unknown>): Promise<Uint8Array> {
