@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ensureDemo } from '../prisma/seed.ts'
 import type { AppOptions } from './app-options.ts'
-import { openDatabase } from './database/client.ts'
 import { createClockSteps, readClock } from './database/clock-check.ts'
 import { updateEpoch } from './database/epoch.ts'
 import { locks, withLock } from './database/locks.ts'
 import { editedMigrations, migrate } from './database/migrations.ts'
 import { retryUncertain } from './database/retry.ts'
+import { openDatabases } from './database/shares.ts'
 import { createWakeUps, type WorkKind } from './database/wake-ups.ts'
 import { monitorWrites } from './database/write-monitor.ts'
 import { createDeliveryWorker } from './events/delivery-worker.ts'
@@ -106,11 +106,12 @@ export function createApp(options: AppOptions): App {
   const onRefusal = (error: unknown) => writes.check(error)
   const clockSteps = createClockSteps(log)
   const listeners = { onIdleError, onNewEpoch, onRefusal, onClockStep: clockSteps.notice, notify }
-  const database = openDatabase({ url: databaseUrl, poolSize, ...listeners, now: options.now })
+  const databases = openDatabases({ url: databaseUrl, poolSize, ...listeners, now: options.now })
+  const { requests: database, work: workDatabase } = databases
   const { now } = database.clock
-  const feed = createFeed({ outbox: outboxServices({ database }), now, log })
+  const feed = createFeed({ outbox: outboxServices({ database: workDatabase }), now, log })
   const secrets = createSecrets(secret)
-  const machines = createMachines({ database, secrets, log, simulatedDelay, toolboxFile, gatewayUrl })
+  const machines = createMachines({ databases, secrets, log, simulatedDelay, toolboxFile, gatewayUrl })
   const { provider, agents, engines, gatewayId } = machines
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const rememberedKeys = createRememberedKeys()
@@ -118,7 +119,7 @@ export function createApp(options: AppOptions): App {
   const doors = { sshProxy, notebookProxy }
   const deps = { database, log, secrets, rememberedKeys, ...ports, ...doors, gatewayId, privateWebhooks, admission }
   const services = createServices(deps)
-  const background = createBackground(deps, eventRetentionDays, clockSteps.countBack)
+  const background = createBackground({ ...deps, database: workDatabase }, eventRetentionDays, clockSteps.countBack)
   const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges, sampling } = background
   const engineWatch = createEngineWatch({ engines: agents.followable, changes: engineChanges, provider, log })
   const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })
@@ -130,7 +131,7 @@ export function createApp(options: AppOptions): App {
     housekeeping: createHousekeepingLoop({ chores, now, log }),
     sampling: createSamplingLoop({ sampling, engines, provider, now, log }),
   })
-  const writes = monitorWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
+  const writes = monitorWrites({ pool: workDatabase.pool, log, onChange: isFailing => work.hold(isFailing) })
   const operations = createOperations({ database })
   const wake = (kinds: ReadonlySet<WorkKind>) => {
     work.wake(kinds)
@@ -138,7 +139,7 @@ export function createApp(options: AppOptions): App {
     if (kinds.has('agents')) agents.wake()
   }
   const keyListeners = { onKeyChange: rememberedKeys.forget, onListening: rememberedKeys.setListening }
-  const wakeUps = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake, ...keyListeners })
+  const wakeUps = createWakeUps({ url: databaseUrl, pool: workDatabase.pool, log, wake, ...keyListeners })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const markNotReady = () => {
     phase = 'stopping'
@@ -146,7 +147,8 @@ export function createApp(options: AppOptions): App {
   }
   const requests = createRequestMetrics()
   const requestLog = createRequestLog(log, requests.observe)
-  const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
+  const pools = { requests: database.pool, work: workDatabase.pool }
+  const workMetrics = createWorkMetrics({ ...measures, pools, streams: feed.streamCount })
   const graphql = createGraphqlFace(services)
   const sockets = createSockets({ face: graphql.sockets, log, proxies })
   const ssh = options.ssh ? createSshFace({ services: createSshServices(deps), provider, log }) : undefined
@@ -172,7 +174,7 @@ export function createApp(options: AppOptions): App {
   return {
     fetch: logRequests(
       requestLog,
-      createRouter(faces, createReadiness({ phase: () => phase, database, writes, work })),
+      createRouter(faces, createReadiness({ phase: () => phase, database: workDatabase, writes, work })),
     ),
     plain: logPlainRequests(requestLog, graphql.plain),
     upgrade: machines.withHosts(sockets),
@@ -230,7 +232,7 @@ export function createApp(options: AppOptions): App {
       await engineWatch.stop()
       await machines.leaveHosts(Promise.resolve())
       await wakeUps.stop()
-      await database.close()
+      await databases.close()
     },
   }
 }

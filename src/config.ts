@@ -67,7 +67,7 @@ const settings = {
     must: 'a URL that begins with postgresql:// and names no schema: Berth uses the schema public of the database',
     schema: z.string().regex(/^postgres(ql)?:\/\/(?!.*[?&]schema=)/),
   },
-  DATABASE_POOL_SIZE: { must: 'a number of connections, 2 to 200', schema: z.coerce.number().int().min(2).max(200) },
+  DATABASE_POOL_SIZE: { must: 'a number of connections, 4 to 200', schema: z.coerce.number().int().min(4).max(200) },
   BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
   DEMO_MARKET: { must: 'true or false', schema: booleanSetting },
   GRAPHIQL: { must: 'true or false', schema: booleanSetting },

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { createAgents } from './agents/agents.ts'
 import type { Database } from './database/client.ts'
+import type { Databases } from './database/shares.ts'
 import { createAgentSockets, isAgentUpgrade } from './http/agents/sockets.ts'
 import type { Sockets } from './http/sockets.ts'
 import { createDockerProvider } from './providers/docker/provider.ts'
@@ -17,7 +18,7 @@ import { engineServices } from './services/machines/engines/engines.ts'
 import type { Secrets } from './services/secrets.ts'
 
 type MachineOptions = {
-  database: Database
+  databases: Pick<Databases, 'requests' | 'work'>
   secrets: Secrets
   log: Logger
   simulatedDelay: number
@@ -26,19 +27,27 @@ type MachineOptions = {
 }
 
 export function createMachines(options: MachineOptions) {
-  const { database, secrets, log, simulatedDelay, toolboxFile, gatewayUrl } = options
-  const { now } = database.clock
+  const { databases, secrets, log, simulatedDelay, toolboxFile, gatewayUrl } = options
+  const { now } = databases.work.clock
   const gatewayId = randomUUID()
-  const query: RunStatement = async (text, values) =>
-    (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const engines = engineServices({ database, secrets, log })
+  const queryOn =
+    ({ pool }: Database): RunStatement =>
+    async (text, values) =>
+      (await pool.query({ text, values, rowMode: 'array' })).rows
+  const engines = engineServices({ database: databases.work, secrets, log })
   const toolbox = () => readToolbox(toolboxFile)
-  const services = agentServices({ database, secrets, gatewayId })
+  // Whoever reaches the port can ask these, so they take no connection of due work.
+  const { findInvited, join, identify } = agentServices({ database: databases.requests, secrets, gatewayId })
+  const services = { ...agentServices({ database: databases.work, secrets, gatewayId }), findInvited, join, identify }
   const agents = createAgents({ services, engines, readToolbox: toolbox, gatewayId, url: gatewayUrl, log })
   const agentSockets = createAgentSockets(agents.sockets, log)
   const provider = createFleet({
     engines,
-    simulated: createSimulatedProvider({ world: createSimulatedWorld(query), now, delayFactor: simulatedDelay }),
+    simulated: createSimulatedProvider({
+      world: createSimulatedWorld(queryOn(databases.work)),
+      now,
+      delayFactor: simulatedDelay,
+    }),
     docker: createDockerProvider({ engineOf: engines.of, readToolbox: toolbox, log, now }),
     agent: agents.provider,
   })
@@ -47,7 +56,7 @@ export function createMachines(options: MachineOptions) {
     engines,
     provider,
     agents,
-    simulation: createSimulation(query, engines),
+    simulation: createSimulation(queryOn(databases.requests), engines),
     /** Sockets of hosts, and those of other clients. */
     withHosts: (others: Sockets): Sockets['upgrade'] => {
       return (...upgrade) => (isAgentUpgrade(upgrade[0]) ? agentSockets : others).upgrade(...upgrade)

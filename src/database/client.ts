@@ -26,9 +26,11 @@ export type Database = Statements & {
   close(): Promise<void>
 }
 
-type DatabaseOptions = {
+export type DatabaseOptions = {
   url: string
   poolSize: number
+  /** How long work waits for a connection. */
+  connectionTimeoutMs?: number
   onIdleError: (error: Error) => void
   /** Called when a connection finds the database on another line of history and has raised the cursors' epoch. */
   onNewEpoch?: () => void
@@ -39,11 +41,12 @@ type DatabaseOptions = {
   onClockStep?: ((ms: number) => void) | undefined
   /** Replaces the database's clock in tests. */
   now?: (() => Date) | undefined
+  /** The clock that another pool of this gateway reads, too. */
+  clock?: Clock
 }
 
 /** The server cancels a statement before the client gives up: an abandoned statement must not keep running. */
 const timeouts = {
-  connectionTimeoutMillis: 2_000,
   statement_timeout: 5_000,
   query_timeout: 7_000,
   lock_timeout: 2_000,
@@ -53,17 +56,19 @@ const timeouts = {
 export function openDatabase({
   url,
   poolSize,
+  connectionTimeoutMs = 2_000,
   onIdleError,
   onNewEpoch,
   notify = () => {},
   onRefusal = () => {},
   onClockStep,
   now,
+  clock = createClock(now, onClockStep),
 }: DatabaseOptions): Database {
-  const clock = createClock(now, onClockStep)
   const pool = new ConnectionPool({
     connectionString: url,
     max: poolSize,
+    connectionTimeoutMillis: connectionTimeoutMs,
     idleTimeoutMillis: 0,
     maxLifetimeSeconds: connectionLifetimeMs / 1_000,
     keepAlive: true,

@@ -51,7 +51,7 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
   const logLines: Record<string, unknown>[] = []
   const app = createApp({
     databaseUrl: database.url,
-    poolSize: 4,
+    poolSize: 6,
     graphiql: false,
     metrics: false,
     demoKeyFile: undefined,

@@ -8,27 +8,33 @@ type WorkMetricsOptions = {
     outboxLagSeconds: number
     eventsWaiting: number
   }>
-  pool(): { totalCount: number; idleCount: number; waitingCount: number }
+  /** The connections to the database, by what they are for. */
+  pools: Record<string, { totalCount: number; idleCount: number; waitingCount: number }>
   streams(): number
 }
 
 /** Due work, and the resources for it. Without the database, reports that it is down, and what needs no database. */
-export function createWorkMetrics({ measure, pool, streams }: WorkMetricsOptions): MetricSource {
+export function createWorkMetrics({ measure, pools, streams }: WorkMetricsOptions): MetricSource {
   return async () => {
     const measures = await measure().catch(() => undefined)
-    const { totalCount, idleCount, waitingCount } = pool()
+    const byUse = Object.entries(pools)
     return [
       gauge('berth_database_up', 'Whether the database answers: 1 or 0.', measures ? 1 : 0),
       {
         name: 'berth_database_connections',
         type: 'gauge',
         help: 'Connections to the database, in use or idle.',
-        samples: [
-          { labels: { state: 'busy' }, value: totalCount - idleCount },
-          { labels: { state: 'idle' }, value: idleCount },
-        ],
+        samples: byUse.flatMap(([use, { totalCount, idleCount }]) => [
+          { labels: { use, state: 'busy' }, value: totalCount - idleCount },
+          { labels: { use, state: 'idle' }, value: idleCount },
+        ]),
       },
-      gauge('berth_database_connections_awaited', 'Callers that wait for a database connection.', waitingCount),
+      {
+        name: 'berth_database_connections_awaited',
+        type: 'gauge',
+        help: 'Callers that wait for a database connection.',
+        samples: byUse.map(([use, { waitingCount }]) => ({ labels: { use }, value: waitingCount })),
+      },
       gauge('berth_streams', 'Open streams on this gateway.', streams()),
       ...(measures
         ? [

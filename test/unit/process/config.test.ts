@@ -177,7 +177,7 @@ describe('the settings', () => {
     ['PORT', '70000', 'PORT must be a port, 0 to 65535, not "70000".'],
     ['PORT', '80.5', 'PORT must be a port'],
     ['HOST', 'a b', 'HOST must be a host name or an address, not "a b".'],
-    ['DATABASE_POOL_SIZE', '1', 'DATABASE_POOL_SIZE must be a number of connections, 2 to 200, not "1".'],
+    ['DATABASE_POOL_SIZE', '3', 'DATABASE_POOL_SIZE must be a number of connections, 4 to 200, not "3".'],
     ['DEMO_MARKET', 'yes', 'DEMO_MARKET must be true or false, not "yes".'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be one of silent, fatal'],
     ['DEBT_GRACE_HOURS', '0.5', 'DEBT_GRACE_HOURS must be a number of hours, 1 to 8760, not "0.5".'],

@@ -83,13 +83,17 @@ describe('requests', () => {
 it('reports an unreachable database, with the metrics of the process', async () => {
   const source = createWorkMetrics({
     measure: () => Promise.reject(new Error('It is gone.')),
-    pool: () => ({ totalCount: 5, idleCount: 2, waitingCount: 1 }),
+    pools: {
+      requests: { totalCount: 5, idleCount: 2, waitingCount: 1 },
+      work: { totalCount: 3, idleCount: 3, waitingCount: 0 },
+    },
     streams: () => 7,
   })
   const text = printMetrics(await source())
   expect(text).toContain('berth_database_up 0\n')
-  expect(text).toContain('berth_database_connections{state="busy"} 3\n')
-  expect(text).toContain('berth_database_connections{state="idle"} 2\n')
-  expect(text).toContain('berth_database_connections_awaited 1\n')
+  expect(text).toContain('berth_database_connections{use="requests",state="busy"} 3\n')
+  expect(text).toContain('berth_database_connections{use="requests",state="idle"} 2\n')
+  expect(text).toContain('berth_database_connections{use="work",state="idle"} 3\n')
+  expect(text).toContain('berth_database_connections_awaited{use="requests"} 1\n')
   expect(text).toContain('berth_streams 7\n')
 })

@@ -1,0 +1,28 @@
+// Requests and due work have connections of their own, so that no number of requests keeps due work waiting.
+
+import { type Database, type DatabaseOptions, openDatabase } from './client.ts'
+
+/** Due work gets a third of the connections, and each side at least two. */
+export function shareConnections(poolSize: number): { requests: number; work: number } {
+  const work = Math.max(2, Math.floor(poolSize / 3))
+  return { requests: Math.max(2, poolSize - work), work }
+}
+
+/** A client waits for the answer, so its request soon gives up. Due work is in no hurry. */
+const requestsWaitMs = 800
+
+export type Databases = {
+  /** For requests of clients. */
+  requests: Database
+  /** For due work, and for what the gateway says about itself. */
+  work: Database
+  close(): Promise<void>
+}
+
+/** Opens one database with two pools, which share the clock. */
+export function openDatabases({ poolSize, ...options }: DatabaseOptions): Databases {
+  const sizes = shareConnections(poolSize)
+  const requests = openDatabase({ ...options, poolSize: sizes.requests, connectionTimeoutMs: requestsWaitMs })
+  const work = openDatabase({ ...options, poolSize: sizes.work, clock: requests.clock })
+  return { requests, work, close: async () => void (await Promise.all([requests.close(), work.close()])) }
+}
