@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ensureDemo } from '../prisma/seed.ts'
+import { createRequestAdmission } from './admission.ts'
 import type { AppOptions } from './app-options.ts'
 import { createClockSteps, readClock } from './database/clock-check.ts'
 import { updateEpoch } from './database/epoch.ts'
@@ -14,6 +15,7 @@ import { createFeed } from './events/feed.ts'
 import { createWebhookSender } from './events/webhook-sender.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql/graphiql.ts'
+import type { AdmitRequest } from './http/admission/requests.ts'
 import { noProxies, type TrustedProxies } from './http/client.ts'
 import { createMetrics } from './http/metrics/metrics.ts'
 import { createProcessMetrics } from './http/metrics/process.ts'
@@ -53,6 +55,7 @@ const handOverMs = 1_000
 export type App = {
   fetch: Fetch
   plain: PlainFetch
+  admit: AdmitRequest
   /** The proxies that may say whose requests they pass on. */
   proxies: TrustedProxies
   /** Handles a WebSocket upgrade. */
@@ -149,7 +152,8 @@ export function createApp(options: AppOptions): App {
   const requestLog = createRequestLog(log, requests.observe)
   const pools = { requests: database.pool, work: workDatabase.pool }
   const workMetrics = createWorkMetrics({ ...measures, pools, streams: feed.streamCount })
-  const graphql = createGraphqlFace(services)
+  const gate = createRequestAdmission({ connections: database.pool.options.max, services, begin: requestLog })
+  const graphql = createGraphqlFace(services, gate.admission)
   const sockets = createSockets({ face: graphql.sockets, log, proxies })
   const ssh = options.ssh ? createSshFace({ services: createSshServices(deps), provider, log }) : undefined
   const notebooks = notebookProxy
@@ -164,6 +168,7 @@ export function createApp(options: AppOptions): App {
       ? createMetrics([
           requests.read,
           workMetrics,
+          gate.metrics,
           createProcessMetrics(database.clock.aheadMs),
           () => ssh?.metrics() ?? [],
           () => notebooks?.metrics() ?? [],
@@ -177,6 +182,7 @@ export function createApp(options: AppOptions): App {
       createRouter(faces, createReadiness({ phase: () => phase, database: workDatabase, writes, work })),
     ),
     plain: logPlainRequests(requestLog, graphql.plain),
+    admit: gate.admit,
     upgrade: machines.withHosts(sockets),
     proxies,
     ssh,

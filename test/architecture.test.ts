@@ -53,7 +53,7 @@ const layers: Record<string, Layer> = {
   http: {
     imports: ['domain'],
     packages: ['@whatwg-node/server', 'pino', 'ws'],
-    folders: ['agents', 'metrics'],
+    folders: ['admission', 'agents', 'metrics'],
     reason: 'The HTTP layer serves both faces and imports neither: pass it what it needs.',
   },
   auth: {
@@ -171,12 +171,24 @@ const testFolders: Record<string, string[]> = {
     'rest',
     'ssh',
   ],
-  support: [...nouns, 'crashes', 'faults', 'database', 'engine', 'faces', 'notebooks', 'processes', 'rest', 'ssh'],
+  support: [
+    ...nouns,
+    'crashes',
+    'faults',
+    'database',
+    'engine',
+    'faces',
+    'load',
+    'notebooks',
+    'processes',
+    'rest',
+    'ssh',
+  ],
   client: [],
   contract: [],
   e2e: [],
   engine: [],
-  long: [],
+  long: ['load'],
   wire: [],
 }
 

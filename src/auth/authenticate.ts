@@ -31,6 +31,16 @@ export async function identifyBearer(
   return key === undefined ? undefined : ((await apiKeys.identify(key, how)) ?? undefined)
 }
 
+/** The account of a caller whose key this gateway has read before, by what the request sends. */
+export function recallCaller(
+  authorization: string | undefined,
+  url: string,
+  { apiKeys }: Services,
+): number | undefined {
+  const key = parseBearerKey(authorization) ?? new URLSearchParams(/api_key=[^&]*/.exec(url)?.[0]).get('api_key')
+  return key ? apiKeys.recallAccount(key) : undefined
+}
+
 function parseBearerKey(authorization: string | null | undefined): string | undefined {
   const [, key] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
   return key

@@ -115,6 +115,12 @@ export const DomainError: {
   readonly prototype: DomainError
 } = CodedError
 
+/** The gateway has not begun the request. */
+export function overloaded(): DomainError<'UNAVAILABLE'> {
+  const message = 'The gateway has more requests than it can answer now. Try again in a moment.'
+  return new DomainError('UNAVAILABLE', message, { undone: true })
+}
+
 /** The subject does not exist or belongs to another account. The caller must not learn which. */
 export function notFound(type: Subject['type'], id: Subject['id']): DomainError<'NOT_FOUND'> {
   return new DomainError('NOT_FOUND', withIds`${subjectNames[type]} ${mention(type, id)} not found.`, {

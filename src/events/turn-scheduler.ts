@@ -1,7 +1,7 @@
 // Lets streams work in turns on a share of the event loop, so that busy streams do not hold up requests.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTurnQueue } from '../services/turns.ts'
+import { createTurnQueue } from '../domain/turns.ts'
 
 /** Waits for the owner's turn, which lasts until the owner awaits something else. */
 type WaitForTurn = (owner: number) => Promise<void>
@@ -12,7 +12,7 @@ const pausePerMs = 2
 const maxPauseMs = 250
 
 export function createTurnScheduler(): WaitForTurn {
-  const waiting = createTurnQueue<() => void>()
+  const waiting = createTurnQueue<number, () => void>()
   let isRunning = false
 
   async function run(): Promise<void> {

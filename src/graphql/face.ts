@@ -1,5 +1,6 @@
 import { createYoga } from 'graphql-yoga'
 import { authenticate } from '../auth/authenticate.ts'
+import type { Admission } from '../http/admission/admission.ts'
 import { checkEncoding, maxBodyBytes } from '../http/body.ts'
 import { unbufferedHeaders } from '../http/event-stream.ts'
 import type { PlainHandler } from '../http/plain.ts'
@@ -23,7 +24,10 @@ import { createPlainFace } from './transport/plain.ts'
 import { createSocketFace } from './transport/sockets.ts'
 
 /** Serves /graphql over HTTP and WebSockets. Without a valid key there is no introspection and no hint in an error. */
-export function createGraphqlFace(services: Services): { answer: Handler; plain: PlainHandler; sockets: SocketFace } {
+export function createGraphqlFace(
+  services: Services,
+  admission: Admission,
+): { answer: Handler; plain: PlainHandler; sockets: SocketFace } {
   const yoga = createYoga<Context>({
     schema,
     graphiql: false,
@@ -69,7 +73,7 @@ export function createGraphqlFace(services: Services): { answer: Handler; plain:
   return {
     answer: handleHttp,
     plain: createPlainFace(yoga, services),
-    sockets: createSocketFace({ envelop: yoga.getEnveloped, services }),
+    sockets: createSocketFace({ envelop: yoga.getEnveloped, services, admission }),
   }
 }
 

@@ -25,6 +25,7 @@ export type PlainHandler = (request: PlainRequest, context: RequestContext) => P
 export type PlainFetch = (
   path: string,
   request: PlainRequest,
+  begun?: LoggedRequest,
 ) => Promise<{ answer: PlainAnswer } | { begun: LoggedRequest }>
 
 const plainPath = '/graphql'
@@ -60,6 +61,7 @@ export async function answerPlainly(
   response: ServerResponse,
   client: Client,
   fetch: PlainFetch,
+  begun?: LoggedRequest,
 ): Promise<LoggedRequest | undefined> {
   let bytes: Buffer | undefined
   const readBody = async () => {
@@ -69,7 +71,7 @@ export async function answerPlainly(
   const isDisconnected = () => response.destroyed
   const { method = '', url = '', headers } = request
   const search = url.slice(plainPath.length + 1)
-  const result = await fetch(plainPath, { method, search, headers, client, readBody, isDisconnected })
+  const result = await fetch(plainPath, { method, search, headers, client, readBody, isDisconnected }, begun)
   if ('begun' in result) {
     // A stream, because the adapter of fetch objects lists the keys of what it finds here: a buffer has one for each byte.
     if (bytes) request.body = Readable.from([bytes])

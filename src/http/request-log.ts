@@ -3,11 +3,10 @@ import type { Logger } from 'pino'
 import type { Client } from './client.ts'
 import { jsonResponse } from './json.ts'
 import type { PlainAnswer, PlainFetch, PlainHandler } from './plain.ts'
-import { disconnectedStatus, type Handler, type LoggedRequest } from './router.ts'
+import { type BeginRequest, disconnectedStatus, type Handler } from './router.ts'
 import type { Fetch } from './server.ts'
 
 type ObserveRequest = (path: string | undefined, status: number, ms: number) => void
-type BeginRequest = (method: string, sentId: string | null | undefined, client: Client) => LoggedRequest
 
 /** Gives each request an id, which its answer and log lines carry, and logs the result. */
 export function createRequestLog(log: Logger, observe: ObserveRequest = () => {}): BeginRequest {
@@ -63,8 +62,8 @@ export function logRequests(begin: BeginRequest, handler: Handler): Fetch {
 }
 
 export function logPlainRequests(begin: BeginRequest, handler: PlainHandler): PlainFetch {
-  return async (path, request) => {
-    const begun = begin(request.method, String(request.headers['x-request-id'] ?? ''), request.client)
+  return async (path, request, given) => {
+    const begun = given ?? begin(request.method, String(request.headers['x-request-id'] ?? ''), request.client)
     const { requestId, log, headers, describeFailure, end } = begun
     const failure = (error: unknown): PlainAnswer =>
       request.isDisconnected()

@@ -19,6 +19,8 @@ export type LoggedRequest = {
   describeFailure(error: unknown): object
   end(path: string | undefined, status: number): void
 }
+/** `sentId`: the id that the client gave the request. */
+export type BeginRequest = (method: string, sentId: string | null | undefined, client: Client) => LoggedRequest
 export type Handler = (request: Request, context: RequestContext) => Promise<Response>
 
 type Faces = {

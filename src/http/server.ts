@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createServerAdapter } from '@whatwg-node/server'
+import type { Leave } from './admission/admission.ts'
+import type { AdmitRequest } from './admission/requests.ts'
+import { maxBodyBytes } from './body.ts'
 import { type Client, noProxies, type TrustedProxies } from './client.ts'
 import { jsonResponse } from './json.ts'
 import { answerPlainly, isPlain, type PlainFetch } from './plain.ts'
@@ -18,16 +21,18 @@ export type ServerOptions = {
   /** Answers plain requests. Without it they are requests like all others. */
   plain?: PlainFetch
   proxies?: TrustedProxies
+  /** Admits requests. Without it, all run at once. */
+  admit?: AdmitRequest
   /** A connection that reads none of its pending data for this long is cut off. */
   stalledMs?: number
 }
 
 /** The HTTP server around an app. Cuts off clients that send slowly or endlessly, or do not read. */
 export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Server {
-  const { upgrade, plain, proxies = noProxies, stalledMs = 30_000 } = options
+  const { upgrade, plain, proxies = noProxies, admit = admitAll, stalledMs = 30_000 } = options
   // Otherwise the adapter answers with the stack of a thrown error.
-  const adapter = createServerAdapter<Arrival>((request: Request, { client, begun }) =>
-    fetch(request, { client, begun }).catch(internalError),
+  const adapter = createServerAdapter<Arrival & { leave: Leave }>((request: Request, { client, begun, leave }) =>
+    fetch(request, { client, begun }).catch(internalError).finally(leave),
   )
   const settings = {
     headersTimeout: 5_000,
@@ -38,6 +43,8 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
     maxHeaderSize: 16_384,
+    // Holds the largest body, so that `waitForArrival` waits for all of it.
+    highWaterMark: 2 ** Math.ceil(Math.log2(maxBodyBytes)),
     // findRequestProblem checks the header, and the answer is JSON.
     requireHostHeader: false,
     // Java's client offers another HTTP version with every request. The server ignores the offer.
@@ -47,10 +54,19 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
     // A request whose body is not read to its end loses its socket.
     const { socket } = request
     const client = proxies.clientOf(request)
-    const plainFetch = isPlain(request) ? plain : undefined
-    const begun = plainFetch && (await answerPlainly(request, response, client, plainFetch))
-    if (plainFetch && !begun) return
-    await adapter(request, response, { client, begun })
+    const admitted = await admit(request, response, client)
+    if (!admitted) return
+    const { leave } = admitted
+    try {
+      const plainFetch = isPlain(request) ? plain : undefined
+      const begun = plainFetch
+        ? await answerPlainly(request, response, client, plainFetch, admitted.begun)
+        : admitted.begun
+      if (plainFetch && !begun) return
+      await adapter(request, response, { client, begun, leave })
+    } finally {
+      leave()
+    }
     // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
     socket.setTimeout(stalledMs)
   }
@@ -76,6 +92,8 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
   server.maxConnections = 2_000
   return server
 }
+
+const admitAll: AdmitRequest = async () => ({ begun: undefined, leave: () => {} })
 
 function isSocketUpgrade({ method, url, headers }: IncomingMessage): boolean {
   return (

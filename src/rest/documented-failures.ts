@@ -37,7 +37,7 @@ export const sharedFailures = {
   },
   Unavailable: {
     ...restErrors.UNAVAILABLE,
-    when: 'The database does not answer or is overloaded. Retry after the number of seconds in Retry-After.',
+    when: 'The gateway or its database is overloaded, or does not answer. Retry after the number of seconds in Retry-After.',
   },
 } satisfies Record<string, DocumentedFailure>
 

@@ -17,6 +17,11 @@ export function failureResponse(
   return jsonResponse(status, { success: false, error, msg }, headers)
 }
 
+/** The body of a failure with no more fields. */
+export function printFailure({ code, message }: DomainError): string {
+  return JSON.stringify({ success: false, error: restErrors[code].error, msg: message })
+}
+
 /** A failure of REST alone, without a domain error code. */
 export class RestFailure extends Error {
   readonly status: number

@@ -1,39 +1,13 @@
 // Accounts take turns, so that one with many streams delays another by at most one turn.
 
-export type TurnQueue<Item> = {
-  add(owner: number, item: Item): void
-  /** The next item, of the next owner that may have a turn. */
-  next(mayHaveTurn?: (owner: number) => boolean): Item | undefined
-}
-
-/** A queue in which the owners of items take turns. The items of one owner keep their order. */
-export function createTurnQueue<Item>(): TurnQueue<Item> {
-  /** Owners in the order of their turns. None is without items. */
-  const waiting = new Map<number, Item[]>()
-  return {
-    add(owner, item) {
-      const items = waiting.get(owner)
-      if (items) items.push(item)
-      else waiting.set(owner, [item])
-    },
-    next(mayHaveTurn = () => true) {
-      for (const [owner, [item, ...rest]] of waiting) {
-        if (!mayHaveTurn(owner)) continue
-        waiting.delete(owner)
-        if (rest.length > 0) waiting.set(owner, rest)
-        return item
-      }
-      return undefined
-    },
-  }
-}
+import { createTurnQueue } from '../domain/turns.ts'
 
 /** Runs the work of an account, or keeps it until there is a free slot. */
 export type LimitConcurrency = <Value>(accountId: number, work: () => Promise<Value>) => Promise<Value>
 
 /** Runs at most `limit` calls at once, and at most `perAccount` of one account. For further calls the accounts take turns. */
 export function limitConcurrency(limit: number, perAccount = limit): LimitConcurrency {
-  const waiting = createTurnQueue<() => void>()
+  const waiting = createTurnQueue<number, () => void>()
   const running = new Map<number, number>()
   let free = limit
   const mayStart = (accountId: number) => free > 0 && (running.get(accountId) ?? 0) < perAccount

@@ -157,11 +157,13 @@ export async function openRawSocket(
 }
 
 /** Serves an app over HTTP, as the gateway's process does. */
-export async function serveApp(app: Pick<App, 'fetch' | 'plain' | 'upgrade'>, options: ServerOptions = {}) {
-  const server = createHttpServer(app.fetch, { upgrade: app.upgrade, plain: app.plain, ...options }).listen(
-    0,
-    '127.0.0.1',
-  )
+export async function serveApp(app: Pick<App, 'fetch' | 'plain' | 'upgrade' | 'admit'>, options: ServerOptions = {}) {
+  const server = createHttpServer(app.fetch, {
+    upgrade: app.upgrade,
+    plain: app.plain,
+    admit: app.admit,
+    ...options,
+  }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

@@ -19,6 +19,12 @@ export function refusalResponse(error: unknown, { requestId, log }: RequestConte
   return errorResponse(500, 'Unexpected error.', { ...extensionsOf('INTERNAL_SERVER_ERROR'), requestId })
 }
 
+/** The body of an answer that is only a refusal. */
+export function printRefusal(refusal: DomainError): string {
+  const { message, extensions } = describeRefusal(refusal)
+  return JSON.stringify({ errors: [{ message, extensions }] })
+}
+
 export function errorResponse(
   status: number,
   message: string,

@@ -5,8 +5,9 @@ import type { FormattedExecutionResult, GraphQLError } from 'graphql'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePayload } from 'graphql-ws'
 import { identifyBearer } from '../../auth/authenticate.ts'
 import { type Actor, isInstanceKey } from '../../domain/actor.ts'
-import { DomainError } from '../../domain/errors.ts'
+import { DomainError, overloaded } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
+import type { Admission, Leave } from '../../http/admission/admission.ts'
 import type { Channel, SocketContext, SocketFace } from '../../http/sockets.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
 import type { Services } from '../../services/services.ts'
@@ -28,17 +29,19 @@ type Connection = SocketContext & {
   owner?: Actor
 }
 
-type SocketFaceDeps = { envelop: Envelop; services: Services }
+type SocketFaceDeps = { envelop: Envelop; services: Services; admission: Admission }
+/** An operation that holds a place until it is executed, or its subscription has begun. */
+type AdmittedOperation = PreparedOperation & { leave: Leave }
 
-export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketFace {
+export function createSocketFace({ envelop, services, admission }: SocketFaceDeps): SocketFace {
   const connections = new Set<Connection>()
   const server = makeServer<Record<string, unknown>, Connection>({
     connectionInitWaitTimeout: connectionLimits.initMs,
     onConnect: ({ connectionParams, extra: connection }) => acceptConnection(connection, connectionParams),
-    onSubscribe: ({ extra: connection }, _id, payload) => authenticateOperation(connection, payload),
-    // `args` is the value that `authenticateOperation` returned.
-    execute: async args => await (args as PreparedOperation).execute(args),
-    subscribe,
+    onSubscribe: ({ extra: connection }, _id, payload) => admitOperation(connection, payload),
+    // `args` is the value that `admitOperation` returned.
+    execute: async args => await (args as AdmittedOperation).execute(args).finally((args as AdmittedOperation).leave),
+    subscribe: async args => await subscribe(args).finally((args as AdmittedOperation).leave),
     onNext: (_context, _id, _payload, _args, { errors, ...result }) =>
       errors && ({ ...result, errors: formatErrors(errors) } as FormattedExecutionResult),
     onError: (_context, _id, _payload, errors) => formatErrors(errors),
@@ -74,6 +77,22 @@ export function createSocketFace({ envelop, services }: SocketFaceDeps): SocketF
       if (!(known instanceof DomainError)) throw error
       channel.close(1013, printTypedIds(known.messageWithIds))
       return undefined
+    }
+  }
+
+  async function admitOperation(
+    connection: Connection,
+    params: SubscribePayload,
+  ): Promise<AdmittedOperation | readonly GraphQLError[]> {
+    const leave = await admission.enter(connection.owner?.accountId ?? connection.requestId)
+    if (!leave) return [withoutStatus(refusalError(overloaded()))]
+    let operation: PreparedOperation | readonly GraphQLError[] = []
+    try {
+      operation = await authenticateOperation(connection, params)
+      return 'document' in operation ? { ...operation, leave } : operation
+    } finally {
+      // Nothing executes it.
+      if (!('document' in operation)) leave()
     }
   }
 

@@ -39,10 +39,21 @@ export function identityServices({ database, secrets, rememberedKeys, log }: Ide
       if (!parsed) return await identifyInstance(key)
       const { publicId } = parsed
       const known = await rememberedKeys.find(publicId, () => readTogether({ publicId }), how)
-      if (!known || !timingSafeEqual(known.secretHash, hashSecret(parsed.secret))) return undefined
+      if (!known || !hasSecret(known, parsed.secret)) return undefined
       const { id, accountId, permissions } = known
       return { accountId, apiKeyId: id, publicId, permissions }
     },
+
+    /** The account of a key that this gateway has read before. The key may have ended: no reason to answer anything. */
+    recallAccount(key: string): number | undefined {
+      const parsed = parseApiKey(key)
+      const known = parsed && rememberedKeys.recall(parsed.publicId)
+      return known && hasSecret(known, parsed.secret) ? known.accountId : undefined
+    },
+  }
+
+  function hasSecret({ secretHash }: KnownKey, secret: string): boolean {
+    return timingSafeEqual(secretHash, hashSecret(secret))
   }
 
   /** Keys that requests need at the same time share a statement. */

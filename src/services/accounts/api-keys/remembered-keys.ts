@@ -19,6 +19,8 @@ export type HowFresh = { fresh: boolean; since?: number }
 export type RememberedKeys = {
   /** The key with this public id, as `read` finds it now or, if that is as fresh as asked for, as it was read lately. */
   find(publicId: string, read: () => Promise<KnownKey | undefined>, how?: HowFresh): Promise<KnownKey | undefined>
+  /** The key with this public id, if it was read at any time and has not changed since. Enough to tell callers apart. */
+  recall(publicId: string): KnownKey | undefined
   /** Forgets the key with this id. Each change of a key calls it, on every gateway. */
   forget(id: number): void
   /** Whether this gateway is told of changes by others. While it is not, it remembers nothing. */
@@ -55,6 +57,7 @@ export function createRememberedKeys(nowMs: () => number = () => performance.now
       keys.set(publicId, { key, readMs: startMs, endMs: startMs + Math.min(maxAgeMs, key.remainingMs ?? maxAgeMs) })
       return key
     },
+    recall: publicId => keys.get(publicId)?.key,
     forget(id) {
       changes += 1
       for (const [publicId, { key }] of keys) if (key.id === id) keys.delete(publicId)
