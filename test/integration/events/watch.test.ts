@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
+import type { EventFilter } from '../../../src/domain/events/events.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { takeEvents, writeEvent } from '../../support/events/events.ts'
@@ -124,6 +125,33 @@ describe('a stream of events', () => {
     rows.mockRestore()
     expect(read.length).toBeLessThan(50)
     await stream.return?.()
+  })
+
+  it('delivers only events of the instances in its filter, both live and after a cursor', async () => {
+    const [wanted, other] = [await rent(renter), await rent(renter)]
+    const filter: EventFilter = { subjects: [{ type: 'Instance', id: wanted }] }
+    const label = async (name: string) => {
+      for (const instanceId of [other, wanted]) {
+        const event = { kind: 'INSTANCE_LABEL_CHANGED', accountId: renter.accountId, instanceId } as const
+        await writeEvent(gateway.sql, { ...event, after: { label: name } })
+      }
+    }
+    const live = await gateway.services.events.watch(renter, filter)
+    await label('one')
+    await label('two')
+    const received = await takeEvents(live, 2)
+    expect(received.map(({ node }) => [node.instanceId, node.after])).toEqual([
+      [wanted, { label: 'one' }],
+      [wanted, { label: 'two' }],
+    ])
+    await live.return?.()
+    const resumed = await gateway.services.events.watch(renter, filter, received[0]?.cursor)
+    await label('three')
+    expect((await takeEvents(resumed, 2)).map(({ node }) => [node.instanceId, node.after])).toEqual([
+      [wanted, { label: 'two' }],
+      [wanted, { label: 'three' }],
+    ])
+    await resumed.return?.()
   })
 
   it('ends for a waiting reader that leaves', async () => {

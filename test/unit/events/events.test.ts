@@ -1,7 +1,14 @@
 import { expect, it } from 'vitest'
 import { parsePermissions } from '../../../src/domain/accounts/permissions/parse.ts'
 import { type Operation, operationCategories } from '../../../src/domain/accounts/permissions/permissions.ts'
-import { canReadEvent, type Event, type EventKind, eventReadOperations } from '../../../src/domain/events/events.ts'
+import {
+  canReadEvent,
+  type Event,
+  type EventFilter,
+  type EventKind,
+  eventReadOperations,
+  matchesEventFilter,
+} from '../../../src/domain/events/events.ts'
 
 /** The operation that reads the subject of an event. */
 const readers: [RegExp, Operation][] = [
@@ -35,3 +42,26 @@ it.each(Object.keys(eventReadOperations) as EventKind[])(
     expect(all.filter(operation => canReadEvent(actorWith(operation), event(kind)))).toEqual(expected)
   },
 )
+
+it.each<[string, EventFilter, boolean]>([
+  ['nothing', {}, true],
+  ['its subject', { subjects: [{ type: 'Account', id: 3n }] }, true],
+  [
+    'its subject and another',
+    {
+      subjects: [
+        { type: 'Account', id: 4n },
+        { type: 'Account', id: 3n },
+      ],
+    },
+    true,
+  ],
+  ['a subject of its type', { subjects: [{ type: 'Account', id: 4n }] }, false],
+  ['a subject of its id', { subjects: [{ type: 'Instance', id: 3n }] }, false],
+  ['no subject', { subjects: [] }, false],
+  ['its kind', { kinds: ['CREDIT_GRANTED'] }, true],
+  ['another kind', { kinds: ['ACCOUNT_DEBT'] }, false],
+  ['its subject and another kind', { kinds: ['ACCOUNT_DEBT'], subjects: [{ type: 'Account', id: 3n }] }, false],
+])('a filter by %s is matched or not', (_, filter, expected) => {
+  expect(matchesEventFilter(event('CREDIT_GRANTED'), filter)).toBe(expected)
+})
