@@ -15,6 +15,7 @@ import { requireDocumented } from '../../support/rest/require-documented.ts'
 
 type OpenApiOperation = {
   operationId: string
+  parameters?: { name: string; description: string }[]
   description: string
   security?: unknown
   responses: Record<string, unknown>
@@ -91,6 +92,15 @@ it('documents the permission that each operation needs', () => {
       expect.arrayContaining(open ? ['200'] : ['200', '401', '403']),
     )
   }
+})
+
+it('says how many results a list of bills returns at most', () => {
+  const most = Object.entries(document.paths).flatMap(([path, { get }]) => {
+    const limit = get?.parameters?.find(({ name }) => name === 'limit')
+    const found = /from 1 to (\d+)/.exec(limit?.description ?? '')
+    return found ? [[path, Number(found[1])]] : []
+  })
+  expect(Object.fromEntries(most)).toEqual({ '/api/v0/charges/': 500, '/api/v1/invoices/': 100 })
 })
 
 it('describes every parameter and every member of every schema', () => {

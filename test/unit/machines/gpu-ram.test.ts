@@ -31,6 +31,13 @@ it.each(Object.entries(marketed))('calls the memory of %s %i GB, as its maker do
   expect(ramGbOf(model?.gpuModel.ramMb ?? 0)).toBe(expected)
 })
 
+it.each([1, 2, 3, 4, 5, 6, 8, 22, 36, 40, 64, 72, 144, 256, 288, 384, 512])(
+  'calls %i GB so if the card reports a little less',
+  size => {
+    expect(ramGbOf(Math.floor(size * 1024 * 0.985))).toBe(size)
+  },
+)
+
 it.each([
   [1, 1],
   [13_312, 13],

@@ -18,6 +18,14 @@ describe('the volumes of an instance', () => {
     [[mount(1n, '/a'), mount(2n, '/a/')], 'volumes: must be mounted on different paths, but two are on /a.'],
     [[mount(1n, '/a//b'), mount(2n, '/a')], 'volumes: must not be mounted below each other, but /a/b is below /a.'],
     [[mount(1n, '/a'), mount(1n, '/b')], 'volumes: must list each volume once, but volume 1 is listed more than once.'],
+    [
+      [mount(1n, `/${'a'.repeat(60)}`), mount(2n, `/${'a'.repeat(60)}`)],
+      `volumes: must be mounted on different paths, but two are on /${'a'.repeat(59)}….`,
+    ],
+    [
+      [mount(1n, `/${'a'.repeat(59)}`), mount(2n, `/${'a'.repeat(59)}`)],
+      `volumes: must be mounted on different paths, but two are on /${'a'.repeat(59)}.`,
+    ],
   ])('are refused as %o', (volumes, message) => {
     expect(messages(volumes)).toEqual([message])
   })
