@@ -189,6 +189,7 @@ const testFolders: Record<string, string[]> = {
   e2e: [],
   engine: [],
   long: ['load'],
+  mutation: [],
   wire: [],
 }
 

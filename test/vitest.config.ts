@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** Tests that need a process of their own: one file replaces modules for all later tests, the other measures memory. */
-const isolatedTests = ['test/unit/offers/watch.test.ts', 'test/integration/events/streams-ending.test.ts']
+export const isolatedTests = ['test/unit/offers/watch.test.ts', 'test/integration/events/streams-ending.test.ts']
 
 const projectDefaults = {
   root: new URL('..', import.meta.url).pathname,

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import type { ProvidedContext } from 'vitest'
 import type { TestProject } from 'vitest/node'
 import { openEmbedded } from '../../src/database/embedded/embedded.ts'
 import { withDatabase } from '../../src/database/embedded/server.ts'
@@ -16,23 +17,30 @@ declare module 'vitest' {
   }
 }
 
+export default async function setup({ provide, config }: TestProject): Promise<() => Promise<void>> {
+  const { serverUrls, templateName, stop } = await startDatabases(Number(config.maxWorkers))
+  provide('serverUrls', serverUrls)
+  provide('templateName', templateName)
+  return stop
+}
+
+/** What `startDatabases` starts. */
+export type Databases = Pick<ProvidedContext, 'serverUrls' | 'templateName'>
+
 /**
  * Tests run on the server that DATABASE_URL names, or on temporary servers. There is one temporary server per worker: a
  * reader of events waits for every open transaction of its server.
  */
-export default async function setup({ provide, config }: TestProject): Promise<() => Promise<void>> {
+export async function startDatabases(workers: number): Promise<Databases & { stop: () => Promise<void> }> {
   const given = process.env['DATABASE_URL']
-  const servers = given
-    ? [externalServer(given)]
-    : await Promise.all(Array.from({ length: Number(config.maxWorkers) }, startServer))
+  const servers = given ? [externalServer(given)] : await Promise.all(Array.from({ length: workers }, startServer))
   const templateName = `berth_test_template_${process.pid}`
   const stops = await Promise.all(servers.map(server => createTemplateDatabase(server, templateName)))
-  provide(
-    'serverUrls',
-    servers.map(({ url }) => url),
-  )
-  provide('templateName', templateName)
-  return async () => void (await Promise.all(stops.map(stop => stop())))
+  return {
+    serverUrls: servers.map(({ url }) => url),
+    templateName,
+    stop: async () => void (await Promise.all(stops.map(stop => stop()))),
+  }
 }
 
 type Server = { url: string; stop: () => Promise<void> }
