@@ -8,13 +8,13 @@ export type LoadAnswer = { status: number; head: string }
  * An HTTP client that costs little: the load shares the cores with what is measured. Each connection has one request in
  * flight, and is opened when all others are busy.
  */
-export function createLoadClient({ hostname, port }: URL) {
+export function createLoadClient({ hostname, port }: URL, localAddress?: string) {
   const idle: Socket[] = []
   const open = new Set<Socket>()
 
   async function takeSocket(): Promise<Socket> {
     for (let socket = idle.pop(); socket; socket = idle.pop()) if (!socket.destroyed) return socket
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true, ...(localAddress && { localAddress }) })
     open.add(socket)
     socket.once('close', () => open.delete(socket))
     await once(socket, 'connect')

@@ -5,6 +5,8 @@ import type { LoadRequest } from './client.ts'
 
 export type LoadJob = {
   url: string
+  /** The address that the requests come from. By default that of this machine. */
+  from?: string
   /** Sent one after the other, again and again. */
   requests: LoadRequest[]
   seconds: number

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createLoadClient } from './client.ts'
 import type { LoadJob, LoadReport } from './load.ts'
 
-const { url, requests, seconds, pace }: LoadJob = JSON.parse(await text(process.stdin))
-const client = createLoadClient(new URL(url))
+const { url, from, requests, seconds, pace }: LoadJob = JSON.parse(await text(process.stdin))
+const client = createLoadClient(new URL(url), from)
 const outcomes: LoadReport['outcomes'] = []
 const failures: Record<string, number> = {}
 const startMs = performance.now()
