@@ -49,14 +49,14 @@ try {
 async function main(args: string[]): Promise<void> {
   const { lock, isLocal, run } = findCommand(args)
   const config = parseConfig(process.env)
-  const { databaseUrl, dataDir } = config
+  const { databaseUrl, dataDir, runAs } = config
   const local = localOperations(config)
   // Safe: a local command uses nothing else.
   if (isLocal) return await printResult(await run(local as CommandOperations))
   // The settings in force may name a database other than the one that the operator means.
   process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
-  const server = await openServer(databaseUrl, { dataDir, role: 'command', onLost })
+  const server = await openServer(databaseUrl, { dataDir, role: 'command', runAs, onLost })
   try {
     await withLock(server.url, locks.migration, () => migrate(server.url))
     const database = openDatabase({ url: server.url, poolSize: 2, onIdleError: onLost })

@@ -24,6 +24,8 @@ export type Config = {
   databaseUrl: string | undefined
   poolSize: number
   dataDir: string
+  /** The user that does the work if root starts Berth; undefined for a user of Berth's own. */
+  runAs: string | undefined
   /** The file with the API key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   graphiql: boolean
@@ -69,6 +71,7 @@ const settings = {
   },
   DATABASE_POOL_SIZE: { must: 'a number of connections, 4 to 200', schema: z.coerce.number().int().min(4).max(200) },
   BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
+  RUN_AS: { must: 'the name of a user', schema: z.string().regex(/^\w[\w.-]*$/) },
   DEMO_MARKET: { must: 'true or false', schema: booleanSetting },
   GRAPHIQL: { must: 'true or false', schema: booleanSetting },
   METRICS: { must: 'true or false', schema: booleanSetting },
@@ -128,6 +131,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     databaseUrl: rest.DATABASE_URL,
     poolSize: rest.DATABASE_POOL_SIZE ?? 10,
     dataDir,
+    runAs: rest.RUN_AS,
     demoKeyFile: demoMarket ? join(dataDir, demoKeyFileName(rest.DATABASE_URL)) : undefined,
     graphiql: rest.GRAPHIQL ?? isLoopback(HOST),
     metrics: rest.METRICS ?? isLoopback(HOST),
@@ -176,7 +180,7 @@ function readSettings(env: Record<string, string | undefined>): Settings {
     if (!env[name]) continue
     const { success, data } = schema.safeParse(env[name])
     if (success) given[name] = data
-    else problems.push(`${name} must be ${must}${notValue(name, env[name])}.`)
+    else problems.push(`${name} must be ${must}${secretSettings.includes(name) ? '' : `, not "${env[name]}"`}.`)
   }
   problems.push(...sshProblems(given), ...notebookProblems(given))
   if (problems.length > 0) throw new Error(problems.join('\n'))
@@ -233,10 +237,6 @@ function demoKeyFileName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'demo-key'
   const [, database = ''] = /^postgres(?:ql)?:\/\/(?:[^/]*@)?(.*)$/.exec(databaseUrl) ?? []
   return `demo-key-${createHash('sha256').update(database).digest('hex').slice(0, 12)}`
-}
-
-function notValue(name: string, value: string): string {
-  return secretSettings.includes(name) ? '' : `, not "${value}"`
 }
 
 function defaultDataDir(env: Record<string, string | undefined>): string {

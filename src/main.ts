@@ -6,9 +6,10 @@ import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
+import { giveUpRoot } from './give-up-root.ts'
 import { greet } from './greeting.ts'
 import { createTrustedProxies } from './http/client.ts'
-import { checkAddress, listen } from './http/listen.ts'
+import { listen, listenAt, reserveAddress } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createLogOutput } from './http/log-output.ts'
 import { createHttpServer } from './http/server.ts'
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
   const stopRequested = once(signals.requested, 'abort')
   const config = parseConfig(process.env)
   if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(missingSecretMessage)
-  const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel, drainMs } = config
+  const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel, drainMs, runAs } = config
   const log = createLog(logLevel, logOutput)
   let isServing = false
   // Only a gateway that serves has anything to drain.
@@ -59,18 +60,22 @@ async function main(): Promise<void> {
   })
   const onLost = (error: Error) =>
     log.error({ err: error }, 'The embedded database stopped and cannot be started again.')
-  await checkAddress(port, host)
+  const door = await reserveAddress(port, host)
   const sshDoor = config.ssh && (await openSshDoor(config.ssh.port, host))
   const sshProxy = sshDoor ? (config.ssh?.address ?? { host, port: sshDoor.port }) : config.sshProxy
   const notebookDoor = config.notebooks && (await openNotebookDoor(config.notebooks.port, host))
   const notebookProxy = notebookDoor && (config.notebooks?.proxy ?? notebookDoor.localProxy)
-  const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
-  const secret =
-    config.secret ??
-    (await loadOrCreateSecret(join(dataDir, 'secret')).catch(async (error: unknown) => {
-      await server.release()
-      throw error
-    }))
+  const server = await openServer(databaseUrl, { dataDir, role: 'gateway', runAs, onLost })
+  const prepare = async () => {
+    const kept = config.secret ?? (await loadOrCreateSecret(join(dataDir, 'secret')))
+    const problem = await giveUpRoot(config)
+    if (problem) log.warn(`Berth stays root, which it should not. ${problem}`)
+    return kept
+  }
+  const secret = await prepare().catch(async (error: unknown) => {
+    await server.release()
+    throw error
+  })
   const doors = { sshProxy, ssh: sshDoor !== null, notebookProxy }
   const proxies = createTrustedProxies(config.trustedProxies)
   const app = createApp({ ...config, databaseUrl: server.url, ...doors, proxies, log, secret })
@@ -97,7 +102,7 @@ async function main(): Promise<void> {
   if (signals.requested.aborted) return await stopAndLog()
   try {
     const demoKey = await app.start()
-    await listen(http, port, host)
+    await (door ? listenAt(http, door) : listen(http, port, host))
     if (app.ssh) sshDoor?.serveWith(app.ssh.serve)
     if (app.notebooks) notebookDoor?.serveWith(app.notebooks)
     app.startWork()

@@ -9,12 +9,23 @@ export async function listen(server: Server, port: number, host: string, setting
   })
 }
 
-/** Throws as `listen` would. Called before the slow part of a start, to fail early. */
-export async function checkAddress(port: number, host: string): Promise<void> {
-  const server = createServer()
+/**
+ * Throws as `listen` would. Called before the slow part of a start, to fail early. Only root may take a port below 1024: such
+ * a port is kept for `listenAt`, and turns clients away until then.
+ */
+export async function reserveAddress(port: number, host: string): Promise<Server | undefined> {
+  const server = createServer(socket => socket.destroy())
   await listen(server, port, host)
+  if (port > 0 && port < 1024) return server
   server.close()
   await once(server, 'close')
+  return undefined
+}
+
+/** Takes over the port of another server. */
+export async function listenAt(server: Server, reserved: Server): Promise<void> {
+  server.listen(reserved)
+  await once(server, 'listening')
 }
 
 function explainListenError(

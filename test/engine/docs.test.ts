@@ -20,7 +20,7 @@ describeWithEngine('docs/hosts.md', () => {
     const home = join(made.dataDir, 'home')
     mkdirSync(join(home, '.ssh'), { recursive: true })
     writeFileSync(join(home, '.ssh/id_ed25519.pub'), `${aPublicKey('reader')} me@home\n`)
-    gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir })
+    gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir, RUN_AS: 'root' })
     const key = readFileSync(join(made.dataDir, 'demo-key'), 'utf8')
     env = { BERTH_DATA_DIR: made.dataDir, HOME: home, KEY: key, BERTH: gateway.url }
   })

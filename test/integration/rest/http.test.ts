@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxBodyBytes, readBody } from '../../../src/http/body.ts'
-import { checkAddress, listen } from '../../../src/http/listen.ts'
+import { listen, reserveAddress } from '../../../src/http/listen.ts'
 import { createHttpServer } from '../../../src/http/server.ts'
 
 let server: Server
@@ -140,7 +140,7 @@ describe('an address to listen on', () => {
     const { port } = server.address() as AddressInfo
     const message = `Port ${port} on 127.0.0.1 is in use. Stop the program that uses it, or set PORT to another port.`
     expect(await attempt(port, '127.0.0.1')).toBe(message)
-    await expect(checkAddress(port, '127.0.0.1')).rejects.toThrow(message)
+    await expect(reserveAddress(port, '127.0.0.1')).rejects.toThrow(message)
   })
 
   it.each(['nowhere.invalid', '192.0.2.1', '2001:db8::1'])(
@@ -157,8 +157,8 @@ describe('an address to listen on', () => {
     const { port } = free.address() as AddressInfo
     free.close()
     await once(free, 'close')
-    await checkAddress(port, '127.0.0.1')
-    await checkAddress(port, '127.0.0.1')
+    await reserveAddress(port, '127.0.0.1')
+    await reserveAddress(port, '127.0.0.1')
   })
 })
 

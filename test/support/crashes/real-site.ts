@@ -48,7 +48,7 @@ export async function openRealSite() {
   const [ofGateways, ofHost] = [await makeDataDir(), await makeDataDir()]
   await copyFile(engine.toolbox, join(ofGateways.dataDir, 'toolbox.tar'))
   const settings = { DATABASE_URL: testDatabase.url, BERTH_SECRET: secret, BERTH_DATA_DIR: ofGateways.dataDir }
-  const fleet = await startGatewayFleet({ ...settings, DEMO_MARKET: 'false', LOG_LEVEL: 'warn' }, 2)
+  const fleet = await startGatewayFleet({ ...settings, DEMO_MARKET: 'false', LOG_LEVEL: 'warn', RUN_AS: 'root' }, 2)
   const balancer = await startTcpBalancer()
   balancer.use(fleet.urls())
   const { token } = await operations.machines.invite(2, { gpuAccess: 'none', validMs: 60_000 })

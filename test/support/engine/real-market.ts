@@ -32,6 +32,8 @@ export async function startRealMarket(
   const env: Record<string, string> = {
     BERTH_DATA_DIR: dataDir,
     DEMO_MARKET: 'false',
+    // The socket of the test's engine is for root alone.
+    RUN_AS: 'root',
     PORT: String(await freePort()),
     ...more,
   }

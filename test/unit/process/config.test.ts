@@ -16,6 +16,7 @@ describe('the settings', () => {
       port: 4000,
       databaseUrl: undefined,
       poolSize: 10,
+      runAs: undefined,
       graphiql: true,
       metrics: true,
       logLevel: 'info',
