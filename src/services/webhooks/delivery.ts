@@ -17,7 +17,7 @@ import {
 import type { Deps } from '../deps.ts'
 import { wholeEvent } from '../events/sql.ts'
 import { isHeldSql, leaseMs } from '../reconciliation/leases.ts'
-import { createWebhookTurns, isDueSql, maxInFlightPerWebhook } from './turns.ts'
+import { createWebhookTurns, firstOfWebhookSql, isDueSql, maxInFlightPerWebhook, ofWebhookSql } from './turns.ts'
 import { deliverySource } from './webhooks.ts'
 
 const { sql } = Prisma
@@ -109,7 +109,7 @@ export function signBody(secrets: readonly string[], at: Date, body: string): st
 
 /**
  * Leases the oldest due delivery of each webhook. Counts the deliveries in progress again, now that the webhooks are
- * locked.
+ * locked. With LIMIT, webhooks and events are looked up by their ids, whatever the planner expects.
  */
 async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Promise<DeliveryLease[]> {
   const leasedUntil = new Date(at.getTime() + leaseMs)
@@ -118,14 +118,16 @@ async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Pr
     sql`
     WITH first AS MATERIALIZED (
       SELECT taken.id AS webhook_id, first.event_id FROM unnest(${webhooks}::int[]) AS taken(id) CROSS JOIN LATERAL (
-        SELECT d.event_id FROM webhook_deliveries d WHERE d.webhook_id = taken.id AND ${isDueSql(at)}
+        SELECT d.event_id FROM webhook_deliveries d WHERE ${ofWebhookSql(sql`taken.id`)} AND ${isDueSql(at)}
         AND (SELECT count(*) FROM webhook_deliveries b WHERE b.webhook_id = taken.id
           AND ${isHeldSql(sql`b.leased_until`, sql`${at}::timestamptz`)}) < ${maxInFlightPerWebhook}
-        ORDER BY d.due_at, d.event_id LIMIT 1 FOR UPDATE SKIP LOCKED
+        ORDER BY ${firstOfWebhookSql} LIMIT 1 FOR UPDATE SKIP LOCKED
       ) first
     )
-    UPDATE webhook_deliveries d SET leased_until = ${leasedUntil} FROM first, webhooks w, events e
-    WHERE d.webhook_id = first.webhook_id AND d.event_id = first.event_id AND w.id = d.webhook_id AND e.id = d.event_id
+    UPDATE webhook_deliveries d SET leased_until = ${leasedUntil} FROM first
+    CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE id = first.webhook_id LIMIT 1) w
+    CROSS JOIN LATERAL (SELECT * FROM events WHERE id = first.event_id LIMIT 1) e
+    WHERE d.webhook_id = first.webhook_id AND d.event_id = first.event_id
     RETURNING ${reading.columns}`,
     reading,
   )

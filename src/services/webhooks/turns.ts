@@ -26,6 +26,17 @@ export function isDueSql(at: Date): Prisma.Sql {
 }
 
 /**
+ * The deliveries `d` of one webhook. Not by `=`: PostgreSQL could then drop the webhook from `firstOfWebhookSql`, and walk all due
+ * deliveries by time. If most are of another webhook, it believes that this is short.
+ */
+export function ofWebhookSql(id: Prisma.Sql): Prisma.Sql {
+  return sql`d.webhook_id >= ${id} AND d.webhook_id <= ${id}`
+}
+
+/** The order of an index. */
+export const firstOfWebhookSql = sql`d.webhook_id, d.due_at`
+
+/**
  * Locks webhooks that have a due delivery, and fewer deliveries in progress than allowed. Accounts with the fewest
  * deliveries in progress come first, and within an account the webhooks with the fewest. The lock lets the account's
  * events be written, but keeps other gateways from counting deliveries in progress.
@@ -67,7 +78,7 @@ export function createWebhookTurns(): (tx: Transaction, limit: number, at: Date)
         SELECT w.id, w.account_id, c.place, first.due_at, coalesce(b.sent, 0) AS sent
         FROM compared c CROSS JOIN LATERAL (SELECT id, account_id FROM webhooks WHERE id = c.id LIMIT 1) w
         LEFT JOIN busy b ON b.id = w.id CROSS JOIN LATERAL (
-          SELECT d.due_at FROM webhook_deliveries d WHERE d.webhook_id = w.id AND ${isDue} ORDER BY d.due_at LIMIT 1
+          SELECT d.due_at FROM webhook_deliveries d WHERE ${ofWebhookSql(sql`w.id`)} AND ${isDue} ORDER BY ${firstOfWebhookSql} LIMIT 1
         ) first WHERE coalesce(b.sent, 0) < ${maxInFlightPerWebhook}
       ), turns AS (
         SELECT id, place, due_at, row_number() OVER (PARTITION BY account_id ORDER BY sent, place, due_at, id)
