@@ -3,7 +3,8 @@ import { ensureDemo } from '../prisma/seed.ts'
 import { createRequestAdmission } from './admission.ts'
 import type { AppOptions } from './app-options.ts'
 import { createClockSteps, readClock } from './database/clock-check.ts'
-import { updateEpoch } from './database/epoch.ts'
+import { updateEpoch } from './database/history/epoch.ts'
+import type { NewLine } from './database/history/new-line.ts'
 import { locks, withLock } from './database/locks.ts'
 import { editedMigrations, migrate } from './database/migrations.ts'
 import { retryUncertain } from './database/retry.ts'
@@ -104,7 +105,11 @@ export function createApp(options: AppOptions): App {
     proxies = noProxies,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
-  const onNewEpoch = () => log.warn('The database failed over to another server. Event cursors have expired.')
+  const onNewEpoch = (line: NewLine) =>
+    log.warn(
+      line,
+      'The database failed over to another server. Changes after completeUntil may be lost. Event cursors have expired, and all instances are observed anew.',
+    )
   const notify = (kinds: ReadonlySet<WorkKind>) => wakeUps.notify(kinds)
   const onRefusal = (error: unknown) => writes.check(error)
   const clockSteps = createClockSteps(log)
@@ -197,8 +202,8 @@ export function createApp(options: AppOptions): App {
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
         const edited = await editedMigrations(database.pool)
         if (edited.length > 0) log.warn({ edited }, 'Migrations have been edited since they were applied.')
-        if (await updateEpoch(databaseUrl))
-          log.warn('The database moved to another cluster. Event cursors have expired.')
+        const line = await updateEpoch(databaseUrl)
+        if (line) log.warn(line, 'The database moved to another cluster. Event cursors have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       await retryUncertain(async () => ssh?.start())

@@ -37,7 +37,7 @@ const layers: Record<string, Layer> = {
   database: {
     imports: ['turns'],
     packages: ['@prisma/adapter-pg', 'pg', 'pino'],
-    folders: ['embedded', 'selection'],
+    folders: ['embedded', 'history', 'selection'],
     reason: 'The database layer has no rules and no use cases: move this into a service.',
   },
   services: {
@@ -174,10 +174,11 @@ const testFolders: Record<string, string[]> = {
   support: [
     ...nouns,
     'crashes',
-    'faults',
     'database',
     'engine',
     'faces',
+    'failover',
+    'faults',
     'load',
     'notebooks',
     'processes',
@@ -188,7 +189,7 @@ const testFolders: Record<string, string[]> = {
   contract: [],
   e2e: [],
   engine: [],
-  long: ['load'],
+  long: ['failover', 'load'],
   mutation: [],
   wire: [],
 }

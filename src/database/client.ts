@@ -1,9 +1,10 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import type pg from 'pg'
 import { type Clock, createClock } from './clock.ts'
-import { checkEpoch } from './epoch.ts'
 import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
+import { createEpochCheck } from './history/epoch.ts'
+import type { NewLine } from './history/new-line.ts'
 import { paceReads } from './paced-reads.ts'
 import { ConnectionPool } from './pool.ts'
 import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
@@ -33,7 +34,7 @@ export type DatabaseOptions = {
   connectionTimeoutMs?: number
   onIdleError: (error: Error) => void
   /** Called when a connection finds the database on another line of history and has raised the cursors' epoch. */
-  onNewEpoch?: () => void
+  onNewEpoch?: (line: NewLine) => void
   /** Wakes the loops and streams. Without it, they find work and events at their next poll, as after a lost wake-up. */
   notify?: (kinds: ReadonlySet<WorkKind>) => void
   onRefusal?: (error: unknown) => void
@@ -65,6 +66,7 @@ export function openDatabase({
   now,
   clock = createClock(now, onClockStep),
 }: DatabaseOptions): Database {
+  const checkEpoch = createEpochCheck()
   const pool = new ConnectionPool({
     connectionString: url,
     max: poolSize,
@@ -79,7 +81,8 @@ export function openDatabase({
     options: '-c jit=off',
     // The pool hands out the connection only after this succeeds.
     onConnect: async client => {
-      if (await checkEpoch(client)) onNewEpoch?.()
+      const line = await checkEpoch(client)
+      if (line) onNewEpoch?.(line)
     },
     ...timeouts,
   })

@@ -3,6 +3,7 @@ import { accountCommands } from './accounts.ts'
 import type { OperatorCommand } from './command.ts'
 import { creditCommands } from './credit.ts'
 import { engineCommands } from './engines.ts'
+import { failoverCommands } from './failovers.ts'
 import { hostCommands } from './hosts.ts'
 import { inviteCommands } from './invites.ts'
 import { keyCommands } from './keys.ts'
@@ -21,6 +22,7 @@ const commands: Record<string, OperatorCommand> = compose(
   hostCommands,
   marketCommands,
   toolboxCommands,
+  failoverCommands,
 )
 
 /** Finds a command and parses its options. An error in them ends with the command's usage. */

@@ -16,6 +16,8 @@ type Measures = {
   outboxLagSeconds: number
   /** Events that are written but not readable yet. */
   eventsWaiting: number
+  /** How often the database has gone on along another line of history. */
+  failovers: number
 }
 
 export function measureServices({ database }: DataDeps) {
@@ -40,8 +42,9 @@ export function measureServices({ database }: DataDeps) {
           sql`SELECT (SELECT count(*)::int FROM webhook_deliveries WHERE due_at IS NOT NULL) AS deliveries_pending,
             (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float FROM pg_stat_activity
               WHERE backend_xid IS NOT NULL) AS outbox_lag_seconds,
-            (SELECT count(*)::int FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS events_waiting`,
-          { deliveriesPending: int4, outboxLagSeconds: float8, eventsWaiting: int4 },
+            (SELECT count(*)::int FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS events_waiting,
+            (SELECT count(*)::int FROM failovers) AS failovers`,
+          { deliveriesPending: int4, outboxLagSeconds: float8, eventsWaiting: int4, failovers: int4 },
         ),
       ])
       if (!rest) throw new Error('PostgreSQL answered no row of measures.')

@@ -4,10 +4,11 @@
 import { createAccountOperations } from './accounts/operations.ts'
 import { compose } from './compose.ts'
 import type { DataDeps } from './deps.ts'
+import { failoverOperations } from './events/failovers.ts'
 import { createMachineOperations } from './machines/operations.ts'
 
 export type Operations = ReturnType<typeof createOperations>
 
 export function createOperations(deps: DataDeps) {
-  return compose(createAccountOperations(deps), createMachineOperations(deps))
+  return compose(createAccountOperations(deps), createMachineOperations(deps), failoverOperations(deps))
 }

@@ -7,6 +7,7 @@ type WorkMetricsOptions = {
     deliveriesPending: number
     outboxLagSeconds: number
     eventsWaiting: number
+    failovers: number
   }>
   /** The connections to the database, by what they are for. */
   pools: Record<string, { totalCount: number; idleCount: number; waitingCount: number }>
@@ -50,6 +51,7 @@ export function createWorkMetrics({ measure, pools, streams }: WorkMetricsOption
               measures.outboxLagSeconds,
             ),
             gauge('berth_outbox_events_waiting', 'Events written that cannot be read yet.', measures.eventsWaiting),
+            gauge('berth_failovers', 'How often the database failed over or was restored.', measures.failovers),
           ]
         : []),
     ]

@@ -2,6 +2,7 @@
 // still write events, so a read stops before the oldest open transaction.
 
 import { Prisma } from '../../database/generated/client.ts'
+import { nextEpochSql } from '../../database/history/new-line.ts'
 import { int4, int8, jsonb, nullable, text } from '../../database/row-types.ts'
 import { readingOf } from '../../database/selection/reading.ts'
 import type { Permissions } from '../../domain/accounts/permissions/permissions.ts'
@@ -46,7 +47,7 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
 
     /** Expires all cursors, once per epoch, however many gateways call this. */
     async endEpoch(epoch: number): Promise<void> {
-      await database.execute(sql`UPDATE outbox SET epoch = epoch + 1 WHERE epoch = ${epoch}`)
+      await database.execute(sql`UPDATE outbox SET epoch = ${Prisma.raw(nextEpochSql)} WHERE epoch = ${epoch}`)
     },
 
     /** Machines whose offers last changed in a transaction from `from` (inclusive) to `before` (exclusive). */

@@ -72,10 +72,12 @@ describe('a gateway', () => {
       gateways.map(({ fetch }) => subscribeSse(fetch, key, 'subscription { events { cursor } }')),
     )
     const market = await subscribeSse(gateways[1].fetch, key, 'subscription { offerChanges(filter: {}) { kind } }')
+    const keptMs = Date.now()
     await grant(gateways[0])
     for (const stream of streams) expect((await stream.next())?.data.events.cursor).toEqual(expect.any(String))
     await pair.waitUntilCaughtUp()
     await pair.disconnectStandby()
+    const lossMs = Date.now()
     // Both gateways read these events, which are then lost with the primary.
     for (const _ of Array(20)) await grant(gateways[0])
     let cursor: string | undefined
@@ -104,10 +106,20 @@ describe('a gateway', () => {
       expect((await readEvents(gateway, before.events.pageInfo.endCursor)).code).toBe('CURSOR_EXPIRED')
       expect((await readEvents(gateway)).events.nodes.length).toBeGreaterThan(0)
     }
-    expect(await readEpochs()).toEqual([{ epoch: 2 }])
+    const [noted, ...others] = await pair.runSql(pair.standbyUrl, 'SELECT * FROM failovers')
+    expect(others).toEqual([])
+    expect(await readEpochs()).toEqual([{ epoch: noted?.['epoch'] }])
     const failoverWarnings = gateways.flatMap(({ logLines }) =>
       logLines.filter(({ msg }) => String(msg).includes('failed over')),
     )
-    expect(failoverWarnings).toHaveLength(1)
+    const completeUntil = noted?.['complete_until'] as Date
+    expect(failoverWarnings).toMatchObject([{ completeUntil: completeUntil.toISOString() }])
+    expect(completeUntil.getTime()).toBeGreaterThanOrEqual(keptMs - 1)
+    expect(completeUntil.getTime()).toBeLessThanOrEqual(lossMs)
+    expect(noted).toMatchObject({ witnessed: true })
+    // No id of the lost line is given again.
+    const [ids] = await pair.runSql(pair.standbyUrl, 'SELECT last_value::int FROM instances_id_seq')
+    expect(ids?.['last_value']).toBeGreaterThan(1_000_000)
+    expect(Number(noted?.['instances_until'])).toBe(ids?.['last_value'])
   })
 })

@@ -314,11 +314,16 @@ describe('a stream', () => {
     const { endCursor } = await gateway.services.events.page(renter, {}, {}, { id: true })
     const streams = await Promise.all(feeds.map(feed => feed.subscribe(renter, everyEvent)))
     lost = 1_000_000n
-    for (const feed of feeds) await readOnce(feed)
+    const epochs: number[] = []
+    for (const feed of feeds) {
+      await readOnce(feed)
+      epochs.push(Number((await gateway.sql('SELECT epoch FROM outbox'))[0]?.['epoch']))
+    }
     for (const { next } of streams) await expect(next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
     lost = 0n
     await expect(watch(endCursor as string)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
-    expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
+    expect(epochs[0]).toBeGreaterThan(1)
+    expect(epochs[1]).toBe(epochs[0])
     const later = await (feeds[0] as (typeof feeds)[number]).subscribe(renter, everyEvent)
     await write()
     await readOnce(feeds[0])

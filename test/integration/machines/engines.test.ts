@@ -247,6 +247,24 @@ describe('what a gateway learns from an engine', () => {
     expect((await changes().compare(machineId, inventory)).containers).toEqual([container])
   })
 
+  it('removes what was lost in a fail-over, and nothing else that nobody knows', async () => {
+    const id = await rent()
+    const failOver = (epoch: number, witnessed: boolean, after: bigint) =>
+      gateway.sql(
+        `INSERT INTO failovers (epoch, line, witnessed, noticed_at, instances_after, instances_until, volumes_after, volumes_until)
+        VALUES ($1, '', $2, now(), $3::bigint, $3::bigint + 10, $3::bigint + 100, $3::bigint + 110)`,
+        [epoch, witnessed, String(after)],
+      )
+    await failOver(2, true, id - 1n)
+    // A copy that was restored: what it does not know may be in use elsewhere.
+    await failOver(3, false, id + 1_000n)
+    const instanceIds = [id, id + 1n, id + 9n, id + 10n, id + 1_001n]
+    expect(await changes().compare(machineId, { instanceIds, volumeIds: [id + 99n, id + 100n, id + 1_101n] })).toEqual({
+      containers: [id + 1n, id + 9n].map(instanceId => ({ machineId, instanceId, accountId: undefined })),
+      volumeIds: [id + 100n],
+    })
+  })
+
   it('gives no id again that a machine has, as after a database was restored', async () => {
     const id = await rent()
     await changes().compare(machineId, { instanceIds: [id + 50n, id + 7n], volumeIds: [] })

@@ -18,6 +18,8 @@ export type Reader = {
   ids: bigint[]
   /** How often the reader resumed. */
   resumed: number
+  /** How often its cursor had expired. Then it began again after the newest event. */
+  expired: number
   /** Resolves when the reader received an event of this kind. */
   waitForEvent: (kind: string) => Promise<void>
   /** Stops the reader. Throws the first unexpected error that it received. */
@@ -29,16 +31,22 @@ export type ReaderOptions = {
   transport: Transport
   chance: SeededRandom
   pick: (chance: SeededRandom) => Promise<string>
+  /** Whether cursors may expire, as after a fail-over. */
+  mayExpire?: boolean
 }
 
 /** Starts a reader after the newest event. */
-export async function startReader({ renter, transport, chance, pick }: ReaderOptions): Promise<Reader> {
+export async function startReader({
+  renter,
+  transport,
+  chance,
+  pick,
+  mayExpire = false,
+}: ReaderOptions): Promise<Reader> {
   const { accountId, apiKey } = renter
   const find = async () => await newestEvent(await pick(chance), apiKey).catch(() => undefined)
-  let start = await find()
-  while (!start) start = await find()
-  const { id: after } = start
-  let { cursor } = start
+  const { id: after, cursor: first } = await findStart()
+  let cursor: string | undefined = first
   const ids: bigint[] = []
   const kinds = new Set<string>()
   let over = false
@@ -46,7 +54,16 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
   let fault: Error | undefined
   let wakeWaiter = () => {}
 
+  async function findStart() {
+    for (;;) {
+      const start = await find()
+      if (start) return start
+      await sleep(chance.between(5, 50))
+    }
+  }
+
   async function follow(): Promise<void> {
+    cursor ??= (await findStart()).cursor
     const query = `subscription { events(after: "${cursor}") { cursor node { id kind } } }`
     const stream = await open[transport](await pick(chance), apiKey, query)
     current = stream
@@ -62,7 +79,10 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
 
   function take({ data, errors }: Result): void {
     const code = errors?.[0]?.extensions['code']
-    if (errors && code !== 'STREAM_ENDED' && code !== 'UNAVAILABLE') fault = new Error(JSON.stringify(errors))
+    if (mayExpire && code === 'CURSOR_EXPIRED') {
+      reader.expired += 1
+      cursor = undefined
+    } else if (errors && code !== 'STREAM_ENDED' && code !== 'UNAVAILABLE') fault = new Error(JSON.stringify(errors))
     if (errors) throw new Error('The stream was ended.')
     const { node, cursor: place } = data.events
     cursor = place
@@ -82,7 +102,7 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
   }
 
   const reader: Reader = {
-    ...{ accountId, transport, after, ids, resumed: 0 },
+    ...{ accountId, transport, after, ids, resumed: 0, expired: 0 },
     async waitForEvent(kind) {
       while (!kinds.has(kind)) await new Promise<void>(resolve => (wakeWaiter = resolve))
     },

@@ -41,6 +41,17 @@ export function engineChangeServices({ database }: DataDeps) {
     skippedIds.set(machineId, skipped + taken)
   }
 
+  /** Ids that the database gave before it failed over, and then lost. It is no copy: a gateway was connected before and after. */
+  async function findLostIds(table: 'instances' | 'volumes', ids: readonly bigint[]): Promise<bigint[]> {
+    const [name, after, until] = [raw(table), raw(`${table}_after`), raw(`${table}_until`)]
+    const rows = await database.query(
+      sql`SELECT id FROM unnest(${ids.map(String)}::bigint[]) id WHERE NOT EXISTS (SELECT FROM ${name} WHERE ${name}.id = id.id)
+        AND EXISTS (SELECT FROM failovers WHERE witnessed AND id > ${after} AND id <= ${until})`,
+      { id: int8 },
+    )
+    return rows.map(({ id }) => id)
+  }
+
   async function makeDue(ids: readonly bigint[]): Promise<void> {
     if (ids.length === 0) return
     await transaction(database, async tx => {
@@ -62,9 +73,9 @@ export function engineChangeServices({ database }: DataDeps) {
 
     /**
      * Compares what a machine has with what it should have. Makes a pass due over each instance whose container is
-     * missing. Returns what to remove: containers of instances that are gone, and deleted volumes. What the database has never
-     * heard of stays, because the database may be a copy that was restored. Its ids are not given again: a new instance would
-     * find the container of another renter.
+     * missing. Returns what to remove: containers of instances that are gone, deleted volumes, and what was lost in a
+     * fail-over. What else the database has never heard of stays, because the database may be a copy that was restored. Its ids
+     * are not given again: a new instance would find the container of another renter.
      */
     async compare(machineId: number, { instanceIds, volumeIds }: Found): Promise<Leftovers> {
       await skipIds(machineId, 'instances', instanceIds)
@@ -80,7 +91,15 @@ export function engineChangeServices({ database }: DataDeps) {
         sql`SELECT id FROM volumes WHERE id = ANY(${volumeIds.map(String)}::bigint[]) AND deleted_at IS NOT NULL`,
         { id: int8 },
       )
-      return { containers: gone.map(one => ({ machineId, ...one })), volumeIds: deleted.map(({ id }) => id) }
+      const lostInstances = await findLostIds('instances', instanceIds)
+      const lostVolumes = await findLostIds('volumes', volumeIds)
+      return {
+        containers: [...gone, ...lostInstances.map(instanceId => ({ instanceId, accountId: undefined }))].map(one => ({
+          machineId,
+          ...one,
+        })),
+        volumeIds: [...deleted.map(({ id }) => id), ...lostVolumes],
+      }
     },
 
     /** The deleted volumes whose data the machine may still have. */

@@ -4,62 +4,83 @@
 // new connection, so it never reads a new line with the old epoch.
 
 import pg from 'pg'
-import { readHistoryLine, standbyError } from './epoch-line.ts'
+import { isOtherLine, isSameDatabase, readHistoryLine, standbyError } from './line.ts'
+import { beginLine, type NewLine } from './new-line.ts'
 
-/** Runs at start, under the migration lock. Returns whether it raised the epoch. */
-export async function updateEpoch(url: string): Promise<boolean> {
+/** Runs at start, under the migration lock. Returns what is new if it raised the epoch. */
+export async function updateEpoch(url: string): Promise<NewLine | undefined> {
   const client = new pg.Client({ connectionString: url, application_name: 'berth epoch' })
   await client.connect()
   try {
-    return await raiseEpoch(client, await readHistoryLine(client))
+    const { name } = await readHistoryLine(client)
+    return await raiseEpoch(client, { name, witnessed: false, isStart: true })
   } finally {
     await client.end()
   }
 }
 
+/** Checks a new connection of a running gateway. Returns what is new if it raised the epoch. */
+export type EpochCheck = (client: pg.ClientBase) => Promise<NewLine | undefined>
+
 /**
- * Runs on each new connection of a running gateway. Refuses a standby, and raises the epoch if the line of history has
- * changed. Returns whether it raised the epoch.
+ * The check refuses a standby, and raises the epoch if the line of history has changed. It remembers the line, so it knows
+ * whether the same database goes on elsewhere.
  */
-export async function checkEpoch(client: pg.ClientBase): Promise<boolean> {
-  const line = await readHistoryLine(client)
-  if (line.standby) throw standbyError()
-  const { rows } = await client.query('SELECT cluster FROM outbox').catch((error: { code?: string }) => {
+export function createEpochCheck(): EpochCheck {
+  let last: { name: string; epoch: number } | undefined
+  return async client => {
+    const { name, standby } = await readHistoryLine(client)
+    if (standby) throw standbyError()
+    const known = await readOutbox(client)
     // The schema does not exist yet. The start calls `updateEpoch` after the migration.
+    if (!known) return undefined
+    const witnessed = last !== undefined && isSameDatabase(last.name, name)
+    const raised = isOtherLine(known.cluster, name)
+      ? await raiseEpoch(client, { name, witnessed, isStart: false })
+      : undefined
+    // Another process raised the epoch, and may not have known what this one knows.
+    if (!raised && witnessed && last?.epoch !== known.epoch)
+      await client.query('UPDATE failovers SET witnessed = true WHERE epoch = $1 AND NOT witnessed', [known.epoch])
+    last = { name, epoch: raised?.epoch ?? known.epoch }
+    return raised
+  }
+}
+
+async function readOutbox(client: pg.ClientBase): Promise<{ cluster: string; epoch: number } | undefined> {
+  const { rows } = await client.query('SELECT cluster, epoch FROM outbox').catch((error: { code?: string }) => {
     if (error.code === '42P01') return { rows: [] }
     throw error
   })
-  const known: string = rows[0]?.cluster ?? ''
-  return isOtherLine(known, line.name) && (await raiseEpoch(client, line))
+  return rows[0]
 }
 
+type Raising = { name: string; witnessed: boolean; isStart: boolean }
+
 /** The first connection locks the row and raises the epoch. Connections that waited for the lock find the new line. */
-async function raiseEpoch(client: pg.ClientBase, { name }: { name: string }): Promise<boolean> {
+async function raiseEpoch(client: pg.ClientBase, { name, witnessed, isStart }: Raising): Promise<NewLine | undefined> {
   await client.query('BEGIN')
   try {
     // Moving foreign events may take minutes. New connections wait for the lock: no event may be read before the move.
     await client.query('SET LOCAL statement_timeout = 0')
     const { rows } = await client.query('SELECT cluster FROM outbox FOR UPDATE')
     const known: string = rows[0].cluster
+    if (!isStart && !isOtherLine(known, name)) {
+      // COMMIT would wait for a synchronous standby, one connection after another.
+      await client.query('ROLLBACK')
+      return undefined
+    }
     const moved = await moveForeignEvents(client)
     const isNew = moved || isOtherLine(known, name)
-    if (isNew) await client.query('UPDATE outbox SET epoch = epoch + 1')
+    const begun = isNew ? await beginLine(client, { name, witnessed }) : undefined
     // A role that may not read the server's identifier must not erase the identifier that another role found.
     const isBetter = isOtherLine(known, name) || known === '' || known.startsWith('/')
     if (isBetter && name !== known) await client.query('UPDATE outbox SET cluster = $1', [name])
     await client.query('COMMIT')
-    return isNew
+    return begun
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
-}
-
-/** Empty parts are unknown, so they match any value. */
-function isOtherLine(known: string, name: string): boolean {
-  if (known === '' || name === '') return false
-  const parts = name.split('/')
-  return known.split('/').some((part, index) => part !== '' && parts[index] !== '' && part !== parts[index])
 }
 
 /**

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { errorCodesOf } from './failure-codes.ts'
+import { errorCodesOf } from '../failure-codes.ts'
 
 /** `name` is `server/timeline/database`. Parts that the role may not read are empty. */
 type HistoryLine = { name: string; standby: boolean }
@@ -29,6 +29,22 @@ export async function readHistoryLine(client: pg.ClientBase): Promise<HistoryLin
     }
   }
   throw new Error('The database did not report whether it is a standby.')
+}
+
+/** Empty parts are unknown, so they match any value. */
+export function isOtherLine(known: string, name: string): boolean {
+  if (known === '' || name === '') return false
+  return !isSame(known, name, [0, 1, 2])
+}
+
+/** Whether two lines are of one database of one server, or of a server and its standby. */
+export function isSameDatabase(one: string, other: string): boolean {
+  return one !== '' && other !== '' && isSame(one, other, [0, 2])
+}
+
+function isSame(one: string, other: string, places: number[]): boolean {
+  const [parts, others] = [one.split('/'), other.split('/')]
+  return places.every(place => !parts[place] || !others[place] || parts[place] === others[place])
 }
 
 /** Has PostgreSQL's code for a write on a standby. */

@@ -1,0 +1,52 @@
+// What changes when the database goes on along another line of history, which may lack the last changes.
+
+import type pg from 'pg'
+
+/** `completeUntil`: the database has all changes up to here, and may lack later ones; null if it cannot tell. */
+export type NewLine = { epoch: number; completeUntil: Date | null }
+
+/**
+ * The next epoch, for the table `outbox`. Counted in seconds, so that two lines of history that began apart never have the
+ * same epoch: a second standby may be promoted without having seen that a first one was.
+ */
+export const nextEpochSql = "GREATEST(epoch + 1, extract(epoch FROM now() - timestamptz '2026-01-01Z')::int)"
+
+/**
+ * Begins an epoch and notes it. Ids that the lost line gave are not given again. All instances are due for a look. Runs
+ * before any gateway uses the new line.
+ */
+export async function beginLine(
+  client: pg.ClientBase,
+  { name, witnessed }: { name: string; witnessed: boolean },
+): Promise<NewLine> {
+  await client.query(`UPDATE outbox SET epoch = ${nextEpochSql}`)
+  await client.query(jumpSql)
+  const { rows } = await client.query(noteSql, [name, witnessed])
+  await client.query(makeDueSql)
+  return rows[0]
+}
+
+/** A transaction takes its ids some seconds before it commits, so those of the last minute may have gaps. */
+const lastIdSql = (table: string) =>
+  `coalesce((SELECT id FROM ${table}, line WHERE created_at < complete_until - interval '1 minute' ORDER BY id DESC LIMIT 1), 0)`
+
+/** A promoted standby knows its last transaction until it restarts. Later, the last event has to do. */
+const noteSql = `
+  WITH line AS MATERIALIZED (
+    SELECT coalesce(pg_last_xact_replay_timestamp(), (SELECT created_at FROM events ORDER BY id DESC LIMIT 1)) AS complete_until
+  )
+  INSERT INTO failovers
+    (epoch, line, witnessed, noticed_at, complete_until, instances_after, instances_until, volumes_after, volumes_until)
+  SELECT epoch, $1, $2, now(), complete_until, ${lastIdSql('instances')}, i.last_value, ${lastIdSql('volumes')}, v.last_value
+  FROM outbox, line, instances_id_seq i, volumes_id_seq v
+  RETURNING epoch, complete_until AS "completeUntil"`
+
+/** Far more ids than can be lost, and few of those that are left. */
+const jumpSql = `
+  SELECT setval(format('%I.%I', schemaname, sequencename)::regclass,
+    coalesce(last_value, start_value) + least(1000000, (max_value - coalesce(last_value, start_value)) / 1000))
+  FROM pg_sequences WHERE schemaname = 'public'`
+
+const makeDueSql = `
+  UPDATE instance_looks SET generation = generation + 1, due_at = now()
+  WHERE instance_id IN (SELECT id FROM instances WHERE removed_at IS NULL)`

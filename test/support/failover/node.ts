@@ -1,0 +1,84 @@
+// A database server under Patroni. It can be killed whole, and come back with its data.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { chown, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type FaultyProxy, startFaultyProxy } from '../database/faulty-proxy.ts'
+import { type NodeAddresses, passwords, patroniConfiguration } from './configuration.ts'
+import { type Daemon, freePorts, startDaemon, unprivilegedUser } from './programs.ts'
+
+export type DatabaseNode = Awaited<ReturnType<typeof createNode>>
+type NodeOptions = { name: string; folder: string; etcdPort: number; synchronous: boolean }
+
+export async function createNode({ name, folder: parent, etcdPort, synchronous }: NodeOptions) {
+  const [port = 0, restPort = 0] = await freePorts(2)
+  const folder = join(parent, name)
+  const runAs = unprivilegedUser()
+  // The other servers reach this one through a proxy, so that a test can stop the replication alone.
+  const link: FaultyProxy = await startFaultyProxy(`postgresql://127.0.0.1:${port}/postgres`)
+  const addresses: NodeAddresses = { name, port, restPort, publicPort: Number(new URL(link.url).port) }
+  const file = join(folder, 'patroni.yml')
+  await mkdir(folder)
+  await writeFile(file, patroniConfiguration(addresses, { folder, etcdPort, synchronous }))
+  if (runAs.uid !== undefined) await chown(folder, runAs.uid, runAs.gid as number)
+  let patroni: Daemon | undefined
+  let earlierOutput = ''
+
+  return {
+    addresses,
+    link,
+    /** Past HAProxy. */
+    urlOf: (database: string) => `postgresql://postgres:${passwords.superuser}@127.0.0.1:${port}/${database}`,
+    rest: `http://127.0.0.1:${restPort}`,
+    output: () => earlierOutput + (patroni?.output() ?? ''),
+    isRunning: () => patroni !== undefined,
+    start(): void {
+      earlierOutput += patroni?.output() ?? ''
+      patroni = startDaemon('patroni', [file], folder, runAs)
+    },
+    /** Kills Patroni and all processes of PostgreSQL at once, as a power cut does. */
+    async kill(): Promise<void> {
+      const killed = patroni
+      patroni = undefined
+      earlierOutput += killed?.output() ?? ''
+      const postmaster = readPostmaster(folder)
+      const processes = postmaster ? [postmaster, ...childrenOf(postmaster)] : []
+      const stopping = killed?.stop('SIGKILL')
+      for (const pid of processes) killIfAlive(pid)
+      await stopping
+    },
+    close: () => link.close(),
+  }
+}
+
+function readPostmaster(folder: string): number | undefined {
+  try {
+    return Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
+  } catch {
+    return undefined
+  }
+}
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .map(Number)
+    .filter(pid => parentOf(pid) === parent)
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
