@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
+import { mapInTurns } from '../../turns/in-turns.ts'
 import { documentedFailureOf } from '../error-codes.ts'
 import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
@@ -31,7 +32,7 @@ export const templateListRoutes: Route[] = [
     answer: async ({ services, actor, query }) => {
       const { search, columns } = parseTemplateSearch(query, { fallback: maxRows, maximum: maxRows })
       const { templates } = await services.templates.search(actor, search, templateRowSelect(actor))
-      return listResultOf(actor, templates, columns)
+      return await listResultOf(actor, templates, columns)
     },
   }),
   route({
@@ -50,7 +51,7 @@ export const templateListRoutes: Route[] = [
     answer: async ({ services, actor, query }) => {
       const { search, columns } = parseTemplateSearch(query, { fallback: defaultPageRows, maximum: maxPageRows })
       const { templates, next } = await services.templates.search(actor, search, templateRowSelect(actor))
-      return { ...listResultOf(actor, templates, columns), next_token: next }
+      return { ...(await listResultOf(actor, templates, columns)), next_token: next }
     },
   }),
   route({
@@ -66,13 +67,16 @@ export const templateListRoutes: Route[] = [
     failures: [documentedFailureOf('NOT_FOUND', 'The id is not that of the account that the key belongs to.')],
     answer: async ({ services, actor, params: { id } }) => {
       const templates = await services.templates.listOwn(actor, id, maxRows, templateRowSelect(actor))
-      return { success: true as const, templates: templates.map(template => templateRow(actor, template)) }
+      return {
+        success: true as const,
+        templates: await mapInTurns(templates, template => templateRow(actor, template)),
+      }
     },
   }),
 ]
 
-function listResultOf(actor: Actor, templates: ShownTemplate[], columns: string[] | undefined) {
-  const rows = templates.map(template =>
+async function listResultOf(actor: Actor, templates: ShownTemplate[], columns: string[] | undefined) {
+  const rows = await mapInTurns(templates, template =>
     selectColumns<TemplateRow, TemplateColumns>(templateRow(actor, template), columns),
   )
   const none = rows.length === 0 ? { msg: 'No templates found' } : {}

@@ -15,7 +15,14 @@ import {
 } from '../../domain/templates/search.ts'
 import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
-import { findTemplates, own, type Selected, type TemplateSelect, visibleSql } from './templates.ts'
+import {
+  findTemplates,
+  findTemplatesInParts,
+  own,
+  type Selected,
+  type TemplateSelect,
+  visibleSql,
+} from './templates.ts'
 
 const { sql, join, raw } = Prisma
 
@@ -41,11 +48,10 @@ export function templateSearchServices(deps: DataDeps) {
       return await snapshot(deps.database, async tx => {
         const positions = await tx.query(withoutStatementName(statement), { id: int4, value: text })
         const page = positions.slice(0, limit)
-        const found = await tx.prisma(prisma => findTemplates(prisma, { id: { in: page.map(({ id }) => id) } }, select))
-        const byId = new Map<number, Selected<Select>>(found.map(template => [template.id, template]))
+        const ids = page.map(({ id }) => id)
         const last = positions.length > limit ? page.at(-1) : undefined
         return {
-          templates: page.flatMap(({ id }) => byId.get(id) ?? []),
+          templates: await tx.prisma(prisma => findTemplatesInParts(prisma, ids, select)),
           next: last ? printTemplateSearchCursor(last, order) : null,
         }
       })
@@ -55,8 +61,14 @@ export function templateSearchServices(deps: DataDeps) {
     async listOwn<Select extends TemplateSelect>(actor: Actor, accountId: bigint, limit: number, select: Select) {
       authorize(actor, 'templates.listOwn')
       if (accountId !== BigInt(actor.accountId)) throw notFound('Account', accountId)
+      const { prisma } = deps.database
       const options = { orderBy: [{ updatedAt: 'desc' as const }, { id: 'desc' as const }], take: limit }
-      return await findTemplates(deps.database.prisma, own(actor), select, options)
+      const listed = await findTemplates(prisma, own(actor), { id: true }, options)
+      return await findTemplatesInParts(
+        prisma,
+        listed.map(({ id }) => id),
+        select,
+      )
     },
   }
 }
