@@ -63,7 +63,7 @@ const layers: Record<string, Layer> = {
     reason: 'Authentication turns a request into an actor by calling a service.',
   },
   graphql: {
-    imports: ['domain', 'services', 'auth', 'http', 'database/generated'],
+    imports: ['domain', 'services', 'auth', 'http', 'database/generated', 'turns'],
     packages: [
       ...['@pothos/core', '@pothos/plugin-prisma', '@pothos/plugin-relay', 'dataloader'],
       ...['graphql', 'graphql-scalars', 'graphql-ws', 'graphql-yoga'],

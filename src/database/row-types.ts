@@ -56,13 +56,16 @@ export function outer<Shape extends RowShape>(shape: Shape): OuterShape<Shape> {
   return Object.fromEntries(columns) as OuterShape<Shape>
 }
 
-type Answer = { fields: readonly { name: string; dataTypeID: number }[]; rows: unknown[][] }
+type Answer = { fields: readonly { name: string; dataTypeID: number }[] }
 
-/** The rows of an answer, as objects. A column has the name of its property in snake case. */
-export function readRows<Shape extends RowShape>({ fields, rows }: Answer, shape: Shape): RowOf<Shape>[] {
+/** Makes an object of each row of an answer. A column has the name of its property in snake case. */
+export function rowReaderOf<Shape extends RowShape>(
+  { fields }: Answer,
+  shape: Shape,
+): (values: unknown[]) => RowOf<Shape> {
   const columns = Object.entries(shape).map(([name, type]) => ({ name, type, index: indexOf(fields, name, type) }))
   if (columns.length < fields.length) throw new Error(`The row shape leaves out columns of ${namesOf(fields)}.`)
-  return rows.map(values => {
+  return values => {
     const row: Record<string, unknown> = {}
     for (const { name, type, index } of columns) {
       const value = values[index]
@@ -72,7 +75,7 @@ export function readRows<Shape extends RowShape>({ fields, rows }: Answer, shape
     }
     // Safe: each value has been read as the type that PostgreSQL reports, which the shape has, too.
     return row as RowOf<Shape>
-  })
+  }
 }
 
 function indexOf(fields: Answer['fields'], name: string, { oid }: ColumnType<unknown>): number {

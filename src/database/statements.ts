@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { mapInTurns } from '../turns/in-turns.ts'
 import type { Prisma } from './generated/client.ts'
-import { type RowOf, type RowShape, readRows } from './row-types.ts'
+import { type RowOf, type RowShape, rowReaderOf } from './row-types.ts'
 import { runStatement } from './rows.ts'
 import type { Reading } from './selection/reading.ts'
 import type { NameOf } from './statement-names.ts'
@@ -27,7 +27,10 @@ export function statementsOn(
       throw error
     })
   return {
-    query: async (statement, shape) => readRows(await run(statement), shape),
+    query: async (statement, shape) => {
+      const answer = await run(statement)
+      return await mapInTurns(answer.rows, rowReaderOf(answer, shape))
+    },
     read: async (statement, { toRow }) => await mapInTurns((await run(statement)).rows, toRow),
     execute: async statement => (await run(statement)).rowCount ?? 0,
   }

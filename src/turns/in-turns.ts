@@ -7,18 +7,34 @@ const turnMs = 5
 
 export type Turn = {
   isOver(): boolean
-  /** Lets other work run, and begins the next turn. */
+  /** Resolves in a later turn of this work, after what has waited longer. */
   next(): Promise<void>
 }
 
 export function beginTurn(): Turn {
   let since = performance.now()
+  const waiting: (() => void)[] = []
+  const isOver = () => performance.now() - since >= turnMs
+
+  async function resumeAll(): Promise<void> {
+    for (const resume of waiting) {
+      if (isOver()) {
+        await nextTurn()
+        since = performance.now()
+      }
+      resume()
+      // What has waited runs now, and can use up the turn.
+      await undefined
+    }
+    waiting.length = 0
+  }
+
   return {
-    isOver: () => performance.now() - since >= turnMs,
-    async next() {
-      await nextTurn()
-      since = performance.now()
-    },
+    isOver,
+    next: () =>
+      new Promise(resolve => {
+        if (waiting.push(resolve) === 1) void resumeAll()
+      }),
   }
 }
 

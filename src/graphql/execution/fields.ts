@@ -20,12 +20,18 @@ import {
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
 } from 'graphql'
+import type { Turn } from '../../turns/in-turns.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
 export type Execution = Pick<
   GraphQLResolveInfo,
   'schema' | 'fragments' | 'rootValue' | 'operation' | 'variableValues'
-> & { context: unknown; errors: GraphQLError[] }
+> & {
+  context: unknown
+  errors: GraphQLError[]
+  /** Set once a long list is executed: in turns, as everything else from then on. */
+  turn?: Turn
+}
 
 export type Field = {
   execution: Execution

@@ -11,6 +11,8 @@ import {
   isObjectType,
   type ResponsePath,
 } from 'graphql'
+import { maxPageSize } from '../../domain/pages.ts'
+import { beginTurn, type Turn } from '../../turns/in-turns.ts'
 import { type Fail, failField, failItem } from './failures.ts'
 import { argumentsOf, type Field, fieldsInside, infoOf } from './fields.ts'
 import { awaitInPlace, ignoreErrors, isPromise, rethrowWhenDone } from './promises.ts'
@@ -76,7 +78,11 @@ function completeLater(
   shape: Shape,
   value: Promise<unknown>,
 ): Promise<unknown> {
-  return value.then(resolved => completeValue(field, info, path, shape, resolved))
+  return value.then(resolved => {
+    const { turn } = field.execution
+    const complete = () => completeValue(field, info, path, shape, resolved)
+    return turn?.isOver() ? turn.next().then(complete) : complete()
+  })
 }
 
 function catchLater(
@@ -153,8 +159,12 @@ function completeList(
   const items: unknown[] = []
   let isPending = false
   try {
+    const turn = turnOf(field, values)
     for (const value of values) {
-      const item = completeItem(field, info, { prev: path, key: items.length, typename: undefined }, shape, value)
+      const itemPath = { prev: path, key: items.length, typename: undefined }
+      const item = turn?.isOver()
+        ? turn.next().then(() => completeItem(field, info, itemPath, shape, value))
+        : completeItem(field, info, itemPath, shape, value)
       isPending ||= isPromise(item)
       items.push(item)
     }
@@ -164,6 +174,12 @@ function completeList(
     throw error
   }
   return isPending ? Promise.all(items) : items
+}
+
+/** Pages are executed at once. */
+function turnOf({ execution }: Field, values: Iterable<unknown>): Turn | undefined {
+  if (Array.isArray(values) && values.length > maxPageSize) execution.turn ??= beginTurn()
+  return execution.turn
 }
 
 function completeItem(

@@ -6,7 +6,8 @@ import {
   int8,
   jsonb,
   nullable,
-  readRows,
+  type RowShape,
+  rowReaderOf,
   text,
   timestamptz,
 } from '../../../src/database/row-types.ts'
@@ -17,7 +18,10 @@ const answer = (fields: Record<string, number>, ...rows: unknown[][]) => ({
   rows,
 })
 
-describe('readRows', () => {
+const readRows = <Shape extends RowShape>(given: ReturnType<typeof answer>, shape: Shape) =>
+  given.rows.map(rowReaderOf(given, shape))
+
+describe('rowReaderOf', () => {
   it('names each value after its column, whatever the order of the columns', () => {
     const at = new Date(0)
     const rows = readRows(answer({ created_at: TIMESTAMPTZ, id: INT8, hash_id: TEXT }, [at, 1n, 'a'], [at, 2n, 'b']), {

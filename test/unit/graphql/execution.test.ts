@@ -1,6 +1,7 @@
 // Queries are answered as by Yoga's own executor, which executes all other operations: with all values, and with all errors in
 // their order and at their places.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import {
   buildSchema,
@@ -280,4 +281,54 @@ it('gives each execution places of its own', async () => {
   } finally {
     if (before) field.resolve = before
   }
+})
+
+describe('a list longer than a page', () => {
+  const numbers = Array.from({ length: 300 }, (_, number) => number)
+  /** Takes a third of a millisecond of this thread. */
+  const spend = () => {
+    for (const end = performance.now() + 1 / 3; performance.now() < end; );
+  }
+  const listSchema = buildSchema(
+    'type Query { all: [Item!]! } type Item { id: Int! slow: Int mine: Item later: Item! }',
+  )
+  const item = (id: number) => ({
+    id: () => {
+      spend()
+      return id % 100 === 99 ? null : id
+    },
+    slow: spend,
+    mine: () => item(id),
+    later: async () => item(id),
+  })
+  const executeOn = (query: string) =>
+    executeQuery({ schema: listSchema, document: parse(query), rootValue: { all: numbers.map(item) } })
+
+  it.each(['{ all { slow } }', '{ all { mine { slow } } }', '{ all { later { slow } } }'])(
+    'lets other work run every few milliseconds: %s',
+    async query => {
+      let isDone = false
+      const work = Promise.resolve(executeOn(query)).finally(() => {
+        isDone = true
+      })
+      let turns = 0
+      for (; !isDone; turns += 1) await nextTurn()
+      await work
+      expect(turns).toBeGreaterThanOrEqual(15)
+    },
+  )
+
+  it('has its items in their order, and each error at its place', async () => {
+    const { data, errors } = (await executeOn('{ all { mine { id } } }')) as ExecutionResult
+    const mine = (id: number) => ({ mine: id % 100 === 99 ? null : { id } })
+    expect(JSON.parse(JSON.stringify(data))).toEqual({ all: numbers.map(mine) })
+    expect(errors?.map(({ path }) => path)).toEqual([99, 199, 299].map(id => ['all', id, 'mine', 'id']))
+  })
+
+  it('is null as a whole if an item must not be', async () => {
+    const { data, errors } = (await executeOn('{ all { later { id } } }')) as ExecutionResult
+    expect(data).toBeNull()
+    // The first to fail, of all that may.
+    expect(errors?.map(({ path }) => path?.[0])).toEqual(['all'])
+  })
 })
