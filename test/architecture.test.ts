@@ -154,7 +154,19 @@ const layers: Record<string, Layer> = {
 /** The folders inside each level of tests. The nouns are the same as in the layers. */
 const testFolders: Record<string, string[]> = {
   bench: ['measure', 'peers', 'peers/floor', 'report', 'setup', 'workloads'],
-  unit: [...nouns, 'database', 'docker', 'graphql', 'notebooks', 'operator', 'process', 'reconciler', 'rest', 'ssh'],
+  unit: [
+    ...nouns,
+    'database',
+    'docker',
+    'graphql',
+    'http',
+    'notebooks',
+    'operator',
+    'process',
+    'reconciler',
+    'rest',
+    'ssh',
+  ],
   property: [...nouns, 'graphql', 'rest'],
   integration: [
     ...nouns,
