@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
+import { periodStart } from '../../../src/domain/instances/metrics.ts'
 import { simulateStats } from '../../../src/providers/simulated/stats.ts'
 import type { Deps } from '../../../src/services/deps.ts'
 import type { MeasuredInstance } from '../../../src/services/instances/metrics/measured.ts'
@@ -38,4 +39,13 @@ it('computes one after the other, so that other requests have turns in between',
   await counting
   expect(found.get(queries[9] as (typeof queries)[number])).toHaveLength(169)
   expect(turns).toBeGreaterThanOrEqual(9)
+})
+
+it.each([
+  [0, 0],
+  [14_999, 0],
+  [15_000, 15_000],
+  [29_999, 15_000],
+])('a sample at %i ms is in the period of 15 seconds that begins at %i ms', (ms, start) => {
+  expect(periodStart(ms, 15_000)).toBe(start)
 })

@@ -77,6 +77,13 @@ describe('the URL of a webhook', () => {
   })
 
   it.each([
+    `https://example.com/${'a'.repeat(2_028)}`,
+    `https://${'a'.repeat(60).concat('.').repeat(4).slice(3)}example.com/`,
+  ])('may be as long as %s', url => {
+    expect(read(url)).toBe(url)
+  })
+
+  it.each([
     ['', 'must be an absolute URL'],
     ['example.com', 'must be an absolute URL'],
     ['ftp://example.com/', 'must be an absolute URL'],
