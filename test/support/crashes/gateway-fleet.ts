@@ -25,6 +25,8 @@ export async function startGatewayFleet(env: Env, size: number, envOf: (place: n
   }
   await startAll()
 
+  const pick = (random: SeededRandom) => random.pick([...alive]) as [GatewayProcess, number]
+
   async function kill(gateway: GatewayProcess): Promise<void> {
     alive.delete(gateway)
     gateway.child.kill('SIGKILL')
@@ -42,9 +44,26 @@ export async function startGatewayFleet(env: Env, size: number, envOf: (place: n
     },
     /** Kills a random gateway, and starts another in its place. */
     async killAndReplace(random: SeededRandom): Promise<void> {
-      const [gateway, place] = random.pick([...alive]) as [GatewayProcess, number]
+      const [gateway, place] = pick(random)
       await kill(gateway)
       alive.set(await start(place), place)
+    },
+    /** Ends a random gateway as a supervisor does, and starts another in its place. Returns the exit code. */
+    async stopAndReplace(random: SeededRandom): Promise<number | null> {
+      const [gateway, place] = pick(random)
+      alive.delete(gateway)
+      gateway.child.kill('SIGTERM')
+      const code = await gateway.exit
+      alive.set(await start(place), place)
+      return code
+    },
+    /** All gateways stand still during the work, or a random one. */
+    async pause(which: SeededRandom | 'all', meanwhile: () => Promise<unknown>): Promise<void> {
+      const paused = which === 'all' ? [...alive.keys()] : [pick(which)[0]]
+      for (const { child } of paused) child.kill('SIGSTOP')
+      await meanwhile().finally(() => {
+        for (const { child } of paused) child.kill('SIGCONT')
+      })
     },
     /** Kills all gateways at once. They start again after `meanwhile`. */
     async killAndReplaceAll(meanwhile: () => Promise<void>): Promise<void> {

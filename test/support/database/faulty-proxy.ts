@@ -6,6 +6,8 @@ export type FaultyProxy = {
   countSockets: () => number
   cut: () => void
   freeze: () => void
+  /** Passes on everything so many milliseconds late. */
+  delay: (ms: number) => void
   heal: () => void
   /** Leads new connections to another server, and cuts the existing ones. */
   switchTo: (databaseUrl: string) => void
@@ -17,6 +19,11 @@ export async function startFaultyProxy(databaseUrl: string): Promise<FaultyProxy
   let target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
   let state: 'open' | 'cut' | 'frozen' = 'open'
+  let delayMs = 0
+  // Timers of equal length fire in the order in which they were set.
+  const pass = (data: Buffer, to: Socket) => {
+    if (state === 'open') delayMs > 0 ? setTimeout(() => to.write(data), delayMs) : to.write(data)
+  }
   const server = createServer(client => {
     sockets.add(client)
     client.on('error', () => {})
@@ -25,8 +32,8 @@ export async function startFaultyProxy(databaseUrl: string): Promise<FaultyProxy
     const upstream = connect(Number(target.port), target.hostname)
     sockets.add(upstream)
     upstream.on('error', () => client.destroy())
-    client.on('data', data => state === 'open' && upstream.write(data))
-    upstream.on('data', data => state === 'open' && client.write(data))
+    client.on('data', data => pass(data, upstream))
+    upstream.on('data', data => pass(data, client))
     client.on('close', () => upstream.destroy())
     upstream.on('close', () => client.destroy())
   })
@@ -48,8 +55,12 @@ export async function startFaultyProxy(databaseUrl: string): Promise<FaultyProxy
     freeze: () => {
       state = 'frozen'
     },
+    delay: ms => {
+      delayMs = ms
+    },
     heal: () => {
       state = 'open'
+      delayMs = 0
       destroyAll()
     },
     switchTo: otherUrl => {

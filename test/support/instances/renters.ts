@@ -19,7 +19,7 @@ export type Counts = { commands: number; lost: number; ignored: number; unavaila
 
 type Item = { instanceId: string; outcome: string; error: { code: string } | null }
 // biome-ignore lint/suspicious/noExplicitAny: depends on the query
-type Answer = { data?: any; errors?: { message: string; extensions: { code: string } }[] }
+export type Answer = { data?: any; errors?: { message: string; extensions: { code: string } }[] }
 type OwnedInstance = { id: bigint; interruptible: boolean; busy: boolean }
 type Offer = { id: string; num_gpus: number; min_bid_nanos: string }
 
@@ -29,7 +29,11 @@ export type RentersOptions = {
   pick: (random: SeededRandom) => Promise<string>
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
   images?: string[]
+  /** Sends one request. Throws or returns nothing if the answer is lost. */
+  send?: SendMutation
 }
+
+export type SendMutation = (url: string, apiKey: string, query: string, input: object) => Promise<Answer | undefined>
 
 /** Maximum number of instances of an account at once. It keeps GPUs scarce, but some still come free. */
 const maxOwned = 16
@@ -48,7 +52,7 @@ const bulk = (verb: 'Start' | 'Stop' | 'Update' | 'Destroy') =>
     __typename ... on Error { code message } ... on ${verb}InstancesSuccess { items { instanceId outcome error { code } } } } }`
 const register = `mutation ($input: CreateSshKeyInput!) { answer: createSshKey(input: $input) { __typename } }`
 
-export function createRenters({ renters, pick, sql, images = simulatedImages }: RentersOptions) {
+export function createRenters({ renters, pick, sql, images = simulatedImages, send = post }: RentersOptions) {
   const records: CommandRecord[] = []
   const counts: Counts = { commands: 0, lost: 0, ignored: 0, unavailable: 0, rentals: 0 }
   const owned = new Map(renters.map(({ accountId }) => [accountId, new Map<bigint, OwnedInstance>()]))
@@ -58,7 +62,7 @@ export function createRenters({ renters, pick, sql, images = simulatedImages }: 
   async function ask(random: SeededRandom, { apiKey }: Renter, query: string, input: object) {
     counts.commands += 1
     for (let again = false; ; again = true) {
-      const reply = await post(await pick(random), apiKey, query, input).catch(() => undefined)
+      const reply = await send(await pick(random), apiKey, query, input).catch(() => undefined)
       const loss = lossOf(reply, !again && random.withProbability(0.1))
       if (reply && !loss) return { answer: reply.data.answer, again }
       counts[loss ?? 'lost'] += 1
@@ -215,7 +219,7 @@ function choose(random: SeededRandom, owned: OwnedInstance[], most: number): Own
   return [...new Set(chosen)].filter(instance => instance !== undefined)
 }
 
-async function post(url: string, apiKey: string, query: string, input: object): Promise<Answer> {
+export async function post(url: string, apiKey: string, query: string, input: object): Promise<Answer> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
