@@ -1,7 +1,6 @@
 // Changes the program at random places, and looks whether tests notice: see docs/contributing.md.
 
 import { join } from 'node:path'
-import { startDatabases } from '../support/global-setup.ts'
 import { candidatesIn, type Mutant } from './candidates.ts'
 import { inOrder } from './draw.ts'
 import { isExplained } from './explained.ts'
@@ -24,6 +23,10 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 say(`Seed ${seed}. Results: ${options.results}`)
 const copy = await copyTree(checkout)
 const program = openProgram(copy.root)
+// The copy's own, so that its migrations are those of its program, whatever happens to the checkout meanwhile.
+const { startDatabases }: typeof import('../support/global-setup.ts') = await import(
+  join(copy.root, 'test/support/global-setup.ts')
+)
 const { stop, ...databases } = await startDatabases(1)
 try {
   const nearest = createNearestTests(copy.root)
@@ -43,9 +46,11 @@ async function tryFolder({ path, share }: Folder, nearest: (file: string) => str
   const shares = options.only.reduce((sum, other) => sum + other.share, 0)
   const wanted = Math.round((options.count * share) / shares)
   const candidates = candidatesIn(copy.root, path, program)
+  const drawn = inOrder(candidates, earlier)
   say(`${path}: ${wanted} of ${candidates.length} possible mutants`)
+  await checkWithoutMutant(drawn.slice(0, 1).flatMap(({ file }) => nearest(file).slice(0, 3)))
   let counted = 0
-  for (const mutant of inOrder(candidates, earlier)) {
+  for (const mutant of drawn) {
     if (counted === wanted) return
     if (isExplained(mutant)) continue
     const known = knownResult(earlier, mutant)
@@ -58,9 +63,18 @@ async function tryFolder({ path, share }: Folder, nearest: (file: string) => str
   }
 }
 
+/** Tests that fail anyway say nothing about a mutant. One that fails once, on a busy computer, may pass the next time. */
+async function checkWithoutMutant(tests: string[], attempts = 3): Promise<void> {
+  const outcome = await runTests(copy, databases, tests)
+  if (outcome.outcome === 'survived') return
+  say(`Without any mutant, a test fails: ${outcome.by}`)
+  if (attempts === 1) throw new Error('Mutants can be tried only while all tests pass.')
+  await checkWithoutMutant(tests, attempts - 1)
+}
+
 async function tryMutant(mutant: Mutant, tests: string[]): Promise<Result> {
   const [error] = program.errorsIn(mutant.file)
   if (error !== undefined) return { ...mutant, outcome: 'not compiled', by: error, tests: 0 }
-  const outcome = await runTests(copy.root, databases, tests)
+  const outcome = await runTests(copy, databases, tests)
   return { ...mutant, ...outcome, tests: tests.length }
 }

@@ -5,6 +5,8 @@ type Text = { file: string; words: Map<string, number>; imports: string[] }
 
 /** Tests of the whole program take longer than those of one part, so they need more in common to come first. */
 const bonusOfLevel: Record<string, number> = { unit: 2, property: 2, wire: 1, integration: 1 }
+/** Tests that import the file themselves come before those that do through others. */
+const bonusOfImport = 3
 /** Tests of the same noun come before others, such as those of the schema as a whole. */
 const bonusOfNoun = 3
 
@@ -22,20 +24,17 @@ export function createNearestTests(root: string): (file: string) => string[] {
     const weights = weigh(texts.get(file) as Text)
     return tests
       .filter(test => reaches(texts, test.file, file))
-      .map(test => ({ file: test.file, rank: test.bonus * nounBonus(file, test.file) * cosine(weights, test.weights) }))
+      .map(test => ({ file: test.file, rank: test.bonus * closeness(file, test) * cosine(weights, test.weights) }))
       .toSorted((a, b) => b.rank - a.rank)
       .map(test => test.file)
   }
 }
 
 /** The noun of a test is its second folder; a file has one in its layer, or the layer is one. */
-function nounBonus(file: string, test: string): number {
-  return file
-    .split('/')
-    .slice(1, -1)
-    .includes(test.split('/')[2] as string)
-    ? bonusOfNoun
-    : 1
+function closeness(file: string, test: Text): number {
+  const nouns = file.split('/').slice(1, -1)
+  const isOfNoun = nouns.includes(test.file.split('/')[2] as string)
+  return (isOfNoun ? bonusOfNoun : 1) * (test.imports.includes(file) ? bonusOfImport : 1)
 }
 
 function textsIn(root: string, folder: string): [string, Text][] {

@@ -5,7 +5,7 @@ export type Edit = { operator: string; from: number; to: number; text: string }
 
 const boundaries: Record<string, string> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' }
 const opposites: Record<string, string> = { '<': '>=', '<=': '>', '>': '<=', '>=': '<', '===': '!==', '!==': '===' }
-const logic: Record<string, string> = { '&&': '||', '||': '&&', '??': '||', '??=': '=', '||=': '=', '&&=': '=' }
+const logic: Record<string, string> = { '&&': '||', '||': '&&', '??=': '=', '||=': '=', '&&=': '=' }
 const arithmetic: Record<string, string> = {
   ...{ '+': '-', '-': '+', '*': '/', '/': '*', '%': '*', '**': '*', '+=': '-=', '-=': '+=', '*=': '/=', '/=': '*=' },
 }
@@ -32,7 +32,8 @@ export function editsOf(node: ts.Node): Edit[] {
   return []
 }
 
-function binaryEdits({ left, operatorToken, right }: ts.BinaryExpression): Edit[] {
+function binaryEdits(node: ts.BinaryExpression): Edit[] {
+  const { left, operatorToken, right } = node
   const sign = operatorToken.getText()
   const changed = (operator: string, signs: Record<string, string>) => {
     const other = signs[sign]
@@ -40,12 +41,19 @@ function binaryEdits({ left, operatorToken, right }: ts.BinaryExpression): Edit[
   }
   const dropped = sign === '??' ? [{ ...replace(left, 'default', ''), to: right.getStart() }] : []
   return [
-    ...changed('boundary', boundaries),
+    ...(choosesOperand(node) ? [] : changed('boundary', boundaries)),
     ...changed('comparison', opposites),
     ...changed('logic', logic),
     ...changed('arithmetic', arithmetic),
     ...dropped,
   ]
+}
+
+/** Whether the operands are what is chosen from, as in `a < b ? a : b`: at the boundary they are the same. */
+function choosesOperand({ left, right, parent }: ts.BinaryExpression): boolean {
+  if (!ts.isConditionalExpression(parent)) return false
+  const choices = [parent.whenTrue.getText(), parent.whenFalse.getText()]
+  return choices.includes(left.getText()) && choices.includes(right.getText())
 }
 
 function conditionEdits(condition: ts.Expression): Edit[] {

@@ -8,7 +8,8 @@ import type { Databases } from '../support/global-setup.ts'
 
 /** Test files in the order to run them, each in a process of its own or all in one. */
 export type Asked = { tests: string[]; isolated: boolean }
-export type Failure = { file: string; test: string; error: string; milliseconds: number }
+/** What failed: a test, or a file as a whole, before or after its tests. */
+export type Failure = { file: string; test: string; error: string; isWholeFile: boolean; milliseconds: number }
 
 /** What a run prints for each test, after this prefix. */
 export type TestResult = { file: string; failure?: Failure }
@@ -23,13 +24,19 @@ const endings = ['exit', 'SIGINT', 'SIGTERM'] as const
 export async function firstFailure(root: string, databases: Databases, asked: Asked): Promise<Failure | undefined> {
   if (asked.tests.length === 0) return undefined
   const child = startVitest(root, { BERTH_MUTANT_TESTS: asked, BERTH_MUTANT_DATABASES: databases })
+  let interrupted = false
   const end = () => process.kill(-(child.pid as number), 'SIGKILL')
-  for (const signal of endings) process.once(signal, end)
+  const interrupt = () => {
+    interrupted = true
+    end()
+  }
+  for (const signal of endings) process.once(signal, interrupt)
   const complaint = text(child.stderr)
   const exited = once(child, 'exit')
   const failure = await readFailure(child.stdout, end)
   const [code] = await exited
-  for (const signal of endings) process.off(signal, end)
+  for (const signal of endings) process.off(signal, interrupt)
+  if (interrupted) throw new Error('The run was interrupted.')
   if (!failure && code !== 0) throw new Error(`Vitest did not end: ${await complaint}`)
   return failure
 }
@@ -51,7 +58,7 @@ async function readFailure(output: Readable, end: () => void): Promise<Failure |
   let file = ''
   let failure: Failure | undefined
   const onStall = () => {
-    failure ??= { file, test: 'or the next file', error: 'no test ended for too long', milliseconds: 0 }
+    failure ??= { file, test: '', error: 'no test ended for too long', isWholeFile: true, milliseconds: stalledAfterMs }
     end()
   }
   const timer = setTimeout(onStall, stalledAfterMs)

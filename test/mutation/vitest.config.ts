@@ -12,32 +12,30 @@ class InGivenOrder extends BaseSequencer {
   }
 }
 
-function print(file: string, failed?: { test: string; errors: readonly { message: string }[]; milliseconds: number }) {
+type Errors = readonly { message: string }[]
+
+function print(file: string, failed?: { test?: string; errors: Errors; milliseconds?: number | undefined }) {
   const { test = '', errors = [], milliseconds = 0 } = failed ?? {}
   const error = errors[0]?.message.split('\n')[0] ?? ''
-  const result: TestResult = { file, ...(failed && { failure: { file, test, error, milliseconds } }) }
+  const failure = { file, test, error, isWholeFile: test === '', milliseconds }
+  const result: TestResult = { file, ...(failed && { failure }) }
   process.stdout.write(`${resultPrefix}${JSON.stringify(result)}\n`)
+}
+
+const printErrors = (file: string, errors: Errors) => {
+  if (errors.length > 0) print(file, { errors })
 }
 
 /** One line for each test, so that who started the run sees progress. */
 const reporter: Reporter = {
   onTestCaseResult: test => {
     const { state, errors = [] } = test.result()
-    const milliseconds = test.diagnostic()?.duration ?? 0
-    const failed = state === 'failed' ? { test: test.fullName, errors, milliseconds } : undefined
-    print(test.module.relativeModuleId, failed)
+    const failed = { test: test.fullName, errors, milliseconds: test.diagnostic()?.duration }
+    print(test.module.relativeModuleId, state === 'failed' ? failed : undefined)
   },
-  onTestModuleEnd: module => {
-    const errors = module.errors()
-    if (errors.length > 0) print(module.relativeModuleId, { test: 'the file', errors, milliseconds: 0 })
-  },
-  onTestSuiteResult: suite => {
-    const errors = suite.errors()
-    if (errors.length > 0) print(suite.module.relativeModuleId, { test: suite.fullName, errors, milliseconds: 0 })
-  },
-  onTestRunEnd: (_, errors) => {
-    if (errors.length > 0) print('', { test: 'outside of all tests', errors, milliseconds: 0 })
-  },
+  onTestSuiteResult: suite => printErrors(suite.module.relativeModuleId, suite.errors()),
+  onTestModuleEnd: module => printErrors(module.relativeModuleId, module.errors()),
+  onTestRunEnd: (_, errors) => printErrors('', errors),
 }
 
 export default defineConfig({
