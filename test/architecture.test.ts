@@ -201,7 +201,7 @@ const testFolders: Record<string, string[]> = {
   contract: [],
   e2e: [],
   engine: [],
-  long: ['failover', 'load'],
+  long: ['failover', 'hosts', 'load'],
   mutation: [],
   wire: [],
 }

@@ -3,9 +3,9 @@
 import { type Client, createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { startApp, type TestApp } from '../support/app.ts'
-import { rentalsOf, someCredit } from '../support/instances/rentals.ts'
-import { measureMemory } from '../support/memory.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { measureMemory } from '../../support/memory.ts'
 import {
   changesOnly,
   fetchWithoutPool,
@@ -13,7 +13,7 @@ import {
   serveApp,
   subscribeSse,
   subscribeWebSocket,
-} from '../support/streams.ts'
+} from '../../support/streams.ts'
 
 const [renters, streamsEach, rounds] = [40, 25, 10]
 /** Streams of each renter over SSE. The renter's other streams share one WebSocket. */

@@ -3,20 +3,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { brokenLaws } from '../support/billing/ledger-laws.ts'
-import { findDisagreements } from '../support/crashes/containers.ts'
-import { expectConsistentEvents, findUnsettledInstances } from '../support/crashes/invariants.ts'
-import { createDatabase, type TestDatabase } from '../support/database/database.ts'
-import { docker } from '../support/engine/docker.ts'
-import { startEngine, type TestEngine } from '../support/engine/engine.ts'
-import { engineObstacle } from '../support/engine/obstacle.ts'
-import { type RealMarket, startRealMarket } from '../support/engine/real-market.ts'
-import { expectConverged, expectEverythingFree } from '../support/instances/rental-invariants.ts'
+import { brokenLaws } from '../../support/billing/ledger-laws.ts'
+import { findDisagreements } from '../../support/crashes/containers.ts'
+import { expectConsistentEvents, findUnsettledInstances } from '../../support/crashes/invariants.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { docker } from '../../support/engine/docker.ts'
+import { startEngine, type TestEngine } from '../../support/engine/engine.ts'
+import { engineObstacle } from '../../support/engine/obstacle.ts'
+import { type RealMarket, startRealMarket } from '../../support/engine/real-market.ts'
+import { expectConverged, expectEverythingFree } from '../../support/instances/rental-invariants.ts'
 import {
   createNetworkNamespace,
   type NetworkNamespace,
   namespaceObstacle,
-} from '../support/processes/network-namespace.ts'
+} from '../../support/processes/network-namespace.ts'
 
 /** NETWORK_CUT_SECONDS sets how long the long cut is. Instances are offline after half of it. */
 const longCutSeconds = Number(process.env['NETWORK_CUT_SECONDS'] ?? 600)

@@ -1,10 +1,10 @@
 // Many hosts whose agents speak the real protocol over simulated containers, on two gateways, one of which is killed.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expectMachinesMatchDesired } from '../support/crashes/invariants.ts'
-import { type AgentFleet, loseGateway, openAgentFleet } from '../support/machines/agent-fleet.ts'
-import type { HostProcess } from '../support/machines/host-processes.ts'
-import { measureUsage } from '../support/processes/usage.ts'
+import { expectMachinesMatchDesired } from '../../support/crashes/invariants.ts'
+import { type AgentFleet, loseGateway, openAgentFleet } from '../../support/machines/agent-fleet.ts'
+import type { HostProcess } from '../../support/machines/host-processes.ts'
+import { measureUsage } from '../../support/processes/usage.ts'
 
 const agents = 200
 const perProcess = 50

@@ -3,11 +3,11 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createDatabase, type TestDatabase } from '../support/database/database.ts'
-import { type Gateway, openGateway } from '../support/gateways.ts'
-import { type NotebookService, serveNotebooks } from '../support/notebooks/market.ts'
-import { startNotebook } from '../support/notebooks/notebook.ts'
-import { newRunningInstance } from '../support/ssh/instances.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+import { type NotebookService, serveNotebooks } from '../../support/notebooks/market.ts'
+import { startNotebook } from '../../support/notebooks/notebook.ts'
+import { newRunningInstance } from '../../support/ssh/instances.ts'
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 

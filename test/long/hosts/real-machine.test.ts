@@ -3,19 +3,19 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFailed, vi } from 'vitest'
-import { brokenLaws } from '../support/billing/ledger-laws.ts'
-import { findDisagreements } from '../support/crashes/containers.ts'
+import { brokenLaws } from '../../support/billing/ledger-laws.ts'
+import { findDisagreements } from '../../support/crashes/containers.ts'
 import {
   expectCommandsOnce,
   expectConsistentEvents,
   expectOneRentalPerKey,
   findUnsettledInstances,
-} from '../support/crashes/invariants.ts'
-import { openRealSite, type RealSite, type Victim, victims } from '../support/crashes/real-site.ts'
-import { engineObstacle } from '../support/engine/obstacle.ts'
-import { expectConverged } from '../support/instances/rental-invariants.ts'
-import { createRenters } from '../support/instances/renters.ts'
-import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts'
+} from '../../support/crashes/invariants.ts'
+import { openRealSite, type RealSite, type Victim, victims } from '../../support/crashes/real-site.ts'
+import { engineObstacle } from '../../support/engine/obstacle.ts'
+import { expectConverged } from '../../support/instances/rental-invariants.ts'
+import { createRenters } from '../../support/instances/renters.ts'
+import { createSeededRandom, type SeededRandom } from '../../support/seeded-random.ts'
 
 // ENGINE_CRASH_SEED repeats the actions of a run, but not how they interleave. The others set its length.
 const seed = Number(process.env['ENGINE_CRASH_SEED'] ?? Date.now() % 2 ** 31)
