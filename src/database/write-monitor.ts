@@ -19,12 +19,8 @@ type WriteMonitorOptions = {
   retryMs?: number
 }
 
-/** Uses disk space, reaches the WAL, needs only the right to migrate, and leaves nothing behind. */
-const trialWrite = `
-  BEGIN;
-  CREATE TABLE berth_trial AS SELECT repeat(md5(i::text), 50) AS filler FROM generate_series(1, 100) AS i;
-  DROP TABLE berth_trial;
-  COMMIT`
+/** Uses disk space, reaches the WAL, and leaves nothing behind. The function may create tables, unlike the gateway's role. */
+const trialWrite = 'SELECT try_write()'
 
 /** Shortest time between warnings about refused writes while other writes succeed. */
 const warningIntervalMs = 60_000
@@ -73,7 +69,7 @@ export function monitorWrites({ pool, log, onChange, retryMs = 1_000 }: WriteMon
     })
     // After a failure, drop the connection: it may lead to a standby, and its transaction failed.
     client.release(failure !== undefined)
-    // If the role may not create tables, the trial proves nothing.
+    // If the trial itself is refused, it proves nothing.
     return failure !== undefined && failureKindOf(failure) !== undefined
   }
 

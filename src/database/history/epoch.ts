@@ -4,6 +4,7 @@
 // new connection, so it never reads a new line with the old epoch.
 
 import pg from 'pg'
+import { errorCodesOf } from '../failure-codes.ts'
 import { isOtherLine, isSameDatabase, readHistoryLine, standbyError } from './line.ts'
 import { beginLine, type NewLine } from './new-line.ts'
 
@@ -32,7 +33,6 @@ export function createEpochCheck(): EpochCheck {
     const { name, standby } = await readHistoryLine(client)
     if (standby) throw standbyError()
     const known = await readOutbox(client)
-    // The schema does not exist yet. The start calls `updateEpoch` after the migration.
     if (!known) return undefined
     const witnessed = last !== undefined && isSameDatabase(last.name, name)
     const raised = isOtherLine(known.cluster, name)
@@ -47,12 +47,17 @@ export function createEpochCheck(): EpochCheck {
 }
 
 async function readOutbox(client: pg.ClientBase): Promise<{ cluster: string; epoch: number } | undefined> {
-  const { rows } = await client.query('SELECT cluster, epoch FROM outbox').catch((error: { code?: string }) => {
-    if (error.code === '42P01') return { rows: [] }
+  const { rows } = await client.query('SELECT cluster, epoch FROM outbox').catch((error: unknown) => {
+    if (errorCodesOf(error).some(code => notReadyCodes.includes(code))) return { rows: [] }
     throw error
   })
   return rows[0]
 }
+
+/**
+ * The table does not exist yet, or this role may not read it yet. The start calls `updateEpoch` after the migration.
+ */
+const notReadyCodes = ['42P01', '42501']
 
 type Raising = { name: string; witnessed: boolean; isStart: boolean }
 
@@ -83,20 +88,12 @@ async function raiseEpoch(client: pg.ClientBase, { name, witnessed, isStart }: R
   }
 }
 
-/**
- * A dump brings events with transaction ids of its original server. This server has yet to assign some of these ids.
- * All events move to the beginning, ordered by their own ids: no other order is left.
- */
+/** Moves events that a dump brought from another server to the beginning. The role of a gateway may not, but the function may. */
 async function moveForeignEvents(client: pg.ClientBase): Promise<boolean> {
-  const next = 'pg_snapshot_xmax(pg_current_snapshot())'
-  const { rows } = await client.query(`SELECT FROM events WHERE xid >= ${next} LIMIT 1`)
-  await client.query(`UPDATE market_changes SET xid = '0' WHERE xid >= ${next}`)
-  if (rows.length === 0) return false
-  const text = "UPDATE events SET xid = '0' WHERE xid <> '0'"
-  await client.query({ text, query_timeout: moveTimeoutMs } as pg.QueryConfig)
-  await client.query("UPDATE outbox SET purged_xid = '0', purged_id = 0")
-  return true
+  const text = 'SELECT move_foreign_events() AS moved'
+  const { rows } = await client.query({ text, query_timeout: moveTimeoutMs } as pg.QueryConfig)
+  return rows[0].moved
 }
 
-/** Timeout of the UPDATE that moves all events, which may take minutes. Other queries time out within seconds. */
+/** Timeout of the function that moves all events, which may take minutes. Other queries time out within seconds. */
 const moveTimeoutMs = 600_000

@@ -5,7 +5,7 @@ import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { DataDeps } from '../deps.ts'
 import {
   beginPartition,
-  dropPartition,
+  dropOldestPartition,
   listPartitions,
   type Partition,
   partitionSize,
@@ -33,7 +33,7 @@ export function retentionServices({ database }: DataDeps, retentionDays: number)
         const first = await findEdge(tx, current, 'ASC')
         const isOld = first && first.createdAt.getTime() <= tx.at.getTime() - keptMs / parts
         if (!isOld && current.before - (await readLastId(tx)) > partitionSize / 2n) return 0
-        await beginPartition(tx, current.before)
+        await beginPartition(tx)
         return 1
       })
     },
@@ -78,11 +78,10 @@ async function findEdge(tx: Transaction, { first, before }: Partition, direction
 }
 
 /**
- * Drops a partition, unless some of its events cannot be read yet. Notes their last place first: a reader that has not
+ * Drops the oldest partition, unless some of its events cannot be read yet. Notes their last place first: a reader that has not
  * read up to there has missed events.
  */
-async function drop(tx: Transaction, partition: Partition): Promise<boolean> {
-  const { first, before } = partition
+async function drop(tx: Transaction, { first, before }: Partition): Promise<boolean> {
   const [last] = await tx.query(
     sql`SELECT xid::text, id, xid < pg_snapshot_xmin(pg_current_snapshot()) AS is_readable FROM events
       WHERE id >= ${first} AND id < ${before} ORDER BY events.xid DESC, id DESC LIMIT 1`,
@@ -92,6 +91,6 @@ async function drop(tx: Transaction, partition: Partition): Promise<boolean> {
   if (last)
     await tx.execute(sql`UPDATE outbox SET purged_xid = ${last.xid}::xid8, purged_id = ${last.id}
       WHERE (purged_xid, purged_id) < (${last.xid}::xid8, ${last.id}::bigint)`)
-  await dropPartition(tx, partition)
+  await dropOldestPartition(tx)
   return true
 }

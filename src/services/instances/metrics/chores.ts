@@ -9,7 +9,7 @@ import type { DataDeps } from '../../deps.ts'
 import { meansSql } from './means.ts'
 import { minuteTurns, nextPartition, sampleTurns, slotSql } from './slots.ts'
 
-const { sql, raw } = Prisma
+const { sql } = Prisma
 
 const minuteMs = 60_000
 /** A minute is computed this long after its end: longer than a statement can take that adds a sample. */
@@ -44,11 +44,8 @@ export function sampleChores({ database }: DataDeps) {
       await whileAlone(async tx => {
         // Readers wait behind a lock that is waited for.
         await tx.execute(sql`SET LOCAL lock_timeout = '300ms'`)
-        for (const turns of [sampleTurns, minuteTurns]) {
-          const partition = raw(nextPartition(turns, tx.at))
-          const rows = await tx.execute(sql`SELECT FROM ${partition} LIMIT 1`)
-          if (rows > 0) await tx.execute(sql`TRUNCATE ${partition}`)
-        }
+        for (const turns of [sampleTurns, minuteTurns])
+          await tx.execute(sql`SELECT empty_sample_partition(${nextPartition(turns, tx.at)})`)
         return false
       })
       return 0
