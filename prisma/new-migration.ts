@@ -12,12 +12,12 @@ const name = process.argv[2]
 if (!name || !/^[a-z0-9_]+$/.test(name))
   throw new Error('The migration needs a name in snake_case: npm run db:migration add_volumes')
 
-const { dataDir, databaseUrl } = parseConfig(process.env)
+const config = parseConfig(process.env)
 const onLost = (error: Error) => {
   throw error
 }
-const server = await openServer(databaseUrl, { dataDir, role: 'command', onLost })
-const sql = await withScratchDatabase(server.url, findSchemaDrift).finally(() => server.release())
+const server = await openServer(config, { dataDir: config.dataDir, role: 'command', onLost })
+const sql = await withScratchDatabase(server.urls.ownerUrl, findSchemaDrift).finally(() => server.release())
 
 if (sql === undefined) {
   process.stdout.write('Schema and migrations agree. No migration was written.\n')

@@ -7,6 +7,10 @@ import type { TrustedProxies } from './http/client.ts'
 
 export type AppOptions = {
   databaseUrl: string
+  /** The role that migrates the database; by default that of `databaseUrl`. */
+  ownerUrl?: string
+  /** The role that reads figures for /metrics; by default that of `databaseUrl`. */
+  metricsUrl?: string
   poolSize: number
   graphiql: boolean
   /** Whether every client may read the metrics, without a key. */

@@ -3,11 +3,10 @@ import { ensureDemo } from '../prisma/seed.ts'
 import { createRequestAdmission } from './admission.ts'
 import type { AppOptions } from './app-options.ts'
 import { createClockSteps, readClock } from './database/clock-check.ts'
-import { updateEpoch } from './database/history/epoch.ts'
 import type { NewLine } from './database/history/new-line.ts'
 import { locks, withLock } from './database/locks.ts'
-import { editedMigrations, migrate } from './database/migrations.ts'
 import { retryUncertain } from './database/retry.ts'
+import { openFigures } from './database/roles/figures.ts'
 import { openDatabases } from './database/shares.ts'
 import { createWakeUps, type WorkKind } from './database/wake-ups.ts'
 import { monitorWrites } from './database/write-monitor.ts'
@@ -30,6 +29,7 @@ import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
 import { createMachines } from './machines.ts'
 import { createNotebookFace, type NotebookFace } from './notebooks/face.ts'
+import { prepareDatabase } from './prepare-database.ts'
 import { createConsole } from './providers/console.ts'
 import { createEngineWatch } from './reconciler/engine-watch.ts'
 import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
@@ -41,11 +41,10 @@ import { createBackground } from './services/background.ts'
 import { outboxServices } from './services/events/outbox.ts'
 import { createNotebookServices } from './services/instances/notebooks/services.ts'
 import { createSshServices } from './services/instances/ssh/services.ts'
+import { measureServices } from './services/measures.ts'
 import { createOperations, type Operations } from './services/operations.ts'
-import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets } from './services/secrets.ts'
 import { createServices } from './services/services.ts'
-import { sealWebhookUrls } from './services/webhooks/seal-urls.ts'
 import { createSshFace, type SshFace } from './ssh/face.ts'
 
 /** Webhook requests in flight at once. They mostly wait for the receiver. */
@@ -84,6 +83,8 @@ export type App = {
 export function createApp(options: AppOptions): App {
   const {
     databaseUrl,
+    ownerUrl = databaseUrl,
+    metricsUrl = databaseUrl,
     poolSize,
     graphiql,
     metrics,
@@ -128,7 +129,7 @@ export function createApp(options: AppOptions): App {
   const deps = { database, log, secrets, rememberedKeys, ...ports, ...doors, gatewayId, privateWebhooks, admission }
   const services = createServices(deps)
   const background = createBackground({ ...deps, database: workDatabase }, eventRetentionDays, clockSteps.countBack)
-  const { reconciliation, policies, billing, deliveries, chores, measures, engineChanges, sampling } = background
+  const { reconciliation, policies, billing, deliveries, chores, engineChanges, sampling } = background
   const engineWatch = createEngineWatch({ engines: agents.followable, changes: engineChanges, provider, log })
   const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })
   const work = createLoops({
@@ -155,8 +156,9 @@ export function createApp(options: AppOptions): App {
   }
   const requests = createRequestMetrics()
   const requestLog = createRequestLog(log, requests.observe)
+  const figures = openFigures(metricsUrl, database)
   const pools = { requests: database.pool, work: workDatabase.pool }
-  const workMetrics = createWorkMetrics({ ...measures, pools, streams: feed.streamCount })
+  const workMetrics = createWorkMetrics({ ...measureServices(figures), pools, streams: feed.streamCount })
   const gate = createRequestAdmission({ connections: database.pool.options.max, services, begin: requestLog })
   const graphql = createGraphqlFace(services, gate.admission)
   const sockets = createSockets({ face: graphql.sockets, log, proxies })
@@ -194,16 +196,8 @@ export function createApp(options: AppOptions): App {
     notebooks,
     operations,
     async start() {
-      const demoKey = await withLock(databaseUrl, locks.migration, async () => {
-        const secretCheck = createSecretCheck(deps)
-        const applied = await migrate(databaseUrl, () => retryUncertain(secretCheck.verify))
-        await retryUncertain(secretCheck.save)
-        await retryUncertain(() => sealWebhookUrls(deps))
-        if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
-        const edited = await editedMigrations(database.pool)
-        if (edited.length > 0) log.warn({ edited }, 'Migrations have been edited since they were applied.')
-        const line = await updateEpoch(databaseUrl)
-        if (line) log.warn(line, 'The database moved to another cluster. Event cursors have expired.')
+      const demoKey = await withLock(ownerUrl, locks.migration, async () => {
+        await prepareDatabase(deps, ownerUrl)
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       await retryUncertain(async () => ssh?.start())
@@ -243,6 +237,7 @@ export function createApp(options: AppOptions): App {
       await engineWatch.stop()
       await machines.leaveHosts(Promise.resolve())
       await wakeUps.stop()
+      await figures.close()
       await databases.close()
     },
   }

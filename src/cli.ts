@@ -10,6 +10,7 @@ import { type Database, openDatabase } from './database/client.ts'
 import { describeDatabase, openServer } from './database/embedded/server.ts'
 import { locks, withLock } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
+import { checkPrivileges } from './database/roles/check.ts'
 import { DomainError } from './domain/errors.ts'
 import type { Engine } from './domain/machines/engines.ts'
 import { createHost } from './host/host.ts'
@@ -56,19 +57,23 @@ async function main(args: string[]): Promise<void> {
   // The settings in force may name a database other than the one that the operator means.
   process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
-  const server = await openServer(databaseUrl, { dataDir, role: 'command', runAs, onLost })
+  const server = await openServer(config, { dataDir, role: 'command', runAs, onLost })
+  const { databaseUrl: url, ownerUrl } = server.urls
   try {
-    await withLock(server.url, locks.migration, () => migrate(server.url))
-    const database = openDatabase({ url: server.url, poolSize: 2, onIdleError: onLost })
+    const migrations = await withLock(ownerUrl, locks.migration, () => migrate(ownerUrl))
+    const database = openDatabase({ url, poolSize: 2, onIdleError: onLost })
     const engines = engineOperations({ database, secrets: () => openSecrets(config, database), inspectEngine })
     const checks = {
       findFirewallGaps: (engine: Pick<Engine, 'url' | 'tls'>) =>
         findFirewallGaps(engine, () => readToolbox(config.toolboxFile)),
     }
-    const operations = { ...createOperations({ database }), ...local, ...checks, engines }
+    const operations = { ...createOperations({ database }), ...local, ...checks, engines, migrations }
     const work = async () => await printResult(await run(operations))
-    const done = lock === undefined ? work() : withLock(server.url, locks[lock], work)
-    await done.finally(() => database.close())
+    const runWork = async () => {
+      await checkPrivileges(database.pool)
+      await (lock === undefined ? work() : withLock(url, locks[lock], work))
+    }
+    await runWork().finally(() => database.close())
   } finally {
     await server.release()
   }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import { databaseProblems, databaseUrl, demoKeyFileName } from './config-database.ts'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
 import type { NotebookProxy } from './domain/instances/notebook.ts'
@@ -22,6 +22,10 @@ export type Config = {
   host: string
   port: number
   databaseUrl: string | undefined
+  /** The role that owns the tables and migrates them; by default that of `databaseUrl`. */
+  ownerUrl: string | undefined
+  /** The role that reads figures for /metrics; by default that of `databaseUrl`. */
+  metricsUrl: string | undefined
   poolSize: number
   dataDir: string
   /** The user that does the work if root starts Berth; undefined for a user of Berth's own. */
@@ -65,10 +69,9 @@ const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
 const settings = {
   HOST: { must: 'a host name or an address', schema: z.string().regex(/^[\w.:-]+$/) },
   PORT: { must: 'a port, 0 to 65535', schema: z.coerce.number().int().min(0).max(65535) },
-  DATABASE_URL: {
-    must: 'a URL that begins with postgresql:// and names no schema: Berth uses the schema public of the database',
-    schema: z.string().regex(/^postgres(ql)?:\/\/(?!.*[?&]schema=)/),
-  },
+  DATABASE_URL: databaseUrl,
+  DATABASE_OWNER_URL: databaseUrl,
+  DATABASE_METRICS_URL: databaseUrl,
   DATABASE_POOL_SIZE: { must: 'a number of connections, 4 to 200', schema: z.coerce.number().int().min(4).max(200) },
   BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
   RUN_AS: { must: 'the name of a user', schema: z.string().regex(/^\w[\w.-]*$/) },
@@ -116,7 +119,7 @@ const settings = {
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings whose values never appear in a message. */
-const secretSettings = ['DATABASE_URL', 'BERTH_SECRET']
+const secretSettings = ['DATABASE_URL', 'DATABASE_OWNER_URL', 'DATABASE_METRICS_URL', 'BERTH_SECRET']
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
 
 /** Reads the settings, or throws one error that lists every invalid setting. */
@@ -129,6 +132,8 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     host: HOST,
     port: PORT,
     databaseUrl: rest.DATABASE_URL,
+    ownerUrl: rest.DATABASE_OWNER_URL,
+    metricsUrl: rest.DATABASE_METRICS_URL,
     poolSize: rest.DATABASE_POOL_SIZE ?? 10,
     dataDir,
     runAs: rest.RUN_AS,
@@ -182,7 +187,7 @@ function readSettings(env: Record<string, string | undefined>): Settings {
     if (success) given[name] = data
     else problems.push(`${name} must be ${must}${secretSettings.includes(name) ? '' : `, not "${env[name]}"`}.`)
   }
-  problems.push(...sshProblems(given), ...notebookProblems(given))
+  problems.push(...databaseProblems(given), ...sshProblems(given), ...notebookProblems(given))
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return given
 }
@@ -227,16 +232,6 @@ function notebookProblems(given: Settings): string[] {
       `NOTEBOOK_PUBLIC_URL is missing. Only on loopback do browsers find NOTEBOOK_PORT by themselves, and HOST is ${HOST}. Set it to where renters reach the port, such as https://notebooks.example.com.`,
     )
   return problems
-}
-
-/**
- * An API key works in one database, and a data folder may serve several. The name leaves out the URL's user and
- * password, which do not distinguish databases.
- */
-function demoKeyFileName(databaseUrl: string | undefined): string {
-  if (databaseUrl === undefined) return 'demo-key'
-  const [, database = ''] = /^postgres(?:ql)?:\/\/(?:[^/]*@)?(.*)$/.exec(databaseUrl) ?? []
-  return `demo-key-${createHash('sha256').update(database).digest('hex').slice(0, 12)}`
 }
 
 function defaultDataDir(env: Record<string, string | undefined>): string {

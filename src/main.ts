@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   const stopRequested = once(signals.requested, 'abort')
   const config = parseConfig(process.env)
   if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(missingSecretMessage)
-  const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel, drainMs, runAs } = config
+  const { host, port, dataDir, demoKeyFile, graphiql, logLevel, drainMs, runAs } = config
   const log = createLog(logLevel, logOutput)
   let isServing = false
   // Only a gateway that serves has anything to drain.
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
   const sshProxy = sshDoor ? (config.ssh?.address ?? { host, port: sshDoor.port }) : config.sshProxy
   const notebookDoor = config.notebooks && (await openNotebookDoor(config.notebooks.port, host))
   const notebookProxy = notebookDoor && (config.notebooks?.proxy ?? notebookDoor.localProxy)
-  const server = await openServer(databaseUrl, { dataDir, role: 'gateway', runAs, onLost })
+  const server = await openServer(config, { dataDir, role: 'gateway', runAs, onLost })
   const prepare = async () => {
     const kept = config.secret ?? (await loadOrCreateSecret(join(dataDir, 'secret')))
     const problem = await giveUpRoot(config)
@@ -78,7 +78,7 @@ async function main(): Promise<void> {
   })
   const doors = { sshProxy, ssh: sshDoor !== null, notebookProxy }
   const proxies = createTrustedProxies(config.trustedProxies)
-  const app = createApp({ ...config, databaseUrl: server.url, ...doors, proxies, log, secret })
+  const app = createApp({ ...config, ...server.urls, ...doors, proxies, log, secret })
   const http = createHttpServer(app.fetch, app)
   const shutdowns = [http, ...(notebookDoor ? [notebookDoor.server] : [])].map(createShutdown)
 

@@ -37,7 +37,7 @@ const layers: Record<string, Layer> = {
   database: {
     imports: ['turns'],
     packages: ['@prisma/adapter-pg', 'pg', 'pino'],
-    folders: ['embedded', 'history', 'selection'],
+    folders: ['embedded', 'history', 'roles', 'selection'],
     reason: 'The database layer has no rules and no use cases: move this into a service.',
   },
   services: {
@@ -172,6 +172,7 @@ const testFolders: Record<string, string[]> = {
     ...nouns,
     'database',
     'database/embedded',
+    'database/roles',
     'database/statements',
     'faces',
     'graphql',

@@ -4,6 +4,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
+import { explainMigrationError } from './roles/check.ts'
+import { grantPrivileges } from './roles/grants.ts'
 
 export type Migration = { name: string; script: string }
 
@@ -55,20 +57,24 @@ function newerSchemaMessage(newest: string): string {
 }
 
 /**
- * Applies the missing migrations and returns their names. The caller must hold the migration lock. `check` runs before any
- * write, and may throw to refuse.
+ * Applies the missing migrations, as the owner of the tables, grants the roles what they need, and returns the names of the
+ * migrations. The caller must hold the migration lock. `check` runs before any row or table is written, and may throw to
+ * refuse. It reads as the gateway's role, so that role needs its privileges before.
  */
-export async function migrate(url: string, check = async () => {}): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url })
+export async function migrate(ownerUrl: string, check = async () => {}): Promise<string[]> {
+  const client = new pg.Client({ connectionString: ownerUrl })
   await client.connect()
   try {
     const pending = await pendingMigrations(client)
+    await grantPrivileges(client)
     await check()
     const migrations = await readMigrations()
-    return await applyMigrations(
-      client,
-      migrations.filter(({ name }) => pending.includes(name)),
-    )
+    const missing = migrations.filter(({ name }) => pending.includes(name))
+    const applied = await applyMigrations(client, missing)
+    if (missing.length > 0) await grantPrivileges(client)
+    return applied
+  } catch (error) {
+    throw explainMigrationError(error)
   } finally {
     await client.end()
   }

@@ -23,6 +23,8 @@ export type CommandOperations = Operations & {
   engines: ReturnType<typeof engineOperations>
   /** Warns of what containers on an engine could reach. */
   findFirewallGaps(engine: Pick<Engine, 'url' | 'tls'>): Promise<string[]>
+  /** The migrations that the database lacked when the command began. They are applied. */
+  migrations: string[]
 } & LocalOperations
 /** What commands can do with this computer alone. */
 export type LocalOperations = {

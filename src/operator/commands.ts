@@ -2,6 +2,7 @@ import { compose } from '../services/compose.ts'
 import { accountCommands } from './accounts.ts'
 import type { OperatorCommand } from './command.ts'
 import { creditCommands } from './credit.ts'
+import { databaseCommands } from './database.ts'
 import { engineCommands } from './engines.ts'
 import { failoverCommands } from './failovers.ts'
 import { hostCommands } from './hosts.ts'
@@ -23,6 +24,7 @@ const commands: Record<string, OperatorCommand> = compose(
   marketCommands,
   toolboxCommands,
   failoverCommands,
+  databaseCommands,
 )
 
 /** Finds a command and parses its options. An error in them ends with the command's usage. */

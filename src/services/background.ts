@@ -10,7 +10,6 @@ import { samplingServices } from './instances/metrics/sampling.ts'
 import { duePolicyServices } from './instances/policy/due.ts'
 import { engineChangeServices } from './machines/engines/changes.ts'
 import { reliabilityChores } from './machines/reliability.ts'
-import { measureServices } from './measures.ts'
 import { clockStepChores } from './reconciliation/clock-steps.ts'
 import { reconciliationServices } from './reconciliation/reconciliation.ts'
 import { deliveryServices } from './webhooks/delivery.ts'
@@ -28,7 +27,6 @@ export function createBackground(deps: Deps, eventRetentionDays: number, countCl
       reliabilityChores(deps),
       clockStepChores(deps, countClockBack),
     ),
-    measures: measureServices(deps),
     engineChanges: engineChangeServices(deps),
     sampling: samplingServices(deps),
   }

@@ -1,8 +1,8 @@
 // Measures background work for operators. The values come from the database, so they are the same on every gateway.
 
+import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
 import { float8, int4, text } from '../database/row-types.ts'
-import type { DataDeps } from './deps.ts'
 import { isFreeSql } from './reconciliation/leases.ts'
 
 const { sql } = Prisma
@@ -20,17 +20,18 @@ type Measures = {
   failovers: number
 }
 
-export function measureServices({ database }: DataDeps) {
+/** `figures` may be read by a role that reads nothing else: `metricsColumns` (database/roles) has the columns that it counts. */
+export function measureServices(figures: Pick<Database, 'query' | 'nowSql'>) {
   return {
     async measure(): Promise<Measures> {
-      const { nowSql } = database
+      const { nowSql } = figures
       const dueSql = (kind: string, table: string, dueAt: string, leasedUntil: string) => sql`
         SELECT ${kind} AS kind, count(*)::int AS count,
           coalesce(extract(epoch FROM ${nowSql} - min(${Prisma.raw(dueAt)})), 0)::float AS lag_seconds
         FROM ${Prisma.raw(table)} WHERE ${Prisma.raw(dueAt)} <= ${nowSql}
         AND ${isFreeSql(Prisma.raw(leasedUntil), nowSql)}`
       const [due, [rest]] = await Promise.all([
-        database.query(
+        figures.query(
           sql`${dueSql('instances', 'instance_looks', 'due_at', 'leased_until')}
           UNION ALL ${dueSql('policies', 'instances', 'policy_due_at', 'policy_leased_until')}
           UNION ALL ${dueSql('billing', 'accounts', 'billing_due_at', 'billing_leased_until')}
@@ -38,7 +39,7 @@ export function measureServices({ database }: DataDeps) {
           { kind: text, count: int4, lagSeconds: float8 },
         ),
         // Transactions in other databases of the server also hold readers back.
-        database.query(
+        figures.query(
           sql`SELECT (SELECT count(*)::int FROM webhook_deliveries WHERE due_at IS NOT NULL) AS deliveries_pending,
             (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float FROM pg_stat_activity
               WHERE backend_xid IS NOT NULL) AS outbox_lag_seconds,

@@ -203,7 +203,7 @@ describe('docs/operating.md', () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(24)
+    expect(commands).toHaveLength(25)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(

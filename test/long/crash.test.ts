@@ -20,6 +20,7 @@ import {
 } from '../support/crashes/invariants.ts'
 import { expireLeasesSql } from '../support/crashes/leases.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
+import { urlAs } from '../support/database/roles.ts'
 import { type Reader, startReader, type Transport } from '../support/events/readers.ts'
 import { listMachines } from '../support/factories.ts'
 import { expectConverged, expectInvariants } from '../support/instances/rental-invariants.ts'
@@ -66,7 +67,7 @@ afterAll(async () => {
 })
 
 async function fillMarket(): Promise<Renter[]> {
-  const database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {} })
+  const database = openDatabase({ url: urlAs('app', testDatabase.url), poolSize: 2, onIdleError: () => {} })
   const operations = createOperations({ database })
   await listMachines(
     operations,

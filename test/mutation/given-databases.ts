@@ -6,4 +6,5 @@ export default function setup({ provide }: TestProject): void {
   const given: Databases = JSON.parse(process.env['BERTH_MUTANT_DATABASES'] as string)
   provide('serverUrls', given.serverUrls)
   provide('templateName', given.templateName)
+  provide('logins', given.logins)
 }

@@ -6,6 +6,7 @@ import { createLog } from '../../src/http/log.ts'
 import { unlimitedAdmission } from './billing/admission.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createDatabase, type TestDatabase } from './database/database.ts'
+import { urlAs } from './database/roles.ts'
 import { plainRequest, textOf } from './plain-request.ts'
 import './faces/rows-as-selected.ts'
 import { requireDocumented } from './rest/require-documented.ts'
@@ -49,8 +50,11 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
   const database = sharedApp?.database ?? (await createDatabase())
   const clock = sharedApp?.clock ?? manualClock()
   const logLines: Record<string, unknown>[] = []
+  const { databaseUrl = database.url, ...others } = options
   const app = createApp({
-    databaseUrl: database.url,
+    databaseUrl: urlAs('app', databaseUrl),
+    ownerUrl: urlAs('owner', databaseUrl),
+    metricsUrl: urlAs('metrics', databaseUrl),
     poolSize: 6,
     graphiql: false,
     metrics: false,
@@ -65,7 +69,7 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
     ...unlimitedAdmission,
     log: createLog('info', { write: line => void logLines.push(JSON.parse(line)) }),
     now: clock.now,
-    ...options,
+    ...others,
   })
   await app.start()
   const pool = new pg.Pool({ connectionString: database.url, application_name: 'test' })

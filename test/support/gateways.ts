@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { openDatabase } from '../../src/database/client.ts'
 import type { WorkKind } from '../../src/database/wake-ups.ts'
 import type { Actor } from '../../src/domain/actor.ts'
@@ -23,6 +24,7 @@ import { reconciliationServices } from '../../src/services/reconciliation/reconc
 import { createSecrets } from '../../src/services/secrets.ts'
 import { createServices } from '../../src/services/services.ts'
 import { unlimitedAdmission } from './billing/admission.ts'
+import { urlAs } from './database/roles.ts'
 
 export type GatewayOptions = {
   url: string
@@ -61,7 +63,13 @@ export function openGateway({
     if (kinds.has('events')) feed.wake()
     notify(kinds)
   }
-  const database = openDatabase({ url, poolSize, onIdleError: () => {}, notify: wake, now: fixedNow })
+  const database = openDatabase({
+    url: urlAs('app', url),
+    poolSize,
+    onIdleError: () => {},
+    notify: wake,
+    now: fixedNow,
+  })
   const { now } = database.clock
   const feed = createFeed({ outbox: outboxServices({ database }, eventBatch), now, log })
   const query = async (text: string, values: unknown[]) =>
@@ -78,6 +86,9 @@ export function openGateway({
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const reconcileDeps = { reconciliation, provider, clock: database.clock, log, limits }
   const reconciler = createInstanceLoop(reconcileDeps)
+  const admin = new pg.Pool({ connectionString: url, max: 4, application_name: 'test' })
+  // The pool replaces a connection that a test ends.
+  admin.on('error', () => {})
   const services = createServices(deps)
   const operations = createOperations({ database })
   return {
@@ -104,12 +115,14 @@ export function openGateway({
     },
     rent: async (actor: Actor, offerId: bigint, options: RentOptions = {}) =>
       (await services.instances.rent(actor, rentInputOf(offerId, options), wholeInstance)).instance,
+    /** Runs SQL on the database as its superuser, past all services. */
     async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
-      return (await database.pool.query(text, values)).rows
+      return (await admin.query(text, values)).rows
     },
     async close() {
       feed.stop()
       await reconciler.stop()
+      await admin.end()
       await database.close()
     },
   }

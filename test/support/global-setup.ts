@@ -7,6 +7,8 @@ import type { TestProject } from 'vitest/node'
 import { openEmbedded } from '../../src/database/embedded/embedded.ts'
 import { withDatabase } from '../../src/database/embedded/server.ts'
 import { migrate } from '../../src/database/migrations.ts'
+import { superuserUrl } from './database/embedded-admin.ts'
+import { createRoles, dropRoles, makeLogins, type TestLogins, withLogin } from './database/logins.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -14,18 +16,21 @@ declare module 'vitest' {
     serverUrls: string[]
     /** The name of the migrated database to clone, which each server has. */
     templateName: string
+    /** The roles of the databases, on each server. */
+    logins: TestLogins
   }
 }
 
 export default async function setup({ provide, config }: TestProject): Promise<() => Promise<void>> {
-  const { serverUrls, templateName, stop } = await startDatabases(Number(config.maxWorkers))
+  const { serverUrls, templateName, logins, stop } = await startDatabases(Number(config.maxWorkers))
   provide('serverUrls', serverUrls)
   provide('templateName', templateName)
+  provide('logins', logins)
   return stop
 }
 
 /** What `startDatabases` starts. */
-export type Databases = Pick<ProvidedContext, 'serverUrls' | 'templateName'>
+export type Databases = Pick<ProvidedContext, 'serverUrls' | 'templateName' | 'logins'>
 
 /**
  * Tests run on the server that DATABASE_URL names, or on temporary servers. There is one temporary server per worker: a
@@ -35,27 +40,35 @@ export async function startDatabases(workers: number): Promise<Databases & { sto
   const given = process.env['DATABASE_URL']
   const servers = given ? [externalServer(given)] : await Promise.all(Array.from({ length: workers }, startServer))
   const templateName = `berth_test_template_${process.pid}`
-  const stops = await Promise.all(servers.map(server => createTemplateDatabase(server, templateName)))
+  const logins = makeLogins()
+  const stops = await Promise.all(servers.map(server => createTemplateDatabase(server, templateName, logins)))
   return {
     serverUrls: servers.map(({ url }) => url),
     templateName,
+    logins,
     stop: async () => void (await Promise.all(stops.map(stop => stop()))),
   }
 }
 
 type Server = { url: string; stop: () => Promise<void> }
 
-async function createTemplateDatabase(server: Server, templateName: string): Promise<() => Promise<void>> {
+async function createTemplateDatabase(
+  server: Server,
+  templateName: string,
+  logins: TestLogins,
+): Promise<() => Promise<void>> {
   const admin = new pg.Client({ connectionString: server.url })
   await admin.connect()
   const stop = async () => {
     await admin.query(`DROP DATABASE IF EXISTS ${templateName} WITH (FORCE)`)
+    await dropRoles(admin, logins)
     await admin.end()
     await server.stop()
   }
   try {
-    await admin.query(`CREATE DATABASE ${templateName}`)
-    await migrate(withDatabase(server.url, templateName))
+    await createRoles(admin, logins)
+    await admin.query(`CREATE DATABASE ${templateName} OWNER ${logins.owner.username}`)
+    await migrate(withLogin(withDatabase(server.url, templateName), logins.owner))
   } catch (error) {
     await stop()
     throw error
@@ -74,7 +87,8 @@ async function startServer(): Promise<Server> {
   const onLost = (error: Error) => {
     throw error
   }
-  const { url, release } = await openEmbedded({ dataDir, role: 'command', onLost })
+  const { urls, release } = await openEmbedded({ dataDir, role: 'command', onLost })
+  const url = await superuserUrl(dataDir, urls)
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   // The data does not outlive the run, so it need not reach the disk.

@@ -5,8 +5,8 @@ import { chown, link, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createFolderAtomically } from '../atomic-folder.ts'
 import { toError } from '../failure-codes.ts'
+import { createFolderAtomically } from './atomic-folder.ts'
 import {
   asSentence,
   checkCluster,
@@ -19,6 +19,7 @@ import {
 import { makeDataDir, withDataDirErrors } from './data-dir.ts'
 import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
 import { findPidFileProcess } from './pid-file.ts'
+import { superuser } from './roles.ts'
 
 export type Cluster = { engine: Engine; folder: string; password: string }
 
@@ -73,7 +74,7 @@ async function initializeCluster({ engine, password }: Cluster, folder: string):
     await chown(passwordFile, uid, gid)
   }
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
-  const access = ['--username=berth', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  const access = [`--username=${superuser}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   try {
     await runProgram(engine.initdb, ['-D', folder, ...locale, ...access], engine.runAs)
   } catch (error) {

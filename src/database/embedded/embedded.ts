@@ -3,17 +3,21 @@
 // Any number of processes (a gateway, operator commands) use the server, and none owns it. A process starts the server
 // or finds it running, even after a crash, and holds a shared advisory lock while it uses the server. The last process
 // to leave gets that lock exclusively, and stops the server. A gateway also holds an exclusive lock of its own, so a
-// data folder has one gateway.
+// data folder has one gateway. The owner of the database holds the locks: its superuser only sets up the roles.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { errorCodesOf, toError } from '../failure-codes.ts'
 import { locks } from '../locks.ts'
+import { appRole, metricsRole } from '../roles/privileges.ts'
 import { type Cluster, passwordFileOf, prepareCluster, readLastPort, startServer, stopServer } from './cluster.ts'
 import { asSentence, clusterError } from './cluster-check.ts'
 import { findPidFileProcess } from './pid-file.ts'
+import { databaseName, ownerRole, setUpRoles, urlOf } from './roles.ts'
 
-export type EmbeddedServer = { url: string; release(): Promise<void> }
+/** One URL for each role: the gateway's, the owner's, and the reader's of figures. */
+export type DatabaseUrls = { databaseUrl: string; ownerUrl: string; metricsUrl: string }
+export type DatabaseServer = { urls: DatabaseUrls; release(): Promise<void> }
 export type EmbeddedOptions = {
   dataDir: string
   role: 'gateway' | 'command'
@@ -23,13 +27,14 @@ export type EmbeddedOptions = {
   onLost: (error: Error) => void
 }
 
-export async function openEmbedded({ dataDir, role, runAs, onLost }: EmbeddedOptions): Promise<EmbeddedServer> {
+export async function openEmbedded({ dataDir, role, runAs, onLost }: EmbeddedOptions): Promise<DatabaseServer> {
   const cluster = await prepareCluster(dataDir, runAs)
   let holding = connectAndLock()
   const { port } = await holding
   let isReleased = false
+  const urlAs = (role: string) => urlOf(cluster, { role, database: databaseName, port })
   return {
-    url: urlOf(cluster, port, 'berth'),
+    urls: { databaseUrl: urlAs(appRole), ownerUrl: urlAs(ownerRole), metricsUrl: urlAs(metricsRole) },
     async release() {
       isReleased = true
       // After a crash of the server, this process may be about to connect again.
@@ -40,7 +45,6 @@ export async function openEmbedded({ dataDir, role, runAs, onLost }: EmbeddedOpt
   async function connectAndLock(): Promise<pg.Client> {
     const client = await connect(cluster, `berth ${role}, process ${process.pid}`)
     if (role === 'gateway') await lockDataDir(client, dataDir)
-    await createDatabase(client)
     // A crashed server forgets our locks. Without them, a command that leaves would stop the server during our use.
     client.once('error', () => {
       if (isReleased) return
@@ -65,7 +69,7 @@ async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
   for (;;) {
     const port = await readLastPort(cluster)
     const client = new pg.Client({
-      connectionString: urlOf(cluster, port ?? 0, 'postgres'),
+      connectionString: urlOf(cluster, { role: ownerRole, database: 'postgres', port: port ?? 0 }),
       application_name: name,
       connectionTimeoutMillis: 2_000,
       keepAlive: true,
@@ -79,13 +83,24 @@ async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
       return client
     } catch (error) {
       client.end().catch(() => {})
-      const { state, cause } = await startIfStopped(cluster, toError(error))
+      const problem = await setUpIfRefused(cluster, port ?? 0, toError(error))
+      if (!problem) continue
+      const { state, cause } = await startIfStopped(cluster, problem)
       const first = since.get(state) ?? performance.now()
       if (performance.now() - first > retryLimitMs[state]) throw cause
       since.set(state, first)
       await sleep(50)
     }
   }
+}
+
+/**
+ * Sets up the roles if the server refused the owner: it has none yet, if it is new or of a version that used the superuser for
+ * everything. Returns why connecting still fails; undefined if it may succeed now.
+ */
+async function setUpIfRefused(cluster: Cluster, port: number, refused: Error): Promise<Error | undefined> {
+  if (!errorCodesOf(refused).includes('28P01')) return refused
+  return await setUpRoles(cluster, port).then(() => undefined, toError)
 }
 
 type ConnectProblem = { state: keyof typeof retryLimitMs; cause: Error }
@@ -134,15 +149,6 @@ async function lockDataDir(client: pg.Client, dataDir: string): Promise<void> {
   )
 }
 
-async function createDatabase(client: pg.Client): Promise<void> {
-  const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = 'berth'")
-  if (rowCount) return
-  await client.query('CREATE DATABASE berth').catch((error: { code?: string }) => {
-    // Another process created it meanwhile.
-    if (error.code !== '42P04' && error.code !== '23505') throw error
-  })
-}
-
 async function releaseServer(cluster: Cluster, client: pg.Client): Promise<void> {
   await client.query('SELECT pg_advisory_unlock_shared($1)', [locks.serverInUse])
   const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS alone', [locks.serverInUse])
@@ -150,8 +156,4 @@ async function releaseServer(cluster: Cluster, client: pg.Client): Promise<void>
   // again.
   if (rows[0].alone) await stopServer(cluster)
   await client.end().catch(() => {})
-}
-
-function urlOf({ password }: Cluster, port: number, database: string): string {
-  return `postgresql://berth:${password}@127.0.0.1:${port}/${database}`
 }

@@ -8,7 +8,7 @@ import { chmod, cp, lstat, readdir, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { createFolderAtomically } from '../atomic-folder.ts'
+import { createFolderAtomically } from './atomic-folder.ts'
 import { findRunUser, type RunUserOptions } from './run-user.ts'
 
 const requireFromHere = createRequire(import.meta.url)

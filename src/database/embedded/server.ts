@@ -1,14 +1,24 @@
 import pg from 'pg'
 import { errorCodesOf, toError } from '../failure-codes.ts'
-import { type EmbeddedOptions, openEmbedded } from './embedded.ts'
+import { isOtherLine, readHistoryLine } from '../history/line.ts'
+import { type DatabaseServer, type DatabaseUrls, type EmbeddedOptions, openEmbedded } from './embedded.ts'
 
-type DatabaseServer = { url: string; release(): Promise<void> }
+/** The URLs of the operator's own server. Without the others, the role of the first does everything. */
+type GivenUrls = { [Name in keyof DatabaseUrls]: string | undefined }
 
 /** The operator's server, or the embedded one if there is no URL. */
-export async function openServer(url: string | undefined, embedded: EmbeddedOptions): Promise<DatabaseServer> {
-  if (url === undefined) return await openEmbedded(embedded)
-  await checkServer(url)
-  return { url, release: async () => {} }
+export async function openServer(given: GivenUrls, embedded: EmbeddedOptions): Promise<DatabaseServer> {
+  const { databaseUrl, ownerUrl = databaseUrl, metricsUrl = databaseUrl } = given
+  if (databaseUrl === undefined || ownerUrl === undefined || metricsUrl === undefined)
+    return await openEmbedded(embedded)
+  const line = await checkServer('DATABASE_URL', databaseUrl)
+  for (const [setting, other] of [
+    ['DATABASE_OWNER_URL', ownerUrl],
+    ['DATABASE_METRICS_URL', metricsUrl],
+  ] as const)
+    if (other !== databaseUrl && isOtherLine(line, await checkServer(setting, other)))
+      throw new Error(`${setting} names another database than DATABASE_URL. Set both to the same database.`)
+  return { urls: { databaseUrl, ownerUrl, metricsUrl }, release: async () => {} }
 }
 
 /** Names the database for people, without the user and the password. */
@@ -23,28 +33,28 @@ export function describeDatabase(url: string | undefined, { dataDir }: Pick<Embe
   }
 }
 
-/** Checks at the start: later errors cannot say which setting is wrong. */
-async function checkServer(url: string): Promise<void> {
-  let standby: boolean
+/** Checks at the start: later errors cannot say which setting is wrong. Returns the name of the database's line of history. */
+async function checkServer(setting: string, url: string): Promise<string> {
+  let line: Awaited<ReturnType<typeof readHistoryLine>>
   try {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
     // Without this listener, the error event would end the process.
     client.on('error', () => {})
     await client.connect()
-    const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby')
+    line = await readHistoryLine(client)
     await client.end()
-    standby = rows[0].standby
   } catch (error) {
     // If every address of a host refuses, the combined error has no message.
     const message = toError(error).message || errorCodesOf(error)[0]
     throw new Error(
-      `The database that DATABASE_URL names cannot be used: ${message}. Check that the database runs and that the URL is right.`,
+      `The database that ${setting} names cannot be used: ${message}. Check that the database runs and that the URL is right.`,
     )
   }
-  if (standby)
+  if (line.standby)
     throw new Error(
-      'The database that DATABASE_URL names is a standby, which accepts no writes. Set DATABASE_URL to the primary.',
+      `The database that ${setting} names is a standby, which accepts no writes. Set ${setting} to the primary.`,
     )
+  return line.name
 }
 
 /** Creates a database on the same server for the work, and drops it afterwards. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import pg from 'pg'
 import { openEmbedded } from '../../../src/database/embedded/embedded.ts'
+import { superuserUrl } from '../../support/database/embedded-admin.ts'
 
 export type BenchDatabase = {
   url: string
@@ -26,10 +27,11 @@ export async function startDatabase(folder: string): Promise<BenchDatabase> {
   }
   const open = () => openEmbedded({ dataDir, role: 'command', onLost })
   const unconfigured = await open()
-  await configure(unconfigured.url)
+  await configure(await superuserUrl(dataDir, unconfigured.urls))
   // The last one to leave stops the server. The next start reads the settings.
   await unconfigured.release()
-  const { url, release } = await open()
+  const { urls, release } = await open()
+  const url = await superuserUrl(dataDir, urls)
   const client = await connect(url)
   await client.query('CREATE EXTENSION pg_stat_statements')
   return {

@@ -10,6 +10,7 @@ import { chargeMeters } from '../../../src/services/billing/meters.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { creditSql } from '../../support/billing/credit-sql.ts'
 import { limitsOf } from '../../support/billing/limits.ts'
+import { urlAs } from '../../support/database/roles.ts'
 import { type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -46,7 +47,12 @@ const used = async () => (await limits.read(owner)).account[0].used
 
 /** Charges all running meters of the account, like the daily charge at midnight. */
 async function post(): Promise<void> {
-  const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {}, now: app.clock.now })
+  const database = openDatabase({
+    url: urlAs('app', app.database.url),
+    poolSize: 1,
+    onIdleError: () => {},
+    now: app.clock.now,
+  })
   const at = app.clock.now()
   await transaction(database, async tx => {
     await chargeMeters(tx, await lockAccount(tx, accountId, at), Prisma.sql`true`)

@@ -8,6 +8,7 @@ import { readBalance } from '../../../src/services/billing/balance.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { migrateUntil } from '../../support/database/migrations.ts'
+import { withSession } from '../../support/database/sessions.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
 const billing = '20261121170000_billing'
@@ -20,16 +21,16 @@ beforeAll(async () => {
   gateway = openGateway({ url: testDatabase.url, now: () => new Date(Date.now() + 3_600_000) })
   await migrateUntil(testDatabase.url, billing)
   const tables = JSON.parse(await readFile(new URL('../../data/before-billing.json', import.meta.url), 'utf8'))
-  const client = await gateway.database.pool.connect()
-  await client.query('SET session_replication_role = replica')
-  for (const [table, rows] of Object.entries(tables)) {
-    await client.query(`INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`, [
-      JSON.stringify(rows),
-    ])
-  }
-  await client.query('SET session_replication_role = origin')
-  await client.query("SELECT setval('events_id_seq', max(id)) FROM events")
-  client.release()
+  await withSession(testDatabase.url, async session => {
+    await session.query('SET session_replication_role = replica')
+    for (const [table, rows] of Object.entries(tables)) {
+      await session.query(`INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`, [
+        JSON.stringify(rows),
+      ])
+    }
+    await session.query('SET session_replication_role = origin')
+    await session.query("SELECT setval('events_id_seq', max(id)) FROM events")
+  })
   expect((await migrate(testDatabase.url)).at(0)).toBe(billing)
 })
 

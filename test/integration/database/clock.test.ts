@@ -10,6 +10,7 @@ import { hourMs, newAccount } from '../../support/accounts/accounts.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'
 import { captureQueries } from '../../support/database/captured-statements.ts'
+import { urlAs } from '../../support/database/roles.ts'
 import { waitUntilBlocksOthers, withSession } from '../../support/database/sessions.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { rentalsOf } from '../../support/instances/rentals.ts'
@@ -24,7 +25,7 @@ let database: Database
 
 beforeAll(async () => {
   app = await startApp({ now: undefined, simulatedDelay: 0 })
-  database = openDatabase({ url: app.database.url, poolSize: 4, onIdleError: () => {} })
+  database = openDatabase({ url: urlAs('app', app.database.url), poolSize: 4, onIdleError: () => {} })
 })
 
 afterAll(async () => {

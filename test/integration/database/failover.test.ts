@@ -41,7 +41,10 @@ const cursorExpired = { errors: [{ extensions: { code: 'CURSOR_EXPIRED' } }] }
 
 describe('a gateway', () => {
   it('refuses to start on a standby', async () => {
-    const open = openServer(pair.standbyUrl, { dataDir: '/dev/null', role: 'gateway', onLost: () => {} })
+    const open = openServer(
+      { databaseUrl: pair.standbyUrl, ownerUrl: undefined, metricsUrl: undefined },
+      { dataDir: '/dev/null', role: 'gateway', onLost: () => {} },
+    )
     await expect(open).rejects.toThrow(
       'The database that DATABASE_URL names is a standby, which accepts no writes. Set DATABASE_URL to the primary.',
     )

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Figures, openFigures } from '../../../src/database/roles/figures.ts'
 import { measureServices } from '../../../src/services/measures.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { urlAs } from '../../support/database/roles.ts'
 import { withSession } from '../../support/database/sessions.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
@@ -8,21 +10,24 @@ import { type Rentals, rentalsOf, someCredit } from '../../support/instances/ren
 let app: TestApp
 let gateway: Gateway
 let rentals: Rentals
+let figures: Figures
 let key: string
 
 beforeAll(async () => {
   app = await startApp({ metrics: true })
   gateway = openGateway({ url: app.database.url, now: app.clock.now })
+  figures = openFigures(urlAs('metrics', app.database.url), gateway.database)
   rentals = rentalsOf(app)
   key = await app.newKey(null, someCredit)
 })
 
 afterAll(async () => {
+  await figures.close()
   await gateway.close()
   await app.close()
 })
 
-const measure = () => measureServices({ database: gateway.database }).measure()
+const measure = () => measureServices(figures).measure()
 const get = (at: TestApp, path: string, method = 'GET') => at.fetch(new Request(`http://berth.test${path}`, { method }))
 
 describe('/metrics', () => {

@@ -181,7 +181,10 @@ describe('the migrations', () => {
 
 describe('the database of DATABASE_URL', () => {
   const openMessage = (url: string) =>
-    openServer(url, { dataDir: '/dev/null', role: 'gateway', onLost: () => {} }).then(
+    openServer(
+      { databaseUrl: url, ownerUrl: undefined, metricsUrl: undefined },
+      { dataDir: '/dev/null', role: 'gateway', onLost: () => {} },
+    ).then(
       () => undefined,
       ({ message }: Error) => message,
     )

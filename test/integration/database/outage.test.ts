@@ -8,6 +8,7 @@ import { translateDatabaseError } from '../../../src/services/database-errors.ts
 import { startApp, type TestApp } from '../../support/app.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { type FaultyProxy, startFaultyProxy } from '../../support/database/faulty-proxy.ts'
+import { urlAs } from '../../support/database/roles.ts'
 
 let database: TestDatabase
 let proxy: FaultyProxy
@@ -50,7 +51,7 @@ describe.each(['cut', 'freeze'] as const)('when the connection to the database f
     expect([ready.answer.status, health.answer.status]).toEqual([503, 200])
     expect(Math.max(rest.ms, graphql.ms, ready.ms)).toBeLessThan(10_000)
 
-    const opened = openDatabase({ url: proxy.url, poolSize: 2, onIdleError: () => {} })
+    const opened = openDatabase({ url: urlAs('app', proxy.url), poolSize: 2, onIdleError: () => {} })
     const accounts = accountServices({ database: opened })
     const viaPrisma = accounts
       .viewer({ accountId: 1, apiKeyId: 1, publicId: '', permissions: null }, { id: true })
@@ -66,7 +67,7 @@ describe.each(['cut', 'freeze'] as const)('when the connection to the database f
 
 describe('a connection', () => {
   it('has timeouts for statements, locks and idle transactions', async () => {
-    const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
+    const opened = openDatabase({ url: urlAs('app', database.url), poolSize: 2, onIdleError: () => {} })
     const { rows } = await opened.pool.query(`
       SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
         current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('jit') AS jit`)
@@ -75,7 +76,7 @@ describe('a connection', () => {
   })
 
   it('that is lost between two statements of a transaction fails only that transaction', async () => {
-    const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
+    const opened = openDatabase({ url: urlAs('app', database.url), poolSize: 2, onIdleError: () => {} })
     const { pool, close } = opened
     const isConnected = async (pid: unknown) =>
       (await pool.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rows.length > 0
@@ -91,7 +92,7 @@ describe('a connection', () => {
   })
 
   it('is awaited only for a limited time while all connections are busy', async () => {
-    const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
+    const opened = openDatabase({ url: urlAs('app', database.url), poolSize: 2, onIdleError: () => {} })
     const busy = [opened.pool.query('SELECT pg_sleep(3)'), opened.pool.query('SELECT pg_sleep(3)')]
     const { answer, ms } = await timed(() => opened.execute(Prisma.sql`SELECT 1`).catch(translateDatabaseError))
     expect(answer).toMatchObject({ code: 'UNAVAILABLE' })

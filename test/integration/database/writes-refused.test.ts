@@ -13,6 +13,7 @@ import { monitorWrites } from '../../../src/database/write-monitor.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { manualClock } from '../../support/clock.ts'
 import { serverUrl, type TestDatabase } from '../../support/database/database.ts'
+import { urlAs } from '../../support/database/roles.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -169,14 +170,14 @@ describe.runIf(mayMount())('a full disk', () => {
     const { uid, gid } = statSync(rows[0].data_directory)
     execFileSync('install', ['-d', '-o', String(uid), '-g', String(gid), join(folder, 'space')])
     await runOnServer(`CREATE TABLESPACE ${name} LOCATION '${join(folder, 'space')}'`)
-    await runOnServer(`CREATE DATABASE ${name} TEMPLATE ${inject('templateName')} TABLESPACE ${name}`)
+    const { username: owner } = inject('logins').owner
+    await runOnServer(`CREATE DATABASE ${name} OWNER ${owner} TEMPLATE ${inject('templateName')} TABLESPACE ${name}`)
     await start({ url: withDatabase(serverUrl(), name), drop: async () => {} })
   })
   afterAll(async () => {
     await app.close()
     await runOnServer(`DROP DATABASE ${name} WITH (FORCE)`)
     await runOnServer(`DROP TABLESPACE ${name}`)
-    await runOnServer(`DROP ROLE IF EXISTS ${name}`)
     unmount()
   })
 
@@ -191,12 +192,9 @@ describe.runIf(mayMount())('a full disk', () => {
     await expectRecovery(offer, async () => rmSync(filler))
   })
 
-  it('is detected by a role that may not create temporary tables', async () => {
-    const connectionString = withDatabase(serverUrl(), name)
-    await runOnServer(`CREATE ROLE ${name}`)
+  it('is detected by a role that may create no tables, not even temporary ones', async () => {
     await runOnServer(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
-    await runOnServer(`GRANT CREATE ON SCHEMA public TO ${name}`, connectionString)
-    const pool = new pg.Pool({ connectionString, options: `-c role=${name}` })
+    const pool = new pg.Pool({ connectionString: urlAs('app', withDatabase(serverUrl(), name)) })
     const writes = monitorWrites({ pool, log: pino({ enabled: false }), onChange: () => {}, retryMs: 100 })
     const isFailing = async () => {
       writes.check(new Error('it was refused'))

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { updateEpoch } from '../../../src/database/history/epoch.ts'
+import { appRole } from '../../../src/database/roles/privileges.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { outboxServices } from '../../../src/services/events/outbox.ts'
 import { retentionServices } from '../../../src/services/events/retention.ts'
@@ -343,7 +344,7 @@ describe('a database', () => {
     async mayAsk => {
       const role = `berth_test_${randomBytes(6).toString('hex')}`
       await gateway.sql(`CREATE ROLE ${role} LOGIN PASSWORD 'ordinary'`)
-      await gateway.sql(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`)
+      await gateway.sql(`GRANT ${appRole} TO ${role}`)
       if (!mayAsk) await gateway.sql('REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC')
       const url = new URL(testDatabase.url)
       Object.assign(url, { username: role, password: 'ordinary' })

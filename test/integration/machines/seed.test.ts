@@ -9,6 +9,7 @@ import { identityServices } from '../../../src/services/accounts/api-keys/identi
 import { createRememberedKeys } from '../../../src/services/accounts/api-keys/remembered-keys.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { urlAs } from '../../support/database/roles.ts'
 
 let app: TestApp
 
@@ -50,7 +51,12 @@ describe('the demo key', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'berth-seed-'))
-    database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {}, now: app.clock.now })
+    database = openDatabase({
+      url: urlAs('app', app.database.url),
+      poolSize: 2,
+      onIdleError: () => {},
+      now: app.clock.now,
+    })
     services = {
       apiKeys: identityServices({
         database,

@@ -9,6 +9,7 @@ import { createSecrets } from '../../../src/services/secrets.ts'
 import { deliveryServices } from '../../../src/services/webhooks/delivery.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { urlAs } from '../../support/database/roles.ts'
 import { openReceiver, type Receiver } from '../../support/webhooks/receiver.ts'
 import { webhooksOf } from '../../support/webhooks/webhooks.ts'
 
@@ -70,7 +71,12 @@ async function withDeliveries<T>(
   work: (deliveries: ReturnType<typeof deliveryServices>) => Promise<T>,
   between = async () => {},
 ): Promise<T> {
-  const database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {}, now: app.clock.now })
+  const database = openDatabase({
+    url: urlAs('app', app.database.url),
+    poolSize: 2,
+    onIdleError: () => {},
+    now: app.clock.now,
+  })
   const secrets = createSecrets('a secret of tests')
   const pool = hookBeforeLease(database.pool, between)
   try {

@@ -12,6 +12,7 @@ import { andSql, filterSql } from '../../../src/services/offers/sql/filter.ts'
 import { searchStatement } from '../../../src/services/offers/sql/statement.ts'
 import { createOperations } from '../../../src/services/operations.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { urlAs } from '../../support/database/roles.ts'
 
 /** Two markets, one ten times as large as the other. A search should read about as many pages in both. */
 const sizes = [5_000, 50_000] as const
@@ -32,7 +33,7 @@ afterAll(async () => {
 
 async function makeMarket(machines: number): Promise<Market> {
   const test = await createDatabase()
-  const database = openDatabase({ url: test.url, poolSize: 2, onIdleError: () => {} })
+  const database = openDatabase({ url: urlAs('app', test.url), poolSize: 2, onIdleError: () => {} })
   await seedMarket(createOperations({ database }), { machines })
   // A third of the machines are rented.
   await runStatements(test, 'UPDATE offers SET rentable = false WHERE machine_id % 3 = 0', 'VACUUM ANALYZE')

@@ -20,6 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
 import { subjectTypes } from '../../../src/domain/events/subject.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { urlAs } from '../../support/database/roles.ts'
 import { findIds, makeEverything, replaceInstance } from '../../support/faces/everything.ts'
 import { notOfTables, type Reference, referenceFor } from '../../support/faces/reference.ts'
 import { queriesOf } from '../../support/faces/whole-schema.ts'
@@ -59,7 +60,7 @@ beforeAll(async () => {
   for (const [index, accountId] of accountIds.entries())
     await app.sql(`UPDATE machines SET host_id = ${accountId} WHERE id % 2 = ${index}`)
   references = []
-  database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {} })
+  database = openDatabase({ url: urlAs('app', app.database.url), poolSize: 1, onIdleError: () => {} })
   for (const [index, key] of keys.entries()) {
     const accountId = accountIds[index] as number
     references.push(await referenceFor(database.prisma, accountId, app.clock.now()))

@@ -12,6 +12,7 @@ import { wholeOffer } from '../../../src/services/offers/sql/source.ts'
 import { filterArbitrary, orderArbitrary, pricingArbitrary } from '../../support/arbitraries.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { urlAs } from '../../support/database/roles.ts'
 import { makeMarket, searchInMemory } from '../../support/machines/market.ts'
 
 // FC_SEED repeats a run. FC_RUNS sets its length.
@@ -32,7 +33,7 @@ let market: Offer[]
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
-  database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {}, now: clock.now })
+  database = openDatabase({ url: urlAs('app', testDatabase.url), poolSize: 2, onIdleError: () => {}, now: clock.now })
   offers = offerReadServices({ database })
   market = await makeMarket(database, clock, seed, 40)
 })

@@ -1,5 +1,6 @@
 import { openDatabase } from '../../../src/database/client.ts'
 import type { TestApp } from '../app.ts'
+import { urlAs } from '../database/roles.ts'
 import { performDueBilling } from './due.ts'
 
 export const limitFields = 'id subjectId window amount used action reachedAt'
@@ -53,7 +54,12 @@ export function limitsOf(app: TestApp) {
     },
     /** Performs the billing work of an account, including its limits. */
     async enforce(accountId: number): Promise<Date | null> {
-      const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {}, now: app.clock.now })
+      const database = openDatabase({
+        url: urlAs('app', app.database.url),
+        poolSize: 1,
+        onIdleError: () => {},
+        now: app.clock.now,
+      })
       return await performDueBilling({ database }, accountId).finally(() => database.close())
     },
   }

@@ -11,6 +11,7 @@ import { createOperations, type Operations } from '../../../src/services/operati
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { withoutQuotasSql } from '../accounts/unbounded.ts'
 import { createDatabase } from '../database/database.ts'
+import { urlAs } from '../database/roles.ts'
 import { startEngine } from '../engine/engine.ts'
 import { listMachines } from '../factories.ts'
 import type { Renter } from '../instances/renters.ts'
@@ -35,7 +36,7 @@ export async function openRealSite() {
   const engine = await startEngine()
   const testDatabase = await createDatabase()
   const pool = new pg.Pool({ connectionString: testDatabase.url, max: 8, application_name: 'test' })
-  const database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {} })
+  const database = openDatabase({ url: urlAs('app', testDatabase.url), poolSize: 2, onIdleError: () => {} })
   const operations = createOperations({ database })
   await listMachines(operations, machines)
   // Two machines never share an engine. Here both are made of one, which tells them apart by their marks.

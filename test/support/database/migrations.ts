@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { applyMigrations, pendingMigrations, readMigrations } from '../../../src/database/migrations.ts'
+import { grantPrivileges } from '../../../src/database/roles/grants.ts'
 
 /** Applies the missing migrations before `end`, so that a test can insert rows as they were then. */
 export async function migrateUntil(url: string, end: string): Promise<void> {
@@ -7,7 +8,9 @@ export async function migrateUntil(url: string, end: string): Promise<void> {
   await client.connect()
   const pending = await pendingMigrations(client)
   const migrations = (await readMigrations()).filter(({ name }) => pending.includes(name) && name < end)
-  await applyMigrations(client, migrations).finally(() => client.end())
+  await applyMigrations(client, migrations)
+    .then(() => grantPrivileges(client))
+    .finally(() => client.end())
 }
 
 /** What a script has that ends the transaction in which it runs, or cannot run in one. */

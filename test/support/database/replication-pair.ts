@@ -5,6 +5,7 @@ import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { inject } from 'vitest'
 import {
   type Cluster,
   prepareCluster,
@@ -14,6 +15,8 @@ import {
 } from '../../../src/database/embedded/cluster.ts'
 import { runProgram } from '../../../src/database/embedded/engine.ts'
 import { makeDataDir } from '../processes/programs.ts'
+import { createRoles } from './logins.ts'
+import { withSession } from './sessions.ts'
 
 export type ReplicationPair = {
   primaryUrl: string
@@ -35,7 +38,9 @@ export async function startReplicationPair(): Promise<ReplicationPair> {
   const standby: Cluster = { ...primary, folder: join(dataDir, 'standby') }
   await promisify(execFile)('cp', ['-a', primary.folder, standby.folder])
   const primaryUrl = await startCluster(primary)
-  await runSql(withDatabaseName(primaryUrl, 'postgres'), 'CREATE DATABASE berth')
+  const logins = inject('logins')
+  await withSession(withDatabaseName(primaryUrl, 'postgres'), admin => createRoles(admin, logins))
+  await runSql(withDatabaseName(primaryUrl, 'postgres'), `CREATE DATABASE berth OWNER ${logins.owner.username}`)
   const { port } = new URL(primaryUrl)
   const primaryConninfo = `host=127.0.0.1 port=${port} user=berth password=${primary.password}`
   await appendFile(join(standby.folder, 'postgresql.conf'), `primary_conninfo = '${primaryConninfo}'\n`)

@@ -8,6 +8,7 @@ import { createOperations } from '../../../src/services/operations.ts'
 import { withoutQuotasSql } from '../accounts/unbounded.ts'
 import { expireLeasesSql } from '../crashes/leases.ts'
 import { createDatabase } from '../database/database.ts'
+import { urlAs } from '../database/roles.ts'
 import { listMachines } from '../factories.ts'
 import { type GatewayProcess, startGateway, stopProgram } from '../processes/programs.ts'
 import { type HostProcess, startHosts } from './host-processes.ts'
@@ -20,7 +21,7 @@ export type AgentFleet = Awaited<ReturnType<typeof openAgentFleet>>
 export async function openAgentFleet(hosts: number) {
   const testDatabase = await createDatabase()
   const pool = new pg.Pool({ connectionString: testDatabase.url, max: 3, application_name: 'test' })
-  const database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {} })
+  const database = openDatabase({ url: urlAs('app', testDatabase.url), poolSize: 2, onIdleError: () => {} })
   const operations = createOperations({ database })
   const sql = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rows
   await listMachines(

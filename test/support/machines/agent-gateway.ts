@@ -12,6 +12,7 @@ import { agentServices } from '../../../src/services/machines/agents/services.ts
 import { engineServices } from '../../../src/services/machines/engines/engines.ts'
 import { createOperations } from '../../../src/services/operations.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
+import { urlAs } from '../database/roles.ts'
 
 export type AgentGateway = Awaited<ReturnType<typeof openAgentGateway>>
 
@@ -36,7 +37,7 @@ export async function openAgentGateway(databaseUrl: string, options: AgentGatewa
   const notify = () => {
     for (const wake of wakeAll) wake()
   }
-  const database = openDatabase({ url: databaseUrl, poolSize: 3, onIdleError: () => {}, notify })
+  const database = openDatabase({ url: urlAs('app', databaseUrl), poolSize: 3, onIdleError: () => {}, notify })
   const secrets = createSecrets('a secret of tests')
   const lines: Record<string, unknown>[] = []
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })

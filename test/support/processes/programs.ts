@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { urlAs } from '../database/roles.ts'
 
 const root = join(import.meta.dirname, '../../..')
 // Tests start the program about a hundred times. The cache saves its compilation.
@@ -25,11 +26,18 @@ export function spawnProgram(
   { ownGroup = false, enter = [] }: { ownGroup?: boolean; enter?: string[] } = {},
 ): RunningProgram {
   const { DATABASE_URL: _, ...inherited } = process.env
+  const { DATABASE_URL: url } = env
   const line = [...enter, process.execPath, '--require', './src/require-node-24.cjs', program, ...args]
   const child = spawn(line[0] as string, line.slice(1), {
     cwd: root,
     // Most tests have no balancer, so draining would only wait.
-    env: { ...inherited, NODE_COMPILE_CACHE, DRAIN_SECONDS: '0', ...env },
+    env: {
+      ...inherited,
+      NODE_COMPILE_CACHE,
+      DRAIN_SECONDS: '0',
+      ...env,
+      ...(url && !env['DATABASE_OWNER_URL'] && urlsOfRoles(url)),
+    },
     detached: ownGroup,
   })
   let [output, errors] = ['', '']
@@ -41,6 +49,15 @@ export function spawnProgram(
   })
   const exit = once(child, 'close').then(([code]) => code as number | null)
   return { child, output: () => output, errors: () => errors, exit }
+}
+
+/** The settings of an operator who has a role for each task. */
+function urlsOfRoles(url: string): Record<string, string> {
+  return {
+    DATABASE_URL: urlAs('app', url),
+    DATABASE_OWNER_URL: urlAs('owner', url),
+    DATABASE_METRICS_URL: urlAs('metrics', url),
+  }
 }
 
 export type GatewayProcess = RunningProgram & { url: string }

@@ -7,7 +7,7 @@ import { blocksOf, chapterOf, pages, readPage } from '../../support/docs.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
-const shellKinds = ['sh', 'sh stream', 'sh login', 'sh host', 'sh firewall', 'sh operate', 'sh develop']
+const shellKinds = ['sh', 'sh stream', 'sh login', 'sh host', 'sh firewall', 'sh operate', 'sh roles', 'sh develop']
 
 describe.each(pages)('%s', page => {
   const text = readPage(page)
@@ -25,7 +25,8 @@ describe.each(pages)('%s', page => {
     const infos = [...text.matchAll(/^```(.+)$/gm)].map(([, info]) => info)
     expect(
       infos.filter(
-        info => ![...shellKinds, 'js', 'json', 'ts', 'csv', 'ini', 'yaml patroni', 'haproxy'].includes(info as string),
+        info =>
+          ![...shellKinds, 'js', 'json', 'ts', 'csv', 'ini', 'sql', 'yaml patroni', 'haproxy'].includes(info as string),
       ),
     ).toEqual([])
   })

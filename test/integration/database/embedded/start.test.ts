@@ -3,15 +3,20 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { prepareCluster, startServer, stopServer } from '../../../../src/database/embedded/cluster.ts'
-import { type EmbeddedServer, openEmbedded } from '../../../../src/database/embedded/embedded.ts'
+import { prepareCluster, readLastPort, startServer, stopServer } from '../../../../src/database/embedded/cluster.ts'
+import { type DatabaseServer, openEmbedded } from '../../../../src/database/embedded/embedded.ts'
 import { copyPrograms } from '../../../../src/database/embedded/engine.ts'
+import { superuser, urlOf } from '../../../../src/database/embedded/roles.ts'
 import { locks } from '../../../../src/database/locks.ts'
+import { migrate } from '../../../../src/database/migrations.ts'
+import { checkPrivileges } from '../../../../src/database/roles/check.ts'
+import { superuserUrl } from '../../../support/database/embedded-admin.ts'
+import { migrateUntil } from '../../../support/database/migrations.ts'
 import { makeDataDir } from '../../../support/processes/programs.ts'
 
 let dataDir: string
 let remove: () => Promise<void>
-let gateway: EmbeddedServer
+let gateway: DatabaseServer
 let admin: pg.Client
 const onLost = (error: Error) => {
   throw error
@@ -22,7 +27,7 @@ beforeAll(async () => {
   dataDir = made.dataDir
   remove = made.remove
   gateway = await openEmbedded({ dataDir, role: 'gateway', onLost })
-  admin = new pg.Client({ connectionString: gateway.url })
+  admin = new pg.Client({ connectionString: await superuserUrl(dataDir, gateway.urls) })
   await admin.connect()
 })
 
@@ -45,6 +50,76 @@ describe('a second gateway on a data folder', () => {
     }
     await expect.poll(cut, { interval: 20 }).toBe(1)
     expect(await second).toMatchObject({ message: expect.stringMatching(/terminat|connection error/) })
+  })
+})
+
+describe('the roles of the server', () => {
+  const openAs = async (url: string) => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    return client
+  }
+
+  it('are the owner, a gateway and a reader of figures, none of them a superuser', async () => {
+    const { databaseUrl, ownerUrl, metricsUrl } = gateway.urls
+    const names = [ownerUrl, databaseUrl, metricsUrl].map(url => new URL(url).username)
+    expect(names).toEqual(['berth_owner', 'berth_app', 'berth_metrics'])
+    expect(new Set([databaseUrl, ownerUrl, metricsUrl].map(url => new URL(url).password)).size).toBe(3)
+    const { rows } = await admin.query(
+      `SELECT rolname, rolsuper OR rolcreaterole OR rolreplication OR rolbypassrls AS powerful FROM pg_roles WHERE rolname = ANY ($1)`,
+      [names],
+    )
+    expect(rows.map(({ powerful }) => powerful)).toEqual([false, false, false])
+    await migrate(ownerUrl)
+    const app = await openAs(databaseUrl)
+    await checkPrivileges(app)
+    // A trigger on a temporary table could change balances.
+    for (const statement of ['CREATE TEMP TABLE t (id int)', 'CREATE TABLE t (id int)', 'CREATE SCHEMA t'])
+      await expect(app.query(statement)).rejects.toMatchObject({ code: '42501' })
+    await app.end()
+  })
+
+  it('are set up once: the superuser has no other connection, and none at the next start', async () => {
+    const command = await openEmbedded({ dataDir, role: 'command', onLost })
+    const { rows } = await admin.query(
+      `SELECT DISTINCT usename FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+    )
+    expect(rows).toEqual([{ usename: 'berth_owner' }])
+    await command.release()
+    await admin.query('ALTER ROLE berth NOLOGIN')
+    const next = await openEmbedded({ dataDir, role: 'command', onLost })
+    await next.release()
+    await admin.query('ALTER ROLE berth LOGIN')
+  })
+
+  it('get the database of a version that used the superuser for everything', async () => {
+    const { dataDir, remove } = await makeDataDir()
+    const cluster = await prepareCluster(dataDir)
+    await startServer(cluster)
+    const port = Number(await readLastPort(cluster))
+    const urlIn = (database: string) => urlOf(cluster, { role: superuser, database, port })
+    const old = await openAs(urlIn('postgres'))
+    await old.query('CREATE DATABASE berth')
+    await migrateUntil(urlIn('berth'), '20261126060000')
+    await old.end()
+    const opened = await Promise.all([1, 2].map(() => openEmbedded({ dataDir, role: 'command', onLost })))
+    const [{ urls }] = opened as [DatabaseServer, DatabaseServer]
+    const owner = await openAs(urls.ownerUrl)
+    const { rows } = await owner.query(
+      `SELECT relname AS name, relowner AS owner FROM pg_class WHERE relnamespace = 'public'::regnamespace
+       UNION ALL SELECT proname, proowner FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+       UNION ALL SELECT typname, typowner FROM pg_type WHERE typnamespace = 'public'::regnamespace`,
+    )
+    const [{ id }] = (await owner.query('SELECT oid AS id FROM pg_roles WHERE rolname = current_user')).rows
+    expect(rows.length).toBeGreaterThan(300)
+    expect(rows.filter(row => row.owner !== id)).toEqual([])
+    expect((await migrate(urls.ownerUrl)).length).toBeGreaterThan(0)
+    await owner.end()
+    const app = await openAs(urls.databaseUrl)
+    await checkPrivileges(app)
+    await app.end()
+    for (const { release } of opened) await release()
+    await remove()
   })
 })
 
