@@ -47,8 +47,10 @@ export type AppOptions = {
   quotas: Quotas
   /** Whether webhooks may use private addresses and URLs without TLS. */
   privateWebhooks?: boolean
-  /** Whether REST clients may search without a key. */
+  /** Whether REST clients may search without a key. They may unless this is false. */
   publicSearch?: boolean
+  /** Points that an API key may use per second; 0 or absent for no limits of requests. */
+  pointsPerSecond?: number
   /** The proxies in front of the gateway. */
   proxies?: TrustedProxies
   /** Resolves the host names of webhooks. */

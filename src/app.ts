@@ -17,6 +17,8 @@ import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql/graphiql.ts'
 import type { AdmitRequest } from './http/admission/requests.ts'
 import { noProxies, type TrustedProxies } from './http/client.ts'
+import { connectionsPerAddress } from './http/limits/connections.ts'
+import { createMeters } from './http/limits/meter.ts'
 import { createMetrics } from './http/metrics/metrics.ts'
 import { createProcessMetrics } from './http/metrics/process.ts'
 import { createRequestMetrics } from './http/metrics/requests.ts'
@@ -56,8 +58,8 @@ export type App = {
   fetch: Fetch
   plain: PlainFetch
   admit: AdmitRequest
-  /** The proxies that may say whose requests they pass on. */
   proxies: TrustedProxies
+  connectionsPerAddress: number
   /** Handles a WebSocket upgrade. */
   upgrade: Sockets['upgrade']
   /** Handles connections to the SSH port; undefined if the gateway does not serve SSH. */
@@ -97,13 +99,14 @@ export function createApp(options: AppOptions): App {
     minimumRunwayMs,
     quotas,
     privateWebhooks = false,
-    publicSearch = false,
+    publicSearch = true,
     resolve,
     sshProxy,
     notebookProxy = null,
     toolboxFile,
     gatewayUrl = null,
     proxies = noProxies,
+    pointsPerSecond = 0,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const onNewEpoch = (line: NewLine) =>
@@ -120,7 +123,9 @@ export function createApp(options: AppOptions): App {
   const { now } = database.clock
   const feed = createFeed({ outbox: outboxServices({ database: workDatabase }), now, log })
   const secrets = createSecrets(secret)
-  const machines = createMachines({ databases, secrets, log, simulatedDelay, toolboxFile, gatewayUrl })
+  const meterOf = createMeters({ keyPointsPerSecond: pointsPerSecond, now, testNow: options.now })
+  const limits = { proxies, meterOf }
+  const machines = createMachines({ databases, secrets, log, simulatedDelay, toolboxFile, gatewayUrl, ...limits })
   const { provider, agents, engines, gatewayId } = machines
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const rememberedKeys = createRememberedKeys()
@@ -155,13 +160,13 @@ export function createApp(options: AppOptions): App {
     ssh?.refuse()
   }
   const requests = createRequestMetrics()
-  const requestLog = createRequestLog(log, requests.observe)
+  const requestLog = createRequestLog(log, requests.observe, meterOf)
   const figures = openFigures(metricsUrl, database)
   const pools = { requests: database.pool, work: workDatabase.pool }
   const workMetrics = createWorkMetrics({ ...measureServices(figures), pools, streams: feed.streamCount })
   const gate = createRequestAdmission({ connections: database.pool.options.max, services, begin: requestLog })
-  const graphql = createGraphqlFace(services, gate.admission)
-  const sockets = createSockets({ face: graphql.sockets, log, proxies })
+  const graphql = createGraphqlFace(services, gate.admission, meterOf)
+  const sockets = createSockets({ face: graphql.sockets, log, ...limits })
   const ssh = options.ssh ? createSshFace({ services: createSshServices(deps), provider, log }) : undefined
   const notebooks = notebookProxy
     ? createNotebookFace({ services: createNotebookServices(deps), proxy: notebookProxy, proxies, provider, log })
@@ -192,6 +197,7 @@ export function createApp(options: AppOptions): App {
     admit: gate.admit,
     upgrade: machines.withHosts(sockets),
     proxies,
+    connectionsPerAddress: pointsPerSecond > 0 ? connectionsPerAddress : Number.POSITIVE_INFINITY,
     ssh,
     notebooks,
     operations,

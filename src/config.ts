@@ -6,15 +6,19 @@ import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
 import type { NotebookProxy } from './domain/instances/notebook.ts'
 import { maxRetryDays } from './domain/webhooks/webhooks.ts'
+import { limitRules } from './http/limits/points.ts'
 import { isLoopback } from './http/listen.ts'
 import {
   addressRanges,
   booleanSetting,
   count,
   drainSeconds,
+  gatewayUrl,
   hours,
   minutes,
   notebookUrl,
+  points,
+  portButOne,
   sshAddress,
 } from './setting-kinds.ts'
 
@@ -59,6 +63,8 @@ export type Config = {
   gatewayUrl: string | null
   /** Whether REST clients may search without a key. */
   publicSearch: boolean
+  /** Points that an API key may use per second; 0 for no limits of requests. */
+  pointsPerSecond: number
   /** Addresses and CIDR ranges of the proxies in front of the gateway. */
   trustedProxies: readonly string[]
 }
@@ -94,27 +100,14 @@ const settings = {
   MAX_DISK_GB: count,
   MAX_VOLUMES: count,
   SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshAddress },
-  SSH_PORT: {
-    must: 'a port, 0 or 2 to 65535',
-    schema: z.coerce
-      .number()
-      .int()
-      .min(0)
-      .max(65_535)
-      .refine(port => port !== 1),
-  },
+  SSH_PORT: { must: 'a port, 0 or 2 to 65535', schema: portButOne },
   SSH_PUBLIC_ADDRESS: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshAddress },
-  GATEWAY_URL: {
-    must: 'a URL without a path, such as https://gateway-1.example.com',
-    schema: z
-      .string()
-      .regex(/^https?:\/\/(\w[\w.-]{0,252}|\[[\da-f:]+\])(:\d{1,5})?\/?$/i)
-      .refine(text => URL.canParse(text)),
-  },
+  GATEWAY_URL: { must: 'a URL without a path, such as https://gateway-1.example.com', schema: gatewayUrl },
   NOTEBOOK_PORT: { must: 'a port, 0 to 65535', schema: z.coerce.number().int().min(0).max(65_535) },
   NOTEBOOK_PUBLIC_URL: { must: 'a URL of a host name, such as https://notebooks.example.com', schema: notebookUrl },
   WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: booleanSetting },
   PUBLIC_SEARCH: { must: 'true or false', schema: booleanSetting },
+  RATE_LIMIT_POINTS_PER_SECOND: points,
   TRUSTED_PROXIES: { must: 'a list of addresses and ranges, such as 10.0.0.0/8,2001:db8::1', schema: addressRanges },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
@@ -192,8 +185,10 @@ function readSettings(env: Record<string, string | undefined>): Settings {
   return given
 }
 
-function clientsOf({ PUBLIC_SEARCH = false, TRUSTED_PROXIES = [] }: Settings) {
-  return { publicSearch: PUBLIC_SEARCH, trustedProxies: TRUSTED_PROXIES }
+function clientsOf(given: Settings) {
+  const { PUBLIC_SEARCH = true, TRUSTED_PROXIES = [], RATE_LIMIT_POINTS_PER_SECOND } = given
+  const pointsPerSecond = RATE_LIMIT_POINTS_PER_SECOND ?? limitRules.keyPointsPerSecond
+  return { publicSearch: PUBLIC_SEARCH, trustedProxies: TRUSTED_PROXIES, pointsPerSecond }
 }
 
 function sshOf({ SSH_PORT, SSH_PUBLIC_ADDRESS }: Settings): Config['ssh'] {

@@ -6,6 +6,8 @@ import { createAgents } from './agents/agents.ts'
 import type { Database } from './database/client.ts'
 import type { Databases } from './database/shares.ts'
 import { createAgentSockets, isAgentUpgrade } from './http/agents/sockets.ts'
+import type { TrustedProxies } from './http/client.ts'
+import type { CreateMeter } from './http/limits/meter.ts'
 import type { Sockets } from './http/sockets.ts'
 import { createDockerProvider } from './providers/docker/provider.ts'
 import { readToolbox } from './providers/docker/toolbox.ts'
@@ -24,10 +26,12 @@ type MachineOptions = {
   simulatedDelay: number
   toolboxFile: string
   gatewayUrl: string | null
+  proxies: TrustedProxies
+  meterOf: CreateMeter
 }
 
 export function createMachines(options: MachineOptions) {
-  const { databases, secrets, log, simulatedDelay, toolboxFile, gatewayUrl } = options
+  const { databases, secrets, log, simulatedDelay, toolboxFile, gatewayUrl, proxies, meterOf } = options
   const { now } = databases.work.clock
   const gatewayId = randomUUID()
   const queryOn =
@@ -40,7 +44,7 @@ export function createMachines(options: MachineOptions) {
   const { findInvited, join, identify } = agentServices({ database: databases.requests, secrets, gatewayId })
   const services = { ...agentServices({ database: databases.work, secrets, gatewayId }), findInvited, join, identify }
   const agents = createAgents({ services, engines, readToolbox: toolbox, gatewayId, url: gatewayUrl, log })
-  const agentSockets = createAgentSockets(agents.sockets, log)
+  const agentSockets = createAgentSockets(agents.sockets, log, { proxies, meterOf })
   const provider = createFleet({
     engines,
     simulated: createSimulatedProvider({

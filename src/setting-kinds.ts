@@ -34,3 +34,17 @@ export const count = {
   must: 'a whole number, 0 to 1000000000',
   schema: z.coerce.number().int().min(0).max(1_000_000_000),
 }
+export const points = {
+  must: 'a whole number, 0 or 100 to 1000000000',
+  schema: count.schema.refine(number => number === 0 || number >= 100),
+}
+export const portButOne = z.coerce
+  .number()
+  .int()
+  .min(0)
+  .max(65_535)
+  .refine(port => port !== 1)
+export const gatewayUrl = z
+  .string()
+  .regex(/^https?:\/\/(\w[\w.-]{0,252}|\[[\da-f:]+\])(:\d{1,5})?\/?$/i)
+  .refine(text => URL.canParse(text))

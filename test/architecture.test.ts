@@ -53,11 +53,11 @@ const layers: Record<string, Layer> = {
   http: {
     imports: ['domain'],
     packages: ['@whatwg-node/server', 'pino', 'ws'],
-    folders: ['admission', 'agents', 'metrics'],
+    folders: ['admission', 'agents', 'limits', 'metrics'],
     reason: 'The HTTP layer serves both faces and imports neither: pass it what it needs.',
   },
   auth: {
-    imports: ['domain', 'services'],
+    imports: ['domain', 'services', 'http'],
     packages: [],
     folders: [],
     reason: 'Authentication turns a request into an actor by calling a service.',
@@ -167,7 +167,7 @@ const testFolders: Record<string, string[]> = {
     'rest',
     'ssh',
   ],
-  property: [...nouns, 'graphql', 'rest'],
+  property: [...nouns, 'graphql', 'http', 'rest'],
   integration: [
     ...nouns,
     'database',

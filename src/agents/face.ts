@@ -5,8 +5,11 @@ import { DomainError } from '../domain/errors.ts'
 import { hostKeyRefusal, inviteTokenRefusal, isHostKey, isInviteToken } from '../domain/machines/agents.ts'
 import { gpuAccesses } from '../domain/machines/engines.ts'
 import { speedWarnings } from '../domain/machines/speed.ts'
+import { parseBearer } from '../http/bearer.ts'
 import { BodyError, readBody } from '../http/body.ts'
 import { jsonResponse } from '../http/json.ts'
+import { retryAfterHeaders } from '../http/limits/headers.ts'
+import { pagePoints } from '../http/limits/points.ts'
 import { streamSlices } from '../http/pieces.ts'
 import type { Handler, RequestContext } from '../http/router.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
@@ -47,6 +50,7 @@ const joining = z.object({
 
 const statuses: Partial<Record<string, number>> = {
   ...{ UNAUTHENTICATED: 401, NOT_FOUND: 404, INVALID_INPUT: 400, INVALID_STATE: 409, CONFLICT: 409, UNAVAILABLE: 503 },
+  RATE_LIMITED: 429,
 }
 
 export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler {
@@ -104,24 +108,42 @@ export function createHostFace({ services, readToolbox }: HostFaceDeps): Handler
   return async (request, context) => {
     const route = `${request.method} ${context.path}`
     const answer = Object.hasOwn(routes, route) ? routes[route] : undefined
-    if (!answer) return refuse(404, 'not_found', `There is no ${route} here.`)
     try {
-      return await answer(request, context)
+      if (answer) return await answerUnlessGuessed(answer, request, context)
+      context.meter.take('address', pagePoints)
+      return refuse(404, 'not_found', `There is no ${route} here.`)
     } catch (error) {
       return answerError(translateDatabaseError(error))
     }
   }
 }
 
+/** A token or key that is not valid counts as a guess of its address. */
+async function answerUnlessGuessed(answer: Handler, request: Request, context: RequestContext): Promise<Response> {
+  let refusal: unknown
+  const answered = await context.meter.check(bearerOf(request), async () => {
+    try {
+      return await answer(request, context)
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== 'UNAUTHENTICATED') throw error
+      refusal = error
+      return undefined
+    }
+  })
+  if (answered) return answered
+  throw refusal
+}
+
 function answerError(error: unknown): Response {
   if (error instanceof BodyError) return refuse(error.status, 'invalid_request', error.message)
   const status = error instanceof DomainError ? statuses[error.code] : undefined
   if (!(error instanceof DomainError) || status === undefined) throw error
-  return refuse(status, error.code.toLowerCase(), error.message)
+  const headers = error.code === 'RATE_LIMITED' ? retryAfterHeaders(error.details) : {}
+  return refuse(status, error.code.toLowerCase(), error.message, headers)
 }
 
-function refuse(status: number, error: string, msg: string): Response {
-  return jsonResponse(status, { success: false, error, msg })
+function refuse(status: number, error: string, msg: string, headers: Record<string, string> = {}): Response {
+  return jsonResponse(status, { success: false, error, msg }, headers)
 }
 
 /** Reads for several callers at once, and gives all the same bytes until they change: a host may take long to read them. */
@@ -148,8 +170,7 @@ function inviteTokenOf(request: Request): string {
 }
 
 function bearerOf({ headers }: Request): string {
-  const [, secret = ''] = /^Bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '') ?? []
-  return secret
+  return parseBearer(headers.get('authorization')) ?? ''
 }
 
 function parseJson(text: string): unknown {

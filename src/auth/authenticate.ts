@@ -1,5 +1,8 @@
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
+import { parseBearer } from '../http/bearer.ts'
+import type { Meter } from '../http/limits/meter.ts'
+import { pagePoints } from '../http/limits/points.ts'
 import type { HowFresh } from '../services/accounts/api-keys/remembered-keys.ts'
 import type { Services } from '../services/services.ts'
 
@@ -9,15 +12,18 @@ import type { Services } from '../services/services.ts'
  */
 export async function authenticate(
   authorization: string | null | undefined,
-  services: Services,
-  { queryKey, ...how }: HowFresh & { queryKey?: string | null },
+  { apiKeys }: Services,
+  { queryKey, meter, ...how }: HowFresh & { queryKey?: string | null; meter: Meter },
 ): Promise<Actor> {
-  const key = parseBearerKey(authorization) ?? queryKey
-  if (!key)
+  const key = parseBearer(authorization) ?? queryKey
+  if (!key) {
+    meter.take('address', pagePoints)
     throw new DomainError('UNAUTHENTICATED', 'An API key is required: send the header "Authorization: Bearer KEY".')
-  const actor = await services.apiKeys.identify(key, how)
+  }
+  const actor = await meter.check(key, () => apiKeys.identify(key, how), itself)
   // The same message for unknown, revoked and expired keys. Old clients look for these words.
   if (!actor) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+  meter.takeRequest(actor)
   return actor
 }
 
@@ -25,10 +31,14 @@ export async function authenticate(
 export async function identifyBearer(
   authorization: string | undefined,
   { apiKeys }: Services,
-  how: HowFresh,
+  { meter, ...how }: HowFresh & { meter: Meter },
 ): Promise<Actor | undefined> {
-  const key = parseBearerKey(authorization)
-  return key === undefined ? undefined : ((await apiKeys.identify(key, how)) ?? undefined)
+  const key = parseBearer(authorization)
+  return key === undefined ? undefined : await meter.check(key, () => apiKeys.identify(key, how), itself)
+}
+
+function itself(actor: Actor): Actor {
+  return actor
 }
 
 /** The account of a caller whose key this gateway has read before, by what the request sends. */
@@ -37,11 +47,6 @@ export function recallCaller(
   url: string,
   { apiKeys }: Services,
 ): number | undefined {
-  const key = parseBearerKey(authorization) ?? new URLSearchParams(/api_key=[^&]*/.exec(url)?.[0]).get('api_key')
+  const key = parseBearer(authorization) ?? new URLSearchParams(/api_key=[^&]*/.exec(url)?.[0]).get('api_key')
   return key ? apiKeys.recallAccount(key) : undefined
-}
-
-function parseBearerKey(authorization: string | null | undefined): string | undefined {
-  const [, key] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
-  return key
 }

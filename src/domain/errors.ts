@@ -79,6 +79,8 @@ export type DetailsOf = {
   CONFLICT: { subject: Subject | null }
   CURSOR_EXPIRED: undefined
   TOO_MANY_STREAMS: undefined
+  /** `seconds`: from now until `retryAfter`, the earliest time at which the same request may be granted. */
+  RATE_LIMITED: { seconds: number; retryAfter: Date }
   STREAM_ENDED: { ending: StreamEndReason }
   /**
    * `undone`: the transaction that failed was rolled back, so it changed nothing. A service that may have committed another

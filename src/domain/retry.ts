@@ -36,6 +36,7 @@ export const retryAdvice: { [Code in ErrorCode]: RetryAdvice | ((details: Detail
   CURSOR_EXPIRED: 'afterFix',
   // Another stream of the key may end.
   TOO_MANY_STREAMS: 'later',
+  RATE_LIMITED: 'later',
   STREAM_ENDED: ({ ending }) => (ending === 'KEY_ENDED' || ending === 'KEY_CHANGED' ? 'afterFix' : 'later'),
   UNAVAILABLE: 'later',
 }

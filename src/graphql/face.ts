@@ -3,6 +3,7 @@ import { authenticate } from '../auth/authenticate.ts'
 import type { Admission } from '../http/admission/admission.ts'
 import { checkEncoding, maxBodyBytes } from '../http/body.ts'
 import { unbufferedHeaders } from '../http/event-stream.ts'
+import { type CreateMeter, unlimitedMeters } from '../http/limits/meter.ts'
 import type { PlainHandler } from '../http/plain.ts'
 import type { Handler, RequestContext } from '../http/router.ts'
 import type { SocketFace } from '../http/sockets.ts'
@@ -27,6 +28,7 @@ import { createSocketFace } from './transport/sockets.ts'
 export function createGraphqlFace(
   services: Services,
   admission: Admission,
+  meterOf: CreateMeter = unlimitedMeters,
 ): { answer: Handler; plain: PlainHandler; sockets: SocketFace } {
   const yoga = createYoga<Context>({
     schema,
@@ -54,7 +56,7 @@ export function createGraphqlFace(
     try {
       // Yoga runs no mutation over GET. What a POST runs is not known yet.
       const fresh = request.method !== 'GET'
-      const actor = await authenticate(request.headers.get('authorization'), services, { fresh })
+      const actor = await authenticate(request.headers.get('authorization'), services, { fresh, meter: context.meter })
       checkEncoding(request)
       // Yoga compares content types case-sensitively, in lower case.
       const type = request.headers.get('content-type')
@@ -73,7 +75,7 @@ export function createGraphqlFace(
   return {
     answer: handleHttp,
     plain: createPlainFace(yoga, services),
-    sockets: createSocketFace({ envelop: yoga.getEnveloped, services, admission }),
+    sockets: createSocketFace({ envelop: yoga.getEnveloped, services, admission, meterOf }),
   }
 }
 

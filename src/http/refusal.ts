@@ -21,8 +21,12 @@ export function isHost(text: string): boolean {
 }
 
 /** A raw HTTP response, for sockets without a response object. */
-export function printRefusal(status: number, error: string, msg: string): string {
+export function printRefusal(status: number, error: string, msg: string, more: Record<string, string> = {}): string {
   const body = JSON.stringify({ success: false, error, msg })
-  const headers = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}\r\n\r\n${body}`
+  const headers = {
+    ...{ 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), connection: 'close' },
+    ...more,
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }

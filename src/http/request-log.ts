@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Client } from './client.ts'
 import { jsonResponse } from './json.ts'
+import { type CreateMeter, unlimitedMeters } from './limits/meter.ts'
 import type { PlainAnswer, PlainFetch, PlainHandler } from './plain.ts'
 import { type BeginRequest, disconnectedStatus, type Handler } from './router.ts'
 import type { Fetch } from './server.ts'
@@ -9,7 +10,11 @@ import type { Fetch } from './server.ts'
 type ObserveRequest = (path: string | undefined, status: number, ms: number) => void
 
 /** Gives each request an id, which its answer and log lines carry, and logs the result. */
-export function createRequestLog(log: Logger, observe: ObserveRequest = () => {}): BeginRequest {
+export function createRequestLog(
+  log: Logger,
+  observe: ObserveRequest = () => {},
+  meterOf: CreateMeter = unlimitedMeters,
+): BeginRequest {
   return (method, sentId, client) => {
     const start = performance.now()
     const requestId = sentId && /^[\w.-]{1,64}$/.test(sentId) ? sentId : randomUUID()
@@ -18,6 +23,7 @@ export function createRequestLog(log: Logger, observe: ObserveRequest = () => {}
       requestId,
       log: requestLog,
       client,
+      meter: meterOf(client),
       headers: { 'x-request-id': requestId, 'x-content-type-options': 'nosniff' },
       describeFailure(error) {
         requestLog.error({ err: error }, 'A request failed.')
@@ -43,19 +49,19 @@ export function logRequests(begin: BeginRequest, handler: Handler): Fetch {
   return async (request, arrival = {}) => {
     const sentId = request.headers.get('x-request-id')
     const begun = arrival.begun ?? begin(request.method, sentId, arrival.client ?? thisProcess)
-    const { requestId, log, client, headers, describeFailure, end } = begun
+    const { requestId, log, client, meter, headers, describeFailure, end } = begun
     let path: string | undefined
     const answer = async () => {
       // Without the query: old clients send their key in it.
       path = new URL(request.url).pathname
-      return await handler(request, { requestId, path, log, client })
+      return await handler(request, { requestId, path, log, client, meter })
     }
     const failure = (error: unknown) =>
       request.signal.aborted
         ? new Response(null, { status: disconnectedStatus })
         : jsonResponse(500, describeFailure(error))
     const response = await answer().catch(failure)
-    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
+    for (const [name, value] of Object.entries({ ...headers, ...meter.headers() })) response.headers.set(name, value)
     end(path, request.signal.aborted ? disconnectedStatus : response.status)
     return response
   }
@@ -64,7 +70,7 @@ export function logRequests(begin: BeginRequest, handler: Handler): Fetch {
 export function logPlainRequests(begin: BeginRequest, handler: PlainHandler): PlainFetch {
   return async (path, request, given) => {
     const begun = given ?? begin(request.method, String(request.headers['x-request-id'] ?? ''), request.client)
-    const { requestId, log, headers, describeFailure, end } = begun
+    const { requestId, log, client, meter, headers, describeFailure, end } = begun
     const failure = (error: unknown): PlainAnswer =>
       request.isDisconnected()
         ? { status: disconnectedStatus, headers: {}, body: '' }
@@ -73,10 +79,9 @@ export function logPlainRequests(begin: BeginRequest, handler: PlainHandler): Pl
             headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
             body: JSON.stringify(describeFailure(error)),
           }
-    const { client } = request
-    const answer = await handler(request, { requestId, path, log, client }).catch(failure)
+    const answer = await handler(request, { requestId, path, log, client, meter }).catch(failure)
     if (!answer) return { begun }
     end(path, request.isDisconnected() ? disconnectedStatus : answer.status)
-    return { answer: { ...answer, headers: { ...answer.headers, ...headers } } }
+    return { answer: { ...answer, headers: { ...answer.headers, ...headers, ...meter.headers() } } }
   }
 }

@@ -1,10 +1,14 @@
 import type { Logger } from 'pino'
+import { DomainError } from '../domain/errors.ts'
 import { parseAccept } from './accept.ts'
 import type { Client } from './client.ts'
 import { jsonResponse } from './json.ts'
+import { retryAfterHeaders } from './limits/headers.ts'
+import type { Meter } from './limits/meter.ts'
+import { pagePoints, probePoints, queryPoints } from './limits/points.ts'
 
 /** Set before a handler runs. Lines of `log` carry the request id; `path` is the path of the URL. */
-export type RequestContext = { requestId: string; path: string; log: Logger; client: Client }
+export type RequestContext = { requestId: string; path: string; log: Logger; client: Client; meter: Meter }
 /** The status in the log if the client disconnected before its answer, which is no failure of the gateway. */
 export const disconnectedStatus = 499
 
@@ -13,6 +17,7 @@ export type LoggedRequest = {
   requestId: string
   log: Logger
   client: Client
+  meter: Meter
   /** Headers that every answer has. */
   headers: Record<string, string>
   /** The body of the answer to a request that failed unexpectedly. */
@@ -48,19 +53,44 @@ export function createRouter(
     if (path.startsWith('/graphiql/')) return graphiql?.file
     return Object.hasOwn(pages, path) ? pages[path] : undefined
   }
-  return supportHead(async (request, context) => {
-    const { path } = context
-    // REST clients join a base and a path with two slashes.
-    if (/^\/+api\//.test(path)) return await rest(request, context)
-    if (path === '/graphql' || path === '/graphql/')
-      return await (graphiql && wantsHtml(request) ? graphiql.page : graphql)(request, context)
-    if (path.startsWith('/host/')) return await host(request, context)
-    const page = pageAt(path)
-    if (!page) return jsonResponse(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
-    if (request.method === 'GET') return await page(request, context)
-    const msg = `${request.method} is not allowed on ${path}. Allowed: GET, HEAD.`
-    return jsonResponse(405, { success: false, error: 'method_not_allowed', msg }, { allow: 'GET, HEAD' })
-  })
+  return supportHead(
+    answerRateLimits(async (request, context) => {
+      const { path } = context
+      // REST clients join a base and a path with two slashes.
+      if (/^\/+api\//.test(path)) return await rest(request, context)
+      if (path === '/graphql' || path === '/graphql/') {
+        if (!graphiql || !wantsHtml(request)) return await graphql(request, context)
+        context.meter.take('address', pagePoints)
+        return await graphiql.page(request, context)
+      }
+      if (path.startsWith('/host/')) return await host(request, context)
+      const page = pageAt(path)
+      takePoints(context)
+      if (!page) return jsonResponse(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
+      if (request.method === 'GET') return await page(request, context)
+      const msg = `${request.method} is not allowed on ${path}. Allowed: GET, HEAD.`
+      return jsonResponse(405, { success: false, error: 'method_not_allowed', msg }, { allow: 'GET, HEAD' })
+    }),
+  )
+}
+
+/** Pages need no key. What watches the gateway has points of its own, which nothing else uses up. */
+function takePoints({ path, meter }: RequestContext): void {
+  if (Object.hasOwn(probePoints, path)) meter.take('probes', probePoints[path] ?? 0)
+  else meter.take('address', path.startsWith('/graphiql/') ? queryPoints : pagePoints)
+}
+
+/** Faces answer their own refusals in their own words. */
+function answerRateLimits(handler: Handler): Handler {
+  return async (request, context) => {
+    try {
+      return await handler(request, context)
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== 'RATE_LIMITED') throw error
+      const body = { success: false, error: 'rate_limited', msg: error.message }
+      return jsonResponse(429, body, retryAfterHeaders(error.details))
+    }
+  }
 }
 
 /** Answers HEAD like GET, without the body. */

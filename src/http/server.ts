@@ -6,6 +6,7 @@ import type { AdmitRequest } from './admission/requests.ts'
 import { maxBodyBytes } from './body.ts'
 import { type Client, noProxies, type TrustedProxies } from './client.ts'
 import { jsonResponse } from './json.ts'
+import { limitConnections } from './limits/connections.ts'
 import { answerPlainly, isPlain, type PlainFetch } from './plain.ts'
 import { findRequestProblem, printRefusal } from './refusal.ts'
 import type { LoggedRequest } from './router.ts'
@@ -23,6 +24,7 @@ export type ServerOptions = {
   proxies?: TrustedProxies
   /** Admits requests. Without it, all run at once. */
   admit?: AdmitRequest
+  connectionsPerAddress?: number
   /** A connection that reads none of its pending data for this long is cut off. */
   stalledMs?: number
 }
@@ -87,6 +89,7 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
     else socket.destroy()
   })
   if (upgrade) server.on('upgrade', upgrade)
+  limitConnections(server, proxies, options.connectionsPerAddress)
   server.timeout = stalledMs
   server.maxRequestsPerSocket = 1_000
   server.maxConnections = 2_000

@@ -7,6 +7,8 @@ import type { Logger } from 'pino'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { maxBodyBytes } from './body.ts'
 import { type Client, noProxies, type TrustedProxies } from './client.ts'
+import { createHandshakeLimits } from './limits/handshakes.ts'
+import { type CreateMeter, unlimitedMeters } from './limits/meter.ts'
 import { findRequestProblem, printRefusal } from './refusal.ts'
 
 /** A socket, as its face sees it. */
@@ -15,6 +17,8 @@ export type Channel = {
   /** Resolves when the text was handed to the network, or cannot be anymore. */
   send(text: string): Promise<void>
   close(code: number, reason: string): void
+  /** Called once the face knows whose socket it is. Until then it counts for its address. */
+  accept(): void
   onMessage(read: (text: string) => Promise<void>): void
 }
 export type SocketContext = { requestId: string; log: Logger; client: Client; authorization: string | undefined }
@@ -31,6 +35,8 @@ export type SocketFace = {
 export type SocketLimits = typeof socketLimits
 export const socketLimits = {
   sockets: 1_000,
+  /** Sockets of an address that have not said yet whose they are. */
+  unknownPerAddress: 100,
   payloadBytes: maxBodyBytes,
   /** A socket with more unsent bytes than this is cut off. */
   bufferedBytes: 4_000_000,
@@ -45,9 +51,16 @@ export type Sockets = {
   stop(): void
 }
 
-type SocketsOptions = { face: SocketFace; log: Logger; proxies?: TrustedProxies; limits?: SocketLimits }
+type SocketsOptions = {
+  face: SocketFace
+  log: Logger
+  proxies?: TrustedProxies
+  meterOf?: CreateMeter
+  limits?: SocketLimits
+}
 
-export function createSockets({ face, log, proxies = noProxies, limits = socketLimits }: SocketsOptions): Sockets {
+export function createSockets(options: SocketsOptions): Sockets {
+  const { face, log, proxies = noProxies, meterOf = unlimitedMeters, limits = socketLimits } = options
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -55,6 +68,7 @@ export function createSockets({ face, log, proxies = noProxies, limits = socketL
     handleProtocols: protocols => protocols.has(face.protocol) && face.protocol,
   })
   const open = new Map<WebSocket, { leave(): void; beat(): void }>()
+  const admit = createHandshakeLimits({ meterOf, unknownPerAddress: limits.unknownPerAddress })
   let isStopped = false
   const heartbeatTimer = setInterval(() => {
     for (const { beat } of open.values()) beat()
@@ -64,7 +78,7 @@ export function createSockets({ face, log, proxies = noProxies, limits = socketL
     socket.end(printRefusal(400, 'bad_request', 'The WebSocket handshake is not valid.')),
   )
 
-  function serveSocket(socket: WebSocket, { headers }: IncomingMessage, client: Client): void {
+  function serveSocket(socket: WebSocket, { headers }: IncomingMessage, client: Client, accept: () => void): void {
     const context = { requestId: randomUUID(), client, authorization: headers.authorization }
     const socketLog = log.child({ requestId: context.requestId })
     const start = performance.now()
@@ -77,6 +91,7 @@ export function createSockets({ face, log, proxies = noProxies, limits = socketL
       {
         protocol: socket.protocol,
         send,
+        accept,
         close: (code, reason) => {
           socket.close(code, reason)
           // A client that does not answer the close must not keep its place.
@@ -109,22 +124,28 @@ export function createSockets({ face, log, proxies = noProxies, limits = socketL
     })
   }
 
+  /** Why no socket opens now, whoever asks. */
+  function findRefusal(request: IncomingMessage): string | undefined {
+    const problem = findRequestProblem(request)
+    if (problem) return printRefusal(400, 'bad_request', problem)
+    if (isStopped) return printRefusal(503, 'unavailable', 'This gateway is stopping. Try again.')
+    if (open.size < limits.sockets) return undefined
+    const message = `This gateway has reached its limit of ${limits.sockets} WebSockets. Try again.`
+    return printRefusal(503, 'unavailable', message)
+  }
+
   return {
     upgrade(request, socket, head) {
-      const problem = findRequestProblem(request)
       socket.on('error', () => socket.destroy())
-      if (problem) socket.end(printRefusal(400, 'bad_request', problem))
-      else if (isStopped) socket.end(printRefusal(503, 'unavailable', 'This gateway is stopping. Try again.'))
-      else if (open.size >= limits.sockets)
-        socket.end(
-          printRefusal(
-            503,
-            'unavailable',
-            `This gateway has reached its limit of ${limits.sockets} WebSockets. Try again.`,
-          ),
-        )
-      else
-        server.handleUpgrade(request, socket, head, opened => serveSocket(opened, request, proxies.clientOf(request)))
+      const refusal = findRefusal(request)
+      if (refusal) return void socket.end(refusal)
+      const client = proxies.clientOf(request)
+      const admitted = admit(client, request.headers.authorization)
+      if (typeof admitted === 'string') return void socket.end(admitted)
+      const { accept } = admitted
+      // A handshake that is not valid opens no socket.
+      socket.once('close', accept)
+      server.handleUpgrade(request, socket, head, opened => serveSocket(opened, request, client, accept))
     },
     stop() {
       isStopped = true

@@ -12,6 +12,10 @@ export const failureBody = z
   })
   .meta({ id: 'Failure', description: 'The body of every failure.' })
 
+export const rateLimitedBody = failureBody
+  .extend({ detail: text('The error message again, for clients that read it here.') })
+  .meta({ id: 'RateLimited', description: 'The body of a failure with status 429.' })
+
 /** The failures that routes share, by their names in the OpenAPI document. */
 export const sharedFailures = {
   InvalidArgs: {
@@ -29,6 +33,11 @@ export const sharedFailures = {
     status: 409,
     error: 'outcome_unknown',
     when: 'No answer came in time, so the request may or may not have been executed. Check before you repeat it.',
+  },
+  RateLimited: {
+    ...restErrors.RATE_LIMITED,
+    when: 'The caller asks for too much at once, and nothing was done. Retry after the number of seconds in Retry-After.',
+    body: rateLimitedBody,
   },
   InternalError: {
     status: 500,
@@ -53,7 +62,7 @@ export const idempotencyFailures: DocumentedFailure[] = [
 /** Every failure of a route, its own first. */
 export function documentedFailuresOf(route: Route): DocumentedFailure[] {
   const { InvalidArgs, Unauthenticated, Forbidden, TooLarge, Unsupported, ...others } = sharedFailures
-  const { OutcomeUnknown, InternalError, Unavailable } = others
+  const { OutcomeUnknown, RateLimited, InternalError, Unavailable } = others
   const hasBody = route.method !== 'GET'
   return [
     ...(route.failures ?? []),
@@ -61,6 +70,7 @@ export function documentedFailuresOf(route: Route): DocumentedFailure[] {
     ...(route.open ? [] : [Unauthenticated, Forbidden]),
     ...(hasBody ? [TooLarge, Unsupported] : []),
     ...(route.notIdempotent ? [OutcomeUnknown] : []),
+    RateLimited,
     InternalError,
     Unavailable,
   ]

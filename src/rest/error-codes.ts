@@ -24,6 +24,7 @@ export const restErrors: Record<ErrorCode, { status: number; error: string }> = 
   IDEMPOTENCY_IN_PROGRESS: { status: 409, error: 'idempotency_in_progress' },
   CONFLICT: { status: 409, error: 'conflict' },
   CURSOR_EXPIRED: { status: 400, error: 'invalid_args' },
+  RATE_LIMITED: { status: 429, error: 'rate_limited' },
   TOO_MANY_STREAMS: { status: 429, error: 'rate_limited' },
   STREAM_ENDED: { status: 503, error: 'unavailable' },
   UNAVAILABLE: { status: 503, error: 'unavailable' },

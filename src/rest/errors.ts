@@ -3,6 +3,7 @@ import { DomainError } from '../domain/errors.ts'
 import { usdToNumber } from '../domain/money.ts'
 import { BodyError } from '../http/body.ts'
 import { jsonResponse } from '../http/json.ts'
+import { retryAfterHeaders } from '../http/limits/headers.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import { restErrors } from './error-codes.ts'
 import type { Route } from './route.ts'
@@ -60,9 +61,11 @@ export function errorResponse(error: unknown): Response | undefined {
   const known = restErrors[code]
   const status = code === 'OFFER_UNAVAILABLE' && details.failIfUnavailable ? 410 : known.status
   // Old clients read `detail`; other clients wait for Retry-After.
-  if (status === 429)
-    return jsonResponse(429, { success: false, error: known.error, msg: message, detail: message }, retryAfterHeaders)
-  if (status === 503) return failureResponse(status, known.error, message, retryAfterHeaders)
+  if (status === 429) {
+    const headers = code === 'RATE_LIMITED' ? retryAfterHeaders(details) : retrySoon
+    return jsonResponse(429, { success: false, error: known.error, msg: message, detail: message }, headers)
+  }
+  if (status === 503) return failureResponse(status, known.error, message, retrySoon)
   return jsonResponse(status, { success: false, error: known.error, msg: message, ...extraFieldsOf(error) })
 }
 
@@ -87,7 +90,7 @@ export const quotaWireNames = {
   volumes: 'volumes',
 } as const satisfies Record<Quota, string>
 
-const retryAfterHeaders = { 'retry-after': '1' }
+const retrySoon = { 'retry-after': '1' }
 
 /**
  * Replaces an uncertain outcome with 409, and translates every other error. Old clients retry on 429 and on every status

@@ -1,8 +1,9 @@
 import { authenticate } from '../auth/authenticate.ts'
 import { type Actor, anonymousActor } from '../domain/actor.ts'
 import { readBody } from '../http/body.ts'
-import type { Client } from '../http/client.ts'
-import type { Handler } from '../http/router.ts'
+import type { Meter } from '../http/limits/meter.ts'
+import { pagePoints, queryPoints } from '../http/limits/points.ts'
+import type { Handler, RequestContext } from '../http/router.ts'
 import { authorizeOperation } from '../services/authorize.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'
@@ -10,6 +11,7 @@ import { errorResponse, failureResponse, replaceUncertainOutcome } from './error
 import { parseBody, parseInput } from './input.ts'
 import { isImplemented } from './not-implemented.ts'
 import { findRoutes, originOf } from './paths.ts'
+import { countRows, isChange, pointsOf, pointsOfRows } from './points.ts'
 import { fixedAsset, fixedResponse, successResponse } from './responses.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
@@ -20,12 +22,13 @@ type RestOptions = { publicSearch: boolean }
 
 /** Answers every request under /api/. Every failure is JSON of one shape. */
 export function createRestFace(services: Services, options: RestOptions): Handler {
-  return async (request, { requestId, log, client }) => {
+  return async (request, context) => {
     try {
-      return await answer(request, client, services, options)
+      return await answer(request, context, services, options)
     } catch (error) {
       const known = errorResponse(translateDatabaseError(error))
       if (known) return known
+      const { requestId, log } = context
       log.error({ err: error }, 'A REST request failed.')
       return failureResponse(
         500,
@@ -42,11 +45,17 @@ export async function prepareDocuments(services: Services): Promise<void> {
   for (const route of routes) if (route.isFixed) await fixedAsset(route, () => route.answer(input))
 }
 
-async function answer(request: Request, client: Client, services: Services, options: RestOptions): Promise<Response> {
+async function answer(
+  request: Request,
+  { client, meter }: RequestContext,
+  services: Services,
+  options: RestOptions,
+): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url)
   const { routes: atPath, params } = findRoutes(routes, pathname)
   const route = atPath.find(({ method }) => method === request.method)
   if (!route) {
+    meter.take('address', pagePoints)
     if (atPath.length === 0) {
       const instead = findAlternative(pathname)
       return failureResponse(404, 'not_found', `There is no ${pathname} here.${instead ? ` ${instead}` : ''}`)
@@ -67,15 +76,21 @@ async function answer(request: Request, client: Client, services: Services, opti
     )
   }
   // A caller without permission is refused before the body is read.
-  const actor = await actorOf(request, services, route, query.get('api_key'), options)
+  const actor = await actorOf(request, services, route, query.get('api_key'), options, meter)
   const body = request.method === 'GET' ? {} : parseBody(await readBody(request))
   const idempotencyKey = (route.takesIdempotencyKey && request.headers.get('idempotency-key')) || undefined
   const given = { services, actor, idempotencyKey, origin: originOf(request, client) }
-  const input = { ...given, ...parseInput(route, { params, query, body }) }
+  const parsed = parseInput(route, { params, query, body })
+  const input = { ...given, ...parsed }
   if (route.isFixed) return await fixedResponse(route, request, () => route.answer(input))
-  const result = await route.answer(input).catch((error: unknown) => {
+  const rows = route.maxRows?.(parsed) ?? 0
+  meter.take(actor ?? 'address', pointsOf(route, parsed) + pointsOfRows(rows))
+  const answering = route.answer(input)
+  const result = await answering.catch((error: unknown) => {
+    meter.settle(-pointsOfRows(rows))
     throw replaceUncertainOutcome(route, error, idempotencyKey)
   })
+  meter.settle(pointsOfRows(countRows(result) - rows))
   return await successResponse(route, result)
 }
 
@@ -83,18 +98,21 @@ async function answer(request: Request, client: Client, services: Services, opti
 async function actorOf(
   request: Request,
   services: Services,
-  { open, method, operation, publicSearch }: Route,
+  route: Route,
   queryKey: string | null,
   options: RestOptions,
+  meter: Meter,
 ): Promise<Actor | undefined> {
-  if (open) return undefined
-  // Searches change nothing, whatever their method.
-  const fresh = method !== 'GET' && !publicSearch
+  const { open, operation, publicSearch } = route
+  if (open) {
+    meter.take('address', queryPoints)
+    return undefined
+  }
   const hasKey = request.headers.has('authorization') || queryKey
-  const actor =
-    publicSearch && options.publicSearch && !hasKey
-      ? anonymousActor
-      : await authenticate(request.headers.get('authorization'), services, { fresh, queryKey })
+  const isAnonymous = publicSearch && options.publicSearch && !hasKey
+  if (isAnonymous) meter.takeRequest(anonymousActor)
+  const how = { fresh: isChange(route), queryKey, meter }
+  const actor = isAnonymous ? anonymousActor : await authenticate(request.headers.get('authorization'), services, how)
   if (operation) authorizeOperation(actor, operation)
   return actor
 }

@@ -52,8 +52,12 @@ type RouteDescription<Params, Query, Body, Result> = {
    * 409, never a status that clients retry.
    */
   notIdempotent?: boolean
-  /** Whether the route needs no key if the operator sets PUBLIC_SEARCH. Only for operations that `anonymousActor` may do. */
+  /** Whether the route needs no key, unless the operator sets PUBLIC_SEARCH to false. Only for operations that `anonymousActor` may do. */
   publicSearch?: boolean
+  /** How many changes the request makes. By default one, and none for a GET and a search. */
+  changes?(input: ParsedInput<Params, Query, Body>): number
+  /** The most rows of an answer, where the request limits them. */
+  maxRows?(input: ParsedInput<Params, Query, Body>): number
   /** Whether `answer` returns the same to every caller while the process lives. It is then called once. */
   isFixed?: boolean
   /** The content type of a 200 that is not JSON. `answer` returns its text. */
@@ -65,11 +69,10 @@ type RouteDescription<Params, Query, Body, Result> = {
 }
 
 /** A parsed request. A part without a schema is as the client sent it. */
-type RouteInput<Params, Query, Body> = {
+type ParsedInput<Params, Query, Body> = { params: z.output<Params>; query: z.output<Query>; body: z.output<Body> }
+
+type RouteInput<Params, Query, Body> = ParsedInput<Params, Query, Body> & {
   services: Services
-  params: z.output<Params>
-  query: z.output<Query>
-  body: z.output<Body>
   /** From the header. Undefined if it is absent or the route does not take one. */
   idempotencyKey: string | undefined
   /** The origin that the client used: https://berth.example.com */

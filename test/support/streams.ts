@@ -157,13 +157,11 @@ export async function openRawSocket(
 }
 
 /** Serves an app over HTTP, as the gateway's process does. */
-export async function serveApp(app: Pick<App, 'fetch' | 'plain' | 'upgrade' | 'admit'>, options: ServerOptions = {}) {
-  const server = createHttpServer(app.fetch, {
-    upgrade: app.upgrade,
-    plain: app.plain,
-    admit: app.admit,
-    ...options,
-  }).listen(0, '127.0.0.1')
+type ServedApp = Pick<App, 'fetch' | 'plain' | 'upgrade' | 'admit'> &
+  Partial<Pick<App, 'proxies' | 'connectionsPerAddress'>>
+
+export async function serveApp({ fetch, ...app }: ServedApp, options: ServerOptions = {}) {
+  const server = createHttpServer(fetch, { ...app, ...options }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

@@ -19,7 +19,7 @@ const profile = {
 }
 
 beforeAll(async () => {
-  wire = await startWireServer({ publicSearch: true })
+  wire = await startWireServer()
   key = await wire.newKey()
   readClient = wire.createClient({ ...profile, key, keyIn: 'url' })
   writeClient = wire.createClient({ ...profile, key, keyIn: 'both' })

@@ -20,7 +20,7 @@ let client: Client
 
 beforeAll(async () => {
   wire = await startWireServer()
-  publicWire = await startWireServer({ sharedApp: wire.app, publicSearch: true })
+  publicWire = await startWireServer({ sharedApp: wire.app })
   key = await wire.newKey()
   client = createClient({ key })
   await wire.listMachines({ numGpus: 4 }, ...Array.from({ length: 90 }, () => ({})))

@@ -14,7 +14,7 @@ const profile = {
 }
 
 beforeAll(async () => {
-  wire = await startWireServer({ publicSearch: true })
+  wire = await startWireServer()
   anybody = wire.createClient(profile)
   const machines = Array.from({ length: 66 }, () => ({}))
   await wire.listMachines({ country: 'KR', city: 'South Korea', numGpus: 2 }, { reliability: 0.5 }, ...machines)

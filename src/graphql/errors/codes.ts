@@ -63,6 +63,7 @@ const others: Record<Exclude<ErrorCode, RefusalCode>, Presentation> = {
   INVALID_CURSOR: {},
   CURSOR_EXPIRED: {},
   TOO_MANY_STREAMS: { status: 429 },
+  RATE_LIMITED: { status: 429 },
   STREAM_ENDED: {},
   UNAVAILABLE: { status: 503 },
 }

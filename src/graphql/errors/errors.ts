@@ -2,6 +2,7 @@ import { GraphQLError } from 'graphql'
 import { DomainError, type Issue } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
 import { retryAdviceOf } from '../../domain/retry.ts'
+import { retryAfterHeaders } from '../../http/limits/headers.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
 import { missingName } from '../accounts/operation-names.ts'
 import type { Context } from '../context.ts'
@@ -11,17 +12,15 @@ import { type FaceErrorCode, statusOf } from './codes.ts'
 import { extensionsOf, replaceError } from './face-errors.ts'
 import { printMessage } from './message.ts'
 
-/** What `errors` has about a refusal, and the HTTP status of an answer that is only that refusal. */
+/** What `errors` has about a refusal. */
 export function describeRefusal(error: DomainError): {
   message: string
   extensions: Record<string, unknown>
-  status: number | undefined
 } {
   const code = error.code === 'INVALID_INPUT' ? 'BAD_USER_INPUT' : error.code
   return {
     message: printMessage(error),
     extensions: { code, retry: nameOf(retryAdviceOf(error)), ...detailsOf(error) },
-    status: statusOf(error.code),
   }
 }
 
@@ -29,6 +28,7 @@ export function describeRefusal(error: DomainError): {
 function detailsOf({ code, details }: DomainError): object {
   if (code === 'INVALID_INPUT') return details.issues.length > 0 ? { issues: details.issues.map(printIssue) } : {}
   if (code === 'FORBIDDEN') return { missing: [...new Set(details.missing.map(missingName))] }
+  if (code === 'RATE_LIMITED') return { retryAfter: details.retryAfter.toISOString() }
   return code === 'STREAM_ENDED' ? { reason: details.ending } : {}
 }
 
@@ -55,15 +55,22 @@ export function toClientError(error: GraphQLError, { requestId, log }: Context):
 }
 
 export function refusalError(refusal: DomainError): GraphQLError {
-  const { message, extensions, status } = describeRefusal(refusal)
+  const { message, extensions } = describeRefusal(refusal)
+  const http = httpOf(refusal)
   return new GraphQLError(message, {
-    extensions: status === undefined ? extensions : { ...extensions, http: httpOf(status) },
+    extensions: http === undefined ? extensions : { ...extensions, http },
   })
 }
 
 /** The HTTP status and headers of an answer that is only a refusal. */
-export function httpOf(status: number): { status: number; headers: Record<string, string> } {
-  return { status, headers: status === 503 ? { 'retry-after': '1' } : {} }
+export function httpOf(refusal: DomainError): { status: number; headers: Record<string, string> } | undefined {
+  const status = statusOf(refusal.code)
+  return status === undefined ? undefined : { status, headers: headersOf(refusal) }
+}
+
+function headersOf({ code, details }: DomainError): Record<string, string> {
+  if (code === 'RATE_LIMITED') return retryAfterHeaders(details)
+  return code === 'UNAVAILABLE' ? { 'retry-after': '1' } : {}
 }
 
 /**

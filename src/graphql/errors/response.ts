@@ -12,8 +12,9 @@ export function refusalResponse(error: unknown, { requestId, log }: RequestConte
   const known = translateDatabaseError(error)
   if (known instanceof BodyError) return errorResponse(known.status, known.message, extensionsOf('BAD_REQUEST'))
   if (known instanceof DomainError) {
-    const { message, extensions, status = 400 } = describeRefusal(known)
-    return errorResponse(status, message, extensions, httpOf(status).headers)
+    const { message, extensions } = describeRefusal(known)
+    const { status, headers } = httpOf(known) ?? { status: 400, headers: {} }
+    return errorResponse(status, message, extensions, headers)
   }
   log.error({ err: error }, 'A GraphQL request failed.')
   return errorResponse(500, 'Unexpected error.', { ...extensionsOf('INTERNAL_SERVER_ERROR'), requestId })

@@ -34,7 +34,8 @@ export function createPlainFace({ getEnveloped, fetchAPI }: Yoga, services: Serv
     const { method, headers } = request
     const accepted = acceptedBy(headers.accept)
     const since = performance.now()
-    const identify = (fresh: boolean) => authenticate(headers.authorization, services, { fresh, since })
+    const { meter } = context
+    const identify = (fresh: boolean) => authenticate(headers.authorization, services, { fresh, since, meter })
     // Checked before the body is read, so that callers without a key cannot fill the memory.
     const reader = await identify(false)
     const params = accepted && (await readParams(request))

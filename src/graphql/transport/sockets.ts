@@ -8,6 +8,7 @@ import { type Actor, isInstanceKey } from '../../domain/actor.ts'
 import { DomainError, overloaded } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
 import type { Admission, Leave } from '../../http/admission/admission.ts'
+import type { CreateMeter, Meter } from '../../http/limits/meter.ts'
 import type { Channel, SocketContext, SocketFace } from '../../http/sockets.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
 import type { Services } from '../../services/services.ts'
@@ -29,18 +30,27 @@ type Connection = SocketContext & {
   owner?: Actor
 }
 
-type SocketFaceDeps = { envelop: Envelop; services: Services; admission: Admission }
+type SocketFaceDeps = { envelop: Envelop; services: Services; admission: Admission; meterOf: CreateMeter }
 /** An operation that holds a place until it is executed, or its subscription has begun. */
 type AdmittedOperation = PreparedOperation & { leave: Leave }
 
-export function createSocketFace({ envelop, services, admission }: SocketFaceDeps): SocketFace {
+export function createSocketFace({ envelop, services, admission, meterOf }: SocketFaceDeps): SocketFace {
   const connections = new Set<Connection>()
   const server = makeServer<Record<string, unknown>, Connection>({
     connectionInitWaitTimeout: connectionLimits.initMs,
     onConnect: ({ connectionParams, extra: connection }) => acceptConnection(connection, connectionParams),
-    onSubscribe: ({ extra: connection }, _id, payload) => admitOperation(connection, payload),
+    onSubscribe: ({ extra: connection }, _id, payload) =>
+      refuseWithoutPoints(() => admitOperation(connection, payload)),
     // `args` is the value that `admitOperation` returned.
-    execute: async args => await (args as AdmittedOperation).execute(args).finally((args as AdmittedOperation).leave),
+    execute: async args => {
+      const { execute, leave } = args as AdmittedOperation
+      try {
+        // A refused operation has its result at once, and no promise.
+        return await execute(args)
+      } finally {
+        leave()
+      }
+    },
     subscribe: async args => await subscribe(args).finally((args as AdmittedOperation).leave),
     onNext: (_context, _id, _payload, _args, { errors, ...result }) =>
       errors && ({ ...result, errors: formatErrors(errors) } as FormattedExecutionResult),
@@ -50,7 +60,8 @@ export function createSocketFace({ envelop, services, admission }: SocketFaceDep
   async function acceptConnection(connection: Connection, params: Record<string, unknown> = {}): Promise<boolean> {
     const header = Object.entries(params).find(([name]) => name.toLowerCase() === 'authorization')
     if (header) connection.authorization = String(header[1])
-    const actor = await authenticateConnection(connection, { fresh: false })
+    const meter = meterOf(connection.client)
+    const actor = await authenticateConnection(connection, { fresh: false, meter })
     // An instance's own key may not subscribe, and must not use up connections of the key that rented it.
     if (!actor || isInstanceKey(actor)) return false
     const ofAccount = [...connections].filter(({ owner }) => owner?.accountId === actor.accountId)
@@ -62,19 +73,25 @@ export function createSocketFace({ envelop, services, admission }: SocketFaceDep
         `This ${fullHolder} has too many WebSockets open`,
       )
     connection.owner = actor
+    connection.channel.accept()
     return true
   }
 
-  /** The actor, or undefined for an invalid key. If the key cannot be checked now, closes with 1013: try again later. */
+  /**
+   * The actor, or undefined for an invalid key. If the key cannot be checked now, closes with 1013: try again later. Throws
+   * RATE_LIMITED if an operation of an open connection has too few points.
+   */
   async function authenticateConnection(
-    { authorization, channel }: Connection,
-    how: { fresh: boolean },
+    { authorization, channel, owner }: Connection,
+    how: { fresh: boolean; meter: Meter },
   ): Promise<Actor | undefined> {
     try {
-      return await identifyBearer(authorization, services, how)
+      const actor = await identifyBearer(authorization, services, how)
+      if (actor) how.meter.takeRequest(actor)
+      return actor
     } catch (error) {
       const known = translateDatabaseError(error)
-      if (!(known instanceof DomainError)) throw error
+      if (!(known instanceof DomainError) || (owner && known.code === 'RATE_LIMITED')) throw known
       channel.close(1013, printTypedIds(known.messageWithIds))
       return undefined
     }
@@ -101,13 +118,23 @@ export function createSocketFace({ envelop, services, admission }: SocketFaceDep
     params: SubscribePayload,
   ): Promise<PreparedOperation | readonly GraphQLError[]> {
     if (connection.openMessages > connectionLimits.operations) return [tooManyOperations()]
-    const actor = await authenticateConnection(connection, { fresh: mayMutate(params) })
+    const meter = meterOf(connection.client)
+    const actor = await authenticateConnection(connection, { fresh: mayMutate(params), meter })
     if (!actor) {
       connection.channel.close(CloseCode.Forbidden, 'Forbidden')
       return [refusalError(new DomainError('UNAUTHENTICATED', 'Forbidden'))]
     }
     const { requestId, log, client, disconnected } = connection
-    const context = { requestId, log, client, path: '/graphql', actor, services, disconnected: disconnected.signal }
+    const context = {
+      requestId,
+      log,
+      client,
+      meter,
+      path: '/graphql',
+      actor,
+      services,
+      disconnected: disconnected.signal,
+    }
     return await prepareOperation(envelop, context, params)
   }
 
@@ -146,6 +173,15 @@ export function createSocketFace({ envelop, services, admission }: SocketFaceDep
         },
       }
     },
+  }
+}
+
+async function refuseWithoutPoints<Prepared>(prepare: () => Promise<Prepared>): Promise<Prepared | GraphQLError[]> {
+  try {
+    return await prepare()
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'RATE_LIMITED') return [refusalError(error)]
+    throw error
   }
 }
 

@@ -4,6 +4,11 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { DomainError } from '../../domain/errors.ts'
+import { parseBearer } from '../bearer.ts'
+import { noProxies, type TrustedProxies } from '../client.ts'
+import { retryAfterHeaders } from '../limits/headers.ts'
+import { type CreateMeter, unlimitedMeters } from '../limits/meter.ts'
 import { findRequestProblem, printRefusal } from '../refusal.ts'
 import type { Sockets } from '../sockets.ts'
 import { startHeartbeat } from './heartbeat.ts'
@@ -14,7 +19,7 @@ export type AgentWire = {
   send(data: string | Buffer, onSent?: () => void): void
   close(code: number, reason: string): void
 }
-export type AgentRefusal = { status: number; error: string; msg: string }
+export type AgentRefusal = { status: number; error: string; msg: string; headers?: Record<string, string> }
 export type AgentHandshake = {
   key: string
   version: string
@@ -62,10 +67,12 @@ export function isAgentUpgrade({ url }: IncomingMessage): boolean {
   return path.test(url ?? '')
 }
 
+type AgentSocketOptions = { proxies?: TrustedProxies; meterOf?: CreateMeter; limits?: AgentSocketLimits }
+
 export function createAgentSockets(
   face: AgentFace,
   log: Logger,
-  limits: AgentSocketLimits = agentSocketLimits,
+  { proxies = noProxies, meterOf = unlimitedMeters, limits = agentSocketLimits }: AgentSocketOptions = {},
 ): Sockets {
   const server = new WebSocketServer({
     noServer: true,
@@ -85,13 +92,26 @@ export function createAgentSockets(
   async function admit(request: IncomingMessage) {
     unknown += 1
     try {
-      return await face.admit(readHandshake(request))
+      return await admitKnown(request)
     } catch (error) {
+      if (error instanceof DomainError && error.code === 'RATE_LIMITED') return rateLimited(error)
       log.warn({ err: error }, 'The key of a host was not looked up. The host tries again.')
       return { status: 503, error: 'unavailable', msg: 'The gateway cannot do this now. Try again.' }
     } finally {
       unknown -= 1
     }
+  }
+
+  async function admitKnown(request: IncomingMessage): Promise<AdmittedAgent | AgentRefusal> {
+    const handshake = readHandshake(request)
+    let refusal: AgentRefusal | undefined
+    const admitted = await meterOf(proxies.clientOf(request)).check(handshake.key, async () => {
+      const answer = await face.admit(handshake)
+      if (!('status' in answer) || answer.status !== 401) return answer
+      refusal = answer
+      return undefined
+    })
+    return admitted ?? (refusal as AgentRefusal)
   }
 
   function serveSocket(socket: WebSocket, openFace: AdmittedAgent['open']): void {
@@ -132,7 +152,7 @@ export function createAgentSockets(
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const refuse = (status: number, error: string, msg: string) => void socket.end(printRefusal(status, error, msg))
+    const refuse = (...refusal: Parameters<typeof printRefusal>) => void socket.end(printRefusal(...refusal))
     const problem = findRequestProblem(request)
     socket.on('error', () => socket.destroy())
     if (problem) return refuse(400, 'bad_request', problem)
@@ -140,7 +160,7 @@ export function createAgentSockets(
     if (open.size >= limits.sockets || unknown >= limits.unknown)
       return refuse(503, 'unavailable', 'This gateway has too many connections of hosts. Try again.')
     const admitted = await admit(request)
-    if ('status' in admitted) return refuse(admitted.status, admitted.error, admitted.msg)
+    if ('status' in admitted) return refuse(admitted.status, admitted.error, admitted.msg, admitted.headers)
     if (isStopped) return refuse(503, 'unavailable', 'This gateway is stopping. Try again.')
     chosen.set(request, admitted.protocol)
     server.handleUpgrade(request, socket, head, opened => serveSocket(opened, admitted.open))
@@ -158,8 +178,12 @@ export function createAgentSockets(
   }
 }
 
+function rateLimited({ message, details }: DomainError<'RATE_LIMITED'>): AgentRefusal {
+  return { status: 429, error: 'rate_limited', msg: message, headers: retryAfterHeaders(details) }
+}
+
 function readHandshake({ headers, url = '' }: IncomingMessage): AgentHandshake {
-  const [, key = ''] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? []
+  const key = parseBearer(headers.authorization) ?? ''
   const [, version = ''] = /^berth-host\/([\w.+-]{1,64})$/.exec(headers['user-agent'] ?? '') ?? []
   const names = (headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
   const offered = new Set(names.filter(name => name !== '').slice(0, 32))

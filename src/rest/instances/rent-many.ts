@@ -66,6 +66,7 @@ export const rentManyRoutes: Route[] = [
         return { status: 400, error, when: `No offer was rented. ${when}`, body: noneRented }
       }),
     ],
+    changes: ({ body: { ids = [] } }) => ids.length,
     answer: async ({ services, actor, body: { ids, ...body }, idempotencyKey }) => {
       if (!ids) throw new RestFailure(400, 'invalid_args', "error missings offer 'ids' parameter")
       const begun = performance.now()

@@ -27,6 +27,7 @@ export const offerRoutes: Route[] = [
     publicSearch: true,
     documentedBody: searchSchema.and(z.looseObject({ select_cols: columnsSchema })),
     result: searchResultSchema,
+    maxRows: ({ body }) => parseSearch(body).limit,
     answer: async ({ body, ...input }) => await search(input, body),
   }),
   route({
@@ -43,6 +44,7 @@ export const offerRoutes: Route[] = [
       select_cols: text('Columns to return, as a JSON list. Absent or ["*"] means all columns.').optional(),
     }),
     result: searchResultSchema,
+    maxRows: ({ query }) => parseSearch(query).limit,
     answer: async ({ query, ...input }) => await search(input, query),
   }),
   route({
@@ -59,6 +61,7 @@ export const offerRoutes: Route[] = [
       select_cols: columnsSchema,
     }),
     result: searchResultSchema,
+    maxRows: ({ body }) => parseSearch(body).limit,
     answer: async ({ body, ...input }) => await search(input, body),
   }),
   route({

@@ -69,7 +69,7 @@ function operationOf(route: Route, print: Print) {
 /** What a route does, and the permission that it needs. */
 export function descriptionOf({ about, operation, publicSearch }: Route): string {
   const who = operation ? ` A scoped key needs ${operationCategories[operation]} (${operation}).` : ''
-  return `${about}${who}${publicSearch ? ' If the operator sets PUBLIC_SEARCH, no key is needed.' : ''}`
+  return `${about}${who}${publicSearch ? ' Needs no key, unless the operator sets PUBLIC_SEARCH to false.' : ''}`
 }
 
 const idempotencyKey = {

@@ -74,6 +74,7 @@ export const volumeRoutes: Route[] = [
     result: z.object({
       offers: z.array(volumeOfferRowSchema).describe('The volume offers that match, in the requested order.'),
     }),
+    maxRows: ({ body }) => parseVolumeSearch(body).limit,
     answer: async ({ services, actor, body }) => {
       const { search, limit } = parseVolumeSearch(body)
       const searching = services.volumes.searchOffers(actor, search, limit)

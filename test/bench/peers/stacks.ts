@@ -19,11 +19,17 @@ export async function startStacks(place: Place): Promise<Stacks> {
   }
 }
 
-/** Starts a gateway with the command of `npm start` and its default settings, on a free port. */
+/** Starts a gateway with the command of `npm start` and its default settings but for limits of requests, on a free port. */
 export async function startGateway({ database, folder }: Place): Promise<Program> {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const [, ...args] = scripts.start.replace(/^exec /, '').split(' ')
-  const env = { DATABASE_URL: database.url, PORT: '0', BERTH_SECRET: 'the secret of the bench', DRAIN_SECONDS: '0' }
+  const env = {
+    DATABASE_URL: database.url,
+    PORT: '0',
+    BERTH_SECRET: 'the secret of the bench',
+    DRAIN_SECONDS: '0',
+    RATE_LIMIT_POINTS_PER_SECOND: '0',
+  }
   return await startProgram(args, env, join(folder, 'berth.log'))
 }
 

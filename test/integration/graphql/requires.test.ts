@@ -16,7 +16,7 @@ import { subscribeSse } from '../../support/streams.ts'
 
 const roots = ['Query', 'Mutation', 'Subscription'] as const
 /** Who asks needs no permission, and an item needs that of its own type. */
-const undeclared = ['Query.node', 'Query.nodes', 'Query.viewer']
+const undeclared = ['Query.node', 'Query.nodes', 'Query.rateLimit', 'Query.viewer']
 const cases = roots.flatMap(root =>
   smallestOperations(root).flatMap(([name, operation]) =>
     permissionsOf(`${root}.${name}`).map(permission => [`${root}.${name}`, permission, operation] as const),

@@ -322,6 +322,8 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
         .sort((one, other) => (one.name < other.name ? -1 : 1))
         .map(gpuModel),
     viewer: () => ({ account: wholeAccount }),
+    // Nothing is limited in this test.
+    rateLimit: () => null,
     node: ({ id }) => {
       const type = Object.keys(prefixes).find(name => id.startsWith(`${prefixes[name]}_`))
       return itemOf(type ?? '', id)

@@ -7,6 +7,7 @@ import pino from 'pino'
 import { createAgents } from '../../../src/agents/agents.ts'
 import { openDatabase } from '../../../src/database/client.ts'
 import { createAgentSockets } from '../../../src/http/agents/sockets.ts'
+import { unlimitedMeters } from '../../../src/http/limits/meter.ts'
 import { createHttpServer, type Fetch } from '../../../src/http/server.ts'
 import { agentServices } from '../../../src/services/machines/agents/services.ts'
 import { engineServices } from '../../../src/services/machines/engines/engines.ts'
@@ -42,7 +43,13 @@ export async function openAgentGateway(databaseUrl: string, options: AgentGatewa
   const lines: Record<string, unknown>[] = []
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const answer: Fetch = (request, { client = { address: '' } } = {}) =>
-    agents.http(request, { requestId: '', path: new URL(request.url).pathname, log, client })
+    agents.http(request, {
+      requestId: '',
+      path: new URL(request.url).pathname,
+      log,
+      client,
+      meter: unlimitedMeters(client),
+    })
   const server = createHttpServer(answer, { upgrade: (...upgrade) => sockets.upgrade(...upgrade) })
   await once(server.listen(port, host), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import type { Fetch } from '../../../src/http/server.ts'
-import { documentedFailuresOf, failureBody } from '../../../src/rest/documented-failures.ts'
+import { documentedFailuresOf, failureBody, rateLimitedBody } from '../../../src/rest/documented-failures.ts'
 import { findRoutes } from '../../../src/rest/paths.ts'
 import { routes } from '../../../src/rest/routes.ts'
 
@@ -29,6 +29,7 @@ function parse(text: string) {
 
 function documentedSchemas(method: string, pathname: string, status: number, code: unknown): z.ZodType[] {
   const route = findRoutes(routes, pathname).routes.find(route => route.method === method)
+  if (!route && status === 429) return [rateLimitedBody]
   if (!route) return status === 404 || status === 405 ? [failureBody] : []
   if (status === 200) return [route.result]
   const failures = documentedFailuresOf(route).filter(failure => failure.status === status && failure.error === code)

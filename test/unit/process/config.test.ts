@@ -33,7 +33,8 @@ describe('the settings', () => {
       minimumRunwayMs: 3_600_000,
       quotas: { instances: 1_000, loading: 64, diskGb: 100_000, volumes: 500 },
       privateWebhooks: false,
-      publicSearch: false,
+      publicSearch: true,
+      pointsPerSecond: 20_000,
       trustedProxies: [],
       gatewayUrl: null,
     })
@@ -80,6 +81,15 @@ describe('the settings', () => {
     expect(parseConfig({ HOST: '0.0.0.0', GRAPHIQL: 'true' })).toMatchObject({ graphiql: true, metrics: false })
     expect(parseConfig({ HOST: '0.0.0.0', METRICS: 'true' })).toMatchObject({ graphiql: false, metrics: true })
     expect(parseConfig({ METRICS: 'false' })).toMatchObject({ graphiql: true, metrics: false })
+  })
+
+  it('limit requests by points, unless they say 0', () => {
+    expect(parseConfig({ RATE_LIMIT_POINTS_PER_SECOND: '0' }).pointsPerSecond).toBe(0)
+    expect(parseConfig({ RATE_LIMIT_POINTS_PER_SECOND: '100' }).pointsPerSecond).toBe(100)
+    for (const RATE_LIMIT_POINTS_PER_SECOND of ['99', '-1', '1.5', 'many'])
+      expect(() => parseConfig({ RATE_LIMIT_POINTS_PER_SECOND })).toThrow(
+        'RATE_LIMIT_POINTS_PER_SECOND must be a whole number, 0 or 100 to 1000000000',
+      )
   })
 
   it('name the proxies in front by addresses and ranges', () => {

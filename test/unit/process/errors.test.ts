@@ -12,6 +12,7 @@ it('advises to repeat the identical request only after errors that end on their 
     'NO_OFFER_RENTED',
     'IDEMPOTENCY_IN_PROGRESS',
     'TOO_MANY_STREAMS',
+    'RATE_LIMITED',
     'UNAVAILABLE',
   ])
 })

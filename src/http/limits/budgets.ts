@@ -1,0 +1,60 @@
+// Who pays for a request: budgets of points, one for each holder of a kind.
+
+import { type Actor, anonymousActor, isInstanceKey } from '../../domain/actor.ts'
+import { networkOf } from '../address-limits.ts'
+import type { Client } from '../client.ts'
+import { type Buckets, createBuckets } from './buckets.ts'
+import { limitRules } from './points.ts'
+
+/** Points that one holder has. */
+export type Budget = {
+  /** As the headers and the messages name it. */
+  name: 'key' | 'account' | 'address' | 'probes' | 'guesses'
+  capacity: number
+  perSecond: number
+  level(): number
+  waitMs(points: number): number
+  take(points: number): void
+}
+
+/** An address without a valid key: as anybody, as somebody who watches the gateway, or who tries keys. */
+export type Keyless = 'address' | 'probes' | 'guesses'
+
+export type Budgets = {
+  ofActor(actor: Actor, client: Client): Budget[]
+  ofAddress(purpose: Keyless, client: Client): Budget
+}
+
+export function createBudgets(keyPointsPerSecond: number, nowMs: () => number): Budgets {
+  const { windowSeconds, keysPerAccount, addressPointsPerSecond, probePointsPerSecond, guessesPerSecond } = limitRules
+  const create = <Holder>(perSecond: number) =>
+    createBuckets<Holder>({ perSecond, capacity: perSecond * windowSeconds }, nowMs)
+  const keys = create<number>(keyPointsPerSecond)
+  const accounts = create<number>(keyPointsPerSecond * keysPerAccount)
+  const addresses = {
+    address: create<string>(addressPointsPerSecond),
+    probes: create<string>(probePointsPerSecond),
+    guesses: create<string>(guessesPerSecond),
+  }
+  const ofAddress = (purpose: Keyless, { address }: Client) => budgetOf(purpose, addresses[purpose], networkOf(address))
+  return {
+    ofAddress,
+    ofActor(actor, client) {
+      if (actor === anonymousActor) return [ofAddress('address', client)]
+      // What runs in a container must not use up the points of the key that rented it.
+      const holder = isInstanceKey(actor) ? -actor.apiKeyId : actor.apiKeyId
+      return [budgetOf('key', keys, holder), budgetOf('account', accounts, actor.accountId)]
+    },
+  }
+}
+
+function budgetOf<Holder>(name: Budget['name'], buckets: Buckets<Holder>, holder: Holder): Budget {
+  return {
+    name,
+    capacity: buckets.capacity,
+    perSecond: buckets.perSecond,
+    level: () => buckets.levelOf(holder),
+    waitMs: points => buckets.waitMs(holder, points),
+    take: points => buckets.take(holder, points),
+  }
+}

@@ -1,0 +1,30 @@
+// What requests cost, in points. A point stands for as much work of the gateway as a field of a GraphQL answer: measured,
+// about two microseconds.
+
+/** A request with a key, before anything that it asks for. */
+export const requestPoints = 100
+/** A change, in addition: a transaction. */
+export const changePoints = 200
+/** A row of a REST answer, which has all fields of an item. */
+export const rowPoints = 35
+
+/** A request without a key that costs little, such as a handshake or a page. */
+export const pagePoints = 20
+/** One that needs a statement, or answers a large file. */
+export const queryPoints = 100
+/** What operators and balancers ask for again and again. */
+export const probePoints: Record<string, number> = { '/health': 5, '/ready': 20, '/metrics': 100 }
+
+export const limitRules = {
+  /** Seconds in which an empty bucket is full. */
+  windowSeconds: 10,
+  /** A key's points per second, unless the operator sets others. */
+  keyPointsPerSecond: 20_000,
+  /** All keys of an account have this many times the points of one, since an account can make keys at will. */
+  keysPerAccount: 4,
+  /** What an address may ask for without a key: pages, handshakes, searches. */
+  addressPointsPerSecond: 2_000,
+  probePointsPerSecond: 2_000,
+  /** Keys and tokens that an address may send in vain. */
+  guessesPerSecond: 20,
+}
