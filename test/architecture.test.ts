@@ -202,7 +202,7 @@ const testFolders: Record<string, string[]> = {
   contract: [],
   e2e: [],
   engine: [],
-  long: ['failover', 'hosts', 'load'],
+  long: ['failover', 'hosts', 'install', 'load'],
   mutation: [],
   wire: [],
 }

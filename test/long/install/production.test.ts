@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const run = promisify(execFile)
-const root = join(import.meta.dirname, '../..')
+const root = join(import.meta.dirname, '../../..')
 const folders = ['src', 'prisma', 'docs']
 const files = ['package.json', 'package-lock.json']
 /** Importing these starts a program, or needs to be a worker of one. */
