@@ -36,7 +36,8 @@ describe('a loop', () => {
         return items
       },
       leasesAll: true,
-      restMs: 30,
+      // Longer than three turns of a busy computer take.
+      restMs: 1_000,
       pollMs: 100_000,
     })
     loop.start()
@@ -47,9 +48,9 @@ describe('a loop', () => {
       await turn()
     }
     expect(leases).toEqual([[]])
-    await vi.waitFor(() => expect(done).toEqual(['a', 'b', 'c']))
+    await vi.waitFor(() => expect(done).toEqual(['a', 'b', 'c']), { timeout: 10_000 })
     expect(leases).toEqual([[], ['a', 'b', 'c']])
-    await vi.waitFor(() => expect(leases).toEqual([[], ['a', 'b', 'c'], []]))
+    await vi.waitFor(() => expect(leases).toEqual([[], ['a', 'b', 'c'], []]), { timeout: 10_000 })
     await loop.stop()
   })
 
