@@ -151,6 +151,14 @@ describe('GPUs', () => {
     ])
   })
 
+  it('are charged on when their instance gets another label', async () => {
+    const id = await rentRunning()
+    const meter = await meterOf(id)
+    clock.advance(minute)
+    await gateway.services.instances.update(actor, { ids: [id] }, { label: 'renamed' })
+    expect(await meterOf(id)).toEqual(meter)
+  })
+
   it('cost nothing if the instance never ran', async () => {
     const made = clock.now()
     const id = await rent()

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { decideRent, machineIssues, type RentFacts, type RentInput } from '../../../src/domain/instances/rent/decide.ts'
+import {
+  decideRent,
+  machineIssues,
+  type RentFacts,
+  type RentInput,
+  rentalRate,
+} from '../../../src/domain/instances/rent/decide.ts'
 import { emptyEnvironment } from '../../../src/domain/launch/env.ts'
 import { checkLaunch, type Launch, type LaunchInput } from '../../../src/domain/launch/launch.ts'
 import { aListedMachine } from '../../support/instances/claims.ts'
@@ -49,6 +55,19 @@ describe('the issues of a launch on a machine', () => {
 
   it('are empty when no port is free and none is requested', () => {
     expect(machineIssues({ ...machine, freePorts: 0 }, aLaunch({ ports: [] }), [])).toEqual([])
+  })
+})
+
+describe('the price of a rental at its start', () => {
+  const machine = { ...aListedMachine(), diskPricePerGbMonthNanos: 72_000_000n }
+  const priceOf = (facts: Partial<Launch>) => rentalRate(machine, aLaunch({ diskMb: 10_000, ...facts }), 400_000_000n)
+
+  it.each<[string, Partial<Launch>, bigint]>([
+    ['the disk alone if the instance should not run', { targetState: 'stopped' }, 1_000_000n],
+    ['the GPUs, too, if it should run', { targetState: 'running' }, 401_000_000n],
+    ['new volumes, too', { targetState: 'running', newVolumes: made(20, 30) }, 406_000_000n],
+  ])('is of %s', (_, launch, price) => {
+    expect(priceOf(launch)).toBe(price)
   })
 })
 
