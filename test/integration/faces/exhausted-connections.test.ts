@@ -3,8 +3,10 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { shareConnections } from '../../../src/database/shares.ts'
+import { limitsFor } from '../../../src/http/admission/admission.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { openRawSocket, serveApp } from '../../support/streams.ts'
 
 const poolSize = 6
 const connections = shareConnections(poolSize).requests
@@ -21,6 +23,11 @@ afterAll(async () => {
   await app.close()
 })
 
+async function lockWaiters(): Promise<number> {
+  const where = `datname = current_database() AND wait_event_type = 'Lock'`
+  return (await app.sql(`SELECT FROM pg_stat_activity WHERE ${where}`)).length
+}
+
 const templates = (key: string) => app.graphql(key, '{ templates(first: 1) { nodes { id } } }')
 
 /** Runs the work while requests of the key hold all connections that requests have. They get an answer in the end. */
@@ -30,12 +37,8 @@ async function whileExhausted<Result>(key: string, work: () => Promise<Result>):
   const flood = Array.from({ length: connections }, async () => {
     while (!isOver) await templates(key)
   })
-  const waiting = async () => {
-    const where = `datname = current_database() AND wait_event_type = 'Lock'`
-    return (await app.sql(`SELECT FROM pg_stat_activity WHERE ${where}`)).length
-  }
   try {
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(connections)
+    await expect.poll(lockWaiters, { timeout: 10_000 }).toBe(connections)
     return await work()
   } finally {
     isOver = true
@@ -88,6 +91,52 @@ describe('while requests hold all of their connections', () => {
     const key = await app.newKey()
     const ready = await whileExhausted(key, async () => await app.fetch(new Request('http://berth.test/ready')))
     expect(ready.status).toBe(200)
+  })
+})
+
+describe('a caller whose requests hold all of its places', () => {
+  it('is refused in the shape of each face, over WebSockets, too', async () => {
+    const key = await app.newKey()
+    const server = await serveApp(app)
+    const { say, heard, socket } = await openRawSocket(server.url)
+    say({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } })
+    await expect.poll(() => heard).toEqual([{ type: 'connection_ack' }])
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const post = (path: string, body: object) =>
+      fetch(`${server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    await locker.query('BEGIN; LOCK TABLE templates IN ACCESS EXCLUSIVE MODE')
+    try {
+      const { placesOfOwner } = limitsFor(connections)
+      const query = '{ templates(first: 1) { nodes { id } } }'
+      const holding = Array.from({ length: placesOfOwner }, () => post('/graphql', { query }))
+      await expect.poll(lockWaiters).toBe(connections)
+      const asked = ['/graphql', '/api/v0/bundles/'].map(path => post(path, { query: '{ __typename }' }))
+      const [graphql, rest] = await Promise.all(asked)
+      const message = 'The gateway has more requests than it can answer now. Try again in a moment.'
+      expect([graphql?.status, rest?.status]).toEqual([503, 503])
+      expect([graphql?.headers.get('retry-after'), rest?.headers.get('retry-after')]).toEqual(['1', '1'])
+      expect(await graphql?.json()).toEqual({
+        errors: [{ message, extensions: { code: 'UNAVAILABLE', retry: 'LATER' } }],
+      })
+      expect(await rest?.json()).toEqual({ success: false, error: 'unavailable', msg: message })
+      await Promise.all(holding)
+      for (let id = 0; id <= placesOfOwner; id += 1) say({ type: 'subscribe', id: `${id}`, payload: { query } })
+      const payload = [{ message, extensions: { code: 'UNAVAILABLE', retry: 'LATER' } }]
+      await expect.poll(() => heard).toContainEqual({ type: 'error', id: `${placesOfOwner}`, payload })
+    } finally {
+      await locker.query('ROLLBACK')
+    }
+    let asked = 0
+    const askAgain = async () => {
+      asked += 1
+      const answers = () => heard.filter(({ id }) => id === `again ${asked}`)
+      say({ type: 'subscribe', id: `again ${asked}`, payload: { query: '{ __typename }' } })
+      await expect.poll(answers).not.toEqual([])
+      return answers()[0]?.['payload']
+    }
+    await expect.poll(askAgain).toMatchObject({ data: { __typename: 'Query' } })
+    socket.close()
+    await server.close()
   })
 })
 
