@@ -31,8 +31,8 @@ export function limitsFor(connections: number): AdmissionLimits {
 
 /** A request waits this long after a time without a queue, so that a burst is answered as a whole. */
 const burstMs = 500
-/** A request waits this long if the queue has lasted longer than a burst. */
-const lastingMs = 100
+/** A request waits this long if the queue has lasted for longer than a burst. */
+const lastingMs = 50
 const tickMs = 20
 /** In a turn of the event loop that has lasted this long, requests wait, so that they do not hold up all else. */
 const longTurnMs = 40
@@ -48,7 +48,7 @@ export function createAdmission({ places, placesOfOwner, waiting: maxWaiting }: 
   let free = places
   let ticker: NodeJS.Timeout | undefined
   let tickedMs = 0
-  /** When there was no queue, at the latest. */
+  /** When there was last no queue. */
   let calmMs = 0
   let isStarting = false
 
@@ -94,7 +94,8 @@ export function createAdmission({ places, placesOfOwner, waiting: maxWaiting }: 
 
   function tick(): void {
     tickedMs = performance.now()
-    if (queue.count() === 0) calmMs = tickedMs
+    // A queue that is empty because all were refused does not count.
+    if (queue.count() === 0 && free > 0) calmMs = tickedMs
     if (queue.count() === 0 && free === places) {
       clearInterval(ticker)
       ticker = undefined

@@ -57,7 +57,7 @@ describe('a request', () => {
     expect(outcomes(asked)).toEqual(['runs', 'runs', 'refused'])
   })
 
-  it('waits for a tenth of a second once the queue has lasted longer than a burst', async () => {
+  it('waits for 50 milliseconds once the queue has lasted longer than a burst', async () => {
     const admission = createAdmission(limits)
     for (const owner of [1, 2]) ask(admission, owner)
     for (let step = 0; step < 11; step += 1) {
@@ -65,9 +65,9 @@ describe('a request', () => {
       await pass(50)
     }
     const late = ask(admission, 3)
-    await pass(60)
+    await pass(40)
     expect(late.outcome()).toBe('waits')
-    await pass(80)
+    await pass(60)
     expect(late.outcome()).toBe('refused')
   })
 
@@ -77,13 +77,17 @@ describe('a request', () => {
     const refused = [3, 4].map(owner => ask(admission, owner))
     await pass(700)
     expect(outcomes(refused)).toEqual(['refused', 'refused'])
-    await pass(40)
-    const next = ask(admission, 5)
-    await pass(400)
-    expect(next.outcome()).toBe('waits')
+    const soon = ask(admission, 5)
+    await pass(100)
+    expect(soon.outcome()).toBe('refused')
     first[0]?.leave()
+    await pass(40)
+    const [next, last] = [ask(admission, 6), ask(admission, 7)]
+    await pass(400)
+    expect([next.outcome(), last.outcome()]).toEqual(['runs', 'waits'])
+    first[1]?.leave()
     await pass(1)
-    expect(next.outcome()).toBe('runs')
+    expect(last.outcome()).toBe('runs')
   })
 
   it('waits for the next turn of the event loop if this one lasts long, and is then among the first', async () => {
