@@ -46,7 +46,7 @@ export function describeLoad({ sent, seconds, outcomes, failures }: LoadReport) 
     p50: quantile(times(answered), 0.5),
     p99: quantile(times(answered), 0.99),
     refused: refused.length,
-    slowestRefusal: Math.max(0, ...times(refused)),
+    refusedP99: refused.length > 0 ? quantile(times(refused), 0.99) : 0,
     unsaid: refused.filter(({ saysWhen }) => !saysWhen).length,
     statuses: Object.fromEntries(
       [...Map.groupBy(outcomes, ({ status }) => status)].map(([status, list]) => [status, list.length]),

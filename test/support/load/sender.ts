@@ -35,7 +35,7 @@ async function sendAtRate(rate: number): Promise<void> {
   const pending: Promise<void>[] = []
   for (let nowMs = startMs; nowMs < endMs; nowMs = performance.now()) {
     const due = Math.floor(((nowMs - startMs) / 1_000) * rate)
-    while (sent < due) pending.push(sendNext(startMs + (sent / rate) * 1_000))
+    while (sent < due) pending.push(sendNext(startMs + ((sent + 1) / rate) * 1_000))
     await sleep(2)
   }
   await Promise.all(pending)
