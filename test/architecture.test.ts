@@ -202,7 +202,7 @@ const testFolders: Record<string, string[]> = {
   contract: [],
   e2e: [],
   engine: [],
-  long: ['failover', 'hosts', 'install', 'load'],
+  long: ['failover', 'faults', 'hosts', 'install', 'load', 'webhooks'],
   mutation: [],
   wire: [],
 }
