@@ -1,7 +1,7 @@
 // Wrong and jumping wall clocks for gateway processes. Needs libfaketime. Monotonic clocks stay right.
 
 import { globSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -22,6 +22,8 @@ export async function createWrongClocks(): Promise<WrongClocks | undefined> {
   const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1')
   if (library === undefined) return undefined
   const folder = await mkdtemp(join(tmpdir(), 'berth-clocks-'))
+  // A gateway that root starts works as another user.
+  await chmod(folder, 0o711)
   const files = initialOffsetsSeconds.map((_, gateway) => join(folder, String(gateway)))
   const setOffset = (gateway: number, seconds: number) =>
     writeFile(files[gateway] as string, `${seconds < 0 ? '' : '+'}${seconds}\n`)
