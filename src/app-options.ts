@@ -12,6 +12,8 @@ export type AppOptions = {
   /** The role that reads figures for /metrics; by default that of `databaseUrl`. */
   metricsUrl?: string
   poolSize: number
+  /** Standbys for reads that may be up to `maxLagMs` old. */
+  replica?: { url: string; maxLagMs: number } | null
   graphiql: boolean
   /** Whether every client may read the metrics, without a key. */
   metrics: boolean

@@ -3,7 +3,7 @@ import { ensureDemo } from '../prisma/seed.ts'
 import { createRequestAdmission } from './admission.ts'
 import type { AppOptions } from './app-options.ts'
 import { createClockSteps, readClock } from './database/clock-check.ts'
-import type { NewLine } from './database/history/new-line.ts'
+import { logFailover } from './database/history/new-line.ts'
 import { locks, withLock } from './database/locks.ts'
 import { retryUncertain } from './database/retry.ts'
 import { openFigures } from './database/roles/figures.ts'
@@ -87,7 +87,6 @@ export function createApp(options: AppOptions): App {
     databaseUrl,
     ownerUrl = databaseUrl,
     metricsUrl = databaseUrl,
-    poolSize,
     graphiql,
     metrics,
     demoKeyFile,
@@ -109,17 +108,13 @@ export function createApp(options: AppOptions): App {
     pointsPerSecond = 0,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
-  const onNewEpoch = (line: NewLine) =>
-    log.warn(
-      line,
-      'The database failed over to another server. Changes after completeUntil may be lost. Event cursors have expired, and all instances are observed anew.',
-    )
+  const onNewEpoch = logFailover(log)
   const notify = (kinds: ReadonlySet<WorkKind>) => wakeUps.notify(kinds)
   const onRefusal = (error: unknown) => writes.check(error)
   const clockSteps = createClockSteps(log)
   const listeners = { onIdleError, onNewEpoch, onRefusal, onClockStep: clockSteps.notice, notify }
-  const databases = openDatabases({ url: databaseUrl, poolSize, ...listeners, now: options.now })
-  const { requests: database, work: workDatabase } = databases
+  const databases = openDatabases({ ...options, ...listeners, url: databaseUrl })
+  const { requests: database, work: workDatabase, replica } = databases
   const { now } = database.clock
   const feed = createFeed({ outbox: outboxServices({ database: workDatabase }), now, log })
   const secrets = createSecrets(secret)
@@ -131,7 +126,8 @@ export function createApp(options: AppOptions): App {
   const rememberedKeys = createRememberedKeys()
   const ports = { feed, containerConsole: createConsole(provider, log), simulation: machines.simulation }
   const doors = { sshProxy, notebookProxy }
-  const deps = { database, log, secrets, rememberedKeys, ...ports, ...doors, gatewayId, privateWebhooks, admission }
+  const stores = { database, replica }
+  const deps = { ...stores, log, secrets, rememberedKeys, ...ports, ...doors, gatewayId, privateWebhooks, admission }
   const services = createServices(deps)
   const background = createBackground({ ...deps, database: workDatabase }, eventRetentionDays, clockSteps.countBack)
   const { reconciliation, policies, billing, deliveries, chores, engineChanges, sampling } = background

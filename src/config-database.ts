@@ -1,6 +1,5 @@
 // The settings of the database.
 
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 
 export const databaseUrl = {
@@ -8,24 +7,13 @@ export const databaseUrl = {
   schema: z.string().regex(/^postgres(ql)?:\/\/(?!.*[?&]schema=)/),
 }
 
-const roleSettings = ['DATABASE_OWNER_URL', 'DATABASE_METRICS_URL'] as const
+const ownSettings = ['DATABASE_OWNER_URL', 'DATABASE_METRICS_URL', 'DATABASE_REPLICA_URL'] as const
+export const databaseSettings = ['DATABASE_URL', ...ownSettings] as const
 
-/** The embedded database has URLs of its own for the roles. */
-export function databaseProblems(
-  given: { [Name in 'DATABASE_URL' | (typeof roleSettings)[number]]?: string },
-): string[] {
+/** The embedded database has roles of its own, and no standby. */
+export function databaseProblems(given: { [Name in (typeof databaseSettings)[number]]?: string }): string[] {
   if (given.DATABASE_URL !== undefined) return []
-  return roleSettings.flatMap(name =>
+  return ownSettings.flatMap(name =>
     given[name] === undefined ? [] : [`${name} needs DATABASE_URL, which is not set.`],
   )
-}
-
-/**
- * An API key works in one database, and a data folder may serve several. The name leaves out the URL's user and
- * password, which do not distinguish databases.
- */
-export function demoKeyFileName(databaseUrl: string | undefined): string {
-  if (databaseUrl === undefined) return 'demo-key'
-  const [, database = ''] = /^postgres(?:ql)?:\/\/(?:[^/]*@)?(.*)$/.exec(databaseUrl) ?? []
-  return `demo-key-${createHash('sha256').update(database).digest('hex').slice(0, 12)}`
 }

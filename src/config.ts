@@ -1,7 +1,7 @@
-import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { databaseProblems, databaseUrl, demoKeyFileName } from './config-database.ts'
+import { databaseProblems, databaseSettings, databaseUrl } from './config-database.ts'
+import { defaultDataDir, demoKeyFileName } from './data-folder.ts'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
 import type { NotebookProxy } from './domain/instances/notebook.ts'
@@ -31,6 +31,8 @@ export type Config = {
   /** The role that reads figures for /metrics; by default that of `databaseUrl`. */
   metricsUrl: string | undefined
   poolSize: number
+  /** Standbys for reads that may be stale; null without any. */
+  replica: { url: string; maxLagMs: number } | null
   dataDir: string
   /** The user that does the work if root starts Berth; undefined for a user of Berth's own. */
   runAs: string | undefined
@@ -78,6 +80,8 @@ const settings = {
   DATABASE_URL: databaseUrl,
   DATABASE_OWNER_URL: databaseUrl,
   DATABASE_METRICS_URL: databaseUrl,
+  DATABASE_REPLICA_URL: databaseUrl,
+  REPLICA_MAX_LAG_SECONDS: { must: 'a number of seconds, 1 to 60', schema: z.coerce.number().min(1).max(60) },
   DATABASE_POOL_SIZE: { must: 'a number of connections, 4 to 200', schema: z.coerce.number().int().min(4).max(200) },
   BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
   RUN_AS: { must: 'the name of a user', schema: z.string().regex(/^\w[\w.-]*$/) },
@@ -112,7 +116,7 @@ const settings = {
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings whose values never appear in a message. */
-const secretSettings = ['DATABASE_URL', 'DATABASE_OWNER_URL', 'DATABASE_METRICS_URL', 'BERTH_SECRET']
+const secretSettings: readonly string[] = [...databaseSettings, 'BERTH_SECRET']
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
 
 /** Reads the settings, or throws one error that lists every invalid setting. */
@@ -128,6 +132,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     ownerUrl: rest.DATABASE_OWNER_URL,
     metricsUrl: rest.DATABASE_METRICS_URL,
     poolSize: rest.DATABASE_POOL_SIZE ?? 10,
+    replica: replicaOf(rest),
     dataDir,
     runAs: rest.RUN_AS,
     demoKeyFile: demoMarket ? join(dataDir, demoKeyFileName(rest.DATABASE_URL)) : undefined,
@@ -156,6 +161,10 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
 /** A gateway with the embedded database is alone, so no other gateway could take its requests. */
 function drainMsOf({ DRAIN_SECONDS, DATABASE_URL }: Settings): number {
   return (DRAIN_SECONDS ?? (DATABASE_URL === undefined ? 0 : 5)) * 1_000
+}
+
+function replicaOf({ DATABASE_REPLICA_URL: url, REPLICA_MAX_LAG_SECONDS: seconds = 5 }: Settings): Config['replica'] {
+  return url === undefined ? null : { url, maxLagMs: seconds * 1_000 }
 }
 
 function hoursMs(hours: number | undefined, defaultHours: number): number {
@@ -227,11 +236,4 @@ function notebookProblems(given: Settings): string[] {
       `NOTEBOOK_PUBLIC_URL is missing. Only on loopback do browsers find NOTEBOOK_PORT by themselves, and HOST is ${HOST}. Set it to where renters reach the port, such as https://notebooks.example.com.`,
     )
   return problems
-}
-
-function defaultDataDir(env: Record<string, string | undefined>): string {
-  if (process.getuid?.() === 0) return '/var/lib/berth'
-  if (process.platform === 'win32') return join(env['LOCALAPPDATA'] ?? homedir(), 'Berth')
-  if (process.platform === 'darwin') return join(homedir(), 'Library/Application Support/Berth')
-  return join(env['XDG_DATA_HOME'] ?? join(homedir(), '.local/share'), 'berth')
 }

@@ -37,7 +37,7 @@ const layers: Record<string, Layer> = {
   database: {
     imports: ['turns'],
     packages: ['@prisma/adapter-pg', 'pg', 'pino'],
-    folders: ['embedded', 'history', 'roles', 'selection'],
+    folders: ['embedded', 'history', 'replica', 'roles', 'selection'],
     reason: 'The database layer has no rules and no use cases: move this into a service.',
   },
   services: {
@@ -46,7 +46,7 @@ const layers: Record<string, Layer> = {
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
       ...['instances/bulk', 'instances/metrics', 'instances/policy', 'instances/rent', 'instances/search'],
-      ...['instances/notebooks', 'instances/ssh', 'machines/agents', 'machines/engines', 'offers/sql'],
+      ...['instances/notebooks', 'instances/ssh', 'machines/agents', 'machines/engines', 'offers/sql', 'reads'],
     ],
     reason: 'Services know no face and run their statements through the database layer.',
   },
@@ -172,6 +172,7 @@ const testFolders: Record<string, string[]> = {
     ...nouns,
     'database',
     'database/embedded',
+    'database/replica',
     'database/roles',
     'database/statements',
     'faces',

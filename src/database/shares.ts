@@ -1,6 +1,8 @@
 // Requests and due work have connections of their own, so that no number of requests keeps due work waiting.
 
+import type { Logger } from 'pino'
 import { type Database, type DatabaseOptions, openDatabase } from './client.ts'
+import { openReplica, type Replica } from './replica/replica.ts'
 
 /** Due work gets a third of the connections, and each side at least two. */
 export function shareConnections(poolSize: number): { requests: number; work: number } {
@@ -16,13 +18,21 @@ export type Databases = {
   requests: Database
   /** For due work, and for what the gateway says about itself. */
   work: Database
+  /** For reads of clients that may be stale. */
+  replica: Replica | undefined
   close(): Promise<void>
 }
 
 /** Opens one database with two pools, which share the clock. */
-export function openDatabases({ poolSize, ...options }: DatabaseOptions): Databases {
+type SharesOptions = DatabaseOptions & { log: Logger; replica?: { url: string; maxLagMs: number } | null }
+
+export function openDatabases({ poolSize, replica: standbys, log, ...options }: SharesOptions): Databases {
   const sizes = shareConnections(poolSize)
   const requests = openDatabase({ ...options, poolSize: sizes.requests, connectionTimeoutMs: requestsWaitMs })
   const work = openDatabase({ ...options, poolSize: sizes.work, clock: requests.clock })
-  return { requests, work, close: async () => void (await Promise.all([requests.close(), work.close()])) }
+  const replica = standbys
+    ? openReplica({ ...standbys, poolSize, primary: requests, log, now: options.now })
+    : undefined
+  const close = async () => void (await Promise.all([requests.close(), work.close(), replica?.close()]))
+  return { requests, work, replica, close }
 }

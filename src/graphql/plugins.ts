@@ -1,6 +1,7 @@
 import { type ExecutionResult, GraphQLError, getOperationAST, parse, validate } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { isTooDeep, maxNestingLevels } from '../domain/nesting.ts'
+import { createStaleScope } from '../services/reads/stale.ts'
 import type { Context } from './context.ts'
 import { redactError } from './errors/errors.ts'
 import { completeError, faceError } from './errors/face-errors.ts'
@@ -81,15 +82,24 @@ export const completeErrorsPlugin: Plugin = {
 
 export const executionErrorsPlugin: Plugin<Context> = {
   onExecute({ args, executeFn, setExecuteFn }) {
-    setExecuteFn(executed => executeQuery(executed) ?? executeFn(executed))
+    const { operation } = getOperationAST(args.document, args.operationName) ?? {}
+    const { run, stalenessMs } = createStaleScope()
+    const execute: typeof executeFn = executed => executeQuery(executed) ?? executeFn(executed)
+    setExecuteFn(operation === 'query' ? executed => run(() => execute(executed)) : execute)
     return {
       onExecuteDone({ result, setResult }) {
-        const { operation } = getOperationAST(args.document, args.operationName) ?? {}
         // The schema has neither @defer nor @stream, so an execution has one result.
-        setResult(toAnswer(result as ExecutionResult, operation === 'mutation', args.contextValue))
+        const answer = toAnswer(result as ExecutionResult, operation === 'mutation', args.contextValue)
+        setResult(withStaleness(answer, stalenessMs()))
       },
     }
   },
+}
+
+/** `seconds`: changes of so long ago may be missing. */
+function withStaleness(answer: ExecutionResult, stalenessMs: number | undefined): ExecutionResult {
+  if (stalenessMs === undefined) return answer
+  return { ...answer, extensions: { ...answer.extensions, staleness: { seconds: Math.ceil(stalenessMs) / 1_000 } } }
 }
 
 export const subscriptionsPlugin: Plugin<Context> = {

@@ -6,6 +6,7 @@ import { pagePoints, queryPoints } from '../http/limits/points.ts'
 import type { Handler, RequestContext } from '../http/router.ts'
 import { authorizeOperation } from '../services/authorize.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
+import { createStaleScope } from '../services/reads/stale.ts'
 import type { Services } from '../services/services.ts'
 import { errorResponse, failureResponse, replaceUncertainOutcome } from './errors.ts'
 import { parseBody, parseInput } from './input.ts'
@@ -85,13 +86,19 @@ async function answer(
   if (route.isFixed) return await fixedResponse(route, request, () => route.answer(input))
   const rows = route.maxRows?.(parsed) ?? 0
   meter.take(actor ?? 'address', pointsOf(route, parsed) + pointsOfRows(rows))
-  const answering = route.answer(input)
+  const { run, stalenessMs } = createStaleScope()
+  const answering = route.mayBeStale ? run(() => route.answer(input)) : route.answer(input)
   const result = await answering.catch((error: unknown) => {
     meter.settle(-pointsOfRows(rows))
     throw replaceUncertainOutcome(route, error, idempotencyKey)
   })
   meter.settle(pointsOfRows(countRows(result) - rows))
-  return await successResponse(route, result)
+  return withAge(await successResponse(route, result), stalenessMs())
+}
+
+function withAge(response: Response, stalenessMs: number | undefined): Response {
+  if (stalenessMs !== undefined) response.headers.set('age', String(Math.ceil(stalenessMs / 1_000)))
+  return response
 }
 
 /** The caller. Undefined on an open route. */

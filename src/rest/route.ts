@@ -58,6 +58,8 @@ type RouteDescription<Params, Query, Body, Result> = {
   changes?(input: ParsedInput<Params, Query, Body>): number
   /** The most rows of an answer, where the request limits them. */
   maxRows?(input: ParsedInput<Params, Query, Body>): number
+  /** Whether the answer may come from a replica. Its header Age then says how many seconds old it may be. */
+  mayBeStale?: boolean
   /** Whether `answer` returns the same to every caller while the process lives. It is then called once. */
   isFixed?: boolean
   /** The content type of a 200 that is not JSON. `answer` returns its text. */

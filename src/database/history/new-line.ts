@@ -1,9 +1,16 @@
 // What changes when the database goes on along another line of history, which may lack the last changes.
 
 import type pg from 'pg'
+import type { Logger } from 'pino'
 
 /** `completeUntil`: the database has all changes up to here, and may lack later ones; null if it cannot tell. */
 export type NewLine = { epoch: number; completeUntil: Date | null }
+
+export function logFailover(log: Logger): (line: NewLine) => void {
+  const message =
+    'The database failed over to another server. Changes after completeUntil may be lost. Event cursors have expired, and all instances are observed anew.'
+  return line => log.warn(line, message)
+}
 
 /**
  * The next epoch, for the table `outbox`. Counted in seconds, so that two lines of history that began apart never have the

@@ -87,6 +87,7 @@ export const chargeRoutes: Route[] = [
     about:
       'The costs of each instance and volume of the account on the requested days, in the order of rental or creation. Costs that are not posted yet are included; refunded costs are not.',
     operation: 'billing.usage',
+    mayBeStale: true,
     query: chargesQuerySchema,
     result: z.object({
       success: z.literal(true).describe('Always true.'),

@@ -39,6 +39,7 @@ export const eventRoutes: Route[] = [
     summary: 'List recent changes',
     about: `Lists the ${maxPageSize} newest events of the account that the key may read, newest first. GraphQL has all events in pages, with their details.`,
     operation: 'events.list',
+    mayBeStale: true,
     result: z.array(auditRow),
     answer: async ({ services, actor }) => {
       const { edges } = await services.events.page(actor, {}, { last: maxPageSize }, auditColumns)

@@ -25,6 +25,7 @@ export const offerRoutes: Route[] = [
       'Searches the offers on the market. Numbers and booleans may be strings, null means absent, and unknown fields are ignored.',
     operation: 'offers.search',
     publicSearch: true,
+    mayBeStale: true,
     documentedBody: searchSchema.and(z.looseObject({ select_cols: columnsSchema })),
     result: searchResultSchema,
     maxRows: ({ body }) => parseSearch(body).limit,
@@ -39,6 +40,7 @@ export const offerRoutes: Route[] = [
     about: 'Takes the same search as POST, as JSON in q. Its plain keys and filters may also be separate parameters.',
     operation: 'offers.search',
     publicSearch: true,
+    mayBeStale: true,
     query: z.looseObject({
       q: text('Search as JSON.').optional(),
       select_cols: text('Columns to return, as a JSON list. Absent or ["*"] means all columns.').optional(),
@@ -56,6 +58,7 @@ export const offerRoutes: Route[] = [
     about: 'Takes the same search as POST /api/v0/bundles/, under q.',
     operation: 'offers.search',
     publicSearch: true,
+    mayBeStale: true,
     documentedBody: z.looseObject({
       q: searchSchema.optional().describe('Search for offers.'),
       select_cols: columnsSchema,

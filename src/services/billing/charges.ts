@@ -1,6 +1,5 @@
 import type { RowOf } from '../../database/row-types.ts'
 import { withoutStatementName } from '../../database/statement-names.ts'
-import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'
 import {
@@ -13,11 +12,12 @@ import {
   printChargesCursor,
 } from '../../domain/billing/charges.ts'
 import { authorize } from '../authorize.ts'
-import type { DataDeps } from '../deps.ts'
+import type { ReadDeps } from '../deps.ts'
+import { readStaleSnapshot } from '../reads/stale.ts'
 import { readBalance } from './balance.ts'
 import { chargeRow, chargesStatement } from './charges-sql.ts'
 
-export function chargeServices({ database }: DataDeps) {
+export function chargeServices(deps: ReadDeps) {
   return {
     /** Costs of the account's instances and volumes in a period. The sums agree with `usage`. */
     async charges(actor: Actor, { limit: requestedLimit, after: token, ...query }: ChargesQuery): Promise<ChargesPage> {
@@ -25,7 +25,7 @@ export function chargeServices({ database }: DataDeps) {
       checkChargesPeriod(query)
       const limit = Math.min(requestedLimit, maxChargedResources)
       const after = token === undefined ? undefined : parseChargesCursor(token, query.latestFirst)
-      const rows = await snapshot(database, async tx => {
+      const rows = await readStaleSnapshot(deps, async tx => {
         const balance = await readBalance(tx, actor.accountId, tx.at)
         const account = { ...balance, endsAt: creditStatusOf(balance).endsAt }
         const statement = chargesStatement(account, { ...query, limit: limit + 1, after })

@@ -1,6 +1,5 @@
 import type { RowOf } from '../../database/row-types.ts'
 import { withoutStatementName } from '../../database/statement-names.ts'
-import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { creditStatusOf } from '../../domain/billing/balance.ts'
 import type { Period } from '../../domain/billing/charges.ts'
@@ -18,20 +17,21 @@ import {
   type UsageQuery,
 } from '../../domain/billing/usage.ts'
 import { authorize } from '../authorize.ts'
-import type { DataDeps } from '../deps.ts'
+import type { ReadDeps } from '../deps.ts'
+import { readStaleSnapshot } from '../reads/stale.ts'
 import { readBalance } from './balance.ts'
 import { keyName, usageRow, usageStatement } from './usage-sql.ts'
 
 /** A missing `startsAt` or `endsAt` is the start or end of the current UTC month. */
 type OpenUsageQuery = Partial<Record<keyof Period, Date | null | undefined>> & Omit<UsageQuery, keyof Period>
 
-export function usageServices({ database }: DataDeps) {
+export function usageServices(deps: ReadDeps) {
   return {
     /** Costs in a period, split into buckets and groups. A refund reduces the cost in the bucket of its charge. */
     async usage(actor: Actor, { bucket, groupBy, ...given }: OpenUsageQuery): Promise<Usage> {
       authorize(actor, 'billing.usage')
       const dimensions = [...new Set(groupBy)]
-      const { startsAt, endsAt, spans, rows } = await snapshot(database, async tx => {
+      const { startsAt, endsAt, spans, rows } = await readStaleSnapshot(deps, async tx => {
         const month = monthOf(tx.at)
         const [startsAt, endsAt] = [given.startsAt ?? month.startsAt, given.endsAt ?? month.endsAt]
         const spans = splitIntoBuckets({ startsAt, endsAt, bucket })

@@ -11,10 +11,11 @@ import {
   printEventCursor,
   withDefaultPage,
 } from '../../domain/events/cursor.ts'
-import { checkEventFilter, type EventFilter } from '../../domain/events/events.ts'
+import { checkEventFilter, type EventFilter, isAfter } from '../../domain/events/events.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize, authorizeEach } from '../authorize.ts'
-import type { DataDeps } from '../deps.ts'
+import type { ReadDeps } from '../deps.ts'
+import { type Reads, readStale } from '../reads/stale.ts'
 import { rangeOfAccountSql, rangeSql } from './page-range.ts'
 import {
   type EventSelect,
@@ -42,7 +43,8 @@ export type InstanceEventsQuery = { instanceId: bigint; page: PageArguments }
 /** One group for all events of the account. */
 const ungrouped = sql`(VALUES (NULL::bigint))`
 
-export function eventHistoryServices({ database }: DataDeps) {
+export function eventHistoryServices(deps: ReadDeps) {
+  const { database } = deps
   return {
     async page<const Select extends EventSelect>(
       actor: Actor,
@@ -56,7 +58,7 @@ export function eventHistoryServices({ database }: DataDeps) {
       const [conditions, account] = filter.subjects
         ? [[...readableByActor(actor), ...filterSql(filter)], undefined]
         : [[readableSql(actor.permissions), ...filterSql(filter)], actor.accountId]
-      const pages = await readPages(ungrouped, conditions, page, select, account)
+      const pages = await readStale(deps, from => readPages(from, ungrouped, conditions, page, select, account))
       return pages.get(null) as EventPage<Select>
     },
 
@@ -74,7 +76,9 @@ export function eventHistoryServices({ database }: DataDeps) {
         const instanceGroups = sql`unnest(${[...new Set(same.map(({ instanceId }) => String(instanceId)))]}::bigint[])`
         const mine = sql`e.account_id = ${actor.accountId}`
         const conditions = [mine, isKnownKindSql, sql`e.subject_type = 'Instance' AND e.subject_id = g.id`]
-        const pages = await readPages(instanceGroups, conditions, same[0]?.page ?? {}, select)
+        const pages = await readStale(deps, from =>
+          readPages(from, instanceGroups, conditions, same[0]?.page ?? {}, select),
+        )
         for (const one of same) pageByQuery.set(one, pages.get(one.instanceId) as EventPage<Select>)
       }
       return pageByQuery
@@ -94,6 +98,7 @@ export function eventHistoryServices({ database }: DataDeps) {
    * account.
    */
   async function readPages<const Select extends EventSelect>(
+    from: Reads,
     groups: Prisma.Sql,
     conditions: Prisma.Sql[],
     page: PageArguments,
@@ -112,13 +117,13 @@ export function eventHistoryServices({ database }: DataDeps) {
         SELECT e.* FROM events e WHERE ${join([...range, ...conditions], ' AND ')} ORDER BY ${order} LIMIT ${limit + 1}
       ) e ON true`
     // Which index finds events of subjects depends on the filter.
-    const rows = await database.read(
-      (accountId === undefined ? withoutStatementName : nameIfRepeated)(statement),
-      reading,
-    )
+    const rows = await from.read((accountId === undefined ? withoutStatementName : nameIfRepeated)(statement), reading)
     const kept = toKeptRange(rows[0])
+    const horizon = { xid: BigInt(rows[0]?.horizon ?? 0), id: 0n }
+    // A cursor of the primary may be ahead of a replica, which lacks events before the cursor, and has none after it.
+    if (place && isAfter(place, horizon)) from.decline?.()
     if (place) checkCursorNotExpired(place, kept)
-    const horizonCursor = printEventCursor({ xid: BigInt(rows[0]?.horizon ?? 0), id: 0n }, kept.epoch)
+    const horizonCursor = printEventCursor(horizon, kept.epoch)
     const reachesHorizon = !backward || cursor === undefined
     const toPage = (group: typeof rows): EventPage<Select> => {
       // Safe: each has what is selected, and its place.

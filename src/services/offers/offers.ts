@@ -18,7 +18,8 @@ import { completeOrder, type OrderKey, positionFrom, reverseOrder } from '../../
 import { parseOfferCursor, printOfferCursor } from '../../domain/offers/page.ts'
 import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { authorize } from '../authorize.ts'
-import type { DataDeps } from '../deps.ts'
+import type { DataDeps, ReadDeps } from '../deps.ts'
+import { type Reads, readStale } from '../reads/stale.ts'
 import { facetRow, facetStatement } from './sql/facets.ts'
 import type { OfferSelection, ReadLimits } from './sql/selection.ts'
 import { offerSource, wholeOffer } from './sql/source.ts'
@@ -34,16 +35,21 @@ export type OfferSelect = SelectOf<OfferFacts>
 /** Enough for a page of most searches, and read in milliseconds. */
 const defaultLimits: ReadLimits = { offers: 2_000, machines: 3_000, count: maxCounted }
 
-export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
+export function offerReadServices(deps: ReadDeps, limits = defaultLimits) {
   const { database } = deps
 
-  function pageStatement<const Select extends OfferSelect>(search: OfferSearch, page: PageArguments, select: Select) {
+  function pageStatement<const Select extends OfferSelect>(
+    { nowSql }: Pick<Reads, 'nowSql'>,
+    search: OfferSearch,
+    page: PageArguments,
+    select: Select,
+  ) {
     const { limit, backward, cursor } = parsePage(page)
     const keys = completeOrder(search.order)
     const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
     const slice = { keys: backward ? reverseOrder(keys) : keys, after, limit: limit + 1 }
-    const timed = { ...search, nowSql: database.nowSql, limits }
-    const reading = withValues(readingOf(offerSource(database.nowSql), select), positionOfRowSql(slice, timed))
+    const timed = { ...search, nowSql, limits }
+    const reading = withValues(readingOf(offerSource(nowSql), select), positionOfRowSql(slice, timed))
     return { statement: searchStatement(timed, slice, reading), reading, keys, limit, backward, cursor }
   }
 
@@ -56,7 +62,7 @@ export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
       select: Select,
     ): Promise<Selected<OfferFacts, Select>[]> {
       authorize(actor, 'offers.search')
-      return await findOffers(deps, search, limit, select, limits)
+      return await readStale(deps, from => findOffers({ database: from }, search, limit, select, limits))
     },
 
     async page<const Select extends OfferSelect>(
@@ -66,8 +72,10 @@ export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
       select: Select,
     ): Promise<PageResult<Selected<OfferFacts, Select>>> {
       authorize(actor, 'offers.search')
-      const { statement, reading, keys, limit, backward, cursor } = pageStatement(search, page, select)
-      const rows = await database.read(statement, reading)
+      const [{ keys, limit, backward, cursor }, rows] = await readStale(deps, async from => {
+        const { statement, reading, ...place } = pageStatement(from, search, page, select)
+        return [place, await from.read(statement, reading)] as const
+      })
       const found = pageOf(rows, { limit, backward, cursor }, ({ values }) =>
         printOfferCursor(positionFrom(values, keys), keys, search.pricing),
       )
@@ -77,14 +85,15 @@ export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
     /** Fails as `page` does if its input is invalid, and reads nothing. */
     async checkPage(actor: Actor, search: OfferSearch, page: PageArguments): Promise<void> {
       authorize(actor, 'offers.search')
-      pageStatement(search, page, { id: true })
+      pageStatement(database, search, page, { id: true })
     },
 
     /** The number of matches or, if there are more than are counted, how many are counted. */
     async count(actor: Actor, selection: OfferSelection): Promise<{ count: number; isExact: boolean }> {
       authorize(actor, 'offers.search')
-      const statement = countStatement({ ...selection, nowSql: database.nowSql, limits })
-      const [row] = await database.query(withoutStatementName(statement), { count: int4 })
+      const [row] = await readStale(deps, ({ query, nowSql }) =>
+        query(withoutStatementName(countStatement({ ...selection, nowSql, limits })), { count: int4 }),
+      )
       const count = row?.count ?? 0
       return { count: Math.min(count, limits.count), isExact: count <= limits.count }
     },
@@ -95,9 +104,10 @@ export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
       const unique = [...new Set(fields)]
       if (unique.length === 0) return []
       const columns = [...new Set(unique.map(facetColumnOf))]
-      const timed = { ...selection, nowSql: database.nowSql, limits }
-      const statement = facetStatement(timed, columns, maxCountedValues)
-      const rows = await database.query(withoutStatementName(statement), facetRow)
+      const rows = await readStale(deps, ({ query, nowSql }) => {
+        const statement = facetStatement({ ...selection, nowSql, limits }, columns, maxCountedValues)
+        return query(withoutStatementName(statement), facetRow)
+      })
       const counted = columns.map((_, index) => rows.filter(({ facet }) => facet === index).map(toFacetValue))
       return unique.map(field => facetOf(field, counted[columns.indexOf(facetColumnOf(field))] ?? []))
     },
@@ -136,7 +146,7 @@ export function offerReadServices(deps: DataDeps, limits = defaultLimits) {
 
 /** The first offers that match. Internal: does not authorize; callers must have. */
 export async function findOffers<const Select extends OfferSelect>(
-  { database }: DataDeps,
+  { database }: { database: Pick<DataDeps['database'], 'read' | 'nowSql'> },
   search: OfferSearch,
   limit: number,
   select: Select,

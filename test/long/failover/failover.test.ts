@@ -11,6 +11,8 @@ import {
   findUnsettledInstances,
 } from '../../support/crashes/invariants.ts'
 import type { Reader } from '../../support/events/readers.ts'
+import { createClient } from '../../support/failover/client.ts'
+import type { Cluster } from '../../support/failover/cluster.ts'
 import { failoverObstacle } from '../../support/failover/programs.ts'
 import { type FailoverSite, openSite } from '../../support/failover/site.ts'
 import { runStorm } from '../../support/failover/storm.ts'
@@ -29,7 +31,8 @@ describe.skipIf(obstacle)('a cluster that replicates synchronously', () => {
   let site: FailoverSite
 
   beforeAll(async () => {
-    site = await openSite({ synchronous: true, machines: machineIds.length })
+    const env = ({ replicasUrl }: Cluster) => ({ DATABASE_REPLICA_URL: replicasUrl })
+    site = await openSite({ synchronous: true, machines: machineIds.length, env })
   })
   afterAll(() => site?.close())
 
@@ -59,9 +62,19 @@ describe.skipIf(obstacle)('a cluster that replicates synchronously', () => {
     expect(await grants.findLost(), 'grants that were acknowledged and are not in the ledger once').toEqual([])
     expect(await brokenLaws(sql)).toEqual([])
     for (const reader of readers) await expectOnlyWhatIsKept(reader)
+    await expectStaleReads()
     expect(await fleet.stop()).toEqual([0, 0])
     expect(fleet.logLinesFrom(50).filter(({ msg }) => !msg.includes('accepts no writes'))).toEqual([])
   })
+
+  /** Each gateway reads offers from a standby again, whichever HAProxy leads it to. */
+  async function expectStaleReads(): Promise<void> {
+    for (const url of site.fleet.urls()) {
+      const { ask } = createClient(url, site.renters[0]?.apiKey ?? '')
+      const staleness = async () => (await ask('{ offers(first: 1) { nodes { id } } }')).extensions?.['staleness']
+      await expect.poll(staleness, { timeout: 30_000 }).toMatchObject({ seconds: expect.any(Number) })
+    }
+  }
 
   /** Each change of the primary ends a reader's cursor, so it gets no event twice, and none that was lost. */
   async function expectOnlyWhatIsKept({ ids, expired }: Reader): Promise<void> {

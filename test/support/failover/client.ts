@@ -3,6 +3,7 @@
 type Answer = {
   // biome-ignore lint/suspicious/noExplicitAny: depends on the query
   data?: any
+  extensions?: Record<string, unknown>
   errors?: { message: string; extensions: { code: string } }[]
 }
 
