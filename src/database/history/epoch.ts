@@ -36,7 +36,7 @@ export function createEpochCheck(): EpochCheck {
     if (!known) return undefined
     const witnessed = last !== undefined && isSameDatabase(last.name, name)
     const raised = isOtherLine(known.cluster, name)
-      ? await raiseEpoch(client, { name, witnessed, isStart: false })
+      ? await unless(missingCodes, raiseEpoch(client, { name, witnessed, isStart: false }), undefined)
       : undefined
     // Another process raised the epoch, and may not have known what this one knows.
     if (!raised && witnessed && last?.epoch !== known.epoch)
@@ -47,17 +47,25 @@ export function createEpochCheck(): EpochCheck {
 }
 
 async function readOutbox(client: pg.ClientBase): Promise<{ cluster: string; epoch: number } | undefined> {
-  const { rows } = await client.query('SELECT cluster, epoch FROM outbox').catch((error: unknown) => {
-    if (errorCodesOf(error).some(code => notReadyCodes.includes(code))) return { rows: [] }
-    throw error
+  const { rows } = await unless([...missingCodes, notAllowedCode], client.query('SELECT cluster, epoch FROM outbox'), {
+    rows: [],
   })
   return rows[0]
 }
 
-/**
- * The table does not exist yet, or this role may not read it yet. The start calls `updateEpoch` after the migration.
- */
-const notReadyCodes = ['42P01', '42501']
+/** A table or a function does not exist yet. The start calls `updateEpoch` after the migration. */
+const missingCodes = ['42P01', '42883']
+/** This role may not read the table yet. The start gives it the right. */
+const notAllowedCode = '42501'
+
+async function unless<Result, Otherwise>(codes: string[], work: Promise<Result>, otherwise: Otherwise) {
+  try {
+    return await work
+  } catch (error) {
+    if (errorCodesOf(error).some(code => codes.includes(code))) return otherwise
+    throw error
+  }
+}
 
 type Raising = { name: string; witnessed: boolean; isStart: boolean }
 

@@ -6,6 +6,7 @@ import { createApp } from '../../../src/app.ts'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
 import { openServer, withDatabase } from '../../../src/database/embedded/server.ts'
 import { Prisma } from '../../../src/database/generated/client.ts'
+import { createEpochCheck } from '../../../src/database/history/epoch.ts'
 import { locks, withLock } from '../../../src/database/locks.ts'
 import { applyMigrations, migrate, pendingMigrations, readMigrations } from '../../../src/database/migrations.ts'
 import { transaction } from '../../../src/database/transaction.ts'
@@ -213,6 +214,16 @@ describe('the database of DATABASE_URL', () => {
 })
 
 describe('a gateway that starts', () => {
+  it('connects to a database of an older version that moved to another server', async () => {
+    const older = await createDatabase()
+    const client = new pg.Client({ connectionString: older.url })
+    await client.connect()
+    await client.query("DROP FUNCTION move_foreign_events; DROP TABLE failovers; UPDATE outbox SET cluster = '1/1/1'")
+    await expect(createEpochCheck()(client)).resolves.toBeUndefined()
+    await client.end()
+    await older.drop()
+  })
+
   it('becomes ready only after another gateway has migrated the database', async () => {
     const { url, drop } = await createDatabase()
     const log = createLog('silent', process.stderr)
