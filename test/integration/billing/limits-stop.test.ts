@@ -218,8 +218,8 @@ describe('a day limit that stops instances', () => {
     // A slow gateway has leased the account, so no other gateway stops its instances.
     const slow = (until: string) =>
       app.sql(`UPDATE accounts SET billing_leased_until = ${until} WHERE id = ${accountId}`)
-    await slow("'2027-01-01'")
-    await rentals.converge()
+    await slow(`'${new Date(app.clock.now().getTime() + 30_000).toISOString()}'`)
+    await app.runUntilIdle()
     expect(await subjectOf(id)).toBe('running')
     await post()
     expect(await charged(id)).toEqual(before)
