@@ -7,7 +7,13 @@ import { defaultAdmission } from '../../support/billing/admission.ts'
 
 /** Operations that need no permission: `identify` runs before a key is known, every key may read itself, GPU model names are
  * public, and a link is enough to read a result. */
-const withoutPermission = ['apiKeys.current', 'apiKeys.identify', 'gpuModels.names', 'results.read']
+const withoutPermission = [
+  'apiKeys.current',
+  'apiKeys.identify',
+  'apiKeys.recallAccount',
+  'gpuModels.names',
+  'results.read',
+]
 
 // There is no database, so an operation that reads it before the permission check fails.
 const services: Services = createServices({
@@ -40,7 +46,7 @@ describe('a key without permissions', () => {
   })
 })
 
-it('the services require a permission for all but four operations', () => {
+it('the services require a permission for all but five operations', () => {
   const names = operations.map(([name]) => name)
   expect(names).toEqual(expect.arrayContaining(withoutPermission))
   expect(names.length).toBeGreaterThan(withoutPermission.length + 5)
