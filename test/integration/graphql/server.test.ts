@@ -9,7 +9,7 @@ let app: TestApp
 let key: string
 
 beforeAll(async () => {
-  app = await startApp()
+  app = await startApp({ publicSearch: false })
   key = await app.newKey()
   await listMachines(app.operations, [{}])
 })

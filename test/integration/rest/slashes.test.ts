@@ -10,7 +10,7 @@ let app: TestApp
 let rentals: ReturnType<typeof rentalsOf>
 
 beforeAll(async () => {
-  app = await startApp()
+  app = await startApp({ publicSearch: false })
   rentals = rentalsOf(app)
 })
 

@@ -9,7 +9,7 @@ let rentals: Rentals
 let key: string
 
 beforeAll(async () => {
-  app = await startApp()
+  app = await startApp({ publicSearch: false })
   rentals = rentalsOf(app)
   key = await app.newKey(null, someCredit)
 })
