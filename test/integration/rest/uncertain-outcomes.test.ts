@@ -16,6 +16,7 @@ beforeAll(async () => {
   key = await app.newKey(null, someCredit)
   await app.sql(`
     CREATE TABLE cursed (offer_id bigint);
+    GRANT SELECT ON cursed TO PUBLIC;
     CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       PERFORM pg_terminate_backend(pg_backend_pid()) WHERE EXISTS (SELECT FROM cursed WHERE offer_id = NEW.offer_id);
