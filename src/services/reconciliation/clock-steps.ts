@@ -14,13 +14,15 @@ const soonMs = 60_000
 /** `countBack`: how often this gateway has seen the clock being set back. */
 export function clockStepChores({ database }: DataDeps, countBack: () => number) {
   const nowPlus = (ms: number) => sql`${database.nowSql} + ${ms} * interval '1 millisecond'`
-  const mended = { instances: 0, deliveries: -1 }
+  /** A gateway that has just started looks once: no other one may have seen the last step. */
+  const mended = { instances: -1, deliveries: -1 }
 
   return {
-    /** If this gateway has seen no step, it mends only what can be due so late in no other way: another gateway may have died. */
+    /** If this gateway has seen no step, it mends only what can be due so late in no other way. */
     async mendDueInstances(limit: number): Promise<number> {
       const steps = countBack()
-      const latest = nowPlus(steps === mended.instances ? longestPassMs : soonMs)
+      if (steps === mended.instances) return 0
+      const latest = nowPlus(steps === 0 ? longestPassMs : soonMs)
       const count = await transaction(database, async tx => {
         const due = await tx.execute(sql`
           UPDATE instance_looks SET due_at = ${tx.nowSql} WHERE instance_id = ANY(ARRAY(
@@ -40,7 +42,7 @@ export function clockStepChores({ database }: DataDeps, countBack: () => number)
       )
     },
 
-    /** Deliveries that were written or tried in the future. A gateway that has just started looks once: none may have seen the step. */
+    /** Deliveries that were written or tried in the future. */
     async mendDueDeliveries(limit: number): Promise<number> {
       const steps = countBack()
       if (steps === mended.deliveries) return 0

@@ -93,7 +93,8 @@ it('leases both deliveries of a webhook again', async () => {
 
 it('makes instances due that were to be seen again soon', async () => {
   let stepsBack = 0
-  const { mendDueInstances } = clockStepChores(gateway, () => stepsBack)
+  const start = () => clockStepChores(gateway, () => stepsBack)
+  let { mendDueInstances } = start()
   const dueInMinutes = async (minutes: number) => {
     await gateway.sql('UPDATE instance_looks SET due_at = $1', [new Date(clock.now().getTime() + minutes * 60_000)])
     await mendDueInstances(10)
@@ -103,7 +104,10 @@ it('makes instances due that were to be seen again soon', async () => {
     )
     return rows[0]?.['minutes']
   }
-  expect([await dueInMinutes(10), await dueInMinutes(60)]).toEqual([10, 0])
+  expect(await dueInMinutes(10)).toBe(10)
+  mendDueInstances = start().mendDueInstances
+  // Only the first look of a gateway finds a step that it has not seen.
+  expect([await dueInMinutes(60), await dueInMinutes(60)]).toEqual([0, 60])
   stepsBack += 1
   expect([await dueInMinutes(1), await dueInMinutes(5)]).toEqual([1, 5])
   stepsBack += 1
