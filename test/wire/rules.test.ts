@@ -19,7 +19,7 @@ let key: string
 let client: Client
 
 beforeAll(async () => {
-  wire = await startWireServer()
+  wire = await startWireServer({ publicSearch: false })
   publicWire = await startWireServer({ sharedApp: wire.app })
   key = await wire.newKey()
   client = createClient({ key })

@@ -186,7 +186,8 @@ describe("an instance's own key", () => {
 })
 
 describe("an instance's own key, used on anything else,", () => {
-  const fields = sampleOperations('1').map(({ name }) => name)
+  // Every caller may know what is left of its own points.
+  const fields = sampleOperations('1').flatMap(({ name }) => (name === 'rateLimit' ? [] : [name]))
   const closed = routes.filter(({ open }) => !open)
 
   it.each(fields)('is refused by the field %s', async name => {

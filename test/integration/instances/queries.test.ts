@@ -38,6 +38,8 @@ describe('a list of instances', () => {
       expect(found.every(({ minimumBidPerHour }) => minimumBidPerHour === '0.2')).toBe(true)
       return statements.length
     }
+    // New connections of the pool are checked.
+    await count(many, 50)
     expect(await count(many, 50)).toBe(await count(one, 1))
   })
 

@@ -10,6 +10,7 @@ import { startApp } from '../../support/app.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { dumpDatabase } from '../../support/database/dump.ts'
 import { migrateUntil } from '../../support/database/migrations.ts'
+import { urlAs } from '../../support/database/roles.ts'
 import { webhooksOf } from '../../support/webhooks/webhooks.ts'
 
 const migration = '20261126061900_sealed_webhook_urls'
@@ -23,7 +24,7 @@ let client: pg.Client
 
 beforeEach(async () => {
   testDatabase = await createDatabase({ empty: true })
-  await migrateUntil(testDatabase.url, migration)
+  await migrateUntil(urlAs('owner', testDatabase.url), migration)
   client = new pg.Client({ connectionString: testDatabase.url })
   await client.connect()
   await client.query(`INSERT INTO accounts (email, created_at) VALUES ('ada@example.com', now())`)
