@@ -37,7 +37,7 @@ export type DatabaseOptions = {
   /** Wakes the loops and streams. Without it, they find work and events at their next poll, as after a lost wake-up. */
   notify?: (kinds: ReadonlySet<WorkKind>) => void
   onRefusal?: (error: unknown) => void
-  /** Called when the database's clock was set forward by so many milliseconds, or back if they are negative. */
+  /** Called with the milliseconds by which the database's clock was set forward. They are negative if it was set back. */
   onClockStep?: ((ms: number) => void) | undefined
   /** Replaces the database's clock in tests. */
   now?: (() => Date) | undefined
