@@ -78,7 +78,7 @@ async function fillMarket(): Promise<Renter[]> {
     const { account, apiKey } = await operations.accounts.create({ email, creditNanos: 1_000_000_000_000n })
     created.push({ accountId: account.id, apiKey })
   }
-  for (const { accountId } of created) await database.pool.query(withoutQuotasSql(accountId))
+  for (const { accountId } of created) await sql(withoutQuotasSql(accountId))
   await database.close()
   return created
 }
