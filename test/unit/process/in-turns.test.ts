@@ -31,6 +31,14 @@ describe('a list that is made in turns', () => {
   })
 })
 
+describe('lists that are made in turns at once', () => {
+  it('have one turn between two looks at the sockets', async () => {
+    const lists = Array.from({ length: 10 }, () => mapInTurns(numbers(30), spend))
+    const turns = await turnsDuring(Promise.all(lists))
+    expect(turns).toBeGreaterThanOrEqual(40)
+  })
+})
+
 describe('JSON that is printed in turns', () => {
   const item = (id: number) => ({ id, 'a "name"': null, nested: [[id]], at: new Date(id), left: undefined })
   const printed = async (body: unknown) => {
