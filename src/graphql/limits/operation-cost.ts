@@ -21,6 +21,7 @@ import {
   type ValueNode,
 } from 'graphql'
 import { complexityOf, type FieldCost } from './field-cost.ts'
+import { introspectionCost } from './introspection.ts'
 
 /** The costs of operations that cost the same whatever their variables. */
 const fixedCosts = new WeakMap<OperationDefinitionNode, number>()
@@ -60,8 +61,7 @@ export function operationCost({ schema, document, operationName, variableValues 
 
   function costOfField(node: FieldNode, type: GraphQLNamedType, around: FieldCost): number {
     const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined
-    // `__typename`, or introspection, which `limitsRule` limits.
-    if (!field) return 1
+    if (!field) return introspectionCost(node, fragments)
     const cost = around.inside?.[field.name] ?? declaredCost(field, node)
     const { field: own = 1, multiplier = isListType(getNullableType(field.type)) ? defaultListLength : 1 } = cost
     return node.selectionSet

@@ -11,6 +11,7 @@ import {
   type ValidationContext,
 } from 'graphql'
 import { faceError } from '../errors/face-errors.ts'
+import { introspectionRepeats } from './introspection.ts'
 
 export const operationLimits = {
   tokens: 2_000,
@@ -28,12 +29,6 @@ export const operationLimits = {
   directives: 20,
   mutations: 5,
   errors: 5,
-}
-
-/** Rough number of items in each list of the introspection schema. */
-const introspectionRepeats: Record<string, number> = {
-  ...{ __type: 10, types: 100, directives: 10, fields: 10, args: 5, inputFields: 10 },
-  ...{ enumValues: 10, possibleTypes: 30, interfaces: 2 },
 }
 
 type OperationSize = {

@@ -34,6 +34,9 @@ export const OfferOrder = builder.inputType('OfferOrder', {
 
 export const defaultOrder: (typeof OfferOrder.$inferInput)[] = [{ field: 'pricePerHour', direction: 'asc' }]
 
+/** A count reads all offers that match, which takes about as long as so many fields. */
+const countCost = 300
+
 const printedMost = maxCounted.toLocaleString('en-US')
 
 /** Calls `read` once, when it is first needed. */
@@ -108,10 +111,12 @@ builder.queryField('offers', t =>
           resolve: ({ search }, { by }, { services, actor }) => services.offers.facets(actor, search, by),
         }),
         totalCount: t.int({
+          complexity: { field: countCost },
           description: `Number of matching offers on all pages, at most ${printedMost}: more are not counted. Counted only when this field or \`isTotalCountExact\` is requested.`,
           resolve: async ({ count }) => (await count()).count,
         }),
         isTotalCountExact: t.boolean({
+          complexity: { field: countCost },
           description: `Whether \`totalCount\` is the exact number. False when more than ${printedMost} offers match.`,
           resolve: async ({ count }) => (await count()).isExact,
         }),

@@ -105,10 +105,17 @@ describe('the limits of an operation', () => {
     const page = (fields: string) => costOf(`{ offers(first: 50) { ${fields} } }`)
     expect(await page('nodes { id }')).toBe(1 + 1 + 50)
     expect(await page('edges { cursor node { id } }')).toBe(1 + 1 + 50 * 3)
-    expect(await page('totalCount pageInfo { hasNextPage }')).toBe(1 + 1 + 2)
+    expect(await page('totalCount pageInfo { hasNextPage }')).toBe(1 + 300 + 2)
     expect(await page('... on OfferConnection { nodes { ...F } } } } fragment F on Offer { ... { machine { id }')).toBe(
       102,
     )
+  })
+
+  it('count introspection for what it reads, and never for more than the whole schema', async () => {
+    expect(await costOf('{ __typename }')).toBe(1)
+    expect(await costOf('{ __type(name: "Offer") { ...T } } fragment T on __Type { fields { name } }')).toBe(111)
+    expect(await costOf('{ __schema { ... { types { name } } } }')).toBe(102)
+    expect(await costOf(getIntrospectionQuery())).toBe(3_000)
   })
 
   it('count the values that a facet can have', async () => {
