@@ -5,13 +5,14 @@ import { recallCaller } from './auth/authenticate.ts'
 import { overloaded } from './domain/errors.ts'
 import { printRefusal } from './graphql/errors/response.ts'
 import { networkOf } from './http/address-limits.ts'
-import { createAdmission, limitsFor, type Owner } from './http/admission/admission.ts'
+import { createAdmission, limitsFor } from './http/admission/admission.ts'
 import { admissionMetrics } from './http/admission/metrics.ts'
 import { createAdmitRequest } from './http/admission/requests.ts'
 import type { Client } from './http/client.ts'
 import type { BeginRequest } from './http/router.ts'
 import { printFailure } from './rest/errors.ts'
 import type { Services } from './services/services.ts'
+import type { Owner } from './turns/owners.ts'
 
 /** `connections`: how many to the database the requests have. */
 type RequestAdmissionOptions = { connections: number; services: Services; begin: BeginRequest }

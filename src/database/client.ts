@@ -1,5 +1,4 @@
 import { PrismaPg } from '@prisma/adapter-pg'
-import type pg from 'pg'
 import { type Clock, createClock } from './clock.ts'
 import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
@@ -13,7 +12,7 @@ import type { WorkKind } from './wake-ups.ts'
 /** One connection pool for Prisma and for handwritten SQL. */
 export type Database = Statements & {
   prisma: PrismaClient
-  pool: pg.Pool
+  pool: ConnectionPool
   clock: Clock
   /** Names of texts that repeat, on the connections of the pool. */
   nameOfRepeated: NameOf

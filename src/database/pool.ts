@@ -3,25 +3,56 @@ import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { isStalePlan } from './failure-codes.ts'
 import type { Prisma, PrismaClient } from './generated/client.ts'
+import { createPlaces } from './places.ts'
 
 /** The connection of an open transaction, for the one `connect` that Prisma makes in a call of `inTransactionOf`. */
 type Loan = { client: pg.PoolClient; state: 'offered' | 'taken' | 'ended' }
 const loans = new AsyncLocalStorage<Loan>()
 
+type Connected = Parameters<pg.Pool['connect']>[0]
+
 /** The connections of the gateway. Prisma opens its transactions through `connect` without a callback. */
 export class ConnectionPool extends pg.Pool {
+  /** The pool itself never queues, since it has as many connections as there are places. */
+  readonly #places = createPlaces(this.options.max, this.options.connectionTimeoutMillis as number)
+
+  /** How many wait for a connection. The pool's own queue is empty. */
+  get waiting(): number {
+    return this.#places.waiting()
+  }
+
   override connect(): Promise<pg.PoolClient>
-  override connect(callback: Parameters<pg.Pool['connect']>[0]): void
-  override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
+  override connect(callback: Connected): void
+  override connect(callback?: Connected): Promise<pg.PoolClient> | undefined {
     if (callback) {
-      super.connect(callback)
+      this.#connectInTurn(callback)
       return undefined
     }
     const loan = loans.getStore()
-    if (!loan || loan.state === 'ended') return super.connect()
+    if (!loan || loan.state === 'ended')
+      return new Promise((resolve, reject) => {
+        this.#connectInTurn((error, client) => (client ? resolve(client) : reject(error)))
+      })
     if (loan.state === 'taken') return Promise.reject(new Error(nestedMessage))
     loan.state = 'taken'
     return Promise.resolve(lend(loan.client))
+  }
+
+  #connectInTurn(callback: Connected): void {
+    this.#places.ask(place => {
+      if ('refusal' in place) return callback(place.refusal, undefined, () => {})
+      super.connect((error, client, release) => {
+        if (!client) {
+          place.giveBack()
+          return callback(error, undefined, release)
+        }
+        client.release = broken => {
+          release(broken)
+          place.giveBack()
+        }
+        callback(undefined, client, client.release)
+      })
+    })
   }
 
   /** The pool drops the connection of a statement that failed. A stale one is repeated without its name, on any other. */

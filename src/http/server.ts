@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createServerAdapter } from '@whatwg-node/server'
+import { workFor } from '../turns/owners.ts'
 import type { Leave } from './admission/admission.ts'
-import type { AdmitRequest } from './admission/requests.ts'
+import type { AdmitRequest, AdmittedRequest } from './admission/requests.ts'
 import { maxBodyBytes } from './body.ts'
 import { type Client, noProxies, type TrustedProxies } from './client.ts'
 import { jsonResponse } from './json.ts'
@@ -58,19 +59,20 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
     const client = proxies.clientOf(request)
     const admitted = await admit(request, response, client)
     if (!admitted) return
-    const { leave } = admitted
-    try {
-      const plainFetch = isPlain(request) ? plain : undefined
-      const begun = plainFetch
-        ? await answerPlainly(request, response, client, plainFetch, admitted.begun)
-        : admitted.begun
-      if (plainFetch && !begun) return
-      await adapter(request, response, { client, begun, leave })
-    } finally {
-      leave()
-    }
+    await workFor(admitted.owner, () => run(request, response, client, admitted)).finally(admitted.leave)
     // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
     socket.setTimeout(stalledMs)
+  }
+  async function run(
+    request: IncomingMessage,
+    response: ServerResponse,
+    client: Client,
+    { begun, leave }: AdmittedRequest,
+  ): Promise<void> {
+    const plainFetch = isPlain(request) ? plain : undefined
+    const unanswered = plainFetch ? await answerPlainly(request, response, client, plainFetch, begun) : begun
+    if (plainFetch && !unanswered) return
+    await adapter(request, response, { client, begun: unanswered, leave })
   }
   const answering = new WeakMap<Duplex, ServerResponse>()
   const server = createServer(settings, (request, response) => {

@@ -12,6 +12,7 @@ import type { CreateMeter, Meter } from '../../http/limits/meter.ts'
 import type { Channel, SocketContext, SocketFace } from '../../http/sockets.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
 import type { Services } from '../../services/services.ts'
+import { type Owner, workFor } from '../../turns/owners.ts'
 import { refusalError, withoutStatus } from '../errors/errors.ts'
 import { completeError } from '../errors/face-errors.ts'
 import { subscribe } from '../subscribe.ts'
@@ -32,7 +33,7 @@ type Connection = SocketContext & {
 
 type SocketFaceDeps = { envelop: Envelop; services: Services; admission: Admission; meterOf: CreateMeter }
 /** An operation that holds a place until it is executed, or its subscription has begun. */
-type AdmittedOperation = PreparedOperation & { leave: Leave }
+type AdmittedOperation = PreparedOperation & { leave: Leave; caller: Owner }
 
 export function createSocketFace({ envelop, services, admission, meterOf }: SocketFaceDeps): SocketFace {
   const connections = new Set<Connection>()
@@ -43,15 +44,18 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
       refuseWithoutPoints(() => admitOperation(connection, payload)),
     // `args` is the value that `admitOperation` returned.
     execute: async args => {
-      const { execute, leave } = args as AdmittedOperation
+      const { execute, leave, caller } = args as AdmittedOperation
       try {
         // A refused operation has its result at once, and no promise.
-        return await execute(args)
+        return await workFor(caller, () => execute(args))
       } finally {
         leave()
       }
     },
-    subscribe: async args => await subscribe(args).finally((args as AdmittedOperation).leave),
+    subscribe: async args => {
+      const { leave, caller } = args as AdmittedOperation
+      return await workFor(caller, () => subscribe(args)).finally(leave)
+    },
     onNext: (_context, _id, _payload, _args, { errors, ...result }) =>
       errors && ({ ...result, errors: formatErrors(errors) } as FormattedExecutionResult),
     onError: (_context, _id, _payload, errors) => formatErrors(errors),
@@ -101,12 +105,13 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
     connection: Connection,
     params: SubscribePayload,
   ): Promise<AdmittedOperation | readonly GraphQLError[]> {
-    const leave = await admission.enter(connection.owner?.accountId ?? connection.requestId)
+    const caller = connection.owner?.accountId ?? connection.requestId
+    const leave = await admission.enter(caller)
     if (!leave) return [withoutStatus(refusalError(overloaded()))]
     let operation: PreparedOperation | readonly GraphQLError[] = []
     try {
-      operation = await authenticateOperation(connection, params)
-      return 'document' in operation ? { ...operation, leave } : operation
+      operation = await workFor(caller, () => authenticateOperation(connection, params))
+      return 'document' in operation ? { ...operation, leave, caller } : operation
     } finally {
       // Nothing executes it.
       if (!('document' in operation)) leave()

@@ -2,9 +2,8 @@
 // lasts, a request waits only for a short time, so those that are answered are answered soon, and the others are told at once.
 
 import { createTurnQueue } from '../../domain/turns.ts'
+import type { Owner } from '../../turns/owners.ts'
 
-/** Who asks: the id of an account, or the address of a client that has not shown a key. */
-export type Owner = number | string
 /** Gives a place back. Further calls do nothing. */
 export type Leave = () => void
 

@@ -1,13 +1,20 @@
 // Admits requests as early as possible: a refused one costs neither its body nor an object of the fetch API.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Owner } from '../../turns/owners.ts'
 import type { Client } from '../client.ts'
 import { type BeginRequest, disconnectedStatus, type LoggedRequest } from '../router.ts'
-import type { Admission, Leave, Owner } from './admission.ts'
+import type { Admission, Leave } from './admission.ts'
 import { waitForArrival } from './arrival.ts'
 
-/** A request that may run until it leaves, and its log, if that has begun. */
-type AdmittedRequest = { begun: LoggedRequest | undefined; leave: Leave }
+/** A request that may run until it leaves. */
+export type AdmittedRequest = {
+  /** The log of the request, if that has begun. */
+  begun: LoggedRequest | undefined
+  leave: Leave
+  /** Undefined for a request that is always admitted. */
+  owner?: Owner | undefined
+}
 /** Undefined if the request has been refused, and answered. */
 export type AdmitRequest = (
   request: IncomingMessage,
@@ -33,8 +40,9 @@ export function createAdmitRequest({ admission, begin, ownerOf, refusals }: Admi
     if (alwaysAdmitted.has(path)) return { begun: undefined, leave: () => {} }
     const begun = begin(method, String(headers['x-request-id'] ?? ''), client)
     await waitForArrival(request)
-    const leave = await admission.enter(ownerOf(request, client))
-    if (leave && !response.destroyed) return { begun, leave }
+    const owner = ownerOf(request, client)
+    const leave = await admission.enter(owner)
+    if (leave && !response.destroyed) return { begun, leave, owner }
     leave?.()
     if (!response.destroyed)
       sendRefusal(response, path.startsWith('/graphql') ? refusals.graphql : refusals.rest, begun.headers)

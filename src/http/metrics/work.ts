@@ -10,7 +10,7 @@ type WorkMetricsOptions = {
     failovers: number
   }>
   /** The connections to the database, by what they are for. */
-  pools: Record<string, { totalCount: number; idleCount: number; waitingCount: number }>
+  pools: Record<string, { totalCount: number; idleCount: number; waiting: number }>
   streams(): number
 }
 
@@ -34,7 +34,7 @@ export function createWorkMetrics({ measure, pools, streams }: WorkMetricsOption
         name: 'berth_database_connections_awaited',
         type: 'gauge',
         help: 'Callers that wait for a database connection.',
-        samples: byUse.map(([use, { waitingCount }]) => ({ labels: { use }, value: waitingCount })),
+        samples: byUse.map(([use, { waiting }]) => ({ labels: { use }, value: waiting })),
       },
       gauge('berth_streams', 'Open streams on this gateway.', streams()),
       ...(measures

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/database/client.ts'
+import type { ConnectionPool } from '../../../src/database/pool.ts'
 import { createWebhookSender } from '../../../src/events/webhook-sender.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { deliveryServices } from '../../../src/services/webhooks/delivery.ts'
@@ -53,7 +54,7 @@ const receivedNames = (path: string) =>
   receiver.received.filter(one => one.path === path).map(({ event }) => event.after.name as string)
 
 /** Runs `act` between the choice of webhooks and the leasing of their deliveries. */
-function hookBeforeLease(pool: pg.Pool, act: () => Promise<void>): pg.Pool {
+function hookBeforeLease(pool: pg.Pool, act: () => Promise<void>): ConnectionPool {
   const connect = async () => {
     const client = await pool.connect()
     const query = async (statement: pg.QueryConfig | string) => {
@@ -63,7 +64,7 @@ function hookBeforeLease(pool: pg.Pool, act: () => Promise<void>): pg.Pool {
     }
     return { query, release: (broken?: boolean) => client.release(broken) }
   }
-  return { connect, emit: () => true } as unknown as pg.Pool
+  return { connect, emit: () => true } as unknown as ConnectionPool
 }
 
 /** The delivery services of a gateway without its workers. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Admission, createAdmission, type Leave, type Owner } from '../../../src/http/admission/admission.ts'
+import { type Admission, createAdmission, type Leave } from '../../../src/http/admission/admission.ts'
+import type { Owner } from '../../../src/turns/owners.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate', 'performance'] })

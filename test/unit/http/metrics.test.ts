@@ -84,8 +84,8 @@ it('reports an unreachable database, with the metrics of the process', async () 
   const source = createWorkMetrics({
     measure: () => Promise.reject(new Error('It is gone.')),
     pools: {
-      requests: { totalCount: 5, idleCount: 2, waitingCount: 1 },
-      work: { totalCount: 3, idleCount: 3, waitingCount: 0 },
+      requests: { totalCount: 5, idleCount: 2, waiting: 1 },
+      work: { totalCount: 3, idleCount: 3, waiting: 0 },
     },
     streams: () => 7,
   })
