@@ -8,8 +8,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { inject } from 'vitest'
 import { prepareCluster, readLastPort, startServer, stopServer } from '../../../src/database/embedded/cluster.ts'
 import { logFileOf } from '../../../src/database/embedded/cluster-check.ts'
+import { createRoles } from '../database/logins.ts'
 import { makeDataDir } from '../processes/programs.ts'
 
 /**
@@ -76,9 +78,12 @@ export async function startDatabaseServer() {
   const url = `postgresql://berth:${cluster.password}@127.0.0.1:${port}/berth`
   const client = new pg.Client({ connectionString: url.replace(/[^/]*$/, 'postgres') })
   await client.connect()
-  await client.query('CREATE DATABASE berth').finally(() => client.end())
+  const logins = inject('logins')
+  await createRoles(client, logins)
+  await client.query(`CREATE DATABASE berth OWNER ${logins.owner.username}`).finally(() => client.end())
 
   return {
+    /** The superuser's, for the suite's own SQL. */
     url,
     hasClock: library !== undefined,
     start,

@@ -8,6 +8,8 @@ import { createOperations } from '../../../src/services/operations.ts'
 import { withoutQuotasSql } from '../accounts/unbounded.ts'
 import { startGatewayFleet } from '../crashes/gateway-fleet.ts'
 import { startFaultyProxy } from '../database/faulty-proxy.ts'
+import { urlAs } from '../database/roles.ts'
+import { withSession } from '../database/sessions.ts'
 import { listMachines } from '../factories.ts'
 import type { Renter } from '../instances/renters.ts'
 import { createWrongClocks } from '../processes/wrong-clocks.ts'
@@ -23,7 +25,7 @@ const machineTimes = ['prepared_at', 'up_at', 'down_at', 'ends_at']
 
 export async function startSite() {
   const server = await startDatabaseServer()
-  await migrate(server.url)
+  await migrate(urlAs('owner', server.url))
   const accounts = await fillMarket(server.url)
   const proxies = await Promise.all(Array.from({ length: gatewayCount }, () => startFaultyProxy(server.url)))
   const clocks = await createWrongClocks()
@@ -91,7 +93,7 @@ function isOutage(error: unknown): boolean {
 }
 
 async function fillMarket(url: string): Promise<Renter[]> {
-  const database = openDatabase({ url, poolSize: 2, onIdleError: () => {} })
+  const database = openDatabase({ url: urlAs('app', url), poolSize: 2, onIdleError: () => {} })
   const operations = createOperations({ database })
   await listMachines(
     operations,
@@ -101,8 +103,10 @@ async function fillMarket(url: string): Promise<Renter[]> {
   for (const email of emails) {
     const { account, apiKey } = await operations.accounts.create({ email, creditNanos: 1_000_000_000_000n })
     accounts.push({ accountId: account.id, apiKey })
-    await database.pool.query(withoutQuotasSql(account.id))
   }
   await database.close()
+  await withSession(url, async session => {
+    for (const { accountId } of accounts) await session.query(withoutQuotasSql(accountId))
+  })
   return accounts
 }
