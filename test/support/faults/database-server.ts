@@ -15,10 +15,12 @@ import { createRoles } from '../database/logins.ts'
 import { makeDataDir } from '../processes/programs.ts'
 
 /**
- * A process reads its clock's offset at most this often. More often, the reads of libfaketime in the handlers of PostgreSQL's signals
- * would abort sessions.
+ * For so many seconds, a process keeps the offset of its clock. If it read the offset more often, the reads of libfaketime in the
+ * handlers of PostgreSQL's signals would abort sessions.
  */
-const clockCacheMs = 1_000
+const clockCacheSeconds = 1
+/** libfaketime compares whole seconds, and keeps an offset until the difference is greater. */
+const clockSettleMs = (clockCacheSeconds + 1) * 1_000 + 200
 
 export type DatabaseServer = Awaited<ReturnType<typeof startDatabaseServer>>
 
@@ -34,7 +36,7 @@ export async function startDatabaseServer() {
       : {
           LD_PRELOAD: library,
           FAKETIME_TIMESTAMP_FILE: offsetFile,
-          FAKETIME_CACHE_DURATION: String(clockCacheMs / 1_000),
+          FAKETIME_CACHE_DURATION: String(clockCacheSeconds),
           FAKETIME_DONT_FAKE_MONOTONIC: '1',
         }
   /** Renamed, since the server must never read a part of it. */
@@ -107,7 +109,7 @@ export async function startDatabaseServer() {
     /** How far the server's clock is ahead from now on. Its processes go on. */
     async setClock(seconds: number): Promise<void> {
       await setClock(seconds)
-      await sleep(1.2 * clockCacheMs)
+      await sleep(clockSettleMs)
     },
     async close() {
       await stop('immediate').catch(() => {})
