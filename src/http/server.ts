@@ -84,13 +84,29 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
   server.on('checkExpectation', (_request, response) =>
     sendRefusal(response, 417, 'expectation_failed', 'The Expect header is not supported, except for 100-continue.'),
   )
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+  const upgraded = new WeakSet<Duplex>()
+  const hasArrived = (socket: Duplex) => {
+    const response = answering.get(socket)
+    return upgraded.has(socket) || (response?.req.complete && !response.writableFinished)
+  }
+  const refuse = (error: NodeJS.ErrnoException, socket: Duplex) => {
     const response = answering.get(socket)
     const isBusy = response?.headersSent && !response.writableFinished
     if (socket.writable && error.code !== 'ECONNRESET' && !isBusy) socket.end(printParseError(error.code))
     else socket.destroy()
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return refuse(error, socket)
+    // A process that stood still has not yet read what arrived meanwhile. It reads that before the immediate.
+    setImmediate(() => {
+      if (!hasArrived(socket)) refuse(error, socket)
+    })
   })
-  if (upgrade) server.on('upgrade', upgrade)
+  if (upgrade)
+    server.on('upgrade', (request, socket, head) => {
+      upgraded.add(socket)
+      upgrade(request, socket, head)
+    })
   limitConnections(server, proxies, options.connectionsPerAddress)
   server.timeout = stalledMs
   server.maxRequestsPerSocket = 1_000

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxBodyBytes, readBody } from '../../../src/http/body.ts'
 import { listen, reserveAddress } from '../../../src/http/listen.ts'
@@ -194,6 +196,28 @@ it('has a timeout or a limit for every phase of a connection', () => {
     maxRequestsPerSocket: 1_000,
     maxConnections: 2_000,
   })
+})
+
+it.each([
+  ['request', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}'],
+  ['upgrade', 'GET /graphql HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n'],
+])('serves the %s that arrived while the gateway stood still', async (_, bytes) => {
+  const upgrade = (_request: IncomingMessage, socket: Duplex) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n')
+    setTimeout(() => socket.end('served'), 100)
+  }
+  const stalledServer = createHttpServer(async () => new Response('served'), { upgrade })
+  stalledServer.headersTimeout = 300
+  stalledServer.listen(0, '127.0.0.1')
+  await once(stalledServer, 'listening')
+  const socket = connect((stalledServer.address() as AddressInfo).port, '127.0.0.1')
+  await Promise.all([once(socket, 'connect'), once(stalledServer, 'connection')])
+  // After an immediate, timers come before sockets. The server looks for late requests every second.
+  await new Promise(setImmediate)
+  socket.write(bytes)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000)
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 (200|101) .*served/s)
+  stalledServer.close()
 })
 
 it('closes a connection that never finishes its headers', async () => {
