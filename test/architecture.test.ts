@@ -32,7 +32,7 @@ const layers: Record<string, Layer> = {
     imports: [],
     packages: [],
     folders: [],
-    reason: 'Work in turns does not know what the work is.',
+    reason: 'What gives turns does not know what they are for.',
   },
   database: {
     imports: ['turns'],
@@ -51,7 +51,7 @@ const layers: Record<string, Layer> = {
     reason: 'Services know no face and run their statements through the database layer.',
   },
   http: {
-    imports: ['domain'],
+    imports: ['domain', 'turns'],
     packages: ['@whatwg-node/server', 'pino', 'ws'],
     folders: ['admission', 'agents', 'limits', 'metrics'],
     reason: 'The HTTP layer serves both faces and imports neither: pass it what it needs.',
@@ -129,7 +129,7 @@ const layers: Record<string, Layer> = {
     reason: 'The reconciler works through services and a provider: move statements into services/reconciliation.',
   },
   events: {
-    imports: ['domain', 'services'],
+    imports: ['domain', 'services', 'turns'],
     packages: ['pino'],
     folders: [],
     reason: 'The feed reads events through services and does not know who listens.',

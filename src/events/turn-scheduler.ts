@@ -1,7 +1,7 @@
 // Lets streams work in turns on a share of the event loop, so that busy streams do not hold up requests.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTurnQueue } from '../domain/turns.ts'
+import { createTurnQueue } from '../turns/queue.ts'
 
 /** Waits for the owner's turn, which lasts until the owner awaits something else. */
 type WaitForTurn = (owner: number) => Promise<void>

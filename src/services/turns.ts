@@ -1,6 +1,6 @@
 // Accounts take turns, so that one with many streams delays another by at most one turn.
 
-import { createTurnQueue } from '../domain/turns.ts'
+import { createTurnQueue } from '../turns/queue.ts'
 
 /** Runs the work of an account, or keeps it until there is a free slot. */
 export type LimitConcurrency = <Value>(accountId: number, work: () => Promise<Value>) => Promise<Value>

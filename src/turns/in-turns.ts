@@ -1,5 +1,8 @@
 // Long work in short turns, so that other requests need not wait for all of it.
 
+import { currentOwner, type Owner } from './owners.ts'
+import { createTurnQueue } from './queue.ts'
+
 /** A turn lasts this long, and to the end of the step that it is in. */
 const turnMs = 5
 /** Work that begins while other work waits has this long before it waits, too: enough for what is short. */
@@ -11,23 +14,24 @@ export type Turn = {
   next(): Promise<void>
 }
 
-/** What waits for a turn, of all work. */
-const waitingForTurn: (() => void)[] = []
+/** What waits for a turn. The owners of work take turns. */
+const waitingForTurn = createTurnQueue<Owner | undefined, () => void>()
 
 /** Between two turns, of whatever work, the gateway looks at its sockets: what is short never waits for many turns. */
 function nextTurn(): Promise<void> {
   return new Promise(resolve => {
-    if (waitingForTurn.push(resolve) === 1) setImmediate(giveTurn)
+    waitingForTurn.add(currentOwner(), resolve)
+    if (waitingForTurn.count() === 1) setImmediate(giveTurn)
   })
 }
 
 function giveTurn(): void {
-  waitingForTurn.shift()?.()
-  if (waitingForTurn.length > 0) setImmediate(giveTurn)
+  waitingForTurn.next()?.()
+  if (waitingForTurn.count() > 0) setImmediate(giveTurn)
 }
 
 export function beginTurn(): Turn {
-  let end = performance.now() + (waitingForTurn.length > 0 ? firstTurnMs : turnMs)
+  let end = performance.now() + (waitingForTurn.count() > 0 ? firstTurnMs : turnMs)
   const waiting: (() => void)[] = []
   const isOver = () => performance.now() >= end
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createTurnQueue } from '../../src/domain/turns.ts'
+import { createTurnQueue } from '../../src/turns/queue.ts'
 
 type Item = { owner: number; number: number }
 type Step =

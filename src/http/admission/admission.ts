@@ -1,8 +1,8 @@
 // Bounds how many requests are answered at once. Others wait in a queue, in which their owners take turns. Under a load that
 // lasts, a request waits only for a short time, so those that are answered are answered soon, and the others are told at once.
 
-import { createTurnQueue } from '../../domain/turns.ts'
 import type { Owner } from '../../turns/owners.ts'
+import { createTurnQueue } from '../../turns/queue.ts'
 
 /** Gives a place back. Further calls do nothing. */
 export type Leave = () => void

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { mapInTurns } from '../../../src/turns/in-turns.ts'
+import { type Owner, workFor } from '../../../src/turns/owners.ts'
 import { printJsonInTurns } from '../../../src/turns/print-json.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
@@ -37,6 +38,21 @@ describe('lists that are made in turns at once', () => {
     const turns = await turnsDuring(Promise.all(lists))
     expect(turns).toBeGreaterThanOrEqual(40)
   })
+})
+
+it('owners take turns with long work', async () => {
+  const steps: Owner[] = []
+  const work = (owner: Owner) =>
+    workFor(owner, () =>
+      mapInTurns(numbers(5), () => {
+        for (let ms = 0; ms < 6; ms += 1) spend()
+        steps.push(owner)
+      }),
+    )
+  await Promise.all([...Array.from({ length: 10 }, () => work(1)), work(2)])
+  const before = steps.slice(0, steps.lastIndexOf(2)).filter(owner => owner === 1)
+  // The first step of each work does not wait.
+  expect(before.length).toBeLessThan(20)
 })
 
 describe('JSON that is printed in turns', () => {
