@@ -58,14 +58,17 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
     }
 
     function requirePoints(budget: Budget, points: number): void {
-      if (budget.waitMs(points) === 0) return
+      const total = Math.min(taken + points, budget.capacity)
+      if (budget.level() + taken >= total) return
       // The same request needs what it has taken so far once more.
-      throw rateLimited(budget, budget.waitMs(points + taken), now())
+      throw rateLimited(budget, budget.waitMs(total), now())
     }
 
+    /** A request that costs more than a budget can have takes all of it. */
     function settle(points: number): void {
+      const before = taken
       taken += points
-      for (const budget of paying) budget.take(points)
+      for (const budget of paying) budget.take(Math.min(taken, budget.capacity) - Math.min(before, budget.capacity))
     }
 
     async function checkUnknown<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
