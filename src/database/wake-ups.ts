@@ -3,6 +3,7 @@
 
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { workFor } from '../turns/owners.ts'
 import { toError } from './failure-codes.ts'
 
 /** What a transaction can make due: work of a loop, events for the streams, or calls and answers of agents. */
@@ -90,10 +91,13 @@ export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }
 
   return {
     notify(kinds) {
-      wake(kinds)
-      if (!isRunning) return
-      for (const kind of kinds) announced.add(kind)
-      notifyTimer ??= setTimeout(notifyOthers, minNotifyIntervalMs)
+      // What a request wakes is work of the gateway, not of that request.
+      workFor(undefined, () => {
+        wake(kinds)
+        if (!isRunning) return
+        for (const kind of kinds) announced.add(kind)
+        notifyTimer ??= setTimeout(notifyOthers, minNotifyIntervalMs)
+      })
     },
     start() {
       isRunning = true

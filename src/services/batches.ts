@@ -3,6 +3,7 @@
 import type { Logger } from 'pino'
 import { failureKindOf, isUnreachable } from '../database/failure-codes.ts'
 import { mayHaveCommitted } from '../database/transaction.ts'
+import { currentOwner, type Owner, workFor } from '../turns/owners.ts'
 import { limitConcurrency } from './turns.ts'
 
 export type BatchWork<Item, Result> = {
@@ -27,7 +28,11 @@ export type BatchOptions = {
   singlesOfAccount?: number
 }
 
-type Request<Item, Result> = { item: Item } & Pick<PromiseWithResolvers<Result>, 'resolve' | 'reject'>
+/** `owner`: whose work the item is. A batch with items of many is the gateway's own. */
+type Request<Item, Result> = { item: Item; owner: Owner | undefined } & Pick<
+  PromiseWithResolvers<Result>,
+  'resolve' | 'reject'
+>
 
 const maxBatchSize = 100
 /** Items that come meanwhile form the next batch, so that batches grow with the load and take few connections. */
@@ -55,7 +60,7 @@ export function createBatcher<Item extends object, Result>(
       const taken = new Set(batch)
       waiting = waiting.filter(request => !taken.has(request))
       inWork.add(batch)
-      void runBatch(batch).finally(() => {
+      void workFor(undefined, () => runBatch(batch)).finally(() => {
         inWork.delete(batch)
         startBatches()
       })
@@ -90,17 +95,17 @@ export function createBatcher<Item extends object, Result>(
     // A taken lock or a refusing server is no bug of the batch. If an item fails because of it, its caller learns that.
     if (failure && failureKindOf(failure) === undefined && batch.length > 1)
       log.warn({ err: failure, items: batch.length }, 'Work on many items failed. It is done one by one.')
-    for (const { item, resolve, reject } of batch) {
+    for (const { item, owner, resolve, reject } of batch) {
       if (done.has(item)) resolve(done.get(item) as Result)
       else if (isLost) reject(failure)
-      else void limitSingles(work.accountOf(item), () => work.one(item)).then(resolve, reject)
+      else void limitSingles(work.accountOf(item), () => workFor(owner, () => work.one(item))).then(resolve, reject)
     }
   }
   const none: ReadonlyMap<Item, Result> = new Map()
 
   return item => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    waiting.push({ item, resolve, reject })
+    waiting.push({ item, owner: currentOwner(), resolve, reject })
     scheduleStart()
     return promise
   }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createWakeUps, type WorkKind, workKinds } from '../../../src/database/wake-ups.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { createLog } from '../../../src/http/log.ts'
+import { currentOwner, type Owner, workFor } from '../../../src/turns/owners.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -65,6 +66,22 @@ async function dueKinds(eventsBefore: unknown): Promise<WorkKind[]> {
   )
   return workKinds.filter(kind => row?.[kind])
 }
+
+it('wakes this gateway for itself, whoever asked for what is due', () => {
+  const owners: (Owner | undefined)[] = []
+  const log = createLog('silent', { write: () => {} })
+  const unused = { onKeyChange: () => {}, onListening: () => {} }
+  const { pool } = gateway.database
+  const wakeUps = createWakeUps({
+    url: testDatabase.url,
+    pool,
+    log,
+    ...unused,
+    wake: () => void owners.push(currentOwner()),
+  })
+  workFor(7, () => wakeUps.notify(new Set(['instances'])))
+  expect(owners).toEqual([undefined])
+})
 
 describe('a commit', () => {
   const services = () => gateway.services

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { type BatchOptions, type BatchWork, createBatcher } from '../../../src/services/batches.ts'
+import { currentOwner, type Owner, workFor } from '../../../src/turns/owners.ts'
 
 type Item = { name: string; accountId?: number }
 
@@ -47,6 +48,30 @@ describe('a batcher', () => {
     expect(await Promise.all([ask('a'), ask('b'), later])).toEqual(['A', 'B', 'C'])
     expect(await ask('d')).toBe('D')
     expect([batches, singles]).toEqual([[['a', 'b', 'c'], ['d']], []])
+  })
+
+  it("is nobody's work, and what is done alone is that of its caller", async () => {
+    const owners: [string, Owner | undefined][] = []
+    const work: BatchWork<Item, string> = {
+      accountOf: () => 1,
+      async many(items) {
+        for (const { name } of items) owners.push([name, currentOwner()])
+        return new Map(items.filter(({ name }) => name !== 'alone').map(item => [item, '']))
+      },
+      async one({ name }) {
+        owners.push([name, currentOwner()])
+        return ''
+      },
+    }
+    const ask = createBatcher(work, pino({ level: 'silent' }), { singles: 1 })
+    const asked = [
+      ['a', 1],
+      ['alone', 2],
+      ['alone', 3],
+    ] as const
+    await Promise.all(asked.map(([name, owner]) => workFor(owner, () => ask({ name }))))
+    const together = asked.map(([name]) => [name, undefined])
+    expect(owners).toEqual([...together, ['alone', 2], ['alone', 3]])
   })
 
   it('lets the other items of a batch go on while one of them waits for something of its own', async () => {
