@@ -1,10 +1,13 @@
 // Who gets the next free connection. The pool's own queue would let one account with many slow statements hold up all others.
 
-import { createTurnQueue } from '../domain/turns.ts'
 import { currentOwner, type Owner } from '../turns/owners.ts'
+import { createTurnQueue } from '../turns/queue.ts'
 
 /** Called with a place, to be given back once, or with the reason if there is none for too long. */
 type OnPlace = (place: { giveBack(): void } | { refusal: Error }) => void
+/** There are connections, but none for this owner in time. */
+export class NoPlace extends Error {}
+
 type Waiter = { owner: Owner | undefined; sinceMs: number; timer: NodeJS.Timeout; onPlace: OnPlace }
 
 /** Places for connections. While there is none, the owners of work take turns. */
@@ -12,7 +15,8 @@ export type Places = { ask(onPlace: OnPlace): void; waiting(): number }
 
 export function createPlaces(count: number, patienceMs: number): Places {
   // Statements that begin together end together. An owner leaves some places to others, who then need not wait for that.
-  const mostOfOwner = Math.max(1, Math.floor((count * 3) / 4))
+  // Where there are only two or three, turns are enough.
+  const mostOfOwner = count < 4 ? count : Math.floor((count * 3) / 4)
   const queue = createTurnQueue<Owner | undefined, Waiter>()
   const takenBy = new Map<Owner, number>()
   let free = count
@@ -45,7 +49,7 @@ export function createPlaces(count: number, patienceMs: number): Places {
     const late = queue.removeOver(({ sinceMs }) => performance.now() - sinceMs >= patienceMs)
     for (const { timer, onPlace } of late) {
       clearTimeout(timer)
-      onPlace({ refusal: new Error('timeout exceeded when trying to connect') })
+      onPlace({ refusal: new NoPlace('timeout exceeded when trying to connect') })
     }
   }
 

@@ -17,7 +17,7 @@ const lineNameExpressions = [
 ]
 const notAllowedCodes = ['42501', '0A000']
 
-export async function readHistoryLine(client: pg.ClientBase): Promise<HistoryLine> {
+export async function readHistoryLine(client: pg.ClientBase | pg.Pool): Promise<HistoryLine> {
   for (const name of lineNameExpressions) {
     try {
       const { rows } = await client.query(
@@ -40,6 +40,11 @@ export function isOtherLine(known: string, name: string): boolean {
 /** Whether two lines are of one database of one server, or of a server and its standby. */
 export function isSameDatabase(one: string, other: string): boolean {
   return one !== '' && other !== '' && isSame(one, other, [0, 2])
+}
+
+/** Whether two lines are of different databases, as far as both are known. */
+export function isOtherDatabase(one: string, other: string): boolean {
+  return one !== '' && other !== '' && !isSame(one, other, [0, 2])
 }
 
 function isSame(one: string, other: string, places: number[]): boolean {

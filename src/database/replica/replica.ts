@@ -6,7 +6,9 @@ import type { Database } from '../client.ts'
 import { createClock } from '../clock.ts'
 import { isUnreachable } from '../failure-codes.ts'
 import { Prisma } from '../generated/client.ts'
-import { ConnectionPool } from '../pool.ts'
+import { isOtherDatabase, readHistoryLine } from '../history/line.ts'
+import { NoPlace } from '../places.ts'
+import { ConnectionPool, paceReads } from '../pool.ts'
 import { int4, text } from '../row-types.ts'
 import { connectionLifetimeMs } from '../statement-names.ts'
 import { type Snapshot, snapshot } from '../transaction.ts'
@@ -46,15 +48,22 @@ const placeShape = { lsn: text, epoch: int4 }
 
 class Declined extends Error {}
 class Behind extends Error {}
+class OtherDatabase extends Error {}
+const otherDatabaseMessage = 'DATABASE_REPLICA_URL leads to another database than the primary: nothing is read from it.'
 
 export function openReplica({ url, poolSize, maxLagMs, primary, log, now }: ReplicaOptions): Replica {
   const pool = new ConnectionPool({
     ...{ connectionString: url, max: poolSize, maxLifetimeSeconds: connectionLifetimeMs / 1_000, keepAlive: true },
     ...{ pipeline: true, application_name: 'berth replica', options: '-c jit=off' },
     ...timeouts,
+    onConnect: async client => {
+      const [own, known] = await Promise.all([readHistoryLine(client), readHistoryLine(primary.pool)])
+      if (isOtherDatabase(own.name, known.name)) throw new OtherDatabase(otherDatabaseMessage)
+    },
   })
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
+  pool.on('connect', paceReads)
   const { prisma, nameOfRepeated } = primary
   // The clock of a standby is another one.
   const reads = { pool, prisma, nameOfRepeated, clock: createClock(now), notify: () => {}, onRefusal: () => {} }
@@ -65,7 +74,8 @@ export function openReplica({ url, poolSize, maxLagMs, primary, log, now }: Repl
 
   function pause(error: unknown): void {
     const isBehind = error instanceof Behind
-    if (!isBehind && !isUnreachable(error)) return
+    const isFault = error instanceof OtherDatabase || (isUnreachable(error) && !(error instanceof NoPlace))
+    if (!isBehind && !isFault) return
     pausedUntilMs = performance.now() + (isBehind ? pausesMs.behind : pausesMs.failed)
     if (!isPassedOver) log.warn({ err: error }, 'Replicas are passed over. The primary answers what they would.')
     isPassedOver = true

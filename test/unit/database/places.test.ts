@@ -10,9 +10,10 @@ afterEach(() => {
 })
 
 const patienceMs = 100
+type Asked = { outcome?: 'refused' | 'connected'; giveBack(): void }
 /** Asks for a place. `outcome` is undefined as long as it waits. */
 function ask(places: Places, owner: Owner | undefined) {
-  const asked: { outcome?: 'refused' | 'connected'; giveBack(): void } = { giveBack: () => {} }
+  const asked: Asked = { giveBack: () => {} }
   workFor(owner, () =>
     places.ask(place => {
       if ('refusal' in place) asked.outcome = 'refused'
@@ -38,6 +39,15 @@ describe('places for connections', () => {
     const many = times(20, () => ask(places, 1))
     expect(outcomesOf(many).filter(Boolean)).toHaveLength(6)
     expect(ask(places, 'another').outcome).toBe('connected')
+  })
+
+  it('are all for one owner where there are few, in turn with others', () => {
+    const places = createPlaces(2, patienceMs)
+    const [first, second, third] = times(3, () => ask(places, 1)) as [Asked, Asked, Asked]
+    const another = ask(places, 2)
+    first.giveBack()
+    second.giveBack()
+    expect(outcomesOf([first, second, third, another])).toEqual(times(4, () => 'connected'))
   })
 
   it('are all for the gateway itself', () => {
