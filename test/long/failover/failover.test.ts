@@ -10,6 +10,7 @@ import {
   expectOneRentalPerKey,
   findUnsettledInstances,
 } from '../../support/crashes/invariants.ts'
+import { urlAs } from '../../support/database/roles.ts'
 import type { Reader } from '../../support/events/readers.ts'
 import { createClient } from '../../support/failover/client.ts'
 import type { Cluster } from '../../support/failover/cluster.ts'
@@ -31,7 +32,7 @@ describe.skipIf(obstacle)('a cluster that replicates synchronously', () => {
   let site: FailoverSite
 
   beforeAll(async () => {
-    const env = ({ replicasUrl }: Cluster) => ({ DATABASE_REPLICA_URL: replicasUrl })
+    const env = ({ replicasUrl }: Cluster) => ({ DATABASE_REPLICA_URL: urlAs('app', replicasUrl) })
     site = await openSite({ synchronous: true, machines: machineIds.length, env })
   })
   afterAll(() => site?.close())

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { inject } from 'vitest'
+import { createRoles } from '../database/logins.ts'
+import { withSession } from '../database/sessions.ts'
 import { haproxyConfiguration, passwords } from './configuration.ts'
 import { createNode, type DatabaseNode } from './node.ts'
 import { type Daemon, freePorts, startDaemon } from './programs.ts'
@@ -94,7 +97,9 @@ export async function startCluster({ synchronous }: { synchronous: boolean }) {
     daemons.push(startDaemon('haproxy', ['-db', '-f', file], folder))
     const first = await cluster.primary()
     await cluster.untilComplete()
-    await run(first.urlOf('postgres'), 'CREATE DATABASE berth')
+    const logins = inject('logins')
+    await withSession(first.urlOf('postgres'), admin => createRoles(admin, logins))
+    await run(first.urlOf('postgres'), `CREATE DATABASE berth OWNER ${logins.owner.username}`)
     await until('HAProxy', async () => await run(cluster.primaryUrl, 'SELECT 1'))
     return cluster
   } catch (error) {
