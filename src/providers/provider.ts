@@ -95,3 +95,8 @@ export class PortRefused extends Error {
 export class PortTaken extends Error {
   override name = 'PortTaken'
 }
+
+/** The container cannot start yet: another one still runs on one of its GPUs. */
+export class GpusTaken extends Error {
+  override name = 'GpusTaken'
+}

@@ -48,6 +48,11 @@ export const machineError: Reason = {
   code: 'MACHINE_ERROR',
   message: 'The machine could not carry out the last step. Berth tries again.',
 }
+/** Has the code of a refused step, so that the start is retried and times out like any other. */
+export const gpusTaken: Reason = {
+  code: 'MACHINE_ERROR',
+  message: 'Another container still runs on the GPUs. Berth tries again.',
+}
 export const hostUnreachable: Reason = {
   code: 'HOST_UNREACHABLE',
   message: 'The machine does not answer. Berth tries again.',

@@ -6,7 +6,8 @@
 
 import type { Observed } from '../domain/instances/containers.ts'
 import { wantsGpus } from '../domain/instances/instances.ts'
-import { PortTaken } from '../providers/provider.ts'
+import type { Reason } from '../domain/reasons.ts'
+import { GpusTaken, PortTaken } from '../providers/provider.ts'
 import type { Finding } from '../services/reconciliation/finding.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
 import type { ReconcilerDeps } from './deps.ts'
@@ -14,7 +15,7 @@ import { addMs, findingOf, retryAt } from './finding.ts'
 import { instanceStateOf } from './instance-state.ts'
 import { takeOtherPorts } from './other-ports.ts'
 import { makePlan, type Plan, type ProviderStep } from './plan.ts'
-import { machineError, waitingForGpus } from './reasons.ts'
+import { gpusTaken, machineError, waitingForGpus } from './reasons.ts'
 import { observeContainer, runStep } from './steps.ts'
 
 /** A pass takes far fewer steps, unless there is a bug. */
@@ -74,25 +75,24 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
         return await record(deps, lease, findingFor(unreachable, makePlan(instance, unreachable, limits)))
       }
       case 'refused': {
-        await handleRefusal(deps, lease, { step, error: outcome.error })
-        return await record(deps, lease, {
-          ...findingFor(observed, { ...plan, reason: machineError }),
-          needsRetry: true,
-        })
+        const reason = await handleRefusal(deps, lease, { step, error: outcome.error })
+        return await record(deps, lease, { ...findingFor(observed, { ...plan, reason }), needsRetry: true })
       }
     }
   }
   throw new Error(`Instance ${lease.instanceId} did not come to rest within ${maxSteps} steps.`)
 }
 
+/** Returns the reason for the renter. */
 async function handleRefusal(
   deps: ReconcilerDeps,
   lease: InstanceLease,
   { step, error }: { step: ProviderStep; error: unknown },
-): Promise<void> {
+): Promise<Reason> {
   const { instanceId, machineId } = lease
   deps.log.warn({ err: error, instanceId: String(instanceId), machineId, step }, 'A machine refused a step.')
   if (error instanceof PortTaken) await takeOtherPorts(deps, lease)
+  return error instanceof GpusTaken ? gpusTaken : machineError
 }
 
 async function record(

@@ -1,4 +1,4 @@
-import { ContainerNotRunning, MachineUnreachable, PortRefused, PortTaken } from '../provider.ts'
+import { ContainerNotRunning, GpusTaken, MachineUnreachable, PortRefused, PortTaken } from '../provider.ts'
 import type { FailureKind } from './protocol/messages.ts'
 
 /** What went wrong, for the other side. The text of any other error may name what nobody else should read. */
@@ -6,6 +6,7 @@ export function kindOf(error: unknown): FailureKind {
   if (error instanceof MachineUnreachable) return 'unreachable'
   if (error instanceof ContainerNotRunning) return 'notRunning'
   if (error instanceof PortRefused) return 'portRefused'
+  if (error instanceof GpusTaken) return 'gpusTaken'
   return error instanceof PortTaken ? 'portTaken' : 'other'
 }
 
@@ -21,6 +22,8 @@ export function errorOf(kind: FailureKind, message: string): Error {
       return new PortRefused(message)
     case 'portTaken':
       return new PortTaken(message)
+    case 'gpusTaken':
+      return new GpusTaken(message)
     case 'unsupported':
     case 'other':
       return new Error(message)

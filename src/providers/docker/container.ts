@@ -1,9 +1,10 @@
 import type { ContainerRef } from '../../domain/instances/containers.ts'
 import { ContainerNotRunning } from '../provider.ts'
 import { unlessMissing } from './engine/error.ts'
-import type { DeviceRequest } from './gpus.ts'
 import type { Machine, MachineOf } from './machine.ts'
-import { containerName, labelFilter, labelsOf, type Phase, phaseOf } from './names.ts'
+import { containerName, labelFilter, labels, labelsOf, type Phase, phaseOf } from './names.ts'
+
+export type DeviceRequest = { Driver: string; DeviceIDs: string[] | null; Capabilities?: string[][] | null }
 
 /** A container as the engine describes it. */
 export type Inspected = {
@@ -41,10 +42,20 @@ export async function findContainer(
   const listed = await listContainers(machine, labelsOf(ref), signal)
   const isMaking = ({ Names }: Listed) => phaseOf(Names[0] ?? '') === 'making'
   const found = listed.find(one => !isMaking(one)) ?? listed[0]
-  if (!found) return undefined
-  const path = `/containers/${found.Id}/json`
-  const inspected = await unlessMissing(machine.client.call<Inspected>('GET', path, { signal }))
+  return found && (await inspectContainer(machine, found.Id, signal))
+}
+
+async function inspectContainer({ client }: Machine, id: string, signal: AbortSignal): Promise<Container | undefined> {
+  const inspected = await unlessMissing(client.call<Inspected>('GET', `/containers/${id}/json`, { signal }))
   return inspected && { ...inspected, phase: phaseOf(inspected.Name) }
+}
+
+/** The containers with GPUs that run on the engine, whichever machine or Berth they belong to. */
+export async function findRunningWithGpus(machine: Machine, signal: AbortSignal): Promise<Container[]> {
+  const query = { filters: { label: [labels.gpus] } }
+  const listed = await machine.client.call<Listed[]>('GET', '/containers/json', { query, signal })
+  const found = await Promise.all(listed.map(({ Id }) => inspectContainer(machine, Id, signal)))
+  return found.filter(one => one !== undefined)
 }
 
 type Found = { machine: Machine; container: Container & ContainerRef }

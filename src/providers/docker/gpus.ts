@@ -2,11 +2,11 @@
 // the driver asks the started container what it has.
 
 import type { Engine } from '../../domain/machines/engines.ts'
+import { GpusTaken } from '../provider.ts'
+import { type Container, type DeviceRequest, findRunningWithGpus } from './container.ts'
 import { ContainerFailed } from './failures.ts'
 import type { Machine } from './machine.ts'
 import { runInContainer } from './processes/process.ts'
-
-export type DeviceRequest = { Driver: string; DeviceIDs: string[] | null; Capabilities?: string[][] | null }
 
 const cdiPrefix = 'nvidia.com/gpu='
 
@@ -48,6 +48,27 @@ export async function hasItsGpus(
   const shell = ['/.berth/bin/busybox', 'sh', '-c', listScript]
   const { output } = await runInContainer(machine, containerId, [...command, ...shell], signal)
   const found = output.match(/GPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi) ?? []
-  const wanted = requests.flatMap(({ DeviceIDs }) => (DeviceIDs ?? []).map(id => id.replace(cdiPrefix, '')))
-  return [...new Set(found)].toSorted().join() === wanted.toSorted().join()
+  return [...new Set(found)].toSorted().join() === uuidsOf(requests).toSorted().join()
+}
+
+/**
+ * Throws if another container runs on one of the container's GPUs. The database gives no GPU to two instances, but after a
+ * fail-over it may have forgotten a rental whose container still runs, or a stop that has just begun.
+ */
+export async function checkGpusAreFree(
+  machine: Machine,
+  { Id, HostConfig }: Container,
+  signal: AbortSignal,
+): Promise<void> {
+  const own = new Set(uuidsOf(HostConfig.DeviceRequests))
+  if (own.size === 0) return
+  const running = await findRunningWithGpus(machine, signal)
+  const user = running.find(
+    other => other.Id !== Id && uuidsOf(other.HostConfig.DeviceRequests).some(id => own.has(id)),
+  )
+  if (user) throw new GpusTaken(`The container ${user.Name} still runs on a GPU of the container.`)
+}
+
+function uuidsOf(requests: DeviceRequest[] | null | undefined): string[] {
+  return (requests ?? []).flatMap(({ DeviceIDs }) => (DeviceIDs ?? []).map(id => id.replace(cdiPrefix, '')))
 }

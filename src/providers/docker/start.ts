@@ -4,6 +4,7 @@ import { type Container, renameContainer, wasStarted } from './container.ts'
 import { EngineError } from './engine/error.ts'
 import { kindOf } from './failures.ts'
 import { uploadTar } from './files.ts'
+import { checkGpusAreFree } from './gpus.ts'
 import type { Machine } from './machine.ts'
 import { labels } from './names.ts'
 import type { Networks } from './networks.ts'
@@ -23,6 +24,7 @@ export async function startContainer(
   const { Id, phase } = container
   const { readToolbox, log } = deps
   if (phase === 'making' || phase === 'refused' || container.State.Running) return
+  await checkGpusAreFree(machine, container, signal)
   // The renter may have changed the entrypoint, and with it when the container is ready.
   if (wasStarted(container)) await uploadTar(machine, Id, await readToolbox(), signal)
   signal.throwIfAborted()

@@ -6,13 +6,13 @@ import { connectToPort, openProcess } from '../../../src/providers/agent/process
 
 const { signal } = new AbortController()
 
-/** A host that answers each call, and nothing else. */
-function aLink() {
+/** A host that answers each call in the same way, and says nothing else. */
+function aLink(answer: object = { type: 'result', value: null }) {
   const link = createLink({
     wire: {
       send(data) {
         const { type, id } = JSON.parse(String(data))
-        if (type === 'call') link.receive(JSON.stringify({ type: 'result', id, value: null }))
+        if (type === 'call') link.receive(JSON.stringify({ ...answer, id }))
       },
       close() {},
     },
@@ -47,4 +47,10 @@ it('keeps a process that was hung up for half a minute', async () => {
   expect(link.isBusy()).toBe(false)
   await expect(exitCode).rejects.toThrow('did not end')
   expect(stdout.destroyed).toBe(true)
+})
+
+it('keeps the connection of a newer host whose failure it does not know', async () => {
+  const link = aLink({ type: 'failure', kind: 'ofANewerVersion', message: 'Why.' })
+  await expect(link.call('start', { instanceId: 7n }, signal)).rejects.toStrictEqual(new Error('Why.'))
+  await expect(link.call('start', { instanceId: 7n }, signal)).rejects.toStrictEqual(new Error('Why.'))
 })

@@ -53,13 +53,16 @@ export const failureKinds = [
   'notRunning',
   'portRefused',
   'portTaken',
+  'gpusTaken',
   'outdated',
   'unsupported',
   'other',
 ] as const
 export type FailureKind = (typeof failureKinds)[number]
 
-const failure = { kind: z.enum(failureKinds), message: z.string().max(1_000) }
+/** An agent of another version may know other kinds. */
+const failureKind = z.enum(failureKinds).catch('other')
+const failure = { kind: failureKind, message: z.string().max(1_000) }
 const toGateway = z.discriminatedUnion('type', [
   z.object({ type: z.literal('result'), id: number, value: z.unknown() }),
   z.object({ type: z.literal('failure'), id: number, ...failure }),

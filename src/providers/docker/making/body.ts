@@ -1,7 +1,8 @@
 import type { ContainerSpec } from '../../../domain/instances/containers.ts'
 import type { EnvVar } from '../../../domain/launch/env.ts'
 import type { Engine } from '../../../domain/machines/engines.ts'
-import { type DeviceRequest, deviceRequests, visibleDevices } from '../gpus.ts'
+import type { DeviceRequest } from '../container.ts'
+import { deviceRequests, visibleDevices } from '../gpus.ts'
 import { containerLabels, networkName, volumeName } from '../names.ts'
 
 /** What a renter's root may do. The engine's usual set without raw sockets and device nodes. */
