@@ -1,6 +1,7 @@
 // Wakes this gateway and the others on the database after a commit with due work or events. A wake-up names the kinds of
 // that work. Nothing depends on it: a gateway that misses one finds the work at its next poll.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { workFor } from '../turns/owners.ts'
@@ -26,6 +27,15 @@ type WakeUpOptions = {
   onKeyChange: (id: number) => void
   /** Called when this gateway begins to be told of changes, and when it no longer is. */
   onListening: (isListening: boolean) => void
+  timing?: Partial<typeof defaultTiming>
+}
+
+const defaultTiming = {
+  /** How often to ask whether the connection is alive: one that has died unnoticed brings no wake-up. */
+  checkMs: 10_000,
+  /** A server that takes longer counts as lost. */
+  answerMs: 5_000,
+  reconnectMs: 2_000,
 }
 
 const channel = 'berth_wake_up'
@@ -33,10 +43,10 @@ const channel = 'berth_wake_up'
 const keyChannel = 'berth_key_change'
 /** All commits within this time share one notification to the other gateways. */
 const minNotifyIntervalMs = 20
-const reconnectMs = 2_000
 const allKinds: ReadonlySet<WorkKind> = new Set(workKinds)
 
-export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }: WakeUpOptions): WakeUps {
+export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening, timing }: WakeUpOptions): WakeUps {
+  const { checkMs, answerMs, reconnectMs } = { ...defaultTiming, ...timing }
   let listener: pg.Client | undefined
   let notifyTimer: NodeJS.Timeout | undefined
   /** The kinds of the next notification. */
@@ -58,7 +68,8 @@ export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }
   }
 
   async function listen(): Promise<void> {
-    const client = new pg.Client({ connectionString: url, application_name: 'berth wake-ups', keepAlive: true })
+    const limits = { connectionTimeoutMillis: answerMs, query_timeout: answerMs }
+    const client = new pg.Client({ connectionString: url, application_name: 'berth wake-ups', ...limits })
     listener = client
     const handleLoss = (error: Error | undefined) => {
       if (listener !== client) return
@@ -84,6 +95,10 @@ export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening }
       if (listener === client) onListening(true)
       // Other gateways may have committed work before this one listened.
       wake(allKinds)
+      while (listener === client) {
+        await client.query('SELECT 1')
+        await sleep(checkMs, undefined, { ref: false })
+      }
     } catch (error) {
       handleLoss(toError(error))
     }

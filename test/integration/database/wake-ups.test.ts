@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createWakeUps, type WorkKind, workKinds } from '../../../src/database/wake-ups.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
@@ -8,6 +7,7 @@ import { currentOwner, type Owner, workFor } from '../../../src/turns/owners.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { startFaultyProxy } from '../../support/database/faulty-proxy.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
@@ -192,19 +192,25 @@ describe('a commit', () => {
 
 describe('gateways', () => {
   const log = createLog('silent', { write: () => {} })
+  type WakeUpOptions = Parameters<typeof createWakeUps>[0]
+
+  /** What the other gateways tell this one, and whether it listens. */
+  function startHearing(options: Partial<WakeUpOptions> = {}) {
+    const heard: WorkKind[][] = []
+    const listening: boolean[] = []
+    const wakeUps = createWakeUps({
+      ...{ url: testDatabase.url, pool: gateway.database.pool, log, onKeyChange: () => {} },
+      wake: kinds => void heard.push([...kinds]),
+      onListening: isListening => void listening.push(isListening),
+      ...options,
+    })
+    wakeUps.start()
+    return { wakeUps, heard, listening }
+  }
 
   it('are woken with the kinds of all commits of a moment, and with all kinds by an earlier version', async () => {
-    const heard: WorkKind[][] = []
-    const listening = Promise.withResolvers<void>()
-    const wakeUpsOf = (wake: (kinds: ReadonlySet<WorkKind>) => void, onListening = () => {}) =>
-      createWakeUps({
-        ...{ url: testDatabase.url, pool: gateway.database.pool, log, wake },
-        ...{ onKeyChange: () => {}, onListening },
-      })
-    const hearing = wakeUpsOf(kinds => void heard.push([...kinds]), listening.resolve)
-    const telling = wakeUpsOf(() => {})
-    for (const one of [hearing, telling]) one.start()
-    await listening.promise
+    const { wakeUps: hearing, heard } = startHearing()
+    const { wakeUps: telling } = startHearing()
     await expect.poll(() => heard).toEqual([[...workKinds]])
 
     telling.notify(new Set(['events']))
@@ -213,13 +219,54 @@ describe('gateways', () => {
     telling.notify(new Set(['billing']))
     await expect.poll(() => heard.slice(2)).toEqual([['billing']])
 
-    const client = new pg.Client({ connectionString: testDatabase.url })
-    await client.connect()
-    await client.query('NOTIFY berth_wake_up')
+    await gateway.sql('NOTIFY berth_wake_up')
     await expect.poll(() => heard.slice(3)).toEqual([[...workKinds]])
-    await client.query("NOTIFY berth_wake_up, 'policies,a kind of a later version'")
+    await gateway.sql("NOTIFY berth_wake_up, 'policies,a kind of a later version'")
     await expect.poll(() => heard.slice(4)).toEqual([['policies']])
-    await client.end()
     for (const one of [hearing, telling]) await one.stop()
+  })
+
+  /** Others tell it again and again: it hears the first that is told while it listens. */
+  async function expectWoken(heard: WorkKind[][]): Promise<void> {
+    heard.length = 0
+    await expect
+      .poll(
+        async () => {
+          await gateway.sql("NOTIFY berth_wake_up, 'policies'")
+          return heard
+        },
+        { timeout: 30_000, interval: 100 },
+      )
+      .toContainEqual(['policies'])
+  }
+
+  it('are woken again after the server has ended the connection, and look for all that they missed', async () => {
+    const { wakeUps, heard, listening } = startHearing()
+    await expectWoken(heard)
+    heard.length = 0
+    const end = () =>
+      gateway.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'berth wake-ups' AND datname = current_database()",
+      )
+    expect(await end()).toHaveLength(1)
+    await expect.poll(() => listening, { timeout: 30_000 }).toEqual([true, false, true])
+    expect(heard).toContainEqual([...workKinds])
+    await expectWoken(heard)
+    await wakeUps.stop()
+  })
+
+  it('are woken again after the connection has died unnoticed, even if the next one is never answered', async () => {
+    const proxy = await startFaultyProxy(testDatabase.url)
+    const timing = { checkMs: 50, answerMs: 500, reconnectMs: 50 }
+    const { wakeUps, heard, listening } = startHearing({ url: proxy.url, timing })
+    await expectWoken(heard)
+    const before = proxy.countSockets()
+    proxy.freeze()
+    await expect.poll(() => listening.at(-1), { timeout: 30_000 }).toBe(false)
+    await expect.poll(() => proxy.countSockets(), { timeout: 30_000 }).toBeGreaterThan(before)
+    proxy.thaw()
+    await expectWoken(heard)
+    await wakeUps.stop()
+    proxy.close()
   })
 })

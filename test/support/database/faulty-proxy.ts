@@ -6,6 +6,8 @@ export type FaultyProxy = {
   countSockets: () => number
   cut: () => void
   freeze: () => void
+  /** Ends a freeze for old and new connections. Those that were made meanwhile never answer. */
+  thaw: () => void
   /** Passes on everything so many milliseconds late. */
   delay: (ms: number) => void
   heal: () => void
@@ -54,6 +56,9 @@ export async function startFaultyProxy(databaseUrl: string): Promise<FaultyProxy
     },
     freeze: () => {
       state = 'frozen'
+    },
+    thaw: () => {
+      state = 'open'
     },
     delay: ms => {
       delayMs = ms
