@@ -70,10 +70,9 @@ export function createAgents(deps: AgentDeps) {
   }
 
   const sockets: AgentFace = {
+    gatewayId,
     maxMessageBytes,
     async admit({ key, version, generation, offered, branch }) {
-      if (branch && branch.gatewayId !== gatewayId)
-        return { status: 421, error: 'misdirected', msg: 'This is another gateway. Try again.' }
       const protocol = sharedProtocol(protocols, offered)
       if (!isHostKey(key) || (await services.identify(key)) === undefined)
         return { status: 401, error: 'unauthenticated', msg: hostKeyRefusal }

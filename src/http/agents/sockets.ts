@@ -9,6 +9,7 @@ import { parseBearer } from '../bearer.ts'
 import { noProxies, type TrustedProxies } from '../client.ts'
 import { retryAfterHeaders } from '../limits/headers.ts'
 import { type CreateMeter, unlimitedMeters } from '../limits/meter.ts'
+import { pagePoints } from '../limits/points.ts'
 import { findRequestProblem, printRefusal } from '../refusal.ts'
 import type { Sockets } from '../sockets.ts'
 import { startHeartbeat } from './heartbeat.ts'
@@ -41,6 +42,7 @@ export type AdmittedAgent = {
 }
 
 export type AgentFace = {
+  gatewayId: string
   /** A host that sends a longer message is cut off. */
   maxMessageBytes: number
   /** Says what serves the connection of a host, or why it is refused. */
@@ -104,8 +106,14 @@ export function createAgentSockets(
 
   async function admitKnown(request: IncomingMessage): Promise<AdmittedAgent | AgentRefusal> {
     const handshake = readHandshake(request)
+    const meter = meterOf(proxies.clientOf(request))
+    if (handshake.branch && handshake.branch.gatewayId !== face.gatewayId) {
+      // No key is looked up, so whoever sends this pays with its address.
+      meter.take('address', pagePoints)
+      return misdirected
+    }
     let refusal: AgentRefusal | undefined
-    const admitted = await meterOf(proxies.clientOf(request)).check(handshake.key, async () => {
+    const admitted = await meter.check(handshake.key, async () => {
       const answer = await face.admit(handshake)
       if (!('status' in answer) || answer.status !== 401) return answer
       refusal = answer
@@ -177,6 +185,8 @@ export function createAgentSockets(
     },
   }
 }
+
+const misdirected = { status: 421, error: 'misdirected', msg: 'This is another gateway. Try again.' }
 
 function rateLimited({ message, details }: DomainError<'RATE_LIMITED'>): AgentRefusal {
   return { status: 429, error: 'rate_limited', msg: message, headers: retryAfterHeaders(details) }

@@ -9,7 +9,7 @@ import { limitRules } from './points.ts'
 /** Points that one holder has. */
 export type Budget = {
   /** As the headers and the messages name it. */
-  name: 'key' | 'account' | 'address' | 'probes' | 'guesses'
+  name: 'key' | 'account' | 'host' | 'address' | 'probes' | 'guesses'
   capacity: number
   perSecond: number
   level(): number
@@ -22,15 +22,19 @@ export type Keyless = 'address' | 'probes' | 'guesses'
 
 export type Budgets = {
   ofActor(actor: Actor, client: Client): Budget[]
+  /** `secret`: a digest of the host's key, or of the token with which it is to join. */
+  ofHost(secret: string): Budget
   ofAddress(purpose: Keyless, client: Client): Budget
 }
 
 export function createBudgets(keyPointsPerSecond: number, nowMs: () => number): Budgets {
-  const { windowSeconds, keysPerAccount, addressPointsPerSecond, probePointsPerSecond, guessesPerSecond } = limitRules
+  const { windowSeconds, keysPerAccount, hostPointsPerSecond } = limitRules
+  const { addressPointsPerSecond, probePointsPerSecond, guessesPerSecond } = limitRules
   const create = <Holder>(perSecond: number) =>
     createBuckets<Holder>({ perSecond, capacity: perSecond * windowSeconds }, nowMs)
   const keys = create<number>(keyPointsPerSecond)
   const accounts = create<number>(keyPointsPerSecond * keysPerAccount)
+  const hosts = create<string>(hostPointsPerSecond)
   const addresses = {
     address: create<string>(addressPointsPerSecond),
     probes: create<string>(probePointsPerSecond),
@@ -39,6 +43,7 @@ export function createBudgets(keyPointsPerSecond: number, nowMs: () => number): 
   const ofAddress = (purpose: Keyless, { address }: Client) => budgetOf(purpose, addresses[purpose], networkOf(address))
   return {
     ofAddress,
+    ofHost: secret => budgetOf('host', hosts, secret),
     ofActor(actor, client) {
       if (actor === anonymousActor) return [ofAddress('address', client)]
       // What runs in a container must not use up the points of the key that rented it.

@@ -8,7 +8,6 @@ import type { Actor } from '../../domain/actor.ts'
  */
 export function createKnownSecrets(maxSecrets = 20_000) {
   const known = new Map<string, Actor | null>()
-  const digestOf = (secret: string) => hash('sha256', secret, 'base64')
   return {
     /** Undefined for a secret that is not known. */
     find: (secret: string) => known.get(digestOf(secret)),
@@ -23,4 +22,8 @@ export function createKnownSecrets(maxSecrets = 20_000) {
       known.delete(digestOf(secret))
     },
   }
+}
+
+export function digestOf(secret: string): string {
+  return hash('sha256', secret, 'base64')
 }

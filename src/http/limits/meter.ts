@@ -5,8 +5,8 @@ import { DomainError } from '../../domain/errors.ts'
 import type { Client } from '../client.ts'
 import { type Budget, createBudgets, type Keyless } from './budgets.ts'
 import { rateLimitHeaders, tightestOf } from './headers.ts'
-import { createKnownSecrets } from './known-secrets.ts'
-import { requestPoints } from './points.ts'
+import { createKnownSecrets, digestOf } from './known-secrets.ts'
+import { queryPoints, requestPoints } from './points.ts'
 
 export type Payer = Actor | Keyless
 /** What the payer of a request has left, and what the request has taken. */
@@ -20,7 +20,7 @@ export type Meter = {
   settle(points: number): void
   /**
    * Looks a secret up. It was a guess if nothing is found. An address without guesses is refused before the look, and so is
-   * the owner of a known secret who has no points.
+   * the owner of a known secret who has no points. Hosts pay for the look.
    */
   check<Found>(
     secret: string,
@@ -53,7 +53,11 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
     }
 
     function requireAll(payer: Payer, points: number): void {
-      paying = typeof payer === 'string' ? [budgets.ofAddress(payer, client)] : budgets.ofActor(payer, client)
+      requireOf(typeof payer === 'string' ? [budgets.ofAddress(payer, client)] : budgets.ofActor(payer, client), points)
+    }
+
+    function requireOf(payers: Budget[], points: number): void {
+      paying = payers
       for (const budget of paying) requirePoints(budget, points)
     }
 
@@ -89,6 +93,15 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
       return found
     }
 
+    function payForLook(secret: string, owner: Actor | null): void {
+      if (owner) {
+        if (taken === 0) requireAll(owner, requestPoints)
+        return
+      }
+      requireOf([budgets.ofHost(digestOf(secret))], queryPoints)
+      settle(queryPoints)
+    }
+
     /** A secret that has ended, which its owner may not know. */
     function forget(secret: string): void {
       const guesses = budgets.ofAddress('guesses', client)
@@ -111,7 +124,7 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
           if (found !== undefined) secrets.add(secret, ownerOf?.(found) ?? null)
           return found
         }
-        if (owner && taken === 0) requireAll(owner, requestPoints)
+        payForLook(secret, owner)
         const found = await look()
         if (found === undefined) forget(secret)
         return found
@@ -147,6 +160,7 @@ export const unlimitedMeters: CreateMeter = () => unlimited
 const tooMuch: Record<Budget['name'], string> = {
   key: 'This API key asks for too much at once.',
   account: 'The API keys of this account ask for too much at once.',
+  host: 'This host asks for too much at once.',
   address: 'Your address asks for too much without an API key. Send a key, or wait.',
   probes: 'Your address asks for this too often.',
   guesses: 'Your address has sent too many wrong keys.',

@@ -22,6 +22,8 @@ export const limitRules = {
   keyPointsPerSecond: 20_000,
   /** All keys of an account have this many times the points of one, since an account can make keys at will. */
   keysPerAccount: 4,
+  /** What a host may ask for with its key: handshakes and the toolbox. */
+  hostPointsPerSecond: 1_000,
   /** What an address may ask for without a key: pages, handshakes, searches. */
   addressPointsPerSecond: 2_000,
   probePointsPerSecond: 2_000,

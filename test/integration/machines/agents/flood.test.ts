@@ -20,6 +20,7 @@ it('rests between the texts of a host that takes much of its time', async () => 
   }
   const sockets = createAgentSockets(
     {
+      gatewayId: '',
       maxMessageBytes: 1_000_000,
       admit: async () => ({ protocol: 'berth.host.1', open: async () => ({ receive, onClose() {} }) }),
     },
