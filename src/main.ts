@@ -8,7 +8,7 @@ import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
 import { giveUpRoot } from './give-up-root.ts'
 import { greet } from './greeting.ts'
-import { createTrustedProxies } from './http/client.ts'
+import { createTrustedProxies, type TrustedProxies } from './http/client.ts'
 import { listen, listenAt, reserveAddress } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createLogOutput } from './http/log-output.ts'
@@ -60,10 +60,11 @@ async function main(): Promise<void> {
   })
   const onLost = (error: Error) =>
     log.error({ err: error }, 'The embedded database stopped and cannot be started again.')
+  const proxies = createTrustedProxies(config.trustedProxies)
   const door = await reserveAddress(port, host)
   const sshDoor = config.ssh && (await openSshDoor(config.ssh.port, host))
   const sshProxy = sshDoor ? (config.ssh?.address ?? { host, port: sshDoor.port }) : config.sshProxy
-  const notebookDoor = config.notebooks && (await openNotebookDoor(config.notebooks.port, host))
+  const notebookDoor = config.notebooks && (await openNotebookDoor(config.notebooks.port, host, proxies))
   const notebookProxy = notebookDoor && (config.notebooks?.proxy ?? notebookDoor.localProxy)
   const server = await openServer(config, { dataDir, role: 'gateway', runAs, onLost })
   const prepare = async () => {
@@ -77,7 +78,6 @@ async function main(): Promise<void> {
     throw error
   })
   const doors = { sshProxy, ssh: sshDoor !== null, notebookProxy }
-  const proxies = createTrustedProxies(config.trustedProxies)
   const app = createApp({ ...config, ...server.urls, ...doors, proxies, log, secret })
   const http = createHttpServer(app.fetch, app)
   const shutdowns = [http, ...(notebookDoor ? [notebookDoor.server] : [])].map(createShutdown)
@@ -139,8 +139,8 @@ async function openSshDoor(port: number, host: string) {
 }
 
 /** Takes the notebook port, as `openSshDoor` does. */
-async function openNotebookDoor(port: number, host: string) {
-  const door = createNotebookServer()
+async function openNotebookDoor(port: number, host: string, proxies: TrustedProxies) {
+  const door = createNotebookServer(proxies)
   await listen(door.server, port, host, 'NOTEBOOK_PORT')
   const { port: taken } = door.server.address() as AddressInfo
   // Browsers take each name under localhost for this machine.

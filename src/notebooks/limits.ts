@@ -1,3 +1,5 @@
+import { connectionsPerAddress } from '../http/limits/connections.ts'
+
 export type NotebookLimits = typeof notebookLimits
 
 /** `address` means an IPv4 address, or a network of 2^64 IPv6 addresses. */
@@ -5,6 +7,8 @@ export const notebookLimits = {
   /** Requests and WebSockets that this gateway serves at once. */
   connections: 1_000,
   connectionsPerAddress: 200,
+  /** Connections to the port, also those that send nothing. */
+  socketsPerAddress: connectionsPerAddress,
   connectionsPerAccount: 300,
   /** Each one is a connection to the machine, and a process in the container. */
   connectionsPerInstance: 100,

@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { TrustedProxies } from '../http/client.ts'
+import { limitConnections } from '../http/limits/connections.ts'
 import { notebookLimits } from './limits.ts'
 import { isWebSocket } from './upgrade.ts'
 
@@ -15,7 +17,7 @@ export type NotebookDoor = { server: Server; serveWith(handlers: NotebookHandler
  * The HTTP server in front of the notebooks. Bodies may be long and slow, unlike those of the gateway's own requests:
  * only a client with the token sends one.
  */
-export function createNotebookServer(limits = notebookLimits): NotebookDoor {
+export function createNotebookServer(proxies: TrustedProxies, limits = notebookLimits): NotebookDoor {
   let handlers: NotebookHandlers = {
     serve: request => void request.socket.destroy(),
     upgrade: (_request, socket) => void socket.destroy(),
@@ -39,6 +41,7 @@ export function createNotebookServer(limits = notebookLimits): NotebookDoor {
   // The face lets the client send its body once it may.
   server.on('checkContinue', serve)
   server.on('upgrade', (request, socket, head) => handlers.upgrade(request, socket as Socket, head))
+  limitConnections(server, proxies, limits.socketsPerAddress)
   server.timeout = limits.idleMs
   server.maxRequestsPerSocket = 1_000
   server.maxConnections = limits.connections * 2

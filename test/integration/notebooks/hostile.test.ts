@@ -253,6 +253,31 @@ describe('too much', () => {
     few.close()
   })
 
+  it('silence of one address shuts nobody else out, unless it is a proxy', async () => {
+    const proxies = createTrustedProxies(['127.0.0.9'])
+    const few = await serveNotebooks({
+      gateway,
+      provider: notebook.provider,
+      proxies,
+      limits: { socketsPerAddress: 5 },
+    })
+    const count = () => new Promise<number>(resolve => few.server.getConnections((_, open) => resolve(open)))
+    const openSilently = (localAddress: string) =>
+      Array.from({ length: 12 }, () =>
+        connect({ port: few.port, host: '127.0.0.1', localAddress }).on('error', () => {}),
+      )
+    const silent = openSilently('127.0.0.2')
+    await expect.poll(() => silent.filter(({ closed }) => closed)).toHaveLength(7)
+    expect(await count()).toBe(5)
+    expect((await few.ask({ host: mine.host, headers: headers() })).status).toBe(200)
+    silent.find(({ closed }) => !closed)?.destroy()
+    await expect.poll(count).toBe(4)
+    const ofProxy = openSilently('127.0.0.9')
+    await expect.poll(count).toBe(16)
+    for (const socket of [...silent, ...ofProxy]) socket.destroy()
+    few.close()
+  })
+
   it('time for the head of a request ends the connection', async () => {
     const hasty = await serveNotebooks({ gateway, provider: notebook.provider, limits: { headMs: 200 } })
     expect(await hasty.send('GET / HTTP/1.1\r\nHost: ')).toMatch(/^HTTP\/1\.1 408 /)
@@ -267,7 +292,7 @@ describe('too much', () => {
   })
 
   it('does not slow the gateway down: 1,000 connections without a token are all answered', async () => {
-    const wide = { connectionsPerAddress: 2_000, failuresPerMinute: 5_000, headMs: 60_000 }
+    const wide = { connectionsPerAddress: 2_000, socketsPerAddress: 2_000, failuresPerMinute: 5_000, headMs: 60_000 }
     const patient = await serveNotebooks({ gateway, provider: notebook.provider, limits: wide })
     const sockets = await Promise.all(
       Array.from({ length: 1_000 }, async () => {

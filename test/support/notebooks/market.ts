@@ -35,7 +35,7 @@ export async function serveNotebooks({ gateway, provider, limits, proxy: at = pr
   const services = createNotebookServices({ database: gateway.database, secrets, log: gateway.log })
   const all = { ...notebookLimits, ...limits }
   const face = createNotebookFace({ services, proxy: at, proxies, provider, log: gateway.log, limits: all })
-  const { server, serveWith } = createNotebookServer(all)
+  const { server, serveWith } = createNotebookServer(proxies, all)
   serveWith(face)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
