@@ -214,19 +214,15 @@ describe('a socket', () => {
   })
 
   it('is refused beyond the limit of those that are being looked up', async () => {
-    const unlock = Promise.withResolvers<void>()
-    const holding = gateway.database.pool.connect().then(async client => {
-      await client.query('BEGIN; LOCK TABLE agents IN ACCESS EXCLUSIVE MODE')
-      await unlock.promise
-      await client.query('ROLLBACK')
-      client.release()
-    })
-    await new Promise(resolve => setTimeout(resolve, 100))
-    const asked = Array.from({ length: 80 }, () => refused({ authorization: `Bearer berth_host_${'k'.repeat(43)}` }))
-    await new Promise(resolve => setTimeout(resolve, 300))
-    unlock.resolve()
-    const statuses = await Promise.all(asked)
-    await holding
+    const client = await gateway.database.pool.connect()
+    await client.query('BEGIN; LOCK TABLE agents IN ACCESS EXCLUSIVE MODE')
+    const statuses: (number | undefined)[] = []
+    const ask = async () => void statuses.push(await refused({ authorization: `Bearer berth_host_${'k'.repeat(43)}` }))
+    const asked = Array.from({ length: 80 }, ask)
+    await expect.poll(() => statuses.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(16)
+    await client.query('ROLLBACK')
+    client.release()
+    await Promise.all(asked)
     expect(statuses.filter(status => status === 503).length).toBeGreaterThanOrEqual(16)
     expect(statuses.every(status => status === 503 || status === 401)).toBe(true)
   })
