@@ -330,12 +330,14 @@ describe('a stream', () => {
     expect((await later.next())?.events).toHaveLength(1)
   })
 
-  it('ends when another gateway expired all cursors', async () => {
+  it('ends when another gateway expired all cursors, and the log says so', async () => {
     const stream = await watch()
     await gateway.sql('UPDATE outbox SET epoch = epoch + 1')
     await write()
     await readOnce()
     await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    const msg = 'The order of events starts again: cursors have expired, and streams end.'
+    expect(gateway.lines).toMatchObject([{ epoch: 1, msg }])
     expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
     const next = await watch()
     await write()
