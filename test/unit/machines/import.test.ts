@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { requiredColumns } from '../../../src/domain/machines/import-columns.ts'
+import { importColumns, requiredColumns } from '../../../src/domain/machines/import-columns.ts'
 import {
   findColumnIssues,
   type ImportRow,
@@ -150,6 +150,40 @@ describe('an imported machine', () => {
     ['gpuTflops', '82', 'differs from the known value of the GPU model "RTX 4090".'],
   ])('is refused with %s %j', (column, value, message) => {
     expect(problems({ [column]: value })).toEqual([expect.stringContaining(`line 1: ${column}: ${message}`)])
+  })
+
+  it.each([
+    ['numGpus', '0', '1', '16', '17'],
+    ['pricePerGpuHour', '0', '0.000000001', '1000', '1000.000000001'],
+    ['minimumBidPerGpuHour', '0', '0.000000001', '1000', '1000.000000001'],
+    ['storagePricePerGbMonth', '-0.000000001', '0', '10', '10.000000001'],
+    ['downloadPricePerGb', '-0.000000001', '0', '10', '10.000000001'],
+    ['uploadPricePerGb', '-0.000000001', '0', '10', '10.000000001'],
+    ['cpuCores', '0', '1', '4096', '4097'],
+    ['cpuRamGb', '0.0009', '0.001', '1000000', '1000000.1'],
+    ['diskGb', '7.999', '8', '100000', '100000.1'],
+    ['downloadMbps', '-0.1', '0', '10000000', '10000000.1'],
+    ['uploadMbps', '-0.1', '0', '10000000', '10000000.1'],
+    ['firstPort', '0', '1', '65535', '65536'],
+    ['lastPort', '0', '1', '65535', '65536'],
+    ['reliability', '-0.01', '0', '1', '1.01'],
+    ['dlperfPerGpu', '0.0009', '0.001', '1000000', '1000000.1'],
+    ['gpuMaxTempCelsius', '-100.1', '-100', '200', '200.1'],
+    ['gpuLanes', '0', '1', '64', '65'],
+    ['nvlinkGigabytesPerSecond', '-0.1', '0', '1000000', '1000000.1'],
+    ['pciGeneration', '-0.1', '0', '20', '20.1'],
+    ['pcieGigabytesPerSecond', '-0.1', '0', '1000000', '1000000.1'],
+    ['cpuGhz', '-0.1', '0', '100', '100.1'],
+    ['diskReadMegabytesPerSecond', '-0.1', '0', '10000000', '10000000.1'],
+    ['gpuRamMb', '0', '1', '100000000', '100000001'],
+    ['gpuMemoryBandwidthGigabytesPerSecond', '-0.1', '0', '1000000', '1000000.1'],
+    ['gpuTflops', '0.0009', '0.001', '1000000', '1000000.1'],
+    ['gpuMaxPowerWatts', '-0.1', '0', '100000', '100000.1'],
+  ])('cannot have the %s %s, can have %s and %s, and cannot have %s', (column, ...values) => {
+    const [below, least, most, above] = values.map(value => importColumns[column]?.type.parse(value))
+    expect([below, above]).toEqual([undefined, undefined])
+    expect(least).toBeDefined()
+    expect(most).toBeDefined()
   })
 
   it('gets every issue reported, row by row', () => {
