@@ -42,7 +42,7 @@ describe('the buckets of a period', () => {
   })
 
   it('are none for a period that ends before it begins', () => {
-    const now = new Date('2026-10-01T00:00:00.000Z')
+    const now = new Date('2026-10-01T00:30:00.000Z')
     expect(countBuckets({ startsAt: now, endsAt: now, bucket: 'hour' })).toBe(0)
     expect(() => splitIntoBuckets({ startsAt: now, endsAt: now, bucket: 'hour' })).toThrow(
       'must be later than "startsAt".',
