@@ -33,7 +33,7 @@ export async function firstFailure(root: string, databases: Databases, asked: As
   for (const signal of endings) process.once(signal, interrupt)
   const complaint = text(child.stderr)
   const exited = once(child, 'exit')
-  const failure = await readFailure(child.stdout, end)
+  const failure = await readFailure(child.stdout, asked.tests, end)
   const [code] = await exited
   for (const signal of endings) process.off(signal, interrupt)
   if (interrupted) throw new Error('The run was interrupted.')
@@ -53,9 +53,13 @@ function startVitest(root: string, variables: Record<string, unknown>) {
   })
 }
 
-/** Reads one line for each test, and calls `end` if there is none for too long. */
-async function readFailure(output: Readable, end: () => void): Promise<Failure | undefined> {
-  let file = ''
+/** Reads one line for each test, and calls `end` if there is none for too long: then the file that ran last has failed. */
+export async function readFailure(
+  output: Readable,
+  [first = '']: readonly string[],
+  end: () => void,
+): Promise<Failure | undefined> {
+  let file = first
   let failure: Failure | undefined
   const onStall = () => {
     failure ??= { file, test: '', error: 'no test ended for too long', isWholeFile: true, milliseconds: stalledAfterMs }
@@ -66,7 +70,7 @@ async function readFailure(output: Readable, end: () => void): Promise<Failure |
     if (!line.startsWith(resultPrefix)) continue
     timer.refresh()
     const result: TestResult = JSON.parse(line.slice(resultPrefix.length))
-    file = result.file
+    file = result.file || file
     failure ??= result.failure
   }
   clearTimeout(timer)
