@@ -106,6 +106,7 @@ describe('a policy', () => {
       { path, message: 'must be more than 60 seconds, because the instance has already been stopped that long.' },
     ])
     expect(issuesOf({ destroyStoppedSeconds: 61 }, stopped)).toEqual([])
+    expect(issuesOf({ destroyStoppedSeconds: 61 }, { ...stopped, statusChangedAt: later(-60_999) })).toEqual([])
     expect(issuesOf({ destroyStoppedSeconds: 1 }, { ...stopped, targetState: 'running' })).toEqual([])
   })
 

@@ -186,6 +186,17 @@ describe('an imported machine', () => {
     expect(most).toBeDefined()
   })
 
+  it.each([
+    ['gpuModel', 64],
+    ['cpuName', 128],
+    ['city', 64],
+    ['motherboard', 128],
+    ['diskName', 128],
+  ])('can have a %s of at most %i characters', (column, most) => {
+    const parse = (characters: number) => importColumns[column]?.type.parse('x'.repeat(characters))
+    expect([parse(most), parse(most + 1)]).toEqual(['x'.repeat(most), undefined])
+  })
+
   it('gets every issue reported, row by row', () => {
     expect(
       problems({ numGpus: '', cpuCores: 'x', color: 'red' }, {}, { publicIp: '203.0.113.8', city: 5, country: '' }),

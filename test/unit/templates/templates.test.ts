@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { DomainError } from '../../../src/domain/errors.ts'
 import { emptyEnvironment } from '../../../src/domain/launch/env.ts'
 import { parseTemplateCursor, printTemplateCursor } from '../../../src/domain/templates/page.ts'
+import { checkTemplateConditions, type TemplateCondition } from '../../../src/domain/templates/search.ts'
 import {
   canonicalTemplate,
   checkTemplate,
@@ -209,6 +210,17 @@ describe('the hashed text', () => {
 
   it('holds no secret', () => {
     expect(textOf()).not.toMatch(/hidden|pass/)
+  })
+})
+
+describe('a search for templates', () => {
+  it('can have 50 conditions, and no more', () => {
+    const conditions = (count: number): TemplateCondition[] =>
+      Array.from({ length: count }, () => ({ field: 'id', operator: 'eq', values: [1] }))
+    expect(checkTemplateConditions(conditions(50), [])).toHaveLength(50)
+    expect(() => checkTemplateConditions(conditions(51), [])).toThrow(
+      'filter: has 51 conditions; at most 50 are allowed.',
+    )
   })
 })
 
