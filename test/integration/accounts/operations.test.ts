@@ -67,6 +67,20 @@ describe('an account', () => {
   })
 })
 
+describe('the email address of an account', () => {
+  const create = async (address: string) => (await app.operations.accounts.create({ email: address })).account.email
+  const addressOf = (length: number) => 'long@example.com'.padStart(length, 'x')
+
+  it('has at most 254 characters, and is kept in lower case and without blanks around it', async () => {
+    expect(await create(` ${addressOf(254).toUpperCase()} `)).toBe(addressOf(254))
+    await expect(create(addressOf(255))).rejects.toThrow('email: has more than 254 characters.')
+  })
+
+  it.each(['nobody', 'no body@example.com', 'nobody@', 'x'.repeat(254)])('cannot be "%s"', async address => {
+    await expect(create(address)).rejects.toThrow(`email: "${address}" is not an email address.`)
+  })
+})
+
 describe('credit that is granted', () => {
   it('is added to the balance, and is recorded in the history', async () => {
     const { account, apiKey } = await newAccount()
@@ -177,7 +191,7 @@ describe('credit that is adjusted', () => {
   })
 
   it('needs an amount other than 0, a reason, and a balance within the maximum', async () => {
-    const { account } = await newAccount()
+    const { account, apiKey } = await newAccount()
     await expect(adjust(0n, { reason: '' })).rejects.toThrow('amount: must not be 0. reason: must not be empty.')
     const most = 999_999_999_000_000_000n
     await expect(adjust(most)).rejects.toThrow('amount: would give the account more than $999999999.')
@@ -185,6 +199,8 @@ describe('credit that is adjusted', () => {
       'amount: would leave the account less than -$999999999.',
     )
     expect(await grantsOf(account.id)).toEqual([])
+    await adjust(-most - 1_000_000_000n)
+    expect(await creditOf(apiKey)).toBe(-999_999_999)
   })
 
   it('is deducted after the GPUs are charged up to that instant', async () => {
@@ -223,7 +239,7 @@ describe('the keys of an account', () => {
     const secrets = [apiKey, first.apiKey].map(key => key.split('_')[2] as string)
     expect(secrets.some(secret => JSON.stringify(list).includes(secret))).toBe(false)
 
-    expect(await apiKeys.revoke(email, { name: 'laptop' })).toEqual([first.id, second.id])
+    expect(await apiKeys.revoke(` ${email.toUpperCase()} `, { name: 'laptop' })).toEqual([first.id, second.id])
     expect(await apiKeys.revoke(email, { name: 'laptop' })).toEqual([])
     expect(await apiKeys.revoke('account-1@example.com', { id: third.id })).toEqual([])
     const statuses = async () =>
