@@ -5,8 +5,9 @@ import type { WorkingCopy } from './working-copy.ts'
 
 export type Outcome = { outcome: 'survived' } | { outcome: 'killed' | 'timeout'; by: string }
 
-/** A test that waited so long may have failed by chance, on a busy computer. */
+/** A test that waited so long, or that was refused something, may have failed by chance, on a busy computer. */
 const waitedMs = 5_000
+const refusal = /timeout exceeded|\b503\b|UNAVAILABLE/
 
 /** Runs test files in the order given until one fails. Some files need a process of their own and come last. */
 export async function runTests(copy: WorkingCopy, databases: Databases, tests: string[]): Promise<Outcome> {
@@ -30,6 +31,6 @@ async function firstSureFailure(copy: WorkingCopy, databases: Databases, asked: 
   return firstSureFailure(copy, databases, { ...asked, tests: untried })
 }
 
-function isDoubtful({ file, isWholeFile, milliseconds }: Failure): boolean {
-  return file !== '' && (isWholeFile || milliseconds >= waitedMs)
+export function isDoubtful({ file, error, isWholeFile, milliseconds }: Failure): boolean {
+  return file !== '' && (isWholeFile || milliseconds >= waitedMs || refusal.test(error))
 }
