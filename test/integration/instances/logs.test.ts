@@ -225,9 +225,13 @@ describe('a command', () => {
     const [destroyed, created] = [await rentRunning(), await rent()]
     await gateway.services.instances.destroy(renter, { ids: [destroyed] })
     commands = []
-    for (const id of [created, destroyed]) {
+    for (const [id, reason] of [
+      [created, 'Commands run only in a running instance.'],
+      [destroyed, 'The instance is destroyed.'],
+    ] as const) {
       const asking = gateway.services.instances.execute(renter, id, 'ls')
-      await expect(asking).rejects.toMatchObject({ code: 'INVALID_STATE', details: { instanceId: id } })
+      const refusal = { code: 'INVALID_STATE', message: expect.stringContaining(reason), details: { instanceId: id } }
+      await expect(asking).rejects.toMatchObject(refusal)
     }
     expect(commands).toEqual([])
   })
