@@ -19,3 +19,15 @@ it('counts no time as longer than the clock has run steadily', () => {
   expect(hasLoadTimedOut(set, limits)).toBe(false)
   expect(hasLoadTimedOut(stateAfter(30 * minuteMs), limits)).toBe(true)
 })
+
+it.each([
+  ['stopping', null, 60_000],
+  ['exited', null, 60_000],
+  ['running', null, 0],
+  ['running', new Date(now.getTime() - 30_000), 30_000],
+])('counts how long an instance has been %s and destroyed since %j', (status, destroyedAt, expected) => {
+  const statusChangedAt = new Date(now.getTime() - 60_000)
+  const lease = { status, statusChangedAt, unreachableAt: null, destroyedAt } as InstanceLease
+  const clock = { now: () => now, steadyMs: () => Number.POSITIVE_INFINITY }
+  expect(instanceStateOf(lease, clock).stoppingMs).toBe(expected)
+})
