@@ -59,9 +59,9 @@ const idsOf = (edges: { node: { id: bigint } }[]) => edges.map(({ node }) => nod
 const expected = async () => await idsInOrder(gateway.sql, renter)
 
 /** A feed with a changed outbox or changed limits. */
-function feedOf(change: Partial<FeedOptions['outbox']>, limits?: FeedOptions['limits']) {
+function feedOf(change: Partial<FeedOptions['outbox']>, limits?: FeedOptions['limits'], lines: string[] = []) {
   const outbox = { ...outboxServices({ database: gateway.database }), ...change }
-  const log = createLog('silent', { write: () => {} })
+  const log = createLog('warn', { write: line => void lines.push(line) })
   const feed = createFeed({ outbox, now: clock.now, log, ...(limits && { limits }) })
   feeds.push(feed)
   return feed
@@ -174,6 +174,27 @@ describe('a follower', () => {
     expect((await first.next())?.events.map(({ id }) => id)).toEqual(ids)
     expect((await second.next())?.events.map(({ id }) => id)).toEqual(placed.map(({ id }) => BigInt(id as string)))
     expect(placed.length).toBeLessThan(3)
+  })
+
+  it('is served by one read at a time, and by another one if it may have missed something', async () => {
+    const gate = Promise.withResolvers<void>()
+    const outbox = outboxServices({ database: gateway.database })
+    let reads = 0
+    const feed = feedOf({
+      async readAfter(...args) {
+        reads += 1
+        if (reads === 1) await gate.promise
+        return await outbox.readAfter(...args)
+      },
+    })
+    const follower = await feed.subscribe(renter, everyEvent)
+    feed.wake()
+    await expect.poll(() => reads).toBe(1)
+    feed.wake()
+    expect(reads).toBe(1)
+    gate.resolve()
+    await expect.poll(() => reads).toBeGreaterThan(1)
+    follower.close()
   })
 
   it('leaves without an effect on other readers', async () => {
@@ -407,6 +428,29 @@ describe('streams', () => {
     await behind.close()
     proxy.close()
   })
+})
+
+it('a feed says in the log that it cannot read, once for each outage', async () => {
+  const outbox = outboxServices({ database: gateway.database })
+  const lines: string[] = []
+  let isDown = false
+  const change: Partial<FeedOptions['outbox']> = {
+    async readHorizon() {
+      if (isDown) throw new Error('The database is down.')
+      return await outbox.readHorizon()
+    },
+  }
+  const feed = feedOf(change, undefined, lines)
+  const countAfterOutage = async () => {
+    isDown = true
+    for (const _ of [1, 2]) await expect(feed.subscribe(rival, {})).rejects.toThrow('The database is down.')
+    isDown = false
+    await readOnce(feed)
+    return lines.length
+  }
+  // An outage that begins before the feed rests is part of the one before it.
+  await expect.poll(countAfterOutage, { timeout: 30_000 }).toBe(2)
+  expect(lines.map(line => JSON.parse(line).msg)).toEqual(Array(2).fill('Events cannot be read. Retrying.'))
 })
 
 describe('two gateways', () => {

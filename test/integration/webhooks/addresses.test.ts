@@ -1,6 +1,7 @@
 // No webhook reaches Berth's own network, whatever a URL or a name server says.
 
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookSender } from '../../../src/events/webhook-sender.ts'
@@ -194,6 +195,26 @@ describe('the webhook sender', () => {
     })
     await expect.poll(() => plain.openCount()).toBe(0)
     expect(written).toBeLessThan(50e6)
+    await plain.close()
+  })
+
+  it('waits for the end of a response of 1 KB, and not for that of a longer one', async () => {
+    const plain = await openReceiver()
+    const [send, stopped] = [createWebhookSender({ privateWebhooks: true }), new AbortController()]
+    const answerWith = (bytes: number) =>
+      plain.answer(response => void response.writeHead(200).write(Buffer.alloc(bytes)))
+    answerWith(1_025)
+    expect(await send(post(plain.url), never)).toEqual({ responseStatus: 200 })
+    answerWith(1_024)
+    let isDone = false
+    const sending = send(post(plain.url), stopped.signal).finally(() => {
+      isDone = true
+    })
+    await expect.poll(() => plain.received.length).toBe(2)
+    await sleep(200)
+    expect(isDone).toBe(false)
+    stopped.abort()
+    await sending
     await plain.close()
   })
 

@@ -69,3 +69,17 @@ describe('a stop', () => {
     },
   )
 })
+
+describe('the end of a container', () => {
+  const endedAt = later(-7_000)
+
+  it.each<[Observed, Date | null | undefined]>([
+    [{ state: 'exited', exitCode: 3, sshKeys: [], endedAt }, endedAt],
+    [{ state: 'exited', exitCode: 3, sshKeys: [] }, null],
+    [{ state: 'failed', code: 'IMAGE_PULL_FAILED', message: 'There is no such image.' }, null],
+    [{ state: 'absent' }, null],
+    [{ state: 'running', sshKeys: [] }, undefined],
+  ])('that is %j was at %j', (observed, expected) => {
+    expect(finding(observed, { settled: true }).endedAt).toEqual(expected)
+  })
+})
