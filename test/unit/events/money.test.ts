@@ -32,6 +32,12 @@ describe('an event about money', () => {
     expect(['constructor', 'toString', '__proto__'].map(granted)).toEqual(Array(3).fill('Credit granted.'))
   })
 
+  it('says what a spend limit did when it was reached', () => {
+    const reached = (action: string) => messageOf(event('ACCOUNT_SPEND_LIMIT', { window: 'day', action }))
+    expect(reached('stop_running')).toBe('Spend limit reached: the instances that it counts are stopped.')
+    expect(reached('notify')).toBe('Spend limit reached.')
+  })
+
   it('says that credit ran out', () => {
     const ended = event('ACCOUNT_CREDIT_ENDED', { endedAt: createdAt.toISOString() })
     expect(payloadOf(ended).after).toEqual({ ...credit, endedAt: createdAt.toISOString() })
