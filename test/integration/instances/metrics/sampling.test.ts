@@ -391,3 +391,31 @@ describe('metrics', () => {
     expect(await readNow()).toBeUndefined()
   })
 })
+
+describe('a stream of metrics', () => {
+  it('has each sample once, whatever else happens to the instance', async () => {
+    await sample()
+    const stream = await gateway.services.instances.watchMetrics(actor, instanceId)
+    const first = await stream.next()
+    expect(first.value).toMatchObject({ endsAt: clock.now(), cpuCores: 1 })
+    const second = stream.next()
+    const rename = (label: string) => gateway.services.instances.update(actor, { ids: [instanceId] }, { label })
+    await rename('another')
+    // The event of the new label has arrived once a later follower has.
+    ;(await gateway.feed.subscribe(actor, {})).close()
+    clock.advance(15_000)
+    said = [{ instanceId, cpuCores: 2 }]
+    await sample()
+    // Otherwise, the stream looks for the next sample only after 15 seconds.
+    await rename('yet another')
+    expect((await second).value).toMatchObject({ endsAt: clock.now(), cpuCores: 2 })
+    await stream.return?.()
+    expect(gateway.feed.streamCount()).toBe(0)
+  })
+
+  it('ends at once for an instance that is not found', async () => {
+    const opening = gateway.services.instances.watchMetrics(actor, 987_654_321n)
+    await expect(opening).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(gateway.feed.streamCount()).toBe(0)
+  })
+})
