@@ -9,6 +9,7 @@ import { maxBodyBytes } from './body.ts'
 import { type Client, noProxies, type TrustedProxies } from './client.ts'
 import { createHandshakeLimits } from './limits/handshakes.ts'
 import { type CreateMeter, unlimitedMeters } from './limits/meter.ts'
+import { limitReading } from './limits/reading.ts'
 import { findRequestProblem, printRefusal } from './refusal.ts'
 
 /** A socket, as its face sees it. */
@@ -37,6 +38,8 @@ export const socketLimits = {
   sockets: 1_000,
   /** Sockets of an address that have not said yet whose they are. */
   unknownPerAddress: 100,
+  /** Messages and pings of such a socket. */
+  unknownMessages: 16,
   payloadBytes: maxBodyBytes,
   /** A socket with more unsent bytes than this is cut off. */
   bufferedBytes: 4_000_000,
@@ -65,6 +68,9 @@ export function createSockets(options: SocketsOptions): Sockets {
     noServer: true,
     clientTracking: false,
     maxPayload: limits.payloadBytes,
+    // Each socket gets one event in a turn of the event loop. One read may bring thousands.
+    allowSynchronousEvents: false,
+    autoPong: false,
     handleProtocols: protocols => protocols.has(face.protocol) && face.protocol,
   })
   const open = new Map<WebSocket, { leave(): void; beat(): void }>()
@@ -87,34 +93,42 @@ export function createSockets(options: SocketsOptions): Sockets {
       if (socket.readyState !== socket.OPEN) return Promise.resolve()
       return new Promise<void>(resolve => socket.send(text, () => resolve()))
     }
+    const close = (code: number, reason: string) => {
+      socket.close(code, reason)
+      // A client that does not answer the close must not keep its place.
+      setTimeout(() => socket.terminate(), limits.graceMs).unref()
+    }
+    const reading = limitReading(socket, { unknownMessages: limits.unknownMessages, close })
+    const receive = (read: (text: string) => Promise<void>, text: string) =>
+      read(text).catch((error: unknown) => {
+        socketLog.error({ err: error }, 'Handling a WebSocket message failed.')
+        socket.close(4500, 'Internal server error')
+      })
     const { onClose, closeWhenIdle } = face.open(
       {
         protocol: socket.protocol,
         send,
-        accept,
-        close: (code, reason) => {
-          socket.close(code, reason)
-          // A client that does not answer the close must not keep its place.
-          setTimeout(() => socket.terminate(), limits.graceMs).unref()
+        close,
+        accept() {
+          reading.accept()
+          accept()
         },
         onMessage: read =>
-          socket.on('message', (data, isBinary) => {
-            // The client may have sent this before it read the close. It gets no answer.
-            if (socket.readyState !== socket.OPEN) return
-            read(isBinary ? '' : String(data)).catch((error: unknown) => {
-              socketLog.error({ err: error }, 'Handling a WebSocket message failed.')
-              socket.close(4500, 'Internal server error')
-            })
-          }),
+          socket.on('message', (data, isBinary) =>
+            reading.read(() => void receive(read, isBinary ? '' : String(data))),
+          ),
       },
       { ...context, log: socketLog },
     )
     open.set(socket, { leave: closeWhenIdle, beat: createHeartbeat(socket) })
     // The socket closes itself, with the code for the error.
     socket.on('error', () => {})
-    socket.on('ping', () => {
-      if (socket.bufferedAmount > limits.bufferedBytes) socket.terminate()
-    })
+    socket.on('ping', data =>
+      reading.read(() => {
+        if (socket.bufferedAmount > limits.bufferedBytes) socket.terminate()
+        else socket.pong(data)
+      }),
+    )
     socket.on('close', (code, reason) => {
       open.delete(socket)
       socketLog.info({ address: client.address, code, ms: Math.round(performance.now() - start) }, 'websocket')

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Client } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import type { App } from '../../src/app.ts'
@@ -154,6 +154,13 @@ export async function openRawSocket(
     closed,
     say: (message: unknown) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
   }
+}
+
+/** Sends the same message many times in one piece, masked with zeros. */
+export function sendAtOnce(socket: WebSocket, text: string, times: number, opcode = 0x81): void {
+  const frame = Buffer.from([opcode, 0x80 | text.length, 0, 0, 0, 0, ...Buffer.from(text)])
+  const { _socket } = socket as unknown as { _socket: Socket }
+  _socket.write(Buffer.concat(Array<Buffer>(times).fill(frame)))
 }
 
 /** Serves an app over HTTP, as the gateway's process does. */

@@ -10,10 +10,10 @@ import { noProxies, type TrustedProxies } from '../client.ts'
 import { retryAfterHeaders } from '../limits/headers.ts'
 import { type CreateMeter, unlimitedMeters } from '../limits/meter.ts'
 import { pagePoints } from '../limits/points.ts'
+import { createTimeShare } from '../limits/time-share.ts'
 import { findRequestProblem, printRefusal } from '../refusal.ts'
 import type { Sockets } from '../sockets.ts'
 import { startHeartbeat } from './heartbeat.ts'
-import { createTimeShare } from './time-share.ts'
 
 export type AgentWire = {
   /** `onSent` is called when the network has taken it, or never will. */

@@ -7,6 +7,7 @@ import { WebSocket } from 'ws'
 import { createLog } from '../../../src/http/log.ts'
 import { createHttpServer } from '../../../src/http/server.ts'
 import { type Channel, createSockets, type SocketLimits, socketLimits } from '../../../src/http/sockets.ts'
+import { sendAtOnce } from '../../support/streams.ts'
 
 const cleanups: (() => void)[] = []
 
@@ -20,7 +21,10 @@ async function startSocketServer(limits: Partial<SocketLimits> = {}, onLeave: (c
   const codes: number[] = []
   const open = (channel: Channel) => {
     channels.push(channel)
-    channel.onMessage(text => channel.send(text))
+    channel.onMessage(async text => {
+      if (text === 'a valid key') channel.accept()
+      await channel.send(text)
+    })
     return { onClose: async (code: number) => void codes.push(code), closeWhenIdle: () => onLeave(channel) }
   }
   const log = createLog('silent', { write: () => {} })
@@ -87,6 +91,60 @@ describe('a WebSocket', () => {
     expect(codes).toEqual([])
     socket.ping()
     await expect.poll(() => codes).toEqual([1006])
+  })
+
+  it.each([
+    ['messages', 0x81],
+    ['pings', 0x89],
+  ])('closes before it has sent a valid key when it sends many %s', async (_what, opcode) => {
+    const { connect } = await startSocketServer()
+    const socket = await connect()
+    let answers = 0
+    socket.on('message', () => (answers += 1)).on('pong', () => (answers += 1))
+    sendAtOnce(socket, 'again', 500, opcode)
+    const [code, reason] = await once(socket, 'close')
+    expect([code, String(reason)]).toEqual([1008, 'Too many messages before a valid key'])
+    expect(answers).toBeLessThanOrEqual(socketLimits.unknownMessages)
+  })
+
+  it.each([
+    ['messages', 0x81],
+    ['pings', 0x89],
+  ])('answers its %s one by one, so that others take turns', async (_what, opcode) => {
+    const { connect } = await startSocketServer()
+    const socket = await connect()
+    socket.send('a valid key')
+    await once(socket, 'message')
+    let answers = 0
+    socket.on('message', () => (answers += 1)).on('pong', () => (answers += 1))
+    sendAtOnce(socket, 'again', 2_000, opcode)
+    let turns = 0
+    const turn = () => {
+      turns += 1
+      if (answers < 2_000) setImmediate(turn)
+    }
+    turn()
+    await expect.poll(() => answers, { timeout: 30_000 }).toBe(2_000)
+    expect(turns).toBeGreaterThan(1_900)
+  })
+
+  it('reads less of a client whose messages take much time', async () => {
+    const { connect, channels } = await startSocketServer()
+    const socket = await connect()
+    socket.send('a valid key')
+    await once(socket, 'message')
+    let worked = 0
+    channels[0]?.onMessage(async () => {
+      worked += 1
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+    })
+    // One read brings few of them.
+    const big = 'x'.repeat(60_000)
+    const start = performance.now()
+    for (let sent = 0; sent < 60; sent += 1) socket.send(big)
+    await expect.poll(() => worked, { timeout: 60_000 }).toBe(60)
+    // 1.2 seconds of work, of which 0.5 come at once, and the others in a fifth of the time.
+    expect(performance.now() - start).toBeGreaterThan(2_500)
   })
 
   it('is refused with 503 at the maximum number of WebSockets', async () => {

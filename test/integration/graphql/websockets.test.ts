@@ -11,7 +11,7 @@ import { instanceApiKey } from '../../../src/services/accounts/api-keys/identity
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
-import { changesOnly, openRawSocket, serveApp, subscribeWebSocket } from '../../support/streams.ts'
+import { changesOnly, openRawSocket, sendAtOnce, serveApp, subscribeWebSocket } from '../../support/streams.ts'
 
 let app: TestApp
 let server: Awaited<ReturnType<typeof serveApp>>
@@ -220,6 +220,25 @@ describe('a WebSocket', () => {
   it('closes with 4408 when no connection_init arrives', async () => {
     const { closed } = await openRawSocket(server.url)
     expect(await closed).toEqual([4408, 'Connection initialisation timeout'])
+  })
+
+  it('closes with 1008 when it sends many pings and no connection_init', async () => {
+    const { socket, heard, closed } = await openRawSocket(server.url)
+    sendAtOnce(socket, '{"type":"ping"}', 500)
+    expect(await closed).toEqual([1008, 'Too many messages before a valid key'])
+    expect(heard.length).toBeLessThanOrEqual(socketLimits.unknownMessages)
+  })
+
+  it('lets others be answered while it sends pings without end', async () => {
+    const sockets = await Promise.all(Array.from({ length: 4 }, () => openInitializedSocket()))
+    for (const { socket } of sockets) sendAtOnce(socket, '{"type":"ping"}', 20_000)
+    const countPongs = () => sockets.reduce((count, { heard }) => count + heard.length, 0)
+    await expect.poll(countPongs, { interval: 1 }).toBeGreaterThan(0)
+    const begun = countPongs()
+    expect((await fetch(`${server.url}/health`)).status).toBe(200)
+    // An answer takes some turns of the event loop, in each of which each socket may send one pong.
+    expect(countPongs() - begun).toBeLessThan(2_000)
+    for (const { socket } of sockets) socket.terminate()
   })
 
   it('drops the connection when the client does not answer the close', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createTimeShare } from '../../../src/http/agents/time-share.ts'
+import { createTimeShare } from '../../../src/http/limits/time-share.ts'
 
 /** A connection whose work takes as long as the test says. */
 function aConnection() {
