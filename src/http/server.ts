@@ -8,6 +8,7 @@ import { maxBodyBytes } from './body.ts'
 import { type Client, noProxies, type TrustedProxies } from './client.ts'
 import { jsonResponse } from './json.ts'
 import { limitConnections } from './limits/connections.ts'
+import { limitPipelining } from './limits/pipelining.ts'
 import { answerPlainly, isPlain, type PlainFetch } from './plain.ts'
 import { findRequestProblem, printRefusal } from './refusal.ts'
 import type { LoggedRequest } from './router.ts'
@@ -75,7 +76,9 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
     await adapter(request, response, { client, begun: unanswered, leave })
   }
   const answering = new WeakMap<Duplex, ServerResponse>()
+  const mayBegin = limitPipelining()
   const server = createServer(settings, (request, response) => {
+    if (!mayBegin(request, response)) return
     const problem = findRequestProblem(request)
     answering.set(request.socket, response)
     if (problem) sendRefusal(response, 400, 'bad_request', problem)

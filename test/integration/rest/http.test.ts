@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxBodyBytes, readBody } from '../../../src/http/body.ts'
+import { unansweredPerConnection } from '../../../src/http/limits/pipelining.ts'
 import { listen, reserveAddress } from '../../../src/http/listen.ts'
 import { createHttpServer } from '../../../src/http/server.ts'
 
@@ -218,6 +219,22 @@ it.each([
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000)
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 (200|101) .*served/s)
   stalledServer.close()
+})
+
+const pipelined = (count: number, last = 'GET /x HTTP/1.1\r\nHost: a\r\n\r\n') =>
+  'GET /x HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(count - 1) + last
+
+it('answers the requests that a connection may send at once', async () => {
+  const last = 'GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+  const { text } = await sendBytes(pipelined(unansweredPerConnection, last), 'never')
+  expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(unansweredPerConnection)
+  expect(reachedPaths).toHaveLength(unansweredPerConnection)
+})
+
+it('closes a connection that sends more requests than that', async () => {
+  const { text } = await sendBytes(pipelined(500), 'never')
+  expect(text).toBe('')
+  expect(reachedPaths.length).toBeLessThanOrEqual(unansweredPerConnection)
 })
 
 it('closes a connection that never finishes its headers', async () => {
