@@ -44,14 +44,18 @@ function listed(held: Held[], query: URLSearchParams) {
 }
 
 /** The container of instance 7 has the GPUs 1 and 2, and was made and not started. Another one is on the engine, too. */
-async function startWithOther(settings: Partial<Held>) {
+async function startWithOther(settings: Partial<Held>, beforeRunningAreListed = (_: Held) => {}) {
   const usual = { mark: 'fake', driver: 'nvidia' as const, gpus: [1, 2], isRunning: false }
   const own: Held = { ...usual, id: '7', name: '/berth-fake-7' }
   const other: Held = { ...usual, id: '5', name: '/berth-fake-5', isRunning: true, ...settings }
   const held = new Set([own, other])
   const find = (id: string | undefined) => [...held].find(one => one.id === id && !one.isGone)
+  const list = (query: URLSearchParams) => {
+    if (!query.has('all')) beforeRunningAreListed(own)
+    return listed([...held], query)
+  }
   const { url, requests } = await startFakeEngine(({ method, path, query }) => {
-    if (path === '/containers/json') return { json: listed([...held], query) }
+    if (path === '/containers/json') return { json: list(query) }
     const [, id, verb] = /^\/containers\/(\d+)\/(\w+)$/.exec(path) ?? []
     if (!verb) return undefined
     const found = find(id)
@@ -105,4 +109,12 @@ it('starts a container if the other one is gone when it is inspected', async () 
   const { provider, own } = await startWithOther({ isGone: true })
   await provider.start(ref, signal())
   expect(own.isRunning).toBe(true)
+})
+
+it('does not mind that another gateway starts the same container', async () => {
+  const { provider } = await startWithOther({ isRunning: false }, own => {
+    own.isRunning = true
+  })
+  await provider.start(ref, signal())
+  expect(await provider.observe(ref, signal())).toMatchObject({ state: 'starting' })
 })
