@@ -1,4 +1,4 @@
-// The primary of a cluster is lost, and a standby takes its place, while renters and readers continue.
+// The primary of a cluster dies, hangs or hands its role on, and a standby takes its place, while renters and readers continue.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'

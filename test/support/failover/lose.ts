@@ -18,7 +18,7 @@ export const offerId = async ({ sql }: Pick<FailoverSite, 'sql'>) =>
 
 /** All changes after the cut are acknowledged, and only the primary has them, which is then killed. */
 export async function loseHistory(site: FailoverSite, host: OutsideHost, [here, there]: [Client, Client]) {
-  const { cluster, operations, fleet, renters, sql } = site
+  const { cluster, operations, fleet, probe, sql } = site
   const rent = async (client: Client, mark: string) => await client.rent(await offerId(site), mark)
   const untilContainers = (expected: Record<string, boolean>) =>
     vi.waitFor(async () => expect(await host.containers()).toEqual(expected), within)
@@ -42,7 +42,7 @@ export async function loseHistory(site: FailoverSite, host: OutsideHost, [here, 
   )
 
   await old.kill()
-  const recovery = await measureRecovery({ cluster, old, urls: fleet.urls(), apiKey: renters[0]?.apiKey ?? '' })
+  const recovery = await measureRecovery({ cluster, old, urls: fleet.urls(), apiKey: probe.apiKey })
   const keys = { made: made.secret as string, revoked: revoked.secret as string }
   return { old, cutMs, recovery, written, instances: { kept, stopped, lost }, cursors, keys }
 }

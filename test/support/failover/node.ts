@@ -23,6 +23,18 @@ export async function createNode({ name, folder: parent, etcdPort, synchronous }
   if (runAs.uid !== undefined) await chown(folder, runAs.uid, runAs.gid as number)
   let patroni: Daemon | undefined
   let earlierOutput = ''
+  let isFrozen = false
+
+  /** The processes of PostgreSQL. */
+  function databaseProcesses(): number[] {
+    const postmaster = readPostmaster(folder)
+    return postmaster ? [postmaster, ...childrenOf(postmaster)] : []
+  }
+  /** Patroni's processes get the signal, too. */
+  function signalAll(signal: NodeJS.Signals): void {
+    if (patroni) signalIfAlive(-patroni.pid, signal)
+    for (const pid of databaseProcesses()) signalIfAlive(pid, signal)
+  }
 
   return {
     addresses,
@@ -31,7 +43,7 @@ export async function createNode({ name, folder: parent, etcdPort, synchronous }
     urlOf: (database: string) => `postgresql://postgres:${passwords.superuser}@127.0.0.1:${port}/${database}`,
     rest: `http://127.0.0.1:${restPort}`,
     output: () => earlierOutput + (patroni?.output() ?? ''),
-    isRunning: () => patroni !== undefined,
+    isRunning: () => patroni !== undefined && !isFrozen,
     start(): void {
       earlierOutput += patroni?.output() ?? ''
       patroni = startDaemon('patroni', [file], folder, runAs)
@@ -41,11 +53,19 @@ export async function createNode({ name, folder: parent, etcdPort, synchronous }
       const killed = patroni
       patroni = undefined
       earlierOutput += killed?.output() ?? ''
-      const postmaster = readPostmaster(folder)
-      const processes = postmaster ? [postmaster, ...childrenOf(postmaster)] : []
+      const processes = databaseProcesses()
       const stopping = killed?.stop('SIGKILL')
-      for (const pid of processes) killIfAlive(pid)
+      for (const pid of processes) signalIfAlive(pid, 'SIGKILL')
       await stopping
+    },
+    /** All of its processes stand still, as on a computer that hangs. Their connections stay open. */
+    freeze(): void {
+      isFrozen = true
+      signalAll('SIGSTOP')
+    },
+    thaw(): void {
+      signalAll('SIGCONT')
+      isFrozen = false
     },
     close: () => link.close(),
   }
@@ -75,9 +95,9 @@ function parentOf(pid: number): number | undefined {
   }
 }
 
-function killIfAlive(pid: number): void {
+function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }

@@ -16,6 +16,8 @@ export type FailoverSite = {
   database: Database
   operations: Operations
   renters: Renter[]
+  /** Its account rents nothing. It asks whether gateways accept writes, and has its own turn under load. */
+  probe: { apiKey: string }
   /** Asks the primary, and waits for one. */
   sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   close(): Promise<void>
@@ -43,9 +45,10 @@ export async function openSite({ synchronous, machines, env = () => ({}) }: Site
     renters.push({ accountId: account.id, apiKey })
     await pool.query(withoutQuotasSql(account.id))
   }
+  const probe = await operations.accounts.create({ email: 'probe@example.com', creditNanos: 0n })
 
   return {
-    ...{ cluster, fleet, database, operations, renters },
+    ...{ cluster, fleet, database, operations, renters, probe },
     async sql(text, values = []) {
       const end = performance.now() + 120_000
       for (;;) {

@@ -11,9 +11,9 @@ import type { FailoverSite } from './site.ts'
 /** How long all is well before and after each loss. */
 const loadMs = 5_000
 
-/** Kills the primary, lets it come back as a standby, and hands the role on. The readers are still open afterwards. */
+/** Kills the primary, lets it come back as a standby, freezes the next one, and hands the role on. The readers are still open afterwards. */
 export async function runStorm(site: FailoverSite, seed: number) {
-  const { cluster, fleet, renters, sql } = site
+  const { cluster, fleet, renters, probe, sql } = site
   const random = createSeededRandom(seed)
   const driver = createRenters({ renters, pick: fleet.pickUrl, sql })
   const readers = await startReaders(site, random)
@@ -27,20 +27,24 @@ export async function runStorm(site: FailoverSite, seed: number) {
     await sleep(loadMs)
     const old = await cluster.primary()
     await lose()
-    recoveries[what] = await measureRecovery({ cluster, old, urls: fleet.urls(), apiKey: renters[0]?.apiKey ?? '' })
+    recoveries[what] = await measureRecovery({ cluster, old, urls: fleet.urls(), apiKey: probe.apiKey })
     await cluster.untilComplete()
     await sleep(loadMs)
   }
 
-  async function loseTwice(): Promise<void> {
+  async function loseThrice(): Promise<void> {
     const first = await cluster.primary()
     await measure('killed', first.kill)
     first.start()
     await cluster.untilComplete()
+    const second = await cluster.primary()
+    await measure('frozen', async () => second.freeze())
+    second.thaw()
+    await cluster.untilComplete()
     await measure('switched over', cluster.switchOver)
   }
 
-  await Promise.race([loseTwice(), loaded.then(() => Promise.reject(new Error('The load ended early.')))])
+  await Promise.race([loseThrice(), loaded.then(() => Promise.reject(new Error('The load ended early.')))])
   isOver = true
   await loaded
   return { driver, readers, grants, recoveries, random }
