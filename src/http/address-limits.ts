@@ -47,8 +47,8 @@ export function createAddressLimits(limits: Limits, now: () => number = () => pe
   }
 }
 
-/** An IPv4 address as it is, and the first 64 bits of an IPv6 address: a client can choose the rest. */
-export function networkOf(address: string): string {
+/** An IPv4 address as it is, and the first bits of an IPv6 address: a client can choose the rest. */
+export function networkOf(address: string, bits: 56 | 64 = 64): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
   if (mapped !== undefined) return mapped
   const [bare = ''] = address.split('%')
@@ -56,9 +56,8 @@ export function networkOf(address: string): string {
   const [head = '', tail] = bare.split('::')
   const [first, last] = [head, tail ?? ''].map(half => half.split(':').filter(Boolean)) as [string[], string[]]
   const zeros = tail === undefined ? 0 : 8 - first.length - last.length
-  const groups = [...first, ...Array<string>(zeros).fill('0'), ...last]
-  return `${groups
-    .slice(0, 4)
-    .map(group => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
+  const groups = [...first, ...Array<string>(zeros).fill('0'), ...last].slice(0, 4)
+  const [a = 0, b = 0, c = 0, d = 0] = groups.map(group => Number.parseInt(group, 16))
+  const kept = [a, b, c, bits === 56 ? d & 0xff00 : d]
+  return `${kept.map(group => group.toString(16)).join(':')}::/${bits}`
 }

@@ -1,6 +1,10 @@
 // Refuses requests before a face sees them, in the JSON shape of every failure.
 
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+/** Time for a client to read the last answer of a connection. */
+const lastAnswerMs = 1_000
 
 /** Refuses what honest clients never send, and what proxies and servers parse differently. */
 export function findRequestProblem({ httpVersion, url, rawHeaders }: IncomingMessage): string | undefined {
@@ -29,4 +33,10 @@ export function printRefusal(status: number, error: string, msg: string, more: R
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
+}
+
+/** Sends the last answer of a connection. A client that does not close it then does not keep its place. */
+export function endWith(socket: Duplex, answer: string): void {
+  socket.end(answer)
+  setTimeout(() => socket.destroy(), lastAnswerMs).unref()
 }

@@ -10,7 +10,7 @@ import { jsonResponse } from './json.ts'
 import { limitConnections } from './limits/connections.ts'
 import { limitPipelining } from './limits/pipelining.ts'
 import { answerPlainly, isPlain, type PlainFetch } from './plain.ts'
-import { findRequestProblem, printRefusal } from './refusal.ts'
+import { endWith, findRequestProblem, printRefusal } from './refusal.ts'
 import type { LoggedRequest } from './router.ts'
 import type { Sockets } from './sockets.ts'
 
@@ -27,6 +27,7 @@ export type ServerOptions = {
   /** Admits requests. Without it, all run at once. */
   admit?: AdmitRequest
   connectionsPerAddress?: number
+  connections?: number
   /** A connection that reads none of its pending data for this long is cut off. */
   stalledMs?: number
 }
@@ -95,7 +96,7 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
   const refuse = (error: NodeJS.ErrnoException, socket: Duplex) => {
     const response = answering.get(socket)
     const isBusy = response?.headersSent && !response.writableFinished
-    if (socket.writable && error.code !== 'ECONNRESET' && !isBusy) socket.end(printParseError(error.code))
+    if (socket.writable && error.code !== 'ECONNRESET' && !isBusy) endWith(socket, printParseError(error.code))
     else socket.destroy()
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -110,10 +111,9 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
       upgraded.add(socket)
       upgrade(request, socket, head)
     })
-  limitConnections(server, proxies, options.connectionsPerAddress)
+  limitConnections(server, proxies, options.connectionsPerAddress, options.connections)
   server.timeout = stalledMs
   server.maxRequestsPerSocket = 1_000
-  server.maxConnections = 2_000
   return server
 }
 

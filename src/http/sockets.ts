@@ -10,7 +10,7 @@ import { type Client, noProxies, type TrustedProxies } from './client.ts'
 import { createHandshakeLimits } from './limits/handshakes.ts'
 import { type CreateMeter, unlimitedMeters } from './limits/meter.ts'
 import { limitReading } from './limits/reading.ts'
-import { findRequestProblem, printRefusal } from './refusal.ts'
+import { endWith, findRequestProblem, printRefusal } from './refusal.ts'
 
 /** A socket, as its face sees it. */
 export type Channel = {
@@ -81,7 +81,7 @@ export function createSockets(options: SocketsOptions): Sockets {
   }, limits.heartbeatMs)
   heartbeatTimer.unref()
   server.on('wsClientError', (_error, socket) =>
-    socket.end(printRefusal(400, 'bad_request', 'The WebSocket handshake is not valid.')),
+    endWith(socket, printRefusal(400, 'bad_request', 'The WebSocket handshake is not valid.')),
   )
 
   function serveSocket(socket: WebSocket, { headers }: IncomingMessage, client: Client, accept: () => void): void {
@@ -152,10 +152,10 @@ export function createSockets(options: SocketsOptions): Sockets {
     upgrade(request, socket, head) {
       socket.on('error', () => socket.destroy())
       const refusal = findRefusal(request)
-      if (refusal) return void socket.end(refusal)
+      if (refusal) return endWith(socket, refusal)
       const client = proxies.clientOf(request)
       const admitted = admit(client, request.headers.authorization)
-      if (typeof admitted === 'string') return void socket.end(admitted)
+      if (typeof admitted === 'string') return endWith(socket, admitted)
       const { accept } = admitted
       // A handshake that is not valid opens no socket.
       socket.once('close', accept)

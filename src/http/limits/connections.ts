@@ -1,25 +1,42 @@
-import type { Server, Socket } from 'node:net'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { networkOf } from '../address-limits.ts'
 import type { TrustedProxies } from '../client.ts'
 import { createCounts } from './counts.ts'
+import { createPlaces } from './places.ts'
 
-/** A quarter of what a server accepts, so that silent connections of one address shut nobody else out. */
+/** Connections that a server has at once. */
+export const maxConnections = 2_000
+/** A quarter of these, so that silent connections of one address shut nobody else out. */
 export const connectionsPerAddress = 500
+/** What a provider gives a customer at least, mostly: such a client has 256 networks of 64 bits. */
+const networkBits = 56
 
-/** Closes the connections that an address opens beyond its share. A trusted proxy opens those of all of its clients. */
+/**
+ * Closes the connections that an address opens beyond its share, and those for which there is no place. A trusted proxy
+ * opens those of all of its clients.
+ */
 export function limitConnections(
   server: Server,
   proxies: Pick<TrustedProxies, 'has'>,
   perAddress = connectionsPerAddress,
+  places = maxConnections,
 ): void {
   const counts = createCounts(perAddress)
+  const takePlace = createPlaces(server, places)
+
+  function addToShare(socket: Socket, address: string): boolean {
+    if (proxies.has(address)) return true
+    const network = networkOf(address, networkBits)
+    if (!counts.add(network)) return false
+    socket.once('close', () => counts.remove(network))
+    return true
+  }
+
   server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket
-    // The client has gone.
-    if (remoteAddress === undefined) return void socket.destroy()
-    if (proxies.has(remoteAddress)) return
-    const network = networkOf(remoteAddress)
-    if (!counts.add(network)) return void socket.destroy()
-    socket.once('close', () => counts.remove(network))
+    // Without an address, the client has gone.
+    const isAccepted = remoteAddress !== undefined && addToShare(socket, remoteAddress) && takePlace(socket)
+    if (!isAccepted) socket.destroy()
   })
 }

@@ -70,6 +70,12 @@ it('serves others while an address opens more connections than the server accept
   expect(await askFrom('127.0.0.2')).toBe('200')
 })
 
+it('serves others while four addresses hold all connections that the server accepts', async () => {
+  for (const last of [5, 6, 7, 8]) await openSilently(`127.0.0.${last}`, connectionsPerAddress)
+  expect(await askFrom('127.0.0.3')).toBe('200')
+  expect(await served.countConnections()).toBeLessThan(2_010)
+})
+
 it('accepts more connections of a trusted proxy', async () => {
   expect(await openSilently('127.0.0.9', 2 * connectionsPerAddress)).toBeGreaterThan(connectionsPerAddress + 10)
 })

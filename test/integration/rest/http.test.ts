@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { maxBodyBytes, readBody } from '../../../src/http/body.ts'
 import { unansweredPerConnection } from '../../../src/http/limits/pipelining.ts'
 import { listen, reserveAddress } from '../../../src/http/listen.ts'
@@ -195,7 +195,6 @@ it('has a timeout or a limit for every phase of a connection', () => {
     requestTimeout: 15_000,
     keepAliveTimeout: 5_000,
     maxRequestsPerSocket: 1_000,
-    maxConnections: 2_000,
   })
 })
 
@@ -235,6 +234,86 @@ it('closes a connection that sends more requests than that', async () => {
   const { text } = await sendBytes(pipelined(500), 'never')
   expect(text).toBe('')
   expect(reachedPaths.length).toBeLessThanOrEqual(unansweredPerConnection)
+})
+
+it('closes a connection soon after its refusal, even if the client does not', async () => {
+  const impatientServer = createHttpServer(async () => new Response())
+  impatientServer.headersTimeout = 300
+  impatientServer.listen(0, '127.0.0.1')
+  await once(impatientServer, 'listening')
+  const { port } = impatientServer.address() as AddressInfo
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 408 /)
+  const countConnections = () =>
+    new Promise<number>(resolve => impatientServer.getConnections((_error, count) => resolve(count)))
+  await expect.poll(countConnections, { timeout: 15_000 }).toBe(0)
+  socket.destroy()
+  impatientServer.close()
+})
+
+describe('a server that has all connections that it accepts', () => {
+  async function startFull() {
+    const small = createHttpServer(
+      async request => {
+        if (new URL(request.url).pathname === '/wait') await new Promise(() => {})
+        return new Response('{}')
+      },
+      { connections: 3 },
+    ).listen(0, '127.0.0.1')
+    await once(small, 'listening')
+    const sockets: Socket[] = []
+    const closed: number[] = []
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy()
+      small.close()
+    })
+    return {
+      closed,
+      /** Connects, and sends what the server then has read. Returns its answer, if it gives one. */
+      async open(bytes = '', hasAnswer = false): Promise<string> {
+        const arrived = once(small, 'connection') as Promise<[Socket]>
+        const socket = connect((small.address() as AddressInfo).port, '127.0.0.1')
+        const index = sockets.push(socket) - 1
+        socket.on('error', () => {}).on('close', () => closed.push(index))
+        socket.write(bytes)
+        const [accepted] = await arrived
+        if (hasAnswer) return String((await once(socket, 'data'))[0])
+        await expect.poll(() => accepted.bytesRead, { timeout: 10_000 }).toBe(bytes.length)
+        return ''
+      },
+    }
+  }
+  const head = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`
+
+  it('closes the oldest without a request in favor of a new one', async () => {
+    const { open, closed } = await startFull()
+    await open(head('/wait'))
+    await open()
+    await open('GET / HT')
+    expect(await open(head('/'), true)).toMatch(/^HTTP\/1\.1 200/)
+    expect(closed).toEqual([1])
+    await open()
+    await expect.poll(() => closed).toEqual([1, 2])
+  })
+
+  it('closes an idle one, and then one whose request is incomplete', async () => {
+    const { open, closed } = await startFull()
+    await open(head('/wait', 'Content-Length: 5\r\n'))
+    await open(head('/wait'))
+    expect(await open(head('/'), true)).toMatch(/^HTTP\/1\.1 200/)
+    await open(head('/wait'))
+    await expect.poll(() => closed).toEqual([2])
+    await open(head('/wait'))
+    await expect.poll(() => closed).toEqual([2, 0])
+  })
+
+  it('refuses a new one while all have requests that it answers', async () => {
+    const { open, closed } = await startFull()
+    for (let busy = 0; busy < 3; busy += 1) await open(head('/wait'))
+    await open().catch(() => {})
+    await expect.poll(() => closed).toEqual([3])
+  })
 })
 
 it('closes a connection that never finishes its headers', async () => {

@@ -42,3 +42,11 @@ it.each([
 ])('counts %j as %j', (address, network) => {
   expect(networkOf(address)).toBe(network)
 })
+
+it.each([
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:0::/56'],
+  ['2001:db8:1:abcd::1', '2001:db8:1:ab00::/56'],
+  ['203.0.113.7', '203.0.113.7'],
+])('counts connections of %j as %j', (address, network) => {
+  expect(networkOf(address, 56)).toBe(network)
+})
