@@ -47,7 +47,7 @@ async function startSocketServer(limits: Partial<SocketLimits> = {}, onLeave: (c
 
 describe('a WebSocket', () => {
   it('stays open while the client answers pings', async () => {
-    const { codes, connect } = await startSocketServer({ heartbeatMs: 50 })
+    const { codes, connect } = await startSocketServer({ heartbeatMs: 500 })
     const socket = await connect()
     for (let beat = 1; beat <= 4; beat += 1) await once(socket, 'ping')
     socket.send('still here')
