@@ -41,10 +41,9 @@ export function createNotebookServer(proxies: TrustedProxies, limits = notebookL
   // The face lets the client send its body once it may.
   server.on('checkContinue', serve)
   server.on('upgrade', (request, socket, head) => handlers.upgrade(request, socket as Socket, head))
-  limitConnections(server, proxies, limits.socketsPerAddress)
+  limitConnections(server, proxies, limits.socketsPerAddress, limits.connections * 2)
   server.timeout = limits.idleMs
   server.maxRequestsPerSocket = 1_000
-  server.maxConnections = limits.connections * 2
   return {
     server,
     serveWith(next) {

@@ -11,7 +11,7 @@ import { retryAfterHeaders } from '../limits/headers.ts'
 import { type CreateMeter, unlimitedMeters } from '../limits/meter.ts'
 import { pagePoints } from '../limits/points.ts'
 import { createTimeShare } from '../limits/time-share.ts'
-import { findRequestProblem, printRefusal } from '../refusal.ts'
+import { endWith, findRequestProblem, printRefusal } from '../refusal.ts'
 import type { Sockets } from '../sockets.ts'
 import { startHeartbeat } from './heartbeat.ts'
 
@@ -88,7 +88,7 @@ export function createAgentSockets(
   let unknown = 0
   let isStopped = false
   server.on('wsClientError', (_error, socket) =>
-    socket.end(printRefusal(400, 'bad_request', 'The WebSocket handshake is not valid.')),
+    endWith(socket, printRefusal(400, 'bad_request', 'The WebSocket handshake is not valid.')),
   )
 
   async function admit(request: IncomingMessage) {
@@ -160,7 +160,7 @@ export function createAgentSockets(
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const refuse = (...refusal: Parameters<typeof printRefusal>) => void socket.end(printRefusal(...refusal))
+    const refuse = (...refusal: Parameters<typeof printRefusal>) => endWith(socket, printRefusal(...refusal))
     const problem = findRequestProblem(request)
     socket.on('error', () => socket.destroy())
     if (problem) return refuse(400, 'bad_request', problem)

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
@@ -35,13 +35,17 @@ export function createPlaces(server: Server, places: number): (socket: Socket) =
     return false
   }
 
-  server.prependListener('request', (request, response) => {
+  function begin(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     enter(request, socket)
     response.once('close', () => {
       if (open.get(socket) === request) enter('idle', socket)
     })
-  })
+  }
+
+  server.prependListener('request', begin)
+  // A server without this listener answers by itself, and has a request then.
+  if (server.listenerCount('checkContinue') > 0) server.prependListener('checkContinue', begin)
   server.prependListener('upgrade', ({ socket }) => enter('upgraded', socket))
   return socket => {
     if (open.size >= places && !closeOne()) return false

@@ -278,6 +278,17 @@ describe('too much', () => {
     few.close()
   })
 
+  it('all connections: a silent one makes room for a new one', async () => {
+    const few = await serveNotebooks({ gateway, provider: notebook.provider, limits: { connections: 2 } })
+    const silent = Array.from({ length: 4 }, () => connect(few.port, '127.0.0.1').on('error', () => {}))
+    const count = () => new Promise<number>(resolve => few.server.getConnections((_, open) => resolve(open)))
+    await expect.poll(count).toBe(4)
+    expect((await few.ask({ host: mine.host, headers: headers() })).status).toBe(200)
+    await expect.poll(() => silent.filter(({ closed }) => closed)).toHaveLength(1)
+    for (const socket of silent) socket.destroy()
+    few.close()
+  })
+
   it('time for the head of a request ends the connection', async () => {
     const hasty = await serveNotebooks({ gateway, provider: notebook.provider, limits: { headMs: 200 } })
     expect(await hasty.send('GET / HTTP/1.1\r\nHost: ')).toMatch(/^HTTP\/1\.1 408 /)
