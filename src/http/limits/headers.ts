@@ -1,17 +1,19 @@
-// The headers of draft-ietf-httpapi-ratelimit-headers: what the caller may use, and what is left.
+// The headers of draft-ietf-httpapi-ratelimit-headers-11: what the caller may use, and what is left.
 
 import type { Budget } from './budgets.ts'
 import { limitRules } from './points.ts'
 
-export function rateLimitHeaders(budgets: readonly Budget[]): Record<string, string> {
+/** `waitSeconds`: when a refused request can be repeated. */
+export function rateLimitHeaders(budgets: readonly Budget[], waitSeconds?: number): Record<string, string> {
   const tightest = tightestOf(budgets)
   if (!tightest) return {}
-  const { name, capacity, perSecond } = tightest
-  const level = tightest.level()
-  const secondsToFull = Math.ceil((capacity - level) / perSecond)
+  const { name, perSecond } = tightest
+  const level = Math.max(0, Math.floor(tightest.level()))
+  // A caller who spreads what is left over this time asks as fast as points come back, and can go on so.
+  const seconds = waitSeconds ?? Math.max(1, Math.ceil(level / perSecond))
   return {
     'ratelimit-policy': budgets.map(policyOf).join(', '),
-    ratelimit: `"${name}";r=${Math.max(0, Math.floor(level))};t=${secondsToFull}`,
+    ratelimit: `"${name}";r=${Math.min(level, seconds * perSecond)};t=${seconds}`,
   }
 }
 
@@ -26,6 +28,8 @@ export function tightestOf(budgets: readonly Budget[]): Budget | undefined {
   return tightest
 }
 
+/** Without a unit, a policy counts requests. That is true of guesses alone. The draft registers no unit like points. */
 function policyOf({ name, capacity }: Budget): string {
-  return `"${name}";q=${capacity};w=${limitRules.windowSeconds}`
+  const unit = name === 'guesses' ? '' : 'qu="points";'
+  return `"${name}";q=${capacity};${unit}w=${limitRules.windowSeconds}`
 }

@@ -46,6 +46,7 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
   return client => {
     let paying: Budget[] = []
     let taken = 0
+    let waitSeconds: number | undefined
 
     function take(payer: Payer, points: number): void {
       requireAll(payer, points)
@@ -65,7 +66,8 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
       const total = Math.min(taken + points, budget.capacity)
       if (budget.level() + taken >= total) return
       // The same request needs what it has taken so far once more.
-      throw rateLimited(budget, budget.waitMs(total), now())
+      waitSeconds = Math.ceil(budget.waitMs(total) / 1_000)
+      throw rateLimited(budget, waitSeconds, now())
     }
 
     /** A request that costs more than a budget can have takes all of it. */
@@ -133,7 +135,7 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
         const tightest = tightestOf(paying)
         return tightest && { cost: taken, ...statusOf(tightest, now()) }
       },
-      headers: () => rateLimitHeaders(paying),
+      headers: () => rateLimitHeaders(paying, waitSeconds),
     }
   }
 }
@@ -166,8 +168,7 @@ const tooMuch: Record<Budget['name'], string> = {
   guesses: 'Your address has sent too many wrong keys.',
 }
 
-function rateLimited({ name }: Budget, waitMs: number, now: Date): DomainError<'RATE_LIMITED'> {
-  const seconds = Math.ceil(waitMs / 1_000)
+function rateLimited({ name }: Budget, seconds: number, now: Date): DomainError<'RATE_LIMITED'> {
   const message = `${tooMuch[name]} Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
   return new DomainError('RATE_LIMITED', message, { seconds, retryAfter: new Date(now.getTime() + seconds * 1_000) })
 }

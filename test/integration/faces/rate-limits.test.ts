@@ -63,20 +63,20 @@ describe('a key', () => {
   it('takes the points of both faces from one bucket, and shows what is left', async () => {
     const over = await currentUser(key)
     expect(over.headers.get('ratelimit-policy')).toBe(
-      `"key";q=${capacity};w=10, "account";q=${capacity * limitRules.keysPerAccount};w=10`,
+      `"key";q=${capacity};qu="points";w=10, "account";q=${capacity * limitRules.keysPerAccount};qu="points";w=10`,
     )
-    expect(over.headers.get('ratelimit')).toBe(`"key";r=${capacity - requestPoints};t=1`)
+    expect(over.headers.get('ratelimit')).toBe(`"key";r=${capacity - requestPoints};t=10`)
     const { body, headers } = await askGraphql(key, small)
     const remaining = capacity - 2 * requestPoints - 3
     expect(body.extensions.cost).toEqual({ requested: 3, limit: 10_000, points: requestPoints + 3, remaining })
-    expect(headers.get('ratelimit')).toBe(`"key";r=${remaining};t=1`)
+    expect(headers.get('ratelimit')).toBe(`"key";r=${remaining};t=10`)
   })
 
   it('is refused over REST without points, and told when to try again', async () => {
     const { answered, refusal } = await exhaust(() => currentUser(key))
     expect(answered).toBe(capacity / requestPoints)
     expect(refusal.headers.get('retry-after')).toBe('1')
-    expect(refusal.headers.get('ratelimit')).toBe('"key";r=0;t=10')
+    expect(refusal.headers.get('ratelimit')).toBe('"key";r=0;t=1')
     const msg = 'This API key asks for too much at once. Try again in 1 second.'
     expect(refusal.body).toEqual({ success: false, error: 'rate_limited', msg, detail: msg })
   })
@@ -126,13 +126,15 @@ describe('a key', () => {
   it('pays for a request that does not parse', async () => {
     await askGraphql(key, '{ nothing }')
     const { headers } = await askGraphql(key, '{ viewer {')
-    expect(headers.get('ratelimit')).toBe(`"key";r=${capacity - 2 * requestPoints};t=1`)
+    expect(headers.get('ratelimit')).toBe(`"key";r=${capacity - 2 * requestPoints};t=10`)
   })
 
   it('pays for the rows of a REST answer, and not for rows that it could have had', async () => {
     const { headers, body } = await askRest(key, 'POST', '/api/v0/bundles/', { limit: 200 })
     const paid = requestPoints + body.offers.length * rowPoints
-    expect(headers.get('ratelimit')).toBe(`"key";r=${capacity - paid};t=1`)
+    expect(headers.get('ratelimit')).toBe(
+      `"key";r=${capacity - paid};t=${Math.ceil((capacity - paid) / pointsPerSecond)}`,
+    )
     await askRest(key, 'POST', '/api/v0/bundles/', { limit: 'many' })
     const keys = await askRest(key, 'GET', '/api/v0/auth/apikeys/')
     const after = capacity - paid - 2 * requestPoints - Number(keys.body.apikeys.length) * rowPoints
@@ -199,7 +201,7 @@ describe('an address', () => {
     })
     expect(answered).toBe(limitRules.guessesPerSecond * limitRules.windowSeconds)
     expect(refusal.headers.get('retry-after')).toBe('1')
-    expect(refusal.headers.get('ratelimit')).toBe('"guesses";r=0;t=10')
+    expect(refusal.headers.get('ratelimit')).toBe('"guesses";r=0;t=1')
     const sent = await captureStatements(() => guess(99_999))
     expect(sent.filter(({ text }) => text.includes('api_keys'))).toEqual([])
   })
