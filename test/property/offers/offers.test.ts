@@ -4,8 +4,15 @@ import { type Database, openDatabase } from '../../../src/database/client.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { regionOf } from '../../../src/domain/machines/regions.ts'
 import { type Facet, type FacetField, facetFields } from '../../../src/domain/offers/facets.ts'
-import { fieldValueOf } from '../../../src/domain/offers/fields.ts'
-import { type Offer, priceOffer } from '../../../src/domain/offers/offers.ts'
+import {
+  type FieldValue,
+  fieldTypeOf,
+  fieldValueOf,
+  type OfferField,
+  offerFields,
+} from '../../../src/domain/offers/fields.ts'
+import { type Condition, parseCondition } from '../../../src/domain/offers/filter.ts'
+import { defaultPricing, type Offer, priceOffer } from '../../../src/domain/offers/offers.ts'
 import type { PageResult } from '../../../src/domain/pages.ts'
 import { type OfferSearch, offerReadServices } from '../../../src/services/offers/offers.ts'
 import { wholeOffer } from '../../../src/services/offers/sql/source.ts'
@@ -78,6 +85,23 @@ it(
   },
   timeout,
 )
+
+it.each(Object.keys(offerFields) as OfferField[])('filters by %s in SQL as in memory', async field => {
+  const isMissing = (value: FieldValue) => fieldTypeOf(field) === 'version' && value === ''
+  const values = market.slice(0, 5).map(offer => fieldValueOf(offer, field))
+  for (const operand of new Set(values.filter(value => !isMissing(value)))) {
+    const condition = parseCondition(field, 'eq', operand) as Condition
+    const search = {
+      filter: { conditions: [condition], anyOf: [] },
+      order: [],
+      pricing: defaultPricing,
+      bundled: false,
+    }
+    expect(idsOf(await offers.search(actor, search, market.length, wholeOffer))).toEqual(
+      idsOf(searchInMemory(market, search)),
+    )
+  }
+})
 
 it(
   'cuts a list into pages that neither repeat nor skip, in both directions',
