@@ -22,6 +22,7 @@ describe('a bid of $0.30 an hour', () => {
     ['a total below a little more', { field: 'pricePerHour', operator: 'lt', value: bidNanos + 1n }, []],
     ['a price of its GPUs of less', { field: 'gpuPricePerHour', operator: 'lte', value: bidNanos - 1n }, ['bid']],
     ['a least total', { field: 'pricePerHour', operator: 'gte', value: bidNanos - 1n }, []],
+    ['totals in a list', { field: 'pricePerHour', operator: 'in', values: [bidNanos - 1n] }, []],
     ['another price', { field: 'minimumBidPerHour', operator: 'lte', value: bidNanos - 1n }, []],
   ])('is compared with %s in the search', (_, condition, expected) => {
     expect(problemsOf({ filter: { conditions: [condition], anyOf: [] } })).toEqual(expected)
