@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { periodStart } from '../../../src/domain/instances/metrics.ts'
+import { checkMetricsRange, periodStart } from '../../../src/domain/instances/metrics.ts'
 import { simulateStats } from '../../../src/providers/simulated/stats.ts'
 import type { Deps } from '../../../src/services/deps.ts'
 import type { MeasuredInstance } from '../../../src/services/instances/metrics/measured.ts'
@@ -48,4 +48,26 @@ it.each([
   [29_999, 15_000],
 ])('a sample at %i ms is in the period of 15 seconds that begins at %i ms', (ms, start) => {
   expect(periodStart(ms, 15_000)).toBe(start)
+})
+
+it.each([
+  [15, 15],
+  [3_600, 15],
+  [3_600, 45],
+  [3_615, 60],
+  [604_800, 420],
+])('%i seconds can be shown in periods of %i seconds', (lastSeconds, resolutionSeconds) => {
+  expect(() => checkMetricsRange({ lastSeconds, resolutionSeconds })).not.toThrow()
+})
+
+it.each([
+  [14, 15, 'lastSeconds'],
+  [604_801, 420, 'lastSeconds'],
+  [3_600, 0, 'resolutionSeconds'],
+  [604_800, 604_815, 'resolutionSeconds'],
+  [3_601, 45, 'resolutionSeconds'],
+  [3_601, 75, 'resolutionSeconds'],
+  [604_800, 360, 'resolutionSeconds'],
+])('%i seconds cannot be shown in periods of %i seconds', (lastSeconds, resolutionSeconds, path) => {
+  expect(() => checkMetricsRange({ lastSeconds, resolutionSeconds })).toThrow(path)
 })

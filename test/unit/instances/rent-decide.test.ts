@@ -4,6 +4,7 @@ import {
   machineIssues,
   type RentFacts,
   type RentInput,
+  rentalHoldings,
   rentalRate,
 } from '../../../src/domain/instances/rent/decide.ts'
 import { emptyEnvironment } from '../../../src/domain/launch/env.ts'
@@ -68,6 +69,19 @@ describe('the price of a rental at its start', () => {
     ['new volumes, too', { targetState: 'running', newVolumes: made(20, 30) }, 406_000_000n],
   ])('is of %s', (_, launch, price) => {
     expect(priceOf(launch)).toBe(price)
+  })
+})
+
+describe('what a rental adds to the holdings of its account', () => {
+  const machine = { ...aListedMachine(), diskPricePerGbMonthNanos: 72_000_000n }
+  const stopped = { instances: 1, diskNanos: 6_000_000n, diskMb: 60_000, volumes: 2, gpuPriceNanos: 0n, loading: 0 }
+
+  it.each([
+    ['stopped', stopped],
+    ['running', { ...stopped, gpuPriceNanos: 400_000_000n, loading: 1 }],
+  ] as const)('are its disk and volumes, and its GPUs if it should run: %s', (targetState, expected) => {
+    const launch = aLaunch({ diskMb: 10_000, targetState, newVolumes: made(20, 30) })
+    expect(rentalHoldings(machine, launch, 400_000_000n)).toEqual(expected)
   })
 })
 

@@ -327,7 +327,9 @@ describe('metrics', () => {
       [5.5, 7],
     ])
     expect(points[0]).toMatchObject({ memoryMb: null, gpus: [{ utilization: 50, memoryMb: 100 }] })
-    expect(await read({ resolutionSeconds: 15 })).toHaveLength(8)
+    const periodOf = ({ startsAt, endsAt }: InstanceMetrics) => endsAt.getTime() - startsAt.getTime()
+    expect(points.map(periodOf)).toEqual([60_000, 60_000])
+    expect((await read({ resolutionSeconds: 15 })).map(periodOf)).toEqual(Array(8).fill(15_000))
     expect(await read({ resolutionSeconds: 3_600 })).toMatchObject([{ cpuCores: 3.5 }])
   })
 
