@@ -77,6 +77,11 @@ describe('a plan', () => {
     for (const { next } of all) if (next.settled) expect(next.step).toBeNull()
   })
 
+  it('is not settled while the container starts or stops', () => {
+    const changing = all.filter(({ observed }) => observed.state === 'starting' || observed.state === 'stopping')
+    expect(changing.filter(({ next }) => next.settled)).toEqual([])
+  })
+
   it('never starts or makes an instance with a final status, and keeps that status', () => {
     for (const { instance, next } of living.filter(({ instance }) => finalStatuses.includes(instance.status))) {
       expect(next.step).not.toBe('start')
