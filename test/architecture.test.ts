@@ -187,6 +187,7 @@ const testFolders: Record<string, string[]> = {
   ],
   support: [
     ...nouns,
+    'billing/one-dollar',
     'crashes',
     'database',
     'engine',
