@@ -1,4 +1,5 @@
-// A PostgreSQL server of a suite, which restarts, crashes and stands still on command. With libfaketime, its clock jumps.
+// A PostgreSQL server of a suite, which restarts, crashes and stands still on command. With libfaketime, its clock jumps. For a user who
+// may mount, its disk is full on command.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,10 +9,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
 import { prepareCluster, readLastPort, startServer, stopServer } from '../../../src/database/embedded/cluster.ts'
 import { logFileOf } from '../../../src/database/embedded/cluster-check.ts'
 import { createRoles } from '../database/logins.ts'
+import { mountSmallDisk } from '../database/small-disk.ts'
 import { makeDataDir } from '../processes/programs.ts'
 
 /**
@@ -26,6 +28,7 @@ export type DatabaseServer = Awaited<ReturnType<typeof startDatabaseServer>>
 
 export async function startDatabaseServer() {
   const { dataDir, remove } = await makeDataDir()
+  const disk = await mountSmallDisk(dataDir)
   const cluster = await prepareCluster(dataDir)
   const { engine, folder } = cluster
   const offsetFile = join(dataDir, 'clock')
@@ -49,7 +52,9 @@ export async function startDatabaseServer() {
   await startServer(cluster)
   const port = await readLastPort(cluster)
   await stopServer(cluster)
-  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200`
+  // With little spare WAL, a full disk ends it soon.
+  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200
+    -c min_wal_size=32MB -c max_wal_size=128MB`.replaceAll(/\s+/g, ' ')
 
   let isClockLoaded = false
   async function control(...args: string[]): Promise<void> {
@@ -61,6 +66,29 @@ export async function startDatabaseServer() {
   }
   const start = () => control('start', '--wait', '-l', logFileOf(folder), '-o', settings)
   const stop = (mode: 'fast' | 'immediate') => control('stop', '--wait', `--mode=${mode}`)
+  /** It may have ended, or may end yet: when it recovers from a crash and finds no space for that. */
+  async function isUp(): Promise<boolean> {
+    const isRunning = await control('status').then(
+      () => true,
+      () => false,
+    )
+    if (!isRunning) await start().catch(() => {})
+    return await succeeds('SELECT 1')
+  }
+  async function succeeds(text: string): Promise<boolean> {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+    // A connection that is lost fails the query, too.
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.query(text)
+      return true
+    } catch {
+      return false
+    } finally {
+      client.end().catch(() => {})
+    }
+  }
   /** Of the server and all of its processes. */
   async function findProcesses(): Promise<number[]> {
     const [pid] = (await readFile(join(folder, 'postmaster.pid'), 'utf8')).split('\n')
@@ -76,8 +104,8 @@ export async function startDatabaseServer() {
       }
     }
   }
-  await start()
   const url = `postgresql://berth:${cluster.password}@127.0.0.1:${port}/berth`
+  await start()
   const client = new pg.Client({ connectionString: url.replace(/[^/]*$/, 'postgres') })
   await client.connect()
   const logins = inject('logins')
@@ -111,8 +139,22 @@ export async function startDatabaseServer() {
       await setClock(seconds)
       await sleep(clockSettleMs)
     },
+    hasDisk: disk !== undefined,
+    /** There is no space on the server's disk meanwhile. */
+    async withFullDisk(meanwhile: () => Promise<unknown>): Promise<void> {
+      await disk?.fill()
+      await meanwhile().finally(async () => {
+        await disk?.free()
+        await expect.poll(isUp, { timeout: 60_000, interval: 100 }).toBe(true)
+      })
+    },
+    /** Uses up the WAL that the server has in store, until it crashes because there is no space for more. */
+    async exhaustWal(): Promise<void> {
+      while (await succeeds(`SELECT pg_logical_emit_message(false, 'test', ''); SELECT pg_switch_wal()`));
+    },
     async close() {
       await stop('immediate').catch(() => {})
+      await disk?.unmount()
       await remove()
     },
   }

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { SeededRandom } from '../seeded-random.ts'
+import { fillDisk } from './full-disk.ts'
 import type { Site } from './site.ts'
 import type { createWebhookCounter } from './webhook-counter.ts'
 
@@ -85,6 +86,16 @@ export const faults: Record<string, Fault> = {
     webhooks.fail('silent', async () => {
       await sleep(1_000)
       await fleet.killAndReplace(random)
+    }),
+}
+
+/** For a server that has a disk of its own. */
+export const diskFaults: Record<string, Fault> = {
+  'the disk of the database is full': (site, random) => fillDisk(site, random, () => seconds(random, 1, 4)),
+  'the disk of the database is full, so that it crashes': (site, random) =>
+    fillDisk(site, random, async () => {
+      await site.server.exhaustWal()
+      await seconds(random, 1, 4)
     }),
 }
 

@@ -89,7 +89,7 @@ export async function startSite() {
 
 function isOutage(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string }
-  return /^(57P|08|ECONN|EPIPE)/.test(code) || /terminated|timeout|Connection/i.test(message)
+  return /^(57P|53|08|ECONN|EPIPE)/.test(code) || /terminated|timeout|Connection/i.test(message)
 }
 
 async function fillMarket(url: string): Promise<Renter[]> {
