@@ -78,6 +78,8 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
       pollAgain = false
       const limit = concurrency - running.size
       const items = await leaseDue(limit, [...running.values()])
+      // Here, since wake-ups may keep a poll going for as long as the load lasts.
+      failingSince = undefined
       if (items.length === limit || (items.length > 0 && !leasesAll)) pollAgain = true
       for (const item of items) startItem(item)
     }

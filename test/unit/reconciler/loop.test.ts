@@ -228,6 +228,30 @@ describe('a loop that cannot lease', () => {
   })
 })
 
+describe('a loop that leases again after a failure', () => {
+  it('does not count as failing, although another wake-up comes during each lease', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    let leases = 0
+    const { loop } = createTestLoop([], {
+      leaseDue: async () => {
+        leases += 1
+        if (leases === 1) throw new Error('No.')
+        await turn()
+        loop.wake()
+        return []
+      },
+    })
+    loop.start()
+    await turn()
+    loop.wake()
+    while (leases < 5) await turn()
+    vi.advanceTimersByTime(60_001)
+    expect(loop.isFailing()).toBe(false)
+    await loop.stop()
+    vi.useRealTimers()
+  })
+})
+
 describe('several loops', () => {
   it('are woken by the kind of work that is due', async () => {
     const polls: string[] = []
