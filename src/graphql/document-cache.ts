@@ -1,3 +1,5 @@
+import type { DocumentNode } from 'graphql'
+
 /** A program sends a few shorter texts again and again. A thousand of the longest texts would take 200 MB. */
 const maxCharacters = 10_000
 const maxDocuments = 1_000
@@ -14,3 +16,6 @@ export function createDocumentCache<Value>() {
     },
   }
 }
+
+/** Documents that parse, valid or not. Yoga keeps their errors, too. */
+export const parsedDocuments = createDocumentCache<DocumentNode>()

@@ -9,7 +9,7 @@ import type { Handler, RequestContext } from '../http/router.ts'
 import type { SocketFace } from '../http/sockets.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
-import { createDocumentCache } from './document-cache.ts'
+import { createDocumentCache, parsedDocuments } from './document-cache.ts'
 import { extensionsOf } from './errors/face-errors.ts'
 import { errorResponse, refusalResponse } from './errors/response.ts'
 import { costPlugin } from './limits/cost-plugin.ts'
@@ -42,7 +42,7 @@ export function createGraphqlFace(
     // Yoga answers every path that ends with this, without a key. No URL path contains a space, so this disables it.
     healthCheckEndpoint: '/ never',
     maskedErrors: { isDev: false },
-    parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: createDocumentCache() },
+    parserAndValidationCache: { documentCache: parsedDocuments, errorCache: createDocumentCache() },
     plugins: [
       requestErrorsPlugin,
       limitsPlugin,

@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError, getOperationAST, parse, validate } from 'graphql'
+import { type ExecutionResult, GraphQLError, getOperationAST, parse } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { isTooDeep, maxNestingLevels } from '../domain/nesting.ts'
 import { createStaleScope } from '../services/reads/stale.ts'
@@ -7,18 +7,22 @@ import { redactError } from './errors/errors.ts'
 import { completeError, faceError } from './errors/face-errors.ts'
 import { executeQuery } from './execution/execute.ts'
 import { toAnswer } from './limits/answer.ts'
-import { limitsRule, operationLimits } from './limits/operation-limits.ts'
+import { operationLimits } from './limits/operation-limits.ts'
+import { payForText } from './limits/points.ts'
+import { validateWithinLimits } from './limits/validate.ts'
 import { subscribe } from './subscribe.ts'
 import { subscriptionRule } from './subscription-rule.ts'
 import { acceptsStream } from './transport/media-types.ts'
 
-export const limitsPlugin: Plugin = {
+export const limitsPlugin: Plugin<Context> = {
   /** Refuses deep variables first: GraphQL coerces them recursively and would overflow the stack. */
   onParams({ params, setResult }) {
     const refusal = checkVariables(params.variables)
     if (refusal) setResult({ errors: [refusal] })
   },
-  onParse({ setParseFn }) {
+  onParse({ params, context, setParseFn }) {
+    // Yoga keeps an error of the parser, but not this one.
+    payForText(String(params.source), context)
     const parseWithinLimits: typeof parse = (source, options) => {
       try {
         return parse(source, { ...options, maxTokens: operationLimits.tokens })
@@ -30,15 +34,6 @@ export const limitsPlugin: Plugin = {
   },
   onValidate({ setValidationFn, addValidationRule }) {
     addValidationRule(subscriptionRule)
-    const validateWithinLimits: typeof validate = (schema, document, rules, options) => {
-      // This rule runs first and alone: other rules are slow for exactly the documents that this rule refuses.
-      const tooLarge = validate(schema, document, [limitsRule])
-      return tooLarge.length > 0
-        ? tooLarge
-        : validate(schema, document, rules, { ...options, maxErrors: operationLimits.errors }).map(error =>
-            redactError(error, 'GRAPHQL_VALIDATION_FAILED'),
-          )
-    }
     setValidationFn(validateWithinLimits)
   },
 }

@@ -19,6 +19,8 @@ export const operationLimits = {
   /** The depth of the standard introspection query. */
   introspectionDepth: 15,
   fields: 1_000,
+  /** Selections of one name in one place. Validation compares each of them with each other one. */
+  repeats: 20,
   aliases: 30,
   /** Limited because each item of a list repeats the alias. */
   aliasCharacters: 64,

@@ -9,8 +9,22 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 import { DomainError } from '../../domain/errors.ts'
-import { changePoints } from '../../http/limits/points.ts'
+import { changePoints, charactersPerPoint, documentPoints, maxCountedCharacters } from '../../http/limits/points.ts'
+import type { Context } from '../context.ts'
+import { parsedDocuments } from '../document-cache.ts'
 import { refusalError } from '../errors/errors.ts'
+
+/** What it costs to parse and validate a text of so many characters. */
+export function textPoints(characters: number): number {
+  return documentPoints + Math.ceil(Math.min(characters, maxCountedCharacters) / charactersPerPoint)
+}
+
+/** Takes the points of a text that will be parsed. Throws if the caller has too few. */
+export function payForText(text: string, { meter, actor }: Context): void {
+  if (parsedDocuments.get(text)) return
+  const refusal = pointsRefusal(() => meter.take(actor, textPoints(text.length)))
+  if (refusal) throw refusal
+}
 
 /** `fields`: as many as the operation can answer. The request itself is paid already. */
 export function operationPoints({ document, operationName }: ExecutionArgs, fields: number): number {

@@ -6,7 +6,7 @@ import type { YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '../context.ts'
 import { createDocumentCache } from '../document-cache.ts'
 import { toClientError } from '../errors/errors.ts'
-import { faceError } from '../errors/face-errors.ts'
+import { faceError, replaceError } from '../errors/face-errors.ts'
 import { checkVariables } from '../plugins.ts'
 
 export type Envelop = YogaServerInstance<Context, object>['getEnveloped']
@@ -33,26 +33,32 @@ export async function prepareOperation(
     const { schema, parse, validate, contextFactory, execute } = envelop(context)
     const known = validDocuments.get(query)
     const document: DocumentNode = known ?? parse(query)
+    if (!getOperationAST(document, operationName)) return [unknownOperation()]
     if (!known) {
       const errors = validate(schema, document)
       if (errors.length > 0) return errors
       validDocuments.set(query, document)
     }
-    if (!getOperationAST(document, operationName)) return [unknownOperation()]
     const contextValue = await contextFactory()
     // Execution refuses variables that are no object.
     const variableValues = variables as Record<string, unknown>
     return { schema, document, contextValue, variableValues, operationName, execute }
   } catch (error) {
     if (error instanceof GraphQLError) return [error]
-    return [toClientError(new GraphQLError('', { originalError: toError(error) }), context)]
+    return [withStatus(toClientError(new GraphQLError('', { originalError: toError(error) }), context), 500)]
   }
 }
 
 /** The error that Yoga gives over HTTP. */
 function unknownOperation(): GraphQLError {
   const message = 'Could not determine what operation to execute.'
-  return faceError('OPERATION_RESOLUTION_FAILURE', message)
+  return faceError('OPERATION_RESOLUTION_FAILURE', message, { http: { status: 400 } })
+}
+
+/** The error with this status, unless it has one. */
+function withStatus(error: GraphQLError, status: number): GraphQLError {
+  const { http, ...extensions } = error.extensions
+  return http === undefined ? replaceError(error, error.message, { ...extensions, http: { status } }) : error
 }
 
 function toError(thrown: unknown): Error {

@@ -5,6 +5,12 @@
 export const requestPoints = 100
 /** A change, in addition: a transaction. */
 export const changePoints = 200
+/** A GraphQL document that the gateway does not remember: it is parsed and validated. */
+export const documentPoints = 100
+/** Characters of such a document that cost one point more. */
+export const charactersPerPoint = 2
+/** No more characters count: whatever is longer has few tokens, such as a long text. */
+export const maxCountedCharacters = 10_000
 /** A row of a REST answer, which has all fields of an item. */
 export const rowPoints = 35
 

@@ -1,6 +1,7 @@
 // What requests take of the points of their callers, on both faces.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { textPoints } from '../../../src/graphql/limits/points.ts'
 import { changePoints, limitRules, requestPoints, rowPoints } from '../../../src/http/limits/points.ts'
 import { maxRows } from '../../../src/rest/offers/input.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -49,6 +50,12 @@ async function askRest(by: string | undefined, method: string, path: string, bod
 
 const currentUser = (by: string, address?: string) => askRest(by, 'GET', '/api/v0/users/current/', undefined, address)
 const small = '{ viewer { apiKey { id } } }'
+/** Adds a comment, so that the gateway has not seen the text before. */
+let texts = 0
+function unseen(query: string): string {
+  texts += 1
+  return `${query} # ${texts}`
+}
 
 /** Asks until it is refused. Returns how many requests were answered, and the refusal. */
 async function exhaust<Answer extends { status: number }>(ask: () => Promise<Answer>) {
@@ -66,9 +73,11 @@ describe('a key', () => {
       `"key";q=${capacity};qu="points";w=10, "account";q=${capacity * limitRules.keysPerAccount};qu="points";w=10`,
     )
     expect(over.headers.get('ratelimit')).toBe(`"key";r=${capacity - requestPoints};t=10`)
-    const { body, headers } = await askGraphql(key, small)
-    const remaining = capacity - 2 * requestPoints - 3
-    expect(body.extensions.cost).toEqual({ requested: 3, limit: 10_000, points: requestPoints + 3, remaining })
+    const query = unseen(small)
+    const { body, headers } = await askGraphql(key, query)
+    const points = requestPoints + textPoints(query.length) + 3
+    const remaining = capacity - requestPoints - points
+    expect(body.extensions.cost).toEqual({ requested: 3, limit: 10_000, points, remaining })
     expect(headers.get('ratelimit')).toBe(`"key";r=${remaining};t=10`)
   })
 
@@ -120,13 +129,40 @@ describe('a key', () => {
       'mutation { ...Both } fragment Both on Mutation { a: destroyInstance(input: {id: "ins_1"}) { __typename } b: destroyInstance(input: {id: "ins_2"}) { __typename } }'
     const { body } = await askGraphql(key, spread)
     const { requested, points } = body.extensions.cost
-    expect(points).toBe(requestPoints + requested + 2 * changePoints)
+    expect(points).toBe(requestPoints + textPoints(spread.length) + requested + 2 * changePoints)
   })
 
   it('pays for a request that does not parse', async () => {
-    await askGraphql(key, '{ nothing }')
     const { headers } = await askGraphql(key, '{ viewer {')
-    expect(headers.get('ratelimit')).toBe(`"key";r=${capacity - 2 * requestPoints};t=10`)
+    expect(headers.get('ratelimit')).toBe(`"key";r=${capacity - requestPoints - textPoints(10)};t=10`)
+  })
+
+  it('pays for the length of a document that the gateway does not remember, valid or not', async () => {
+    const pointsOf = async (query: string) => {
+      const { headers } = await askGraphql(key, query)
+      app.clock.advance(60_000_000)
+      return capacity - Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1])
+    }
+    const [valid, invalid] = [unseen('{ __typename }'), unseen(`{ nothing${'g'.repeat(501)} }`)]
+    expect([await pointsOf(valid), await pointsOf(valid)]).toEqual([
+      ...[requestPoints + 1 + textPoints(valid.length), requestPoints + 1],
+    ])
+    expect([await pointsOf(invalid), await pointsOf(invalid)]).toEqual([
+      ...[requestPoints + textPoints(invalid.length), requestPoints],
+    ])
+    // Longer texts are not remembered. They have few tokens.
+    const long = `{ __typename } # ${'x'.repeat(20_000)}`
+    for (let sent = 0; sent < 2; sent += 1) expect(await pointsOf(long)).toBe(requestPoints + 1 + textPoints(10_000))
+  })
+
+  it('is refused a document without points before it is parsed, and can send it later', async () => {
+    await exhaust(() => currentUser(key))
+    app.clock.advance((requestPoints * 1_000) / pointsPerSecond)
+    const query = unseen('{ nothing }')
+    const { status, headers, body } = await askGraphql(key, query)
+    expect([status, headers.get('retry-after'), body.errors[0].extensions.code]).toEqual([429, '1', 'RATE_LIMITED'])
+    app.clock.advance(60_000_000)
+    expect((await askGraphql(key, query)).body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED')
   })
 
   it('pays for the rows of a REST answer, and not for rows that it could have had', async () => {
@@ -170,6 +206,8 @@ describe('the field rateLimit', () => {
   const query = '{ rateLimit { cost limit remaining pointsPerSecond fullAt } }'
 
   it('says what the operation costs, what is left, and when all is there again', async () => {
+    await askGraphql(key, query)
+    app.clock.advance(60_000_000)
     const { body } = await askGraphql(key, query)
     const cost = requestPoints + 6
     expect(body.data.rateLimit).toEqual({

@@ -144,6 +144,12 @@ describe.each(['GET', 'POST'] as const)('a subscription by %s', method => {
     ['with two fields', { query: 'subscription { a: events { cursor } b: events { cursor } }' }],
     ['with an unknown operation name', { more: { operationName: 'Missing' } }],
     ['without a query', { query: '' }],
+  ])('%s is refused as by Yoga', async (_name, sent) => {
+    // Yoga has other refusals of a GET.
+    expect((await expectEqualAnswers({ method, query: changes, ...sent })).isPlain).toBe(method === 'POST')
+  })
+
+  it.each<[string, Partial<Sent>]>([
     ['that is a query', { query: '{ __typename }' }],
     ['that is a mutation', { query: 'mutation { deleteSecretVariables(input: {names: ["NONE"]}) { __typename } }' }],
     ['with an Accept header of another charset', { headers: { accept: 'text/event-stream;charset=latin1' } }],

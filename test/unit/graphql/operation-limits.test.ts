@@ -1,6 +1,7 @@
 import { buildSchema, getIntrospectionQuery, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { limitsRule, operationLimits } from '../../../src/graphql/limits/operation-limits.ts'
+import { validateWithinLimits } from '../../../src/graphql/limits/validate.ts'
 
 const schema = buildSchema(`
   type Query { a: Query b: Int }
@@ -106,6 +107,55 @@ describe('an operation', () => {
     expect(validationErrors(inSchema(repeatText(21, () => 'name @include(if: true)')))).toHaveLength(1)
     expect(validationErrors(inSchema('name '.repeat(998)))).toEqual([])
     expect(validationErrors(inSchema('name '.repeat(999)))).toHaveLength(1)
+  })
+
+  const repeated = (operation: string) => validateWithinLimits(schema, parse(operation)).map(({ message }) => message)
+  const tooOften = ['The operation selects one name 21 times in one place; at most 20 are allowed.']
+
+  it('may select one name 20 times in one place, but not 21 times', () => {
+    expect(repeated(`{ ${'b '.repeat(operationLimits.repeats)} }`)).toEqual([])
+    expect(repeated(`{ ${'b '.repeat(operationLimits.repeats + 1)} }`)).toEqual(tooOften)
+    expect(repeated(`{ ${repeatText(21, () => 'x: b')} }`)).toEqual(tooOften)
+  })
+
+  it.each([
+    ['in repeated fields', `{ ${'a { b b b } '.repeat(7)} }`],
+    ['in inline fragments', `{ ${'... on Query { b b b } '.repeat(7)} }`],
+    ['in fragments', `{ ${repeatText(21, n => `...F${n}`)} } ${repeatText(21, n => `fragment F${n} on Query { b }`)}`],
+    [
+      'in a chain of fragments',
+      `{ b ...F0 } ${repeatText(20, n => `fragment F${n} on Query { b ...F${n + 1} }`)} fragment F20 on Query { a { b } }`,
+    ],
+    ['far inside', nested(7).replace('{ b }', `{ ${'b '.repeat(21)} }`)],
+    ['in the schema', `{ __schema { types { ${'name '.repeat(21)} } } }`],
+    ['in one of its operations', `query A { b } query B { ${'b '.repeat(21)} }`],
+  ])('is measured by what it repeats %s', (_, operation) => {
+    expect(repeated(operation)).toEqual(tooOften)
+  })
+
+  it('may select one name in many places, and spread one fragment often', () => {
+    const places = repeatText(25, n => `x${n}: a { b }`)
+    expect(repeated(`{ ${places} ${'...F '.repeat(25)} } fragment F on Query { b }`)).toEqual([])
+  })
+
+  it('is refused for a cycle of fragments before its repeats are counted', () => {
+    const cycle = 'fragment F on Query { a { ...G } x: a { ...G } } fragment G on Query { a { ...F } y: a { ...F } }'
+    const [message] = repeated(`{ ...F } ${cycle}`)
+    expect(message).toMatch(/^Cannot spread fragment "F" within itself/)
+  })
+
+  it('costs no more work for what is compared than for other large operations', () => {
+    const fields = (count: number) => Array.from({ length: count }, () => 'a { a { b } }').join(' ')
+    const cpuOf = (operation: string) => {
+      const before = process.cpuUsage()
+      for (let run = 0; run < 20; run += 1) repeated(operation)
+      const { user, system } = process.cpuUsage(before)
+      return user + system
+    }
+    const usual = `{ ${repeatText(30, n => `x${n}: a { a { b } }`)} nothing }`
+    const often = `{ ${fields(120)} nothing }`
+    cpuOf(usual)
+    expect(cpuOf(often)).toBeLessThan(8 * cpuOf(usual))
   })
 
   it('is measured apart from the other operations of its document', () => {
