@@ -1,8 +1,7 @@
-// The operator's commands: npm run --silent berth -- NOUN VERB --option VALUE. A command prints one line of JSON, and a
-// list one line for each row. Commands work on the configured database, even while a gateway runs on it. They name that
-// database on standard error.
+// The operator's commands: npm run --silent berth -- NOUN VERB --option VALUE. On a terminal, a command prints a table or
+// lines for people. Otherwise it prints one line of JSON, and a list one line for each row. Commands work on the configured
+// database, even while a gateway runs on it. They name that database on standard error.
 
-import { once } from 'node:events'
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
 import { type Config, parseConfig } from './config.ts'
@@ -15,8 +14,9 @@ import { DomainError } from './domain/errors.ts'
 import type { Engine } from './domain/machines/engines.ts'
 import { createHost } from './host/host.ts'
 import { createLog } from './http/log.ts'
-import type { CommandOperations, LocalOperations, OperatorResult } from './operator/command.ts'
+import type { CommandOperations, LocalOperations } from './operator/command.ts'
 import { findCommand, helpFor } from './operator/commands.ts'
+import { printResult } from './operator/print.ts'
 import { inspectEngine } from './providers/docker/inspection/engine-facts.ts'
 import { findFirewallGaps } from './providers/docker/inspection/firewall.ts'
 import { buildToolbox, readToolbox } from './providers/docker/toolbox.ts'
@@ -27,10 +27,6 @@ import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets, loadOrCreateSecret, type Secrets } from './services/secrets.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 
-let outputError: NodeJS.ErrnoException | undefined
-process.stdout.on('error', error => {
-  outputError = error
-})
 // A closed standard error must not end the command: the result goes to standard output.
 process.stderr.on('error', () => {})
 
@@ -53,7 +49,7 @@ async function main(args: string[]): Promise<void> {
   const { databaseUrl, dataDir, runAs } = config
   const local = localOperations(config)
   // Safe: a local command uses nothing else.
-  if (isLocal) return await printResult(await run(local as CommandOperations))
+  if (isLocal) return await printResult(await run(local as CommandOperations), process.stdout)
   // The settings in force may name a database other than the one that the operator means.
   process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
@@ -68,7 +64,7 @@ async function main(args: string[]): Promise<void> {
         findFirewallGaps(engine, () => readToolbox(config.toolboxFile)),
     }
     const operations = { ...createOperations({ database }), ...local, ...checks, engines, migrations }
-    const work = async () => await printResult(await run(operations))
+    const work = async () => await printResult(await run(operations), process.stdout)
     const runWork = async () => {
       await checkPrivileges(database.pool)
       await (lock === undefined ? work() : withLock(url, locks[lock], work))
@@ -100,14 +96,6 @@ async function openSecrets({ secret, databaseUrl, dataDir }: Config, database: D
   await check.verify()
   await check.save()
   return secrets
-}
-
-async function printResult(answer: OperatorResult): Promise<void> {
-  const rows = Symbol.asyncIterator in answer ? answer : [answer]
-  for await (const row of rows) {
-    if (outputError) throw outputError
-    if (!process.stdout.write(`${JSON.stringify(row)}\n`)) await once(process.stdout, 'drain')
-  }
 }
 
 /** One line for each issue of an invalid input. */

@@ -1,0 +1,41 @@
+// Prints the answer of a command: for people on a terminal, and as JSON for programs.
+
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import type { OperatorResult } from './command.ts'
+import { printBlock, printTable } from './table.ts'
+
+/** Rows of one table on a terminal. A longer list is in several tables, so that it begins at once. */
+const rowsOfTable = 1_000
+
+type Terminal = { isTTY?: boolean; columns?: number }
+
+export async function printResult(answer: OperatorResult, output: Writable & Terminal): Promise<void> {
+  let failure: Error | undefined
+  output.on('error', error => {
+    failure = error
+  })
+  for await (const text of textsOf(answer, output)) {
+    if (failure) throw failure
+    if (!output.write(text)) await once(output, 'drain')
+  }
+}
+
+async function* textsOf(answer: OperatorResult, { isTTY, columns = 80 }: Terminal): AsyncGenerator<string> {
+  const isList = Symbol.asyncIterator in answer
+  if (!isTTY) {
+    for await (const row of isList ? answer : [answer]) yield `${JSON.stringify(row)}\n`
+    return
+  }
+  if (!isList) return yield printBlock(answer)
+  let rows: Record<string, unknown>[] = []
+  let isEmpty = true
+  for await (const row of answer) {
+    isEmpty = false
+    if (rows.push(row) < rowsOfTable) continue
+    yield printTable(rows, columns)
+    rows = []
+  }
+  if (rows.length > 0) yield printTable(rows, columns)
+  if (isEmpty) yield 'There are none.\n'
+}
