@@ -1,3 +1,4 @@
+import { suggestNames } from '../domain/nearest.ts'
 import { compose } from '../services/compose.ts'
 import { accountCommands } from './accounts.ts'
 import type { OperatorCommand } from './command.ts'
@@ -29,10 +30,13 @@ const commands: Record<string, OperatorCommand> = compose(
 
 /** Finds a command and parses its options. An error in them ends with the command's usage. */
 export function findCommand([noun = '', verb = '', ...args]: string[]) {
-  const name = `${noun} ${verb}`
+  const name = `${noun} ${verb}`.trim()
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command)
-    throw new Error(`${noun ? `Unknown command "${name.trim()}".` : 'No command is given.'}\n${usageOfNoun(noun)}`)
+  if (!command && name === '') throw new Error(`No command is given.\n${summariesOf('')}`)
+  if (!command) {
+    const meant = hasCommands(noun) ? '' : suggestNames(name, Object.keys(commands))
+    throw new Error(`There is no command "${name}".${meant || `\n${summariesOf(noun)}`}`)
+  }
   try {
     return { lock: command.lock, isLocal: command.isLocal === true, run: command.read(args) }
   } catch (error) {
@@ -52,7 +56,7 @@ export function helpFor(args: string[]): string | undefined {
   const [noun = '', verb = ''] = args.filter(arg => arg !== 'help' && !arg.startsWith('-'))
   const name = `${noun} ${verb}`
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command) return usageOfNoun(noun)
+  if (!command) return summariesOf(noun)
   const width = Math.max(...Object.keys(command.options).map(option => option.length))
   const options = Object.entries(command.options).map(([option, { meaning }]) => {
     return `  --${option.padEnd(width)}  ${meaning}`
@@ -61,11 +65,20 @@ export function helpFor(args: string[]): string | undefined {
   return parts.filter(part => part !== '').join('\n\n')
 }
 
-/** The usage of a noun's commands, or of all commands if the noun is unknown. */
-function usageOfNoun(noun: string): string {
-  const ofNoun = Object.entries(commands).filter(([name]) => name.startsWith(`${noun} `))
-  const shown = ofNoun.length > 0 ? ofNoun : Object.entries(commands)
-  return `The commands are:\n${shown.map(usageOf).join('\n')}`
+/** A line for each command of a noun, or for all commands if the noun is unknown. */
+function summariesOf(noun: string): string {
+  const shown = Object.entries(commands).filter(([name]) => !hasCommands(noun) || name.startsWith(`${noun} `))
+  const width = Math.max(...shown.map(([name]) => name.length))
+  const lines = shown.map(([name, { summary }]) => `  ${name.padEnd(width)}  ${firstSentence(summary)}`)
+  return `The commands are:\n${lines.join('\n')}\n"help NOUN VERB" explains one of them.`
+}
+
+function hasCommands(noun: string): boolean {
+  return Object.keys(commands).some(name => name.startsWith(`${noun} `))
+}
+
+function firstSentence(text: string): string {
+  return text.replace(/[.:] .*/s, '.')
 }
 
 function usageOf([name, { options }]: [string, OperatorCommand]): string {

@@ -24,7 +24,7 @@ export const engineCommands = {
       },
     },
     ({ id, engine: url, 'gpu-access': access, 'gpu-uuids': uuids = '', ca, cert, key }) => {
-      const machineId = parseIdOption('id', id)
+      const machineId = parseIdOption('Machine', 'id', id)
       const tls = readTls(url, { ca, cert, key })
       const gpuAccess = gpuAccesses.find(name => name === access)
       if (!gpuAccess) throw new Error(`--gpu-access must be one of ${gpuAccesses.join(', ')}, not "${access}".`)
@@ -42,7 +42,7 @@ export const engineCommands = {
       options: { id: { required: true, meaning: 'id of the machine, as "machine list" prints it' } },
     },
     options => {
-      const machineId = parseIdOption('id', options.id)
+      const machineId = parseIdOption('Machine', 'id', options.id)
       return ({ engines }) => engines.disconnect(machineId).then(() => ({ id: machineId, engine: null }))
     },
   ),

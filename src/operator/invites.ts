@@ -18,7 +18,7 @@ export const inviteCommands = {
       },
     },
     ({ id, expires = '1h', 'gpu-access': access, 'allow-unreachable-ports': allowsUnreachablePorts }) => {
-      const machineId = parseIdOption('id', id)
+      const machineId = parseIdOption('Machine', 'id', id)
       const validMs = parseDurationOption('expires', expires)
       const gpuAccess = gpuAccesses.find(name => name === access) ?? null
       if (access !== undefined && gpuAccess === null)

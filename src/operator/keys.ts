@@ -47,7 +47,7 @@ export const keyCommands = {
       if ((id === undefined) === (name === undefined)) throw new Error('Give either --id or --name.')
       // Many keys have no name. A script with an empty variable must not revoke all of them.
       if (name === '') throw new Error('--name is empty. Revoke a key without a name by its --id.')
-      const which = id === undefined ? { name: name ?? '' } : { id: parseIdOption('id', id) }
+      const which = id === undefined ? { name: name ?? '' } : { id: parseIdOption('ApiKey', 'id', id) }
       return async ({ accounts, apiKeys }) => {
         const { email } = await accounts.find(account)
         const ids = await apiKeys.revoke(email, which, { keepInstanceKeys })

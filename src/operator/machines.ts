@@ -42,21 +42,21 @@ export const machineCommands = {
   'machine drain': defineCommand(
     { summary: 'Stops new rentals on a machine. Its instances and volumes stay.', options: idOption },
     options => {
-      const machineId = parseIdOption('id', options.id)
+      const machineId = parseIdOption('Machine', 'id', options.id)
       return ({ machines }) => machines.drain(machineId).then(() => readMachine(machines, machineId))
     },
   ),
   'machine resume': defineCommand(
     { summary: 'Puts a drained or unlisted machine back on the market.', options: idOption },
     options => {
-      const machineId = parseIdOption('id', options.id)
+      const machineId = parseIdOption('Machine', 'id', options.id)
       return ({ machines }) => machines.resume(machineId).then(() => readMachine(machines, machineId))
     },
   ),
   'machine unlist': defineCommand(
     { summary: 'Takes a machine off the market. It must have no instances or volumes left.', options: idOption },
     options => {
-      const machineId = parseIdOption('id', options.id)
+      const machineId = parseIdOption('Machine', 'id', options.id)
       return ({ machines }) => machines.unlist(machineId).then(() => readMachine(machines, machineId))
     },
   ),
@@ -66,14 +66,14 @@ export const machineCommands = {
       options: idOption,
     },
     options => {
-      const machineId = parseIdOption('id', options.id)
+      const machineId = parseIdOption('Machine', 'id', options.id)
       return ({ machines }) => machines.unplug(machineId).then(() => ({ id: machineId, answers: false }))
     },
   ),
   'machine plug': defineCommand(
     { summary: 'Reconnects a simulated machine that was unplugged.', options: idOption },
     options => {
-      const machineId = parseIdOption('id', options.id)
+      const machineId = parseIdOption('Machine', 'id', options.id)
       return ({ machines }) => machines.plug(machineId).then(() => ({ id: machineId, answers: true }))
     },
   ),

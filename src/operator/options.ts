@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { parsePermissions } from '../domain/accounts/permissions/parse.ts'
 import type { Permissions } from '../domain/accounts/permissions/permissions.ts'
 import { invalidInput } from '../domain/errors.ts'
+import { type IdType, idPrefixes } from '../domain/ids.ts'
 import { instant } from '../domain/machines/import-column-types.ts'
 import { parseUsd } from '../domain/money.ts'
 
@@ -72,9 +73,14 @@ export function parseQuotaOption(option: string, text: string): number | null {
   throw new Error(`--${option} must be a whole number from 0 to 1000000000, or "default", not "${text}".`)
 }
 
-export function parseIdOption(option: string, text: string): number {
-  return parseWholeOption(option, text, 2_147_483_647)
+/** An id as the commands print it, or with its prefix, as GraphQL shows it. */
+export function parseIdOption(type: IdType, option: string, text: string): number {
+  const prefix = `${idPrefixes[type]}_`
+  const digits = text.startsWith(prefix) ? text.slice(prefix.length) : text
+  if (/^\d{1,10}$/.test(digits) && Number(digits) > 0 && Number(digits) <= maxOptionId) return Number(digits)
+  throw new Error(`--${option} must be an id such as 42 or ${prefix}42, not "${text}".`)
 }
+const maxOptionId = 2_147_483_647
 
 export function parseInstantOption(option: string, text: string): Date {
   const at = instant.parse(text)

@@ -3,6 +3,7 @@ import { readAllRows } from '../../../src/operator/command.ts'
 import { findCommand, helpFor } from '../../../src/operator/commands.ts'
 import {
   parseAmountOption,
+  parseIdOption,
   parseInstantOption,
   parseOptions,
   parsePermissionsOption,
@@ -48,6 +49,11 @@ describe('options', () => {
     expect(parseWholeOption('seed', '9999999')).toBe(9_999_999)
     for (const text of ['0', '10000000', '1.5', 'x'])
       expect(() => parseWholeOption('seed', text)).toThrow('--seed must be a whole')
+    expect(['421', 'mch_421'].map(text => parseIdOption('Machine', 'id', text))).toEqual([421, 421])
+    for (const text of ['ins_421', 'mch_', 'mch_0', '0', '2147483648', ' 1'])
+      expect(() => parseIdOption('Machine', 'id', text)).toThrow(
+        `--id must be an id such as 42 or mch_42, not "${text}".`,
+      )
     expect(parseInstantOption('expires', '2027-01-31')).toEqual(new Date('2027-01-31T00:00:00Z'))
     expect(() => parseInstantOption('expires', 'soon')).toThrow('--expires must be a time')
     expect(parsePermissionsOption('permissions', '{"api":{"misc":{}}}')).toEqual({ api: { misc: {} } })
@@ -61,10 +67,10 @@ describe('help', () => {
   it('covers all commands, a noun, and one command', () => {
     expect(helpFor(['account', 'list'])).toBeUndefined()
     expect(helpFor(['help'])).toMatch(
-      /^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}account limit .*\n {2}key /,
+      /^The commands are:\n {2}account create {6}Creates an account [^\n]* access\.\n {2}account list {8}Lists all accounts\.\n/,
     )
     expect(helpFor(['credit', '--help'])).toMatch(
-      /^The commands are:\n {2}credit grant [^\n]*\n {2}credit adjust [^\n]*$/,
+      /^The commands are:\n {2}credit grant {3}Adds [^\n]*\n {2}credit adjust {2}[^\n]*\n"help NOUN VERB" explains one of them\.$/,
     )
     const grant = helpFor(['credit', 'grant', '--help'])
     expect(grant).toContain('Usage:\n  credit grant --account … --amount … [--reason …] [--idempotency-key …]\n')
@@ -76,13 +82,16 @@ describe('help', () => {
 
   it('follows the error for an unknown command or a wrong option', () => {
     expect(() => findCommand(['machine', 'explode'])).toThrow(
-      /^Unknown command "machine explode"\.\nThe commands are:\n {2}machine import/,
+      /^There is no command "machine explode"\.\nThe commands are:\n {2}machine import/,
+    )
+    expect(() => findCommand(['machines', 'lst'])).toThrow(
+      /^There is no command "machines lst"\. Did you mean "machine list"\?$/,
     )
     expect(() => findCommand(['machine', 'drain'])).toThrow('Missing --id.\nUsage:\n  machine drain --id …')
     expect(() => findCommand(['key', 'revoke', '--account', 'a@b.c'])).toThrow('Give either --id or --name.')
     const unnamed = ['key', 'revoke', '--account', 'a@b.c', '--name', '']
     expect(() => findCommand(unnamed)).toThrow('--name is empty. Revoke a key without a name by its --id.')
-    expect(() => findCommand(['toString', 'call'])).toThrow('The commands are:\n  account create')
+    expect(() => findCommand(['toString', 'call'])).toThrow('The commands are:\n  account create ')
   })
 })
 
