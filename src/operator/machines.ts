@@ -1,11 +1,20 @@
 import { commonModels } from '../../prisma/seed.ts'
-import { printUsd } from '../domain/money.ts'
-import type { MachineSummary } from '../services/machines/list.ts'
+import { changeableColumns } from '../domain/machines/changes.ts'
+import { importColumns } from '../domain/machines/import-columns.ts'
 import type { Operations } from '../services/operations.ts'
 import { defineCommand, type OperatorCommand, readAllRows } from './command.ts'
+import { presentFacts, presentMachine } from './machine-rows.ts'
 import { formatOf, readMachinesFile } from './machines-file.ts'
 import { columnsHelp } from './machines-help.ts'
-import { parseIdOption } from './options.ts'
+import { type OptionTable, parseIdOption } from './options.ts'
+
+/** Each column that can be changed, as an import file names it. */
+const columnOptions: OptionTable = Object.fromEntries(
+  changeableColumns.map(name => {
+    const { type, meaning } = importColumns[name] as (typeof importColumns)[string]
+    return [name, { meaning: `${meaning} (${type.expected})` }]
+  }),
+)
 
 const idOption = { id: { required: true, meaning: 'id of the machine, as "machine list" prints it' } } as const
 
@@ -38,6 +47,31 @@ export const machineCommands = {
     ({ host }) =>
       operations =>
         listMachines(operations, host),
+  ),
+  'machine show': defineCommand(
+    { summary: 'Prints one machine, with all of its facts.', options: idOption },
+    options => {
+      const machineId = parseIdOption('Machine', 'id', options.id)
+      return async ({ machines }) => presentFacts(await machines.byId(machineId))
+    },
+  ),
+  'machine set': defineCommand(
+    {
+      summary:
+        'Changes prices or facts of a machine. What is rented keeps its price and its end. The offers of the machine get new ids.',
+      options: { ...idOption, ...columnOptions },
+    },
+    ({ id, ...columns }) => {
+      const machineId = parseIdOption('Machine', 'id', id)
+      const given = Object.entries(columns as Record<string, string | undefined>).filter(
+        ([, text]) => text !== undefined,
+      )
+      if (given.length === 0) throw new Error('Nothing to change is given, such as --pricePerGpuHour 0.35.')
+      return async ({ machines }) => {
+        await machines.change(machineId, Object.fromEntries(given) as Record<string, string>)
+        return presentFacts(await machines.byId(machineId))
+      }
+    },
   ),
   'machine drain': defineCommand(
     { summary: 'Stops new rentals on a machine. Its instances and volumes stay.', options: idOption },
@@ -87,31 +121,4 @@ async function* listMachines({ accounts, machines }: Operations, host: string | 
   const hostId = host === undefined ? undefined : (await accounts.find(host)).id
   for await (const machine of readAllRows((after, limit) => machines.page(after, limit, hostId)))
     yield presentMachine(machine)
-}
-
-function presentMachine(machine: MachineSummary) {
-  const { drainedAt, unlistedAt, unconfirmedAt, freePorts, listedUntil, limitsDisk, instances, volumes, engine } =
-    machine
-  return {
-    id: machine.id,
-    host: machine.host,
-    state: unlistedAt ? 'unlisted' : drainedAt ? 'draining' : unconfirmedAt ? 'suspended' : 'listed',
-    gpuModel: machine.gpuName,
-    numGpus: machine.numGpus,
-    freeGpus: machine.freeGpus,
-    diskGb: machine.diskMb / 1_000,
-    freeDiskGb: machine.freeDiskMb / 1_000,
-    freePorts,
-    pricePerGpuHour: printUsd(machine.gpuNanos),
-    minimumBidPerGpuHour: printUsd(machine.minBidGpuNanos),
-    storagePricePerGbMonth: printUsd(machine.diskPricePerGbMonthNanos),
-    listedUntil,
-    drainedAt,
-    unlistedAt,
-    unconfirmedAt,
-    instances,
-    volumes,
-    engine,
-    limitsDisk,
-  }
 }

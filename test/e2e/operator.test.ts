@@ -121,6 +121,10 @@ describe('an operator', () => {
     const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null, unconfirmedAt: null }
     const listed = { id: 1, host: 'host@example.com', state: 'listed', ...facts, ...prices, ...dates }
     expect(first).toEqual({ ...listed, instances: 0, volumes: 0, engine: null, limitsDisk: true })
+    const set = await runBerth(env, 'machine', 'set', '--id', 'mch_1', '--pricePerGpuHour', '0.4', '--city', 'Umeå')
+    const changed = { ...listed, pricePerGpuHour: '0.4', city: 'Umeå', cpuRamGb: 257.5, downloadPricePerGb: '0' }
+    expect(set).toMatchObject({ code: 0, errors: '', result: changed })
+    expect((await runBerth(env, 'machine', 'show', '--id', '1')).result).toEqual(set.result)
     const states = []
     for (const verb of ['drain', 'unlist', 'resume']) {
       states.push((await runBerth(env, 'machine', verb, '--id', '1')).result.state)
@@ -140,6 +144,9 @@ describe('an operator', () => {
     [['credit', 'grant', '--amount', '1'], 'Missing --account.\nUsage:\n  credit grant --account … --amount …'],
     [['key', 'list', '--account', 'nobody@example.com'], 'There is no account with the email address'],
     [['machine', 'drain', '--id', '77'], 'There is no machine 77.'],
+    [['machine', 'set', '--id', '1'], 'Nothing to change is given, such as --pricePerGpuHour 0.35.\nUsage:\n'],
+    [['machine', 'set', '--id', '1', '--country', 'se'], 'country: must be two capital letters, as in ISO 3166'],
+    [['machine', 'set', '--id', '1', '--numGpus', '4'], "Unknown option '--numGpus'"],
     [['machine', 'unplug', '--id', '77'], 'There is no machine 77.'],
     [['machine', 'plug', '--id', '77'], 'There is no machine 77.'],
     [['machine', 'import', '--host', 'x@y.z', '--file', '/none.csv'], '--file cannot be read: ENOENT'],
@@ -203,7 +210,7 @@ describe('docs/operating.md', () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(25)
+    expect(commands).toHaveLength(27)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(

@@ -6,6 +6,7 @@ import { DomainError } from '../../domain/errors.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { DataDeps } from '../deps.ts'
 import { findSharedPorts, lockAddresses } from './addresses.ts'
+import { withdrawOffers } from './change.ts'
 import { updateOffers } from './market.ts'
 import { checkUnused, lockExistingMachine } from './unused.ts'
 
@@ -37,12 +38,7 @@ export function marketOperations({ database }: DataDeps) {
         const { at } = tx
         if (machine.unlistedAt !== null) return
         await checkUnused(tx, machine)
-        await tx.prisma(prisma =>
-          prisma.offer.updateMany({
-            where: { machineId: id, withdrawnAt: null },
-            data: { rentable: false, withdrawnAt: at },
-          }),
-        )
+        await withdrawOffers(tx, id)
         await saveMarketState(tx, { ...machine, drainedAt: machine.drainedAt ?? at, unlistedAt: at }, at)
       })
     },

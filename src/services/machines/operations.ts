@@ -1,6 +1,7 @@
 import { compose } from '../compose.ts'
 import type { DataDeps } from '../deps.ts'
 import { inviteOperations } from './agents/invite.ts'
+import { machineChangeOperations } from './change.ts'
 import { importOperations } from './import.ts'
 import { machineListOperations } from './list.ts'
 import { machineOperations } from './machines.ts'
@@ -14,6 +15,7 @@ export function createMachineOperations(deps: DataDeps) {
       importOperations(deps),
       machineListOperations(deps),
       marketOperations(deps),
+      machineChangeOperations(deps),
       outageOperations(deps),
       inviteOperations(deps),
     ),

@@ -238,3 +238,80 @@ it('lists machines with their free capacity, instances and volumes', async () =>
   expect(renter).toMatchObject({ id: actor.accountId, keys: 1, instances: count?.['living'] })
   expect(renter?.instances).toBeGreaterThan(0)
 })
+
+describe('a machine that an operator changes', () => {
+  const change = (given: Record<string, string>) => machines().change(id, given)
+
+  it('has new offers at once, at the new price, and keeps the price of what is rented', async () => {
+    await newMachine()
+    const rented = await gateway.rent(actor, await offerOf(0))
+    const priceOf = async () =>
+      (await gateway.sql('SELECT gpu_price_nanos FROM instances WHERE id = $1', [rented.id]))[0]?.['gpu_price_nanos']
+    const [before, offersBefore] = [await priceOf(), await offers()]
+    await change({ pricePerGpuHour: '9.5', minimumBidPerGpuHour: '1', country: 'DE', listedUntil: '2099-12-31' })
+    expect(await priceOf()).toBe(before)
+    const after = await gateway.database.prisma.offer.findMany({ where: { machineId: id, withdrawnAt: null } })
+    expect(after).toMatchObject([
+      {
+        firstGpu: 1,
+        numGpus: 1,
+        gpuPriceNanos: 9_500_000_000n,
+        minBidNanos: 1_000_000_000n,
+        country: 'DE',
+        rentable: true,
+      },
+    ])
+    expect(after[0]?.listedUntil).toEqual(new Date('2099-12-31'))
+    const stale = offersBefore.find(({ rentable }) => rentable)?.id as bigint
+    await expect(gateway.rent(actor, stale)).rejects.toMatchObject({ code: 'OFFER_UNAVAILABLE' })
+    expect(await machines().byId(id)).toMatchObject({ gpuNanos: 9_500_000_000n, country: 'DE' })
+  })
+
+  it('stays off the market if it is drained or unlisted', async () => {
+    await newMachine()
+    await machines().drain(id)
+    await change({ pricePerGpuHour: '2' })
+    expect(await offers()).toEqual([])
+    await machines().unlist(id)
+    await change({ pricePerGpuHour: '3' })
+    expect(await offers()).toEqual([])
+    await machines().resume(id)
+    const after = await gateway.database.prisma.offer.findMany({ where: { machineId: id, withdrawnAt: null } })
+    expect(after.map(({ gpuPriceNanos }) => gpuPriceNanos).toSorted()).toEqual([
+      3_000_000_000n,
+      3_000_000_000n,
+      6_000_000_000n,
+    ])
+  })
+
+  it('stays as it is if a value is wrong, and says each that is', async () => {
+    await newMachine()
+    const before = [await offers(), await machines().byId(id)]
+    const given = {
+      prcePerGpuHour: '1',
+      numGpus: '8',
+      country: 'Germany',
+      minimumBidPerGpuHour: '99999',
+      listedUntil: '2000-01-01',
+    }
+    await expect(change(given)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      details: {
+        issues: [
+          { path: 'prcePerGpuHour', message: 'is not the name of a column. Did you mean "pricePerGpuHour"?' },
+          { path: 'numGpus', message: 'cannot be changed. Unlist the machine, and import it anew.' },
+          { path: 'country', message: 'must be two capital letters, as in ISO 3166, not "Germany".' },
+          { path: 'minimumBidPerGpuHour', message: expect.stringContaining('must be dollars from') },
+          { path: 'listedUntil', message: expect.stringMatching(/^must be later than now, /) },
+        ],
+      },
+    })
+    await expect(change({ minimumBidPerGpuHour: '99' })).rejects.toMatchObject({
+      details: { issues: [{ path: 'minimumBidPerGpuHour', message: 'must be at most pricePerGpuHour.' }] },
+    })
+    await expect(change({ pricePerGpuHour: '0.000001' })).rejects.toMatchObject({
+      details: { issues: [{ path: 'pricePerGpuHour', message: 'must be at least minimumBidPerGpuHour.' }] },
+    })
+    expect([await offers(), await machines().byId(id)]).toEqual(before)
+  })
+})
