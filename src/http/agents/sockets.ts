@@ -10,10 +10,10 @@ import { noProxies, type TrustedProxies } from '../client.ts'
 import { retryAfterHeaders } from '../limits/headers.ts'
 import { type CreateMeter, unlimitedMeters } from '../limits/meter.ts'
 import { pagePoints } from '../limits/points.ts'
-import { createTimeShare } from '../limits/time-share.ts'
 import { endWith, findRequestProblem, printRefusal } from '../refusal.ts'
 import type { Sockets } from '../sockets.ts'
 import { startHeartbeat } from './heartbeat.ts'
+import { createReading } from './reading.ts'
 
 export type AgentWire = {
   /** `onSent` is called when the network has taken it, or never will. */
@@ -59,9 +59,6 @@ export const agentSocketLimits = {
   heartbeatMs: 5_000,
   graceMs: 1_000,
 }
-
-/** How fast texts are received, about, before their work begins. */
-const bytesPerMs = 100_000
 
 const path = /^\/host(\/branch)?\/?(\?|$)/
 
@@ -138,18 +135,18 @@ export function createAgentSockets(
     // Until the host is known to all gateways.
     socket.pause()
     const isOpen = () => socket.readyState === socket.OPEN
-    const workInShare = createTimeShare()
-    const restFor = (ms: number) => {
-      if (ms === 0) return
-      socket.pause()
-      setTimeout(() => socket.resume(), ms).unref()
-    }
+    const reading = createReading(socket)
+    socket.on('ping', () => {
+      reading.frame()
+      if (socket.bufferedAmount > limits.bufferedBytes) socket.terminate()
+    })
+    socket.on('pong', reading.frame)
     void openFace(wire, isOpen).then(connected => {
       socket.on('message', (data: Buffer, isBinary) => {
         if (!isOpen()) return
-        // The bytes of streams wait for their readers. Nothing else holds up texts.
+        reading.frame()
         if (isBinary) connected?.receive(data)
-        else restFor(workInShare(data.length / bytesPerMs, () => connected?.receive(data.toString())))
+        else reading.text(data.length, () => connected?.receive(data.toString()))
       })
       socket.resume()
       if (socket.readyState === socket.CLOSED) connected?.onClose()

@@ -1,10 +1,10 @@
 /** More than reading the longest answer takes. */
-const burstMs = 500
+const answerMs = 500
 /** How much longer than its work a connection rests. */
 const restFactor = 4
 
 /** Keeps the work of one connection to a fifth of the time of this process, as the other side may send without end. */
-export function createTimeShare(nowMs = () => performance.now()) {
+export function createTimeShare(nowMs = () => performance.now(), burstMs = answerMs) {
   let leftMs = burstMs
   let lastMs = nowMs()
   /** Does the work, which has taken `beforeMs` already, and returns for how many ms the connection must rest then. */

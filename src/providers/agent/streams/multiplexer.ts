@@ -19,8 +19,8 @@ export type Sender = {
   discard(): void
 }
 export type Receiver = {
-  /** Lets the other side send what was received meanwhile once more. */
-  grant(): void
+  /** Lets the other side send once more what was received meanwhile, without the bytes that still wait. */
+  grant(waiting: number): void
   discard(): void
 }
 type Sending = Key & { chunk: Buffer; done: () => void; window: number }
@@ -40,6 +40,8 @@ export function createMultiplexer(wire: Wire, printMessage: (message: object) =>
   /** Those that may send now, the next one first. */
   const ready = new Set<Sending>()
   let unsent = 0
+  /** Bytes of streams that are over here, and may have been on their way. */
+  let late = 0
 
   function sendPieces(): void {
     for (const sending of ready) {
@@ -72,6 +74,17 @@ export function createMultiplexer(wire: Wire, printMessage: (message: object) =>
     sendPieces()
   }
 
+  function forget(key: Key): void {
+    late += receivings.get(nameOf(key))?.window ?? 0
+    receivings.delete(nameOf(key))
+  }
+
+  /** No honest side sends more than the windows allowed. */
+  function dropLate(bytes: number): void {
+    late -= bytes
+    if (late < 0) throw new ProtocolError('Bytes came for a stream that there is not.')
+  }
+
   return {
     sender(key: Key): Sender {
       const sending: Sending = { ...key, chunk: Buffer.alloc(0), done: () => {}, window: windowBytes }
@@ -93,20 +106,24 @@ export function createMultiplexer(wire: Wire, printMessage: (message: object) =>
       const receiving: Receiving = { push, window: windowBytes }
       receivings.set(nameOf(key), receiving)
       return {
-        grant() {
-          const bytes = windowBytes - receiving.window
+        grant(waiting) {
+          const bytes = windowBytes - receiving.window - waiting
           if (bytes < windowBytes / 4) return
-          receiving.window = windowBytes
+          receiving.window += bytes
           wire.send(printMessage({ type: 'grant', ...key, bytes }))
         },
-        discard: () => void receivings.delete(nameOf(key)),
+        discard: () => forget(key),
       }
     },
-    /** The bytes of a stream. Those of a stream that is over are dropped: they may have been on their way. */
+    /** The bytes of a stream. */
     receive(frame: Buffer): void {
       if (frame.length <= headerBytes) throw new ProtocolError('A frame is too short.')
+      if (frame.length > headerBytes + windowBytes) throw new ProtocolError('A frame is longer than a window.')
       const receiving = receivings.get(nameOf({ id: frame.readUInt32BE(), channel: frame[4] as number }))
-      if (!receiving) return
+      if (!receiving) {
+        dropLate(frame.length - headerBytes)
+        return
+      }
       receiving.window -= frame.length - headerBytes
       if (receiving.window < 0) throw new ProtocolError('A stream has more bytes than its window.')
       receiving.push(frame.subarray(headerBytes))
@@ -114,7 +131,7 @@ export function createMultiplexer(wire: Wire, printMessage: (message: object) =>
     /** What comes after the end is dropped. */
     receiveEnd(key: Key): void {
       const receiving = receivings.get(nameOf(key))
-      receivings.delete(nameOf(key))
+      forget(key)
       receiving?.push(null)
     },
     receiveGrant({ bytes, ...key }: Key & { bytes: number }): void {

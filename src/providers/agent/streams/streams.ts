@@ -1,21 +1,24 @@
 // The streams of a multiplexer, as Node's.
 
 import { Duplex, Readable, Writable } from 'node:stream'
-import type { Multiplexer } from './multiplexer.ts'
+import { createBacklog } from './backlog.ts'
+import { type Multiplexer, windowBytes } from './multiplexer.ts'
 
 /** The channels of a process. A connection has the first two. */
 export const channels = { input: 0, output: 1, errors: 2 } as const
 type Channel = (typeof channels)[keyof typeof channels]
 
-const highWaterMark = 65_536
+const writableHighWaterMark = 65_536
+/** A reader takes one piece at a time. The rest waits in the backlog. */
+const readableHighWaterMark = 1
 
 export function readableOf(multiplexer: Multiplexer, id: number, channel: Channel): Readable {
-  const receiver = multiplexer.receiver({ id, channel }, chunk => void readable.push(chunk))
+  const source = sourceOf(multiplexer, { id, channel }, chunk => void readable.push(chunk))
   const readable = new Readable({
-    highWaterMark,
-    read: receiver.grant,
+    highWaterMark: readableHighWaterMark,
+    read: source.read,
     destroy(error, done) {
-      receiver.discard()
+      source.discard()
       done(error)
     },
   })
@@ -25,7 +28,7 @@ export function readableOf(multiplexer: Multiplexer, id: number, channel: Channe
 export function writableOf(multiplexer: Multiplexer, id: number, channel: Channel): Writable {
   const sender = multiplexer.sender({ id, channel })
   const writable = new Writable({
-    highWaterMark,
+    highWaterMark: writableHighWaterMark,
     write: (chunk: Buffer, _, done) => sender.send(chunk, done),
     final(done) {
       sender.end()
@@ -41,24 +44,48 @@ export function writableOf(multiplexer: Multiplexer, id: number, channel: Channe
 
 /** Both directions of a connection. */
 export function duplexOf(multiplexer: Multiplexer, id: number, from: Channel, to: Channel): Duplex {
-  const receiver = multiplexer.receiver({ id, channel: from }, chunk => void duplex.push(chunk))
+  const source = sourceOf(multiplexer, { id, channel: from }, chunk => void duplex.push(chunk))
   const sender = multiplexer.sender({ id, channel: to })
   const duplex = new Duplex({
-    readableHighWaterMark: highWaterMark,
-    writableHighWaterMark: highWaterMark,
-    read: receiver.grant,
+    readableHighWaterMark,
+    writableHighWaterMark,
+    read: source.read,
     write: (chunk: Buffer, _, done) => sender.send(chunk, done),
     final(done) {
       sender.end()
       done()
     },
     destroy(error, done) {
-      receiver.discard()
+      source.discard()
       sender.discard()
       done(error)
     },
   })
   return quiet(duplex)
+}
+
+/** What a stream receives, a piece for each time that its reader asks. */
+function sourceOf(
+  multiplexer: Multiplexer,
+  key: { id: number; channel: Channel },
+  push: (chunk: Buffer | null) => void,
+) {
+  const backlog = createBacklog(windowBytes)
+  let isAwaited = false
+  const { grant, discard } = multiplexer.receiver(key, chunk => {
+    if (chunk && !isAwaited) return backlog.add(chunk)
+    if (chunk === null && backlog.length() > 0) push(backlog.take())
+    isAwaited = false
+    push(chunk)
+  })
+  return {
+    read(): void {
+      grant(backlog.length())
+      isAwaited = backlog.length() === 0
+      if (!isAwaited) push(backlog.take())
+    },
+    discard,
+  }
 }
 
 /** A stream may break off while nobody listens to it. That must not end the process. */

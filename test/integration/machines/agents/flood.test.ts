@@ -12,12 +12,8 @@ function workFor(ms: number): void {
   for (const begin = performance.now(); performance.now() - begin < ms; );
 }
 
-it('rests between the texts of a host that takes much of its time', async () => {
-  const received: number[] = []
-  const receive = (data: string | Buffer) => {
-    received.push(performance.now())
-    if (typeof data === 'string') workFor(100)
-  }
+/** A host on a real socket. `receive` gets what it sends. */
+async function connectHost(receive: (data: string | Buffer) => void) {
   const sockets = createAgentSockets(
     {
       gatewayId: '',
@@ -30,6 +26,22 @@ it('rests between the texts of a host that takes much of its time', async () => 
   await once(server, 'listening')
   const socket = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}/host`, ['berth.host.1'])
   await once(socket, 'open')
+  return {
+    socket,
+    close() {
+      socket.terminate()
+      sockets.stop()
+      server.close()
+    },
+  }
+}
+
+it('rests between the texts of a host that takes much of its time', async () => {
+  const received: number[] = []
+  const { socket, close } = await connectHost(data => {
+    received.push(performance.now())
+    if (typeof data === 'string') workFor(100)
+  })
   // Larger than what is read from the network at once.
   for (let count = 0; count < 12; count += 1) socket.send('x'.repeat(200_000))
   socket.send(Buffer.from([1]))
@@ -37,7 +49,5 @@ it('rests between the texts of a host that takes much of its time', async () => 
   const passedMs = (received.at(-1) as number) - (received[0] as number)
   // Five texts fill the first half second. Each of the others takes its 100 ms and rests four times as long.
   expect(passedMs).toBeGreaterThan(500 + 6 * 450)
-  socket.terminate()
-  sockets.stop()
-  server.close()
+  close()
 })

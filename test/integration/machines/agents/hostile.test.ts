@@ -71,6 +71,8 @@ describe('a host', () => {
     ['too many changes', JSON.stringify({ type: 'change', id: 1, instanceIds: Array(2_000).fill('1') })],
     ['a grant without end', '{"type":"grant","id":1,"channel":0,"bytes":1e300}'],
     ['a frame without a stream', Buffer.from([1, 2, 3])],
+    ['a frame that is longer than a window', Buffer.alloc(5 + 262_145)],
+    ['bytes of a stream that nobody began', Buffer.from([0, 0, 0, 99, 1, 65])],
   ])('is disconnected when it sends %s', async (_, data) => {
     const { socket, closed } = await open()
     socket.send(data)
@@ -98,11 +100,25 @@ describe('a host', () => {
     await expect(opened.stdout.toArray()).rejects.toThrow(MachineUnreachable)
   })
 
+  it('may have been sending when a stream ends, but does not go on', async () => {
+    const { socket, closed } = await open(reply(null))
+    const opened = await gateway.provider.open(container, { command: null, terminal: null }, signal())
+    opened.stdout.destroy()
+    const frame = Buffer.alloc(5 + 65_536)
+    frame.writeUInt32BE(1)
+    frame[4] = 1
+    // As much as the window had, and then one byte more.
+    for (let count = 0; count < 4; count += 1) socket.send(frame)
+    await gateway.provider.observe(container, signal()).catch(() => {})
+    expect(socket.readyState).toBe(socket.OPEN)
+    socket.send(frame.subarray(0, 6))
+    expect(await closed).toBe(4400)
+  })
+
   it('says things of streams that nobody began, in vain', async () => {
-    const { say, socket } = await open(reply({ state: 'absent' }))
+    const { say } = await open(reply({ state: 'absent' }))
     for (const type of ['result', 'exit', 'close', 'end', 'grant', 'change', 'failure'])
       say({ type, id: 99, value: 1, code: 1, kind: 'other', message: '', channel: 1, bytes: 1, instanceIds: ['5'] })
-    socket.send(Buffer.from([0, 0, 0, 99, 1, 65]))
     expect(await gateway.provider.observe(container, signal())).toEqual({ state: 'absent' })
   })
 
