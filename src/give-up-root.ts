@@ -1,12 +1,14 @@
 // A gateway that root starts takes its ports, makes its data folder and starts its database. Then it gives root up for good.
 
 import { constants } from 'node:fs'
-import { lchown, lstat, readdir, stat, writeFile } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { flushCompileCache } from 'node:module'
+import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Config } from './config.ts'
 import { makeDataDir } from './database/embedded/data-dir.ts'
 import { canReach } from './database/embedded/engine.ts'
+import { giveFile, makeFileFor } from './database/embedded/own-files.ts'
 import { findRunUser, type RunUser } from './database/embedded/run-user.ts'
 
 type Settings = Pick<Config, 'runAs' | 'dataDir' | 'demoKeyFile'>
@@ -53,19 +55,13 @@ async function prepareFile(file: string, user: RunUser): Promise<void> {
     const advice = 'Set BERTH_DATA_DIR to a folder that this user can enter, or RUN_AS to another user.'
     throw new Error(`Berth works as the user "${user.name}", who cannot enter the data folder ${folder}. ${advice}`)
   }
-  await writeFile(file, '', { flag: 'a', mode: 0o600 })
+  await makeFileFor(file, user)
 }
 
-/**
- * Gives the user what root has made. The folder may belong to that user, who could put a link in the place of a file: links
- * keep their owner.
- */
-async function giveFiles(dataDir: string, { uid, gid }: RunUser): Promise<void> {
+/** Gives the user what root has made. */
+async function giveFiles(dataDir: string, user: RunUser): Promise<void> {
   const names = await readdir(dataDir).catch(() => [])
-  for (const file of names.filter(name => ownFiles.test(name)).map(name => join(dataDir, name))) {
-    const entry = await lstat(file)
-    if (entry.isFile() && entry.nlink === 1 && entry.uid === 0) await lchown(file, uid, gid)
-  }
+  for (const name of names.filter(name => ownFiles.test(name))) await giveFile(join(dataDir, name), user)
 }
 
 /** There is no way back: the real, the effective and the saved user change. */
@@ -78,6 +74,8 @@ function become({ uid, gid, groups }: RunUser): void {
   try {
     process.setuid?.(0)
   } catch {
+    // What this process starts must not look for its settings in root's folder.
+    process.env['HOME'] = userInfo().homedir
     return
   }
   throw new Error('This system lets Berth become root again. Start it as an ordinary user.')

@@ -1,11 +1,30 @@
 // What root starts works as another user.
 
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { demoKeyFileName } from '../../src/data-folder.ts'
+import {
+  changeFolder,
+  giveFile,
+  makeFileFor,
+  readOwnFile,
+  writeNewFile,
+} from '../../src/database/embedded/own-files.ts'
 import { canRead } from '../../src/give-up-root.ts'
 import { createDatabase } from '../support/database/database.ts'
 import {
@@ -75,6 +94,9 @@ describe.runIf(isRoot)('a gateway that root starts', { timeout: 180_000 }, () =>
       .poll(() => readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), slowly)
       .not.toContain(server)
     await expect.poll(() => statusOf(gateway, key), slowly).toBe(200)
+    const [restarted = ''] = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')
+    const home = execFileSync('getent', ['passwd', String(users[0])], { encoding: 'utf8' }).split(':')[5]
+    expect(readFileSync(`/proc/${restarted}/environ`, 'utf8').split('\0')).toContain(`HOME=${home}`)
     expect(await stopProgram(gateway), gateway.errors()).toBe(0)
   })
 
@@ -136,6 +158,75 @@ describe.runIf(isRoot)('a gateway that root starts', { timeout: 180_000 }, () =>
     const gateway = await startGateway({ BERTH_DATA_DIR: dataDir })
     expect(statSync(target).uid).toBe(0)
     expect(await stopProgram(gateway)).toBe(0)
+  })
+
+  it('makes nothing where a link in the folder of another user points', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-links-'))
+    chmodSync(folder, 0o711)
+    const data = join(folder, 'data')
+    mkdirSync(data, { mode: 0o755 })
+    chownSync(data, nobody.uid, nobody.gid)
+    const target = join(folder, 'of-root')
+    const database = await createDatabase()
+    const settings = { BERTH_DATA_DIR: data, DATABASE_URL: database.url, BERTH_SECRET, DEMO_MARKET: 'true' }
+    symlinkSync(target, join(data, demoKeyFileName(database.url)))
+    const refused = spawnProgram('src/main.ts', [], { ...settings, PORT: '0', RUN_AS: 'nobody' })
+    expect([await refused.exit, refused.errors()]).toEqual([1, expect.stringContaining('EACCES')])
+    expect(existsSync(target)).toBe(false)
+    rmSync(join(data, demoKeyFileName(database.url)))
+    const gateway = await startGateway({ ...settings, RUN_AS: 'nobody' })
+    expect(await stopProgram(gateway)).toBe(0)
+    await database.drop()
+    rmSync(folder, { recursive: true })
+  })
+})
+
+describe.runIf(isRoot)('root in the folder of another user', () => {
+  let folder: string
+  let target: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-own-'))
+    target = join(folder, 'of-root')
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  it('makes no file through a link, and gives none away', async () => {
+    const file = join(folder, 'demo-key')
+    symlinkSync(target, file)
+    await makeFileFor(file, nobody)
+    expect(existsSync(target)).toBe(false)
+    writeFileSync(target, 'hush')
+    await makeFileFor(file, nobody)
+    await giveFile(file, nobody)
+    expect(statSync(target).uid).toBe(0)
+    await expect(writeNewFile(file, 'text', nobody)).rejects.toThrow('EEXIST')
+    await expect(readOwnFile(file)).rejects.toThrow('ELOOP')
+    expect(readFileSync(target, 'utf8')).toBe('hush')
+  })
+
+  it('changes no folder that is a link, or that another user has put there', async () => {
+    mkdirSync(target, { mode: 0o700 })
+    const link = join(folder, 'unfinished')
+    symlinkSync(target, link)
+    await expect(changeFolder(link, handle => handle.chmod(0o777))).rejects.toThrow(/ENOTDIR|ELOOP/)
+    chownSync(target, nobody.uid, nobody.gid)
+    await expect(changeFolder(target, handle => handle.chmod(0o777))).rejects.toThrow('was replaced')
+    expect(statSync(target).mode & 0o777).toBe(0o700)
+  })
+
+  it('gives away its own new files, and leaves other things as they are', async () => {
+    const file = join(folder, 'demo-key')
+    await makeFileFor(file, nobody)
+    expect(statSync(file)).toMatchObject({ ...nobody, size: 0 })
+    const [pipe, inner] = [join(folder, 'pipe'), join(folder, 'inner')]
+    execFileSync('mkfifo', [pipe])
+    mkdirSync(inner)
+    for (const path of [pipe, inner]) {
+      await makeFileFor(path, nobody)
+      await giveFile(path, nobody)
+      expect(statSync(path).uid).toBe(0)
+    }
+    await giveFile(join(folder, 'missing'), nobody)
   })
 })
 

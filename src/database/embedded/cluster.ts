@@ -1,7 +1,7 @@
 // Creates a PostgreSQL server's files in a data folder, and starts and stops the server.
 
 import { randomBytes } from 'node:crypto'
-import { chown, link, readFile, rm, writeFile } from 'node:fs/promises'
+import { link, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,6 +18,7 @@ import {
 } from './cluster-check.ts'
 import { makeDataDir, withDataDirErrors } from './data-dir.ts'
 import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
+import { changeFolder, readOwnFile, writeNewFile } from './own-files.ts'
 import { findPidFileProcess } from './pid-file.ts'
 import { superuser } from './roles.ts'
 
@@ -51,28 +52,26 @@ export function passwordFileOf(folder: string): string {
 
 /** The password is written once and never changed, so processes that start together use the same one. */
 async function loadOrCreatePassword(file: string): Promise<string> {
-  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const kept = await readOwnFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
   if (kept !== undefined) return kept
   const fresh = `${file}.${randomBytes(6).toString('hex')}`
-  await writeFile(fresh, randomBytes(24).toString('base64url'), { mode: 0o600 })
+  await writeNewFile(fresh, randomBytes(24).toString('base64url'))
   await link(fresh, file)
     .catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })
     .finally(() => rm(fresh))
-  return await readFile(file, 'utf8')
+  return await readOwnFile(file)
 }
 
 async function initializeCluster({ engine, password }: Cluster, folder: string): Promise<void> {
   const passwordFile = `${folder}.password`
-  await writeFile(passwordFile, password, { mode: 0o600 })
   const { uid, gid } = engine.runAs
-  if (uid !== undefined && gid !== undefined) {
-    await chown(folder, uid, gid)
-    await chown(passwordFile, uid, gid)
-  }
+  const owner = uid === undefined || gid === undefined ? undefined : { uid, gid }
+  await writeNewFile(passwordFile, password, owner)
+  if (owner) await changeFolder(folder, handle => handle.chown(owner.uid, owner.gid))
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const access = [`--username=${superuser}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   try {

@@ -1,6 +1,7 @@
-import { chmod, mkdir, stat } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { toError } from '../failure-codes.ts'
+import { changeFolder } from './own-files.ts'
 
 /**
  * Creates the data folder. For root, its mode lets the database's user pass through, whatever the umask is. Existing
@@ -33,7 +34,7 @@ async function makeFolder(folder: string, mode: number): Promise<void> {
     // Another process created it meanwhile.
     if (error.code !== 'EEXIST') throw error
   })
-  await chmod(folder, mode)
+  await changeFolder(folder, handle => handle.chmod(mode))
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -9,6 +9,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createFolderAtomically } from './atomic-folder.ts'
+import { changeFolder } from './own-files.ts'
 import { findRunUser, type RunUserOptions } from './run-user.ts'
 
 const requireFromHere = createRequire(import.meta.url)
@@ -91,10 +92,15 @@ export async function canReach(path: string, { uid, gid }: RunAs): Promise<boole
 /** Copies the programs into the data folder, because the other user cannot enter the package's folder. */
 export async function copyPrograms(bin: string, dataDir: string): Promise<string> {
   const folder = join(dataDir, `postgres-programs-${readProgramsVersion()}`)
-  const fill = async (unfinished: string) => {
-    await cp(dirname(bin), unfinished, { recursive: true, verbatimSymlinks: true })
-    await makeReadableForAll(unfinished)
-  }
+  const fill = (unfinished: string) =>
+    changeFolder(unfinished, async handle => {
+      // Through the open folder on Linux: the owner of the data folder could put another in its place.
+      const opened = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : unfinished
+      for (const name of await readdir(dirname(bin)))
+        await cp(join(dirname(bin), name), join(opened, name), { recursive: true, verbatimSymlinks: true })
+      await makeReadableForAll(opened)
+      await handle.chmod(0o755)
+    })
   await createFolderAtomically({ folder, requiredEntry: 'bin', fill })
   return join(folder, 'bin')
 }
@@ -102,7 +108,7 @@ export async function copyPrograms(bin: string, dataDir: string): Promise<string
 /** After an installation with a strict umask, only the owner may read and run the programs. */
 async function makeReadableForAll(folder: string): Promise<void> {
   const names = await readdir(folder, { recursive: true })
-  for (const path of [folder, ...names.map(name => join(folder, name))]) {
+  for (const path of names.map(name => join(folder, name))) {
     const entry = await lstat(path)
     if (entry.isSymbolicLink()) continue
     await chmod(path, entry.isDirectory() || entry.mode & constants.S_IXUSR ? 0o755 : 0o644)
