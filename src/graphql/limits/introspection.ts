@@ -6,8 +6,8 @@ export const introspectionRepeats: Record<string, number> = {
   ...{ enumValues: 10, possibleTypes: 30, interfaces: 2 },
 }
 
-/** The standard query reads the whole schema, in about the time that this many fields take. */
-const wholeSchemaCost = 3_000
+/** The standard query reads the whole schema, in about the CPU time that this many fields take. */
+const wholeSchemaCost = 7_000
 
 /** What `__schema`, `__type` or `__typename` costs. Deep queries read far less than their estimate, since few types nest so deep. */
 export function introspectionCost(field: FieldNode, fragments: ReadonlyMap<string, FragmentDefinitionNode>): number {

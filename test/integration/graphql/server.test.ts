@@ -115,7 +115,7 @@ describe('the limits of an operation', () => {
     expect(await costOf('{ __typename }')).toBe(1)
     expect(await costOf('{ __type(name: "Offer") { ...T } } fragment T on __Type { fields { name } }')).toBe(111)
     expect(await costOf('{ __schema { ... { types { name } } } }')).toBe(102)
-    expect(await costOf(getIntrospectionQuery())).toBe(3_000)
+    expect(await costOf(getIntrospectionQuery())).toBe(7_000)
   })
 
   it('count the values that a facet can have', async () => {
