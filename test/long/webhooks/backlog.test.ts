@@ -68,8 +68,12 @@ afterAll(async () => {
   await testDatabase?.drop()
 })
 
+/** A connection of the test itself, which waits for a busy computer. */
+const openOwn = () =>
+  openDatabase({ url: testDatabase.url, poolSize: 1, connectionTimeoutMs: 60_000, onIdleError: () => {} })
+
 async function newAccount(email: string, paths: string[]): Promise<Renter> {
-  const database = openDatabase({ url: testDatabase.url, poolSize: 1, onIdleError: () => {} })
+  const database = openOwn()
   const { account, apiKey } = await createOperations({ database }).accounts.create({
     email,
     creditNanos: 1_000_000_000n,
@@ -126,7 +130,7 @@ async function residentMegabytes(): Promise<number[]> {
 
 /** Rows that are read to lease one delivery. */
 async function rowsOfLease(): Promise<number> {
-  const database = openDatabase({ url: testDatabase.url, poolSize: 1, onIdleError: () => {} })
+  const database = openOwn()
   const deliveries = deliveryServices({ database, secrets: createSecrets(secret) })
   const explained = await explainStatements(async () => {
     for (const lease of await deliveries.leaseDue(1)) await deliveries.release(lease)
