@@ -58,7 +58,12 @@ async function waitUntilServing({ apiKey }: Renter): Promise<number> {
     return ready.startsWith('200 ') && typeof answer === 'object' && answer.data ? 'serves' : { ready, answer }
   }
   const findOthers = async () => (await Promise.all(site.fleet.urls().map(check))).filter(state => state !== 'serves')
-  await expect.poll(findOthers, { timeout: recoveryMs, interval: 50 }).toEqual([])
+  try {
+    await expect.poll(findOthers, { timeout: recoveryMs, interval: 50 }).toEqual([])
+  } catch (error) {
+    process.stdout.write(`\nThe latest warnings: ${JSON.stringify(site.fleet.logLinesFrom(40).slice(-20))}\n`)
+    throw error
+  }
   return Math.round(performance.now() - start)
 }
 
