@@ -71,3 +71,17 @@ it('the turn scheduler grants a turn at once when no stream works', async () => 
   await pace(1)
   expect(performance.now() - start).toBeLessThan(1_000)
 })
+
+it('the turn scheduler grants the next turn once all promise jobs of the last one are done', async () => {
+  const pace = createTurnScheduler()
+  const jobs: string[] = []
+  const turn = async (owner: number) => {
+    await pace(owner)
+    for (const job of ['a', 'b', 'c', 'd', 'e']) {
+      jobs.push(`${owner}${job}`)
+      await Promise.resolve()
+    }
+  }
+  await Promise.all([turn(1), turn(2)])
+  expect(jobs).toEqual(['1a', '1b', '1c', '1d', '1e', '2a', '2b', '2c', '2d', '2e'])
+})
