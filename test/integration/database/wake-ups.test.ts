@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createWakeUps, type WorkKind, workKinds } from '../../../src/database/wake-ups.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { createLog } from '../../../src/http/log.ts'
+import { updateMarkets } from '../../../src/services/instances/bulk/update-markets.ts'
 import { currentOwner, type Owner, workFor } from '../../../src/turns/owners.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { manualClock } from '../../support/clock.ts'
@@ -172,6 +173,17 @@ describe('a commit', () => {
     await sleep(0)
     expect(workKinds.filter(kind => woken.has(kind))).toEqual(expected)
     expect(await dueKinds(last?.['id'])).toEqual(expected)
+  })
+
+  it('of a market in which only offers change wakes the streams of offers', async () => {
+    await listMachines(gateway.operations, [{ machine: { numGpus: 1 } }])
+    const [changed] = await gateway.sql(
+      'UPDATE offers SET rentable = false WHERE id = (SELECT max(id) FROM offers) RETURNING machine_id',
+    )
+    woken.clear()
+    await updateMarkets({ database: gateway.database, log: gateway.log }, [Number(changed?.['machine_id'])])
+    await sleep(0)
+    expect([...woken]).toEqual(['events'])
   })
 
   it('of a pass wakes the policies when the time of a stop begins to count, and the instances when GPUs became free', async () => {
