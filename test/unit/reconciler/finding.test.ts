@@ -68,6 +68,12 @@ describe('a stop', () => {
       expect(finding({ state: 'unreachable' }, { settled: false }, { unreachableMs: ms }).unconfirmed).toBe(isLate)
     },
   )
+
+  it('that nobody asked for is not unconfirmed, however long the machine does not answer', () => {
+    const facts = { targetState: 'running', status: 'running', unreachableMs: 300_000 } as const
+    expect(finding({ state: 'unreachable' }, { settled: false }, facts).unconfirmed).toBe(false)
+    expect(finding({ state: 'unreachable' }, { settled: false }, { ...facts, holdsGpus: false }).unconfirmed).toBe(true)
+  })
 })
 
 describe('the end of a container', () => {
