@@ -46,6 +46,12 @@ describe('the required credit', () => {
     )
   })
 
+  it('is named to a renter who has some credit, and not to one who has none', () => {
+    const held = { gpuPriceNanos: 400_000_000n, diskNanos: 0n }
+    expect(reserveError(1n, held, rules)?.message).toContain('$0.4')
+    for (const none of [0n, -1n]) expect(reserveError(none, held, rules)?.message).toBe('You lack credit.')
+  })
+
   it('is accepted exactly, and one nano-dollar less is refused with the available and the needed amount', () => {
     fc.assert(
       fc.property(rates, periods, (held, period) => {
