@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { type Clock, createClock } from './clock.ts'
 import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
-import { createEpochCheck } from './history/epoch.ts'
+import { createEpochCheck, type EpochCheck } from './history/epoch.ts'
 import type { NewLine } from './history/new-line.ts'
 import { ConnectionPool, paceReads } from './pool.ts'
 import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
@@ -31,6 +31,8 @@ export type DatabaseOptions = {
   /** How long work waits for a connection. */
   connectionTimeoutMs?: number
   onIdleError: (error: Error) => void
+  /** The check that another pool of this gateway uses, too: what one has seen, the other knows. */
+  checkEpoch?: EpochCheck
   /** Called when a connection finds the database on another line of history and has raised the cursors' epoch. */
   onNewEpoch?: (line: NewLine) => void
   /** Wakes the loops and streams. Without it, they find work and events at their next poll, as after a lost wake-up. */
@@ -57,6 +59,7 @@ export function openDatabase({
   poolSize,
   connectionTimeoutMs = 2_000,
   onIdleError,
+  checkEpoch = createEpochCheck(),
   onNewEpoch,
   notify = () => {},
   onRefusal = () => {},
@@ -64,7 +67,6 @@ export function openDatabase({
   now,
   clock = createClock(now, onClockStep),
 }: DatabaseOptions): Database {
-  const checkEpoch = createEpochCheck()
   const pool = new ConnectionPool({
     connectionString: url,
     max: poolSize,

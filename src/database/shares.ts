@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino'
 import { type Database, type DatabaseOptions, openDatabase } from './client.ts'
+import { createEpochCheck } from './history/epoch.ts'
 import { openReplica, type Replica } from './replica/replica.ts'
 
 /** Due work gets a third of the connections, and each side at least two. */
@@ -28,8 +29,9 @@ type SharesOptions = DatabaseOptions & { log: Logger; replica?: { url: string; m
 
 export function openDatabases({ poolSize, replica: standbys, log, ...options }: SharesOptions): Databases {
   const sizes = shareConnections(poolSize)
-  const requests = openDatabase({ ...options, poolSize: sizes.requests, connectionTimeoutMs: requestsWaitMs })
-  const work = openDatabase({ ...options, poolSize: sizes.work, clock: requests.clock })
+  const shared = { ...options, checkEpoch: createEpochCheck() }
+  const requests = openDatabase({ ...shared, poolSize: sizes.requests, connectionTimeoutMs: requestsWaitMs })
+  const work = openDatabase({ ...shared, poolSize: sizes.work, clock: requests.clock })
   const replica = standbys
     ? openReplica({ ...standbys, poolSize, primary: requests, log, now: options.now })
     : undefined

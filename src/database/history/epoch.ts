@@ -5,7 +5,7 @@
 
 import pg from 'pg'
 import { errorCodesOf } from '../failure-codes.ts'
-import { isOtherLine, isSameDatabase, readHistoryLine, standbyError } from './line.ts'
+import { isOtherLine, isSameDatabase, outdatedError, readHistoryLine, standbyError } from './line.ts'
 import { beginLine, type NewLine } from './new-line.ts'
 
 /** Runs at start, under the migration lock. Returns what is new if it raised the epoch. */
@@ -25,25 +25,41 @@ export type EpochCheck = (client: pg.ClientBase) => Promise<NewLine | undefined>
 
 /**
  * The check refuses a standby, and raises the epoch if the line of history has changed. It remembers the line, so it knows
- * whether the same database goes on elsewhere.
+ * whether the same database goes on elsewhere, and refuses a primary that another one has replaced: a server that hung
+ * does not know of that for a moment.
  */
 export function createEpochCheck(): EpochCheck {
-  let last: { name: string; epoch: number } | undefined
+  let last: SeenLine | undefined
   return async client => {
     const { name, standby } = await readHistoryLine(client)
     if (standby) throw standbyError()
     const known = await readOutbox(client)
     if (!known) return undefined
-    const witnessed = last !== undefined && isSameDatabase(last.name, name)
-    const raised = isOtherLine(known.cluster, name)
+    const before = ifSameDatabase(last, name)
+    const witnessed = before !== undefined
+    const isOther = isOtherLine(known.cluster, name)
+    if (!isOther && before && known.epoch < before.epoch) throw outdatedError()
+    const raised = isOther
       ? await unless(missingCodes, raiseEpoch(client, { name, witnessed, isStart: false }), undefined)
       : undefined
     // Another process raised the epoch, and may not have known what this one knows.
-    if (!raised && witnessed && last?.epoch !== known.epoch)
+    if (!raised && before && before.epoch !== known.epoch)
       await client.query('UPDATE failovers SET witnessed = true WHERE epoch = $1 AND NOT witnessed', [known.epoch])
-    last = { name, epoch: raised?.epoch ?? known.epoch }
+    last = newerOf(last, { name, epoch: raised?.epoch ?? known.epoch })
     return raised
   }
+}
+
+type SeenLine = { name: string; epoch: number }
+
+/** Another connection may have seen a newer epoch while this one asked. */
+function newerOf(last: SeenLine | undefined, line: SeenLine): SeenLine {
+  const before = ifSameDatabase(last, line.name)
+  return before && before.epoch > line.epoch ? before : line
+}
+
+function ifSameDatabase(last: SeenLine | undefined, name: string): SeenLine | undefined {
+  return last && isSameDatabase(last.name, name) ? last : undefined
 }
 
 async function readOutbox(client: pg.ClientBase): Promise<{ cluster: string; epoch: number } | undefined> {

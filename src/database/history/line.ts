@@ -53,6 +53,16 @@ function isSame(one: string, other: string, places: number[]): boolean {
 }
 
 /** Has PostgreSQL's code for a write on a standby. */
+function refusal(message: string): Error {
+  return Object.assign(new Error(message), { code: '25006' })
+}
+
 export function standbyError(): Error {
-  return Object.assign(new Error('The database is a standby, which accepts no writes.'), { code: '25006' })
+  return refusal('The database is a standby, which accepts no writes.')
+}
+
+export function outdatedError(): Error {
+  return refusal(
+    'The database was replaced by another server that this gateway has used since. If it was restored on purpose, restart the gateway.',
+  )
 }

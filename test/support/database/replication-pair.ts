@@ -27,6 +27,8 @@ export type ReplicationPair = {
   waitUntilCaughtUp(): Promise<void>
   /** Stops the replication to the standby. */
   disconnectStandby(): Promise<void>
+  /** Promotes the standby while the primary goes on, and does not know of it. */
+  promoteStandby(): Promise<void>
   /** Kills the primary and promotes the standby, which starts a timeline of its own. */
   failOver(): Promise<void>
   close(): Promise<void>
@@ -64,6 +66,9 @@ export async function startReplicationPair(): Promise<ReplicationPair> {
       await runSql(standbyUrl, 'SELECT pg_reload_conf()')
       const receivers = () => runSql(standbyUrl, 'SELECT FROM pg_stat_wal_receiver')
       while ((await receivers()).length > 0);
+    },
+    async promoteStandby() {
+      await runSql(standbyUrl, 'SELECT pg_promote()')
     },
     async failOver() {
       runningClusters = [standby]
