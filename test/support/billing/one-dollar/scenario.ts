@@ -42,7 +42,10 @@ export async function openOneDollar() {
      * Whether the database did not answer in time since the last sequence began. Then work was not done on time, and
      * requests may or may not have been.
      */
-    isDisturbed: () => gateways.some(({ logLines }) => logLines.some(isUncertain)),
+    isDisturbed: (error: unknown) =>
+      failureKindOf(error) === 'uncertain' ||
+      String(error).includes('"UNAVAILABLE"') ||
+      gateways.some(({ logLines }) => logLines.some(isUncertain)),
     async run(steps: readonly Step[]): Promise<void> {
       for (const { logLines } of gateways) logLines.length = 0
       const place = await findPlace(app, gateways)

@@ -24,7 +24,7 @@ export async function searchOneDollar({ seed, numRuns, maxShrinks, onRun }: Sear
       runs += 1
       onRun?.(runs)
     } catch (error) {
-      const isDisturbed = site.isDisturbed() || String(error).includes('"UNAVAILABLE"')
+      const isDisturbed = site.isDisturbed(error)
       // What the failure left behind must not fail the next sequence.
       await site.close()
       site = await openOneDollar()

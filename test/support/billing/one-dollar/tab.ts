@@ -4,6 +4,7 @@
 import { expect } from 'vitest'
 
 const partsPerNano = 3_600_000n
+const deletionRetryMs = 60_000
 
 /** What the renter sees of a living instance or volume. */
 export type Seen = {
@@ -39,6 +40,8 @@ export type Item = {
   stopAtMs: number | null
   destroyAtMs: number | null
   endsAtMs: number
+  /** When a debt can delete it, if it is a volume that an instance had. */
+  heldUntilMs: number
   /** What it may and must have cost, in parts of a nano-dollar. */
   gpu: Cost
   disk: Cost
@@ -60,7 +63,7 @@ export function createTab(creditNanos: bigint, debtGraceMs: number) {
   let mostDiskNanos = 0n
   /** What disks may have cost since the credit was last above zero. */
   let debtParts = 0n
-  /** What volumes may have cost in a debt while containers of destroyed instances held them: they cannot be deleted then. */
+  /** What volumes may have cost after a debt destroyed the instances that had them. */
   let heldParts = 0n
   const items = new Map<string, Item>()
   const all = () => [...items.values()]
@@ -73,7 +76,7 @@ export function createTab(creditNanos: bigint, debtGraceMs: number) {
     items.set(id, {
       ...{ id, gpuNanos: quoted.gpuNanos, diskNanos: quoted.diskNanos, mostNanos: quoted.mostNanos },
       ...{ gpuPrices: new Set([quoted.gpuNanos]), bids: new Set(), wantsToRun, isGone: false },
-      ...{ stopAtMs: null, destroyAtMs: null, endsAtMs: quoted.endsAtMs ?? Number.POSITIVE_INFINITY },
+      ...{ stopAtMs: null, destroyAtMs: null, endsAtMs: quoted.endsAtMs ?? Number.POSITIVE_INFINITY, heldUntilMs: 0 },
       // The disk of an instance that is replaced before it runs costs nothing.
       ...{ gpu: cost(true), disk: cost(quoted.mostNanos === undefined) },
     })
@@ -96,10 +99,13 @@ export function createTab(creditNanos: bigint, debtGraceMs: number) {
     if ((isWorking || then) && !isLost(then)) one.disk.least += parts
   }
 
+  /** A debt destroys instances first. Their volumes follow, within a minute after the containers are gone. */
   function noteHeldVolumes({ from, to, before }: Interval): void {
-    if (before.creditNanos > 0n || living().some(({ id }) => id.startsWith('ins'))) return
-    const held = living().filter(({ id }) => before.items.get(id)?.isHeld)
-    heldParts += sum(held.map(({ diskNanos }) => costParts(diskNanos, from, to)))
+    const isLeft = before.creditNanos <= 0n && !living().some(({ id }) => id.startsWith('ins'))
+    for (const one of living()) {
+      if (before.items.get(one.id)?.isHeld) one.heldUntilMs = to + deletionRetryMs
+      if (isLeft) heldParts += costParts(one.diskNanos, from, Math.min(to, one.heldUntilMs))
+    }
   }
 
   /** Policies count from their instants, however late the gateways work. */
