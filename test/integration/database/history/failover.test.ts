@@ -1,11 +1,11 @@
 // A standby is promoted without the last transactions of its primary. Two gateways reach both servers through a proxy.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openServer } from '../../../src/database/embedded/server.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { type FaultyProxy, startFaultyProxy } from '../../support/database/faulty-proxy.ts'
-import { type ReplicationPair, startReplicationPair } from '../../support/database/replication-pair.ts'
-import { type Subscription, subscribeSse } from '../../support/streams.ts'
+import { openServer } from '../../../../src/database/embedded/server.ts'
+import { startApp, type TestApp } from '../../../support/app.ts'
+import { type FaultyProxy, startFaultyProxy } from '../../../support/database/faulty-proxy.ts'
+import { type ReplicationPair, startReplicationPair } from '../../../support/database/replication-pair.ts'
+import { type Subscription, subscribeSse } from '../../../support/streams.ts'
 
 let pair: ReplicationPair
 let proxy: FaultyProxy

@@ -1,9 +1,9 @@
 // A primary that hung while a standby took over goes on, and does not know of it for a moment.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { type FaultyProxy, startFaultyProxy } from '../../support/database/faulty-proxy.ts'
-import { type ReplicationPair, startReplicationPair } from '../../support/database/replication-pair.ts'
+import { startApp, type TestApp } from '../../../support/app.ts'
+import { type FaultyProxy, startFaultyProxy } from '../../../support/database/faulty-proxy.ts'
+import { type ReplicationPair, startReplicationPair } from '../../../support/database/replication-pair.ts'
 
 let pair: ReplicationPair
 let proxy: FaultyProxy
