@@ -172,6 +172,7 @@ const testFolders: Record<string, string[]> = {
     ...nouns,
     'database',
     'database/embedded',
+    'database/history',
     'database/replica',
     'database/roles',
     'database/statements',

@@ -219,7 +219,7 @@ describe('a client that stops reading its stream', () => {
     say({
       type: 'subscribe',
       id: '2',
-      payload: { query: `subscription { events { node { id ${'kind '.repeat(300)} } } }` },
+      payload: { query: 'subscription { events { node { id kind } } }' },
     })
     await expect.poll(() => first.app.countStreams(), { timeout: 5_000 }).toBe(2)
     expect(await change()).toBeLessThan(40_000_000)
