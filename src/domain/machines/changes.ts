@@ -3,7 +3,8 @@
 import type { Issue } from '../errors.ts'
 import { suggestNames } from '../nearest.ts'
 import type { ColumnType } from './import-column-types.ts'
-import { importMachineColumns, type MachineValues } from './import-columns.ts'
+import { importMachineColumns, type MachineValues, priceFields } from './import-columns.ts'
+import { findContradictions } from './import-rows.ts'
 import type { Machine } from './machines.ts'
 
 /** Where a machine is, and what its rentals have parts of: a machine with another of these is another machine. */
@@ -42,8 +43,10 @@ export function parseMachineChanges(
     else if (value === undefined) issues.push({ path, message: `must be ${type.expected}, not "${text}".` })
     else values[path] = value
   }
-  const changes = toChanges(values as ChangedValues)
-  return { changes, issues: [...issues, ...findConflicts({ ...machine, ...changes }, given, at)] }
+  // The type of its column has parsed each value.
+  const changed = values as ChangedValues
+  const prices = { pricePerGpuHour: machine.gpuNanos, minimumBidPerGpuHour: machine.minBidGpuNanos }
+  return { changes: toChanges(changed), issues: [...issues, ...findContradictions({ ...prices, ...changed }, at)] }
 }
 
 function typeOf(name: string): ColumnType<unknown> | undefined {
@@ -56,33 +59,8 @@ function unknownMessage(name: string): string {
   return `is not the name of a column.${suggestNames(name, changeableColumns)}`
 }
 
+/** Prices have other names in a machine than in a column. */
 function toChanges(values: ChangedValues): MachineChanges {
-  const { pricePerGpuHour, minimumBidPerGpuHour, storagePricePerGbMonth, ...others } = values
-  const { downloadPricePerGb, uploadPricePerGb, ...facts } = others
-  const prices = {
-    gpuNanos: pricePerGpuHour,
-    minBidGpuNanos: minimumBidPerGpuHour,
-    diskPricePerGbMonthNanos: storagePricePerGbMonth,
-    downloadPricePerGbNanos: downloadPricePerGb,
-    uploadPricePerGbNanos: uploadPricePerGb,
-  }
-  const given = Object.entries(prices).filter(([, nanos]) => nanos !== undefined)
-  return { ...facts, ...Object.fromEntries(given) }
-}
-
-function findConflicts(
-  { gpuNanos, minBidGpuNanos, listedUntil }: Machine,
-  given: Readonly<Record<string, string>>,
-  at: Date,
-): Issue[] {
-  const issues: Issue[] = []
-  if (minBidGpuNanos > gpuNanos) {
-    const path = given['minimumBidPerGpuHour'] === undefined ? 'pricePerGpuHour' : 'minimumBidPerGpuHour'
-    const other =
-      path === 'pricePerGpuHour' ? 'must be at least minimumBidPerGpuHour.' : 'must be at most pricePerGpuHour.'
-    issues.push({ path, message: other })
-  }
-  if (given['listedUntil'] !== undefined && listedUntil <= at)
-    issues.push({ path: 'listedUntil', message: `must be later than now, ${at.toISOString()}.` })
-  return issues
+  const names: Record<string, string> = priceFields
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [names[name] ?? name, value]))
 }

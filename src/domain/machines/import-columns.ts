@@ -111,6 +111,15 @@ export const importMachineColumns = {
   diskReadMegabytesPerSecond: { type: decimal(0, 10_000_000), meaning: 'measured disk MB/s', defaultValue: 0 },
 } as const satisfies Record<string, Column<never> | Column>
 
+/** The prices of a machine, by the columns that have them. */
+export const priceFields = {
+  pricePerGpuHour: 'gpuNanos',
+  minimumBidPerGpuHour: 'minBidGpuNanos',
+  storagePricePerGbMonth: 'diskPricePerGbMonthNanos',
+  downloadPricePerGb: 'downloadPricePerGbNanos',
+  uploadPricePerGb: 'uploadPricePerGbNanos',
+} as const satisfies Partial<Record<keyof typeof importMachineColumns, string>>
+
 const importGpuModelColumns = {
   gpuVendor: { type: oneOf(...gpuVendors), meaning: 'GPU vendor', absentNote: unknownModelNote },
   gpuRamMb: { type: integer(1, 100_000_000), meaning: 'memory of one GPU', absentNote: unknownModelNote },

@@ -156,7 +156,7 @@ function modelColumnName(fact: string): string {
 }
 
 /** Issues between values that are each valid. */
-function findContradictions(values: ImportValues, at: Date): Issue[] {
+export function findContradictions(values: ImportValues, at: Date): Issue[] {
   const { firstPort, lastPort, pricePerGpuHour, minimumBidPerGpuHour, listedUntil } = values
   const issues: Issue[] = []
   if (firstPort !== undefined && lastPort !== undefined && lastPort < firstPort) {

@@ -1,6 +1,7 @@
 // How much of its time a gateway reads what one host sends.
 
 import type { WebSocket } from 'ws'
+import { createRest } from '../limits/rest.ts'
 import { createTimeShare } from '../limits/time-share.ts'
 
 /** How fast texts are received, about, before their work begins. */
@@ -13,18 +14,7 @@ const framesBurstMs = 25
 export function createReading(socket: Pick<WebSocket, 'pause' | 'resume'>) {
   const readInShare = createTimeShare()
   const countInShare = createTimeShare(undefined, framesBurstMs)
-  let untilMs = 0
-  let timer: NodeJS.Timeout | undefined
-
-  function restFor(ms: number): void {
-    const endMs = performance.now() + ms
-    if (ms === 0 || endMs <= untilMs) return
-    untilMs = endMs
-    clearTimeout(timer)
-    timer = setTimeout(() => socket.resume(), ms).unref()
-    socket.pause()
-  }
-
+  const restFor = createRest(socket)
   return {
     text: (bytes: number, read: () => void): void => restFor(readInShare(bytes / bytesPerMs, read)),
     /** Its work is not counted. The bytes of streams wait for their readers, and readers may want many. */

@@ -1,4 +1,4 @@
-// The headers of draft-ietf-httpapi-ratelimit-headers-11: what the caller may use, and what is left.
+// The headers of draft-ietf-httpapi-ratelimit-headers-11: the limits of the caller, and how many points are left.
 
 import type { Budget } from './budgets.ts'
 import { limitRules } from './points.ts'
@@ -9,7 +9,7 @@ export function rateLimitHeaders(budgets: readonly Budget[], waitSeconds?: numbe
   if (!tightest) return {}
   const { name, perSecond } = tightest
   const level = Math.max(0, Math.floor(tightest.level()))
-  // A caller who spreads what is left over this time asks as fast as points come back, and can go on so.
+  // A caller who spends the points evenly over this time spends them as fast as they come back.
   const seconds = waitSeconds ?? Math.max(1, Math.ceil(level / perSecond))
   return {
     'ratelimit-policy': budgets.map(policyOf).join(', '),

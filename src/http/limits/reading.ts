@@ -1,4 +1,5 @@
 import type { WebSocket } from 'ws'
+import { createRest } from './rest.ts'
 import { createTimeShare } from './time-share.ts'
 
 /** About how long a message takes besides the work that is measured: its frame, and its answer. */
@@ -13,8 +14,8 @@ type ReadingOptions = {
 /** Bounds what a WebSocket asks for: a few messages before `accept`, and a share of time afterwards. */
 export function limitReading(socket: WebSocket, { unknownMessages, close }: ReadingOptions) {
   const workInShare = createTimeShare()
+  const restFor = createRest(socket)
   let left = unknownMessages
-  let resting: NodeJS.Timeout | undefined
   return {
     accept(): void {
       left = Number.POSITIVE_INFINITY
@@ -26,11 +27,7 @@ export function limitReading(socket: WebSocket, { unknownMessages, close }: Read
       if (socket.readyState !== socket.OPEN) return
       if (left === 0) return void close(1008, 'Too many messages before a valid key')
       left -= 1
-      const restMs = workInShare(messageMs, work)
-      if (restMs === 0) return
-      socket.pause()
-      clearTimeout(resting)
-      resting = setTimeout(() => socket.resume(), restMs).unref()
+      restFor(workInShare(messageMs, work))
     },
   }
 }

@@ -310,7 +310,7 @@ describe('a machine that an operator changes', () => {
       details: { issues: [{ path: 'minimumBidPerGpuHour', message: 'must be at most pricePerGpuHour.' }] },
     })
     await expect(change({ pricePerGpuHour: '0.000001' })).rejects.toMatchObject({
-      details: { issues: [{ path: 'pricePerGpuHour', message: 'must be at least minimumBidPerGpuHour.' }] },
+      details: { issues: [{ path: 'minimumBidPerGpuHour', message: 'must be at most pricePerGpuHour.' }] },
     })
     expect([await offers(), await machines().byId(id)]).toEqual(before)
   })
