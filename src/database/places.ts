@@ -3,11 +3,11 @@
 import { currentOwner, type Owner } from '../turns/owners.ts'
 import { createTurnQueue } from '../turns/queue.ts'
 
-/** Called with a place, to be given back once, or with the reason if there is none for too long. */
-type OnPlace = (place: { giveBack(): void } | { refusal: Error }) => void
 /** There are connections, but none for this owner in time. */
 export class NoPlace extends Error {}
 
+/** Called with a place, to be given back once, or with the reason if there is none for too long. */
+type OnPlace = (place: { giveBack(): void } | { refusal: Error }) => void
 type Waiter = { owner: Owner | undefined; sinceMs: number; timer: NodeJS.Timeout; onPlace: OnPlace }
 
 /** Places for connections. While there is none, the owners of work take turns. */

@@ -14,7 +14,7 @@ import type { Context } from '../context.ts'
 import { parsedDocuments } from '../document-cache.ts'
 import { refusalError } from '../errors/errors.ts'
 
-/** What it costs to parse and validate a text of so many characters. */
+/** The points for parsing and validating a text of this length. */
 export function textPoints(characters: number): number {
   return documentPoints + Math.ceil(Math.min(characters, maxCountedCharacters) / charactersPerPoint)
 }

@@ -7,7 +7,7 @@ const RateLimit = builder.objectRef<LimitStatus>('RateLimit').implement({
   fields: t => ({
     cost: t.exposeInt('cost', {
       description:
-        'Points that this operation has taken: some for the request, one for each field, and more for changes.',
+        'Points that this operation has taken: some for the request, one for each field, and more for changes and for a document that the gateway does not remember.',
     }),
     limit: t.exposeFloat('limit', { description: 'Points when none are taken.' }),
     remaining: t.exposeFloat('remaining', { description: 'Points that are left.' }),

@@ -34,7 +34,7 @@ export const OfferOrder = builder.inputType('OfferOrder', {
 
 export const defaultOrder: (typeof OfferOrder.$inferInput)[] = [{ field: 'pricePerHour', direction: 'asc' }]
 
-/** A count reads all offers that match, which takes about as long as so many fields. */
+/** A count reads all matching offers. That takes about as long as answering this many fields. */
 const countCost = 300
 
 const printedMost = maxCounted.toLocaleString('en-US')

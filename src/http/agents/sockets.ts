@@ -105,7 +105,7 @@ export function createAgentSockets(
     const handshake = readHandshake(request)
     const meter = meterOf(proxies.clientOf(request))
     if (handshake.branch && handshake.branch.gatewayId !== face.gatewayId) {
-      // No key is looked up, so whoever sends this pays with its address.
+      // No key is looked up here, so the address pays.
       meter.take('address', pagePoints)
       return misdirected
     }

@@ -186,7 +186,7 @@ describe("an instance's own key", () => {
 })
 
 describe("an instance's own key, used on anything else,", () => {
-  // Every caller may know what is left of its own points.
+  // Every caller may read its own limits.
   const fields = sampleOperations('1').flatMap(({ name }) => (name === 'rateLimit' ? [] : [name]))
   const closed = routes.filter(({ open }) => !open)
 

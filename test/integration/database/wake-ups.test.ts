@@ -68,7 +68,7 @@ async function dueKinds(eventsBefore: unknown): Promise<WorkKind[]> {
   return workKinds.filter(kind => row?.[kind])
 }
 
-it('wakes this gateway for itself, whoever asked for what is due', () => {
+it('wakes its loops in the name of no owner, also when a request made their work due', () => {
   const owners: (Owner | undefined)[] = []
   const log = createLog('silent', { write: () => {} })
   const unused = { onKeyChange: () => {}, onListening: () => {} }
