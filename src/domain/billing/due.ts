@@ -10,8 +10,6 @@ const chargeSpreadMs = 600_000
 const accountStrideMs = 370_823
 /** Warn this long before a debt destroys anything, if the grace period is at least as long. */
 const debtWarningLeadMs = dayMs
-/** Retry interval for a volume that a container holds: no event says when the container is gone. */
-const heldVolumeRetryMs = 60_000
 /** Warn this many hours before credit runs out. 0 means it has run out. */
 const lowCreditWarningHours = [24, 1] as const
 
@@ -32,8 +30,8 @@ export type AccountFacts = {
   hasEnds: boolean
   /** The oldest `since` among running meters; null when no meter runs. */
   chargedUntil: Date | null
-  /** Resources that a debt destroys: instances first, then volumes. A held volume is one that a container still holds. */
-  debtTargets: { hasInstances: boolean; hasVolumes: boolean; hasHeldVolumes: boolean }
+  /** Resources that a debt destroys: instances first, then volumes. */
+  debtTargets: { hasInstances: boolean; hasVolumes: boolean }
 }
 
 /** `debtGraceMs`: how long an account may be in debt. */
@@ -160,21 +158,19 @@ function debtDestructionAt(
   return latest(addMs(debtSince, debtGraceMs), addMs(debtWarnedAt, Math.min(debtGraceMs, debtWarningLeadMs)))
 }
 
-const hasDebtTargets = ({ hasInstances, hasVolumes, hasHeldVolumes }: AccountFacts['debtTargets']) =>
-  hasInstances || hasVolumes || hasHeldVolumes
+const hasDebtTargets = ({ hasInstances, hasVolumes }: AccountFacts['debtTargets']) => hasInstances || hasVolumes
 
 /**
  * When the account must be checked next if nothing changes; null for never. `limitsAt` is the next check of its spend
  * limits.
  */
 export function nextDueAt(facts: AccountFacts, rules: DebtRules, limitsAt: Date | null = null): Date | null {
-  const { at, creditStatus, debtTargets, lowCreditHours: warnedHours } = facts
+  const { at, creditStatus, lowCreditHours: warnedHours } = facts
   if (nextBillingAction(facts, rules)) return at
-  const instants: (Date | null)[] = [limitsAt, debtWarningAt(facts, rules), nextDailyCharge(facts)]
-  const destroysAt = debtDestructionAt(facts, rules)
-  // If destruction is due without an action, containers hold all remaining volumes.
-  if (destroysAt !== null)
-    instants.push(destroysAt > at || !debtTargets.hasHeldVolumes ? destroysAt : addMs(at, heldVolumeRetryMs))
+  const instants: (Date | null)[] = [
+    ...[limitsAt, nextDailyCharge(facts)],
+    ...[debtWarningAt(facts, rules), debtDestructionAt(facts, rules)],
+  ]
   if (!creditStatus.hasEnded && creditStatus.endsAt) {
     const { endsAt } = creditStatus
     instants.push(

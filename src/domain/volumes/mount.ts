@@ -2,7 +2,7 @@ import { type DomainError, type Issue, invalidInput, notFound } from '../errors.
 import { mountPathProblem, type NewVolumeMount, type VolumeMount } from '../launch/env.ts'
 import { type Message, mention, withIds } from '../messages.ts'
 import { diskMbOf } from '../offers/offers.ts'
-import { newVolumeIssues, volumeInUse } from './volumes.ts'
+import { newVolumeIssues, type VolumeFacts, volumeInUse } from './volumes.ts'
 
 export const maxVolumesPerInstance = 8
 export const defaultMountPath = '/data'
@@ -47,15 +47,6 @@ function pathSegments(path: string): string[] {
 function printPath(path: string): string {
   const text = `/${path.slice(0, -1)}`
   return text.length > 60 ? `${text.slice(0, 60)}…`.toWellFormed() : text
-}
-
-/** A volume of the renter that is not deleted, as the renting transaction reads it. */
-export type VolumeFacts = {
-  id: bigint
-  machineId: number
-  /** The instance that has the volume, even while its container is being removed. */
-  instanceId: bigint | null
-  removing: boolean
 }
 
 /**

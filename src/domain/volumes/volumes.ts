@@ -26,6 +26,15 @@ export type Volume = {
   attachment: { instanceId: bigint; mountPath: string } | null
 }
 
+/** A volume of the renter that is not deleted, as the renting transaction reads it. */
+export type VolumeFacts = {
+  id: bigint
+  machineId: number
+  /** The instance that has the volume, even while its container is being removed. */
+  instanceId: bigint | null
+  removing: boolean
+}
+
 /** The settings of a new volume. */
 export type NewVolume = { name?: string | undefined; sizeGb: number }
 
@@ -46,6 +55,18 @@ export function volumeNameIssues(name: string): Issue[] {
   if (/^[A-Za-z0-9_-]{1,64}$/.test(name)) return []
   const least = name === '' ? 'from 1 to 64' : 'at most 64'
   return [{ path: 'name', message: `must have ${least} characters: letters, digits, _ and -.` }]
+}
+
+/**
+ * Why a volume cannot be deleted, if it cannot. A destroyed instance keeps no volume: its container may stay for long, because
+ * its machine may never answer again, and the volume would cost until then.
+ */
+export function deletionRefusal({
+  id,
+  instanceId,
+  removing,
+}: Pick<VolumeFacts, 'id' | 'instanceId' | 'removing'>): DomainError<'VOLUME_UNAVAILABLE'> | undefined {
+  return instanceId === null || removing ? undefined : volumeInUse(id, instanceId, removing)
 }
 
 export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): DomainError<'VOLUME_UNAVAILABLE'> {

@@ -108,7 +108,8 @@ builder.mutationFields(t => ({
   }),
   deleteVolume: t.field({
     type: deletionResult.union,
-    description: 'Deletes a volume and all its data. The volume must not be attached to an instance.',
+    description:
+      'Deletes a volume and all its data. The volume must not be attached to an instance, unless the instance is destroyed.',
     requires: 'volumes.delete',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteVolumeInput, required: true, description: 'The volume to delete.' }) },

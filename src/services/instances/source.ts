@@ -62,7 +62,7 @@ const portBindings = {
   order: sql`b.container_port, b.host_port`,
 } as const
 
-/** A volume that is attached is not deleted, and belongs to the instance's account: the database holds that. */
+/** A volume of an instance that is not destroyed is not deleted, and belongs to its account: the database holds that. */
 const volumes = {
   model: 'VolumeAttachment',
   alias: 'a',

@@ -11,8 +11,8 @@ import { changeFreeCapacity, updateOffers } from '../machines/market.ts'
 const { sql } = Prisma
 
 /**
- * Deletes a volume and returns its disk to the machine. The machine must be locked, and the volume detached. A gateway that
- * follows the machine's engine removes the data; a simulated machine has none.
+ * Deletes a volume and returns its disk to the machine. The machine must be locked, and no instance that exists may have the
+ * volume. A gateway that follows the machine's engine removes the data; a simulated machine has none.
  */
 export async function deleteVolume(
   tx: Transaction,

@@ -11,8 +11,7 @@ import type { NewVolumeMount, VolumeMount } from '../../domain/launch/env.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import { diskPricePerHour } from '../../domain/money.ts'
 import { diskMbOf } from '../../domain/offers/offers.ts'
-import type { VolumeFacts } from '../../domain/volumes/mount.ts'
-import { defaultVolumeName, type NewVolume } from '../../domain/volumes/volumes.ts'
+import { defaultVolumeName, type NewVolume, type VolumeFacts } from '../../domain/volumes/volumes.ts'
 import { recordEvents } from '../events/events.ts'
 
 const { sql, empty } = Prisma

@@ -7,11 +7,11 @@ import { apiKeyActor } from '../../domain/events/actor.ts'
 import { diskPricePerHour } from '../../domain/money.ts'
 import { diskMbOf } from '../../domain/offers/offers.ts'
 import {
+  deletionRefusal,
   isStorageListed,
   newVolumeIssues,
   priceVolume,
   type Volume,
-  volumeInUse,
   volumeNameIssues,
   volumeOfferUnavailable,
 } from '../../domain/volumes/volumes.ts'
@@ -120,7 +120,8 @@ export function volumeUpdateServices(deps: Deps) {
         if (!machine) throw notFound('Volume', id)
         const [volume] = await loadVolumeFacts(tx, actor, [id])
         if (!volume) throw notFound('Volume', id)
-        if (volume.instanceId !== null) throw volumeInUse(id, volume.instanceId, volume.removing)
+        const refusal = deletionRefusal(volume)
+        if (refusal) throw refusal
         await deleteVolume(
           tx,
           { accountId: actor.accountId, actor: apiKeyActor(actor), reason: 'USER_REQUEST' },

@@ -290,6 +290,24 @@ describe('what a gateway learns from an engine', () => {
     expect(await rent()).toBe(id + 60_003n)
   })
 
+  it('removes a deleted volume after the container that has it', async () => {
+    await operations().connect(machineId, socket)
+    const [id, volumeId] = [await rent(), await createVolume()]
+    await gateway.sql(
+      `INSERT INTO volume_attachments (volume_id, instance_id, machine_id, account_id, mount_path)
+        SELECT $1, id, machine_id, account_id, '/data' FROM instances WHERE id = $2`,
+      [volumeId, id],
+    )
+    await gateway.services.instances.destroy(actor, { ids: [id] })
+    await deleteVolume(volumeId)
+    const inventory = { instanceIds: [id], volumeIds: [volumeId] }
+    expect(await changes().compare(machineId, inventory)).toEqual({ containers: [], volumeIds: [] })
+    expect(await changes().deletedVolumes(machineId)).toEqual([])
+    await gateway.idle()
+    expect((await changes().compare(machineId, { ...inventory, instanceIds: [] })).volumeIds).toEqual([volumeId])
+    expect(await changes().deletedVolumes(machineId)).toEqual([volumeId])
+  })
+
   it('removes volumes that are deleted, and leaves all others', async () => {
     await operations().connect(machineId, socket)
     const [kept, deleted] = [await createVolume(), await createVolume()]

@@ -251,7 +251,7 @@ describe('a deletion', () => {
     expect((await app.graphql(key, listQuery)).data.volumes).toEqual({ totalCount: 0, nodes: [] })
   })
 
-  it('is refused until the container of the instance with the volume is gone', async () => {
+  it('is refused until the instance with the volume is destroyed', async () => {
     const { volumeId, instanceId, machineId } = await rentWithVolume()
     await rentals.converge()
     const refused = {
@@ -269,13 +269,22 @@ describe('a deletion', () => {
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
 
     await app.rest(key, 'DELETE', `/instances/${instanceId}/`)
-    const removing = `Volume vol_${volumeId} is attached to instance ins_${instanceId}, which is destroyed and being removed. Try again in a moment.`
-    expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message: removing })
-
     await rentals.converge()
     // The disk of the instance is free again, but the disk of the volume is not.
     expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
     expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteVolumeSuccess' })
+    expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
+  })
+
+  it('deletes a volume whose instance is destroyed, even while its container is still there', async () => {
+    const { volumeId, instanceId, machineId } = await rentWithVolume()
+    await rentals.converge()
+    const before = await volumes.freeDiskMb(machineId)
+    await app.rest(key, 'DELETE', `/instances/${instanceId}/`)
+    expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteVolumeSuccess' })
+    expect(await app.sql(`SELECT rate_nanos FROM meters WHERE volume_id = ${volumeId}`)).toEqual([{ rate_nanos: '0' }])
+    expect(await volumes.freeDiskMb(machineId)).toBe(before + 10_000)
+    await rentals.converge()
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
   })
 

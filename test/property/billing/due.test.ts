@@ -33,7 +33,7 @@ const anyFacts: fc.Arbitrary<AccountFacts> = fc.record({
   hasInstancesToStop: fc.boolean(),
   hasEnds: fc.boolean(),
   chargedUntil: fc.option(past),
-  debtTargets: fc.record({ hasInstances: fc.boolean(), hasVolumes: fc.boolean(), hasHeldVolumes: fc.boolean() }),
+  debtTargets: fc.record({ hasInstances: fc.boolean(), hasVolumes: fc.boolean() }),
 })
 
 describe('a billing pass over an account', () => {

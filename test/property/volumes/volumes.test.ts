@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { VolumeMount } from '../../../src/domain/launch/env.ts'
-import { mountIssues, type VolumeFacts, volumeBlockers } from '../../../src/domain/volumes/mount.ts'
+import { mountIssues, volumeBlockers } from '../../../src/domain/volumes/mount.ts'
+import type { VolumeFacts } from '../../../src/domain/volumes/volumes.ts'
 
 // FC_SEED repeats a run. FC_RUNS sets its length.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)

@@ -142,7 +142,6 @@ export function createSpendingModel(creditNanos: bigint, start: number) {
       debtTargets: {
         hasInstances: has(({ isVolume }) => !isVolume),
         hasVolumes: has(({ isVolume }) => isVolume),
-        hasHeldVolumes: false,
       },
     }
   }

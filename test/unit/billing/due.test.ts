@@ -13,7 +13,7 @@ const at = new Date('2026-11-21T12:00:00.000Z')
 const later = (hours: number) => new Date(at.getTime() + hours * hour)
 const rules = { debtGraceMs: 48 * hour }
 
-const noTargets: AccountFacts['debtTargets'] = { hasInstances: false, hasVolumes: false, hasHeldVolumes: false }
+const noTargets: AccountFacts['debtTargets'] = { hasInstances: false, hasVolumes: false }
 const rich: CreditStatus = { creditNanos: 5n, costPerHourNanos: 0n, endsAt: null, hasEnded: false }
 const endsIn = (hours: number): CreditStatus => ({ ...rich, costPerHourNanos: 1n, endsAt: later(hours) })
 const indebted: CreditStatus = { creditNanos: -5n, costPerHourNanos: 1n, endsAt: later(-1), hasEnded: true }
@@ -181,16 +181,13 @@ describe('debt', () => {
     expect(notices).toEqual([{ kind: 'ACCOUNT_DEBT', since: later(-1), destroysAt: later(2) }])
   })
 
-  it('destroys instances, then volumes, and waits for volumes that a container holds', () => {
+  it('destroys instances, then volumes', () => {
     const late = { debtSince: later(-48), debtWarnedAt: later(-24) }
-    const all = { hasInstances: true, hasVolumes: true, hasHeldVolumes: true }
+    const all = { hasInstances: true, hasVolumes: true }
     expect(nextBillingAction(inDebt({ ...late, debtTargets: all }), rules)).toBe('destroyInstances')
     expect(nextBillingAction(inDebt({ ...late, debtTargets: { ...all, hasInstances: false } }), rules)).toBe(
       'deleteVolumes',
     )
-    const held = inDebt({ ...late, debtTargets: { ...noTargets, hasHeldVolumes: true } })
-    expect(nextBillingAction(held, rules)).toBeNull()
-    expect(nextDueAt(held, rules)).toEqual(later(1 / 60))
     expect(nextBillingAction(inDebt({ ...late, debtSince: later(-47.999), debtTargets: all }), rules)).toBeNull()
     expect(nextDueAt(inDebt({ ...late, debtTargets: noTargets }), rules)).toBeNull()
   })

@@ -6,7 +6,8 @@ import type { Launch, LaunchInput } from '../../launch/launch.ts'
 import type { Condition, OfferFilter } from '../../offers/filter.ts'
 import type { RentalKind } from '../../offers/offers.ts'
 import type { OrderKey } from '../../offers/order.ts'
-import { newVolumesMb, type VolumeFacts } from '../../volumes/mount.ts'
+import { newVolumesMb } from '../../volumes/mount.ts'
+import type { VolumeFacts } from '../../volumes/volumes.ts'
 import {
   type ReplaceInput,
   type Replacement,

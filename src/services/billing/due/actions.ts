@@ -6,6 +6,7 @@ import type { Transaction } from '../../../database/transaction.ts'
 import { type BillingAction, midnightBefore } from '../../../domain/billing/due.ts'
 import { systemActor } from '../../../domain/events/actor.ts'
 import type { Machine } from '../../../domain/machines/machines.ts'
+import { deletionRefusal } from '../../../domain/volumes/volumes.ts'
 import { applyPlans } from '../../instances/bulk/apply-plans.ts'
 import { type LockedInstance, lockInstances } from '../../instances/lock.ts'
 import { lockMachine } from '../../machines/lock.ts'
@@ -13,7 +14,7 @@ import { deleteVolume } from '../../volumes/delete.ts'
 import { loadVolumeFacts } from '../../volumes/rent.ts'
 import type { AccountBalance } from '../balance.ts'
 import { chargeMeters } from '../meters.ts'
-import { findDetachedVolume, findInstanceIds, findInstancesToStop } from './facts.ts'
+import { findInstanceIds, findInstancesToStop, findVolume } from './facts.ts'
 
 const { sql } = Prisma
 
@@ -33,7 +34,7 @@ export async function chooseTargets(
   const { accountId } = account
   if (action === 'destroyInstances')
     return { instanceIds: await findInstanceIds(database, existingInstancesSql(accountId), batchSize) }
-  if (action === 'deleteVolumes') return { instanceIds: [], volume: await findDetachedVolume(database, accountId) }
+  if (action === 'deleteVolumes') return { instanceIds: [], volume: await findVolume(database, accountId) }
   if (action !== 'stop') return { instanceIds: [] }
   return { instanceIds: (await findInstancesToStop(database, accountId, batchSize)).map(({ id }) => id) }
 }
@@ -50,7 +51,7 @@ export async function lockTargets(
   const instances = instanceIds.length > 0 ? await lockInstances(tx, instanceIds, accountId) : []
   if (!volume || !machine) return { instances }
   const [found] = await loadVolumeFacts(tx, { accountId }, [volume.id])
-  return { instances, volume: found?.instanceId === null ? { id: volume.id, machine } : undefined }
+  return { instances, volume: found && !deletionRefusal(found) ? { id: volume.id, machine } : undefined }
 }
 
 /** Performs an action on its locked targets. Returns the ids of the machines whose markets must be updated. */

@@ -41,27 +41,28 @@ export function factsRead(
 }
 
 export function toAccountFacts(
-  { hasInstances, hasVolumes, hasHeldVolumes, ...facts }: RowOf<typeof factsRow>,
+  { hasInstances, hasVolumes, ...facts }: RowOf<typeof factsRow>,
   account: AccountBalance,
 ): AccountFacts {
   const { at, creditEndedAt } = account
-  const debtTargets = { hasInstances, hasVolumes, hasHeldVolumes }
-  return { ...facts, at, creditEndedAt, creditStatus: creditStatusOf(account), debtTargets }
+  return {
+    ...facts,
+    at,
+    creditEndedAt,
+    creditStatus: creditStatusOf(account),
+    debtTargets: { hasInstances, hasVolumes },
+  }
 }
 
-const isHeldSql = sql`EXISTS (SELECT FROM volume_attachments t WHERE t.volume_id = v.id AND t.released_at IS NULL)`
 const debtTargetsSql = sql`
   EXISTS (SELECT FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL) AS has_instances,
-  EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND NOT ${isHeldSql})
-    AS has_volumes,
-  EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND ${isHeldSql})
-    AS has_held_volumes`
-const noDebtTargetsSql = sql`false AS has_instances, false AS has_volumes, false AS has_held_volumes`
+  EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL) AS has_volumes`
+const noDebtTargetsSql = sql`false AS has_instances, false AS has_volumes`
 const factsRow = {
   accountId: int4,
   ...{ lowCreditHours: nullable(int4), debtSince: nullable(timestamptz), debtWarnedAt: nullable(timestamptz) },
   ...{ hasInstancesToStop: bool, hasEnds: bool, chargedUntil: nullable(timestamptz) },
-  ...{ hasInstances: bool, hasVolumes: bool, hasHeldVolumes: bool },
+  ...{ hasInstances: bool, hasVolumes: bool },
 }
 
 /** Instances that are marked to stop, with the reason; only those in `among`, if given. */
@@ -87,14 +88,14 @@ export async function findInstanceIds(
   return (await database.query(statement, { id: int8 })).map(({ id }) => id)
 }
 
-/** A volume that no container holds, with its machine. */
-export async function findDetachedVolume(
+/** A volume of the account, with its machine. */
+export async function findVolume(
   database: Pick<Statements, 'query'>,
   accountId: number,
 ): Promise<{ id: bigint; machineId: number } | undefined> {
   const statement = sql`
     SELECT v.id, v.machine_id FROM volumes v
-    WHERE v.account_id = ${accountId} AND v.deleted_at IS NULL AND NOT ${isHeldSql} ORDER BY v.id LIMIT 1`
+    WHERE v.account_id = ${accountId} AND v.deleted_at IS NULL ORDER BY v.id LIMIT 1`
   const [volume] = await database.query(statement, { id: int8, machineId: int4 })
   return volume
 }

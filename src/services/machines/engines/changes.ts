@@ -13,6 +13,10 @@ const { sql, raw } = Prisma
 /** An engine may claim to have any ids, in each list greater ones. A gateway skips no more than this for a machine. */
 const maxSkippedIds = 100_000
 
+/** Whether a volume `v` is deleted, and no container has it. */
+const isRemovableSql = sql`v.deleted_at IS NOT NULL
+  AND NOT EXISTS (SELECT FROM volume_attachments a WHERE a.volume_id = v.id AND a.released_at IS NULL)`
+
 /** The ids of what a machine has. */
 type Found = { instanceIds: bigint[]; volumeIds: bigint[] }
 /** What a machine has and should not have. */
@@ -88,7 +92,7 @@ export function engineChangeServices({ database }: DataDeps) {
         { instanceId: int8, accountId: int4 },
       )
       const deleted = await database.query(
-        sql`SELECT id FROM volumes WHERE id = ANY(${volumeIds.map(String)}::bigint[]) AND deleted_at IS NOT NULL`,
+        sql`SELECT id FROM volumes v WHERE id = ANY(${volumeIds.map(String)}::bigint[]) AND ${isRemovableSql}`,
         { id: int8 },
       )
       const lostInstances = await findLostIds('instances', instanceIds)
@@ -104,7 +108,8 @@ export function engineChangeServices({ database }: DataDeps) {
 
     /** The deleted volumes whose data the machine may still have. */
     async deletedVolumes(machineId: number): Promise<bigint[]> {
-      const deleted = sql`SELECT id FROM volumes WHERE machine_id = ${machineId} AND deleted_at IS NOT NULL AND removed_at IS NULL`
+      const deleted = sql`
+        SELECT id FROM volumes v WHERE machine_id = ${machineId} AND ${isRemovableSql} AND removed_at IS NULL`
       return (await database.query(deleted, { id: int8 })).map(({ id }) => id)
     },
 

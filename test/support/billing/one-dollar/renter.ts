@@ -25,7 +25,7 @@ const viewQuery = `{
     id status targetState accruedCost pricePerHour diskPricePerHour endsAt
     replaces { id replaces { id replaces { id replaces { id } } } }
   } }
-  volumes(first: 100) { nodes { id pricePerHour attachment { mountPath } } }
+  volumes(first: 100) { nodes { id pricePerHour } }
 }`
 
 export function createRenter(gateways: readonly TestApp[], key: string) {
@@ -76,9 +76,8 @@ function seenInstance(node: Answer): Seen {
   }
 }
 
-function seenVolume({ id, pricePerHour, attachment }: Answer): Seen {
-  const isHeld = attachment !== null
-  return { id, priceNanos: nanosOf(pricePerHour), diskNanos: nanosOf(pricePerHour), isHeld }
+function seenVolume({ id, pricePerHour }: Answer): Seen {
+  return { id, priceNanos: nanosOf(pricePerHour), diskNanos: nanosOf(pricePerHour) }
 }
 
 function ancestorsOf({ replaces }: Answer): string[] {

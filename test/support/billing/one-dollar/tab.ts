@@ -4,7 +4,6 @@
 import { expect } from 'vitest'
 
 const partsPerNano = 3_600_000n
-const deletionRetryMs = 60_000
 
 /** What the renter sees of a living instance or volume. */
 export type Seen = {
@@ -15,8 +14,6 @@ export type Seen = {
   targetState?: string
   accruedNanos?: bigint
   endsAtMs?: number
-  /** Whether an instance has the volume, or a destroyed instance whose container is not gone yet. */
-  isHeld?: boolean
   /** The instance in whose place it was rented, and those before that. */
   ancestors?: string[]
 }
@@ -40,8 +37,6 @@ export type Item = {
   stopAtMs: number | null
   destroyAtMs: number | null
   endsAtMs: number
-  /** When a debt can delete it, if it is a volume that an instance had. */
-  heldUntilMs: number
   /** What it may and must have cost, in parts of a nano-dollar. */
   gpu: Cost
   disk: Cost
@@ -63,8 +58,6 @@ export function createTab(creditNanos: bigint, debtGraceMs: number) {
   let mostDiskNanos = 0n
   /** What disks may have cost since the credit was last above zero. */
   let debtParts = 0n
-  /** What volumes may have cost after a debt destroyed the instances that had them. */
-  let heldParts = 0n
   const items = new Map<string, Item>()
   const all = () => [...items.values()]
   const living = () => all().filter(({ isGone }) => !isGone)
@@ -76,7 +69,7 @@ export function createTab(creditNanos: bigint, debtGraceMs: number) {
     items.set(id, {
       ...{ id, gpuNanos: quoted.gpuNanos, diskNanos: quoted.diskNanos, mostNanos: quoted.mostNanos },
       ...{ gpuPrices: new Set([quoted.gpuNanos]), bids: new Set(), wantsToRun, isGone: false },
-      ...{ stopAtMs: null, destroyAtMs: null, endsAtMs: quoted.endsAtMs ?? Number.POSITIVE_INFINITY, heldUntilMs: 0 },
+      ...{ stopAtMs: null, destroyAtMs: null, endsAtMs: quoted.endsAtMs ?? Number.POSITIVE_INFINITY },
       // The disk of an instance that is replaced before it runs costs nothing.
       ...{ gpu: cost(true), disk: cost(quoted.mostNanos === undefined) },
     })
@@ -97,15 +90,6 @@ export function createTab(creditNanos: bigint, debtGraceMs: number) {
     const parts = costParts(one.diskNanos, from, end)
     one.disk.most += parts
     if ((isWorking || then) && !isLost(then)) one.disk.least += parts
-  }
-
-  /** A debt destroys instances first. Their volumes follow, within a minute after the containers are gone. */
-  function noteHeldVolumes({ from, to, before }: Interval): void {
-    const isLeft = before.creditNanos <= 0n && !living().some(({ id }) => id.startsWith('ins'))
-    for (const one of living()) {
-      if (before.items.get(one.id)?.isHeld) one.heldUntilMs = to + deletionRetryMs
-      if (isLeft) heldParts += costParts(one.diskNanos, from, Math.min(to, one.heldUntilMs))
-    }
   }
 
   /** Policies count from their instants, however late the gateways work. */
@@ -152,7 +136,6 @@ export function createTab(creditNanos: bigint, debtGraceMs: number) {
       if (before.creditNanos > 0n) debtParts = 0n
       debtParts += diskRate() * BigInt(to - from)
       if (!isWorking) lateMs += to - from
-      noteHeldVolumes(interval)
       for (const one of living()) {
         const end = Math.min(to, one.destroyAtMs ?? to, one.endsAtMs)
         spendGpu(one, interval, end)
@@ -192,9 +175,8 @@ export function createTab(creditNanos: bigint, debtGraceMs: number) {
         ),
         'owes beyond its credit for disks alone': -creditNanos * partsPerNano <= debtParts,
         'is in debt for no longer than the grace period':
-          -creditNanos * partsPerNano <= mostDiskNanos * BigInt(debtGraceMs + lateMs) + heldParts,
-        'owes no more beyond its credit than it was ever given':
-          lateMs > 0 || -creditNanos * partsPerNano <= grantedNanos * partsPerNano + heldParts,
+          -creditNanos * partsPerNano <= mostDiskNanos * BigInt(debtGraceMs + lateMs),
+        'owes no more beyond its credit than it was ever given': lateMs > 0 || -creditNanos <= grantedNanos,
       }
     },
   }
