@@ -2,12 +2,18 @@
 // that refuse, and the database with its events and its ledger.
 
 import { once } from 'node:events'
+import pg from 'pg'
 import { Client } from 'ssh2'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { createSecrets } from '../../src/services/secrets.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 import { dumpDatabase } from '../support/database/dump.ts'
 import { freePort } from '../support/engine/registry.ts'
+import { type HostProcess, startHosts } from '../support/machines/host-processes.ts'
+import { engineFacts, joinAsHost } from '../support/machines/hosts.ts'
 import { type GatewayProcess, makeDataDir, runBerth, startGateway, stopProgram } from '../support/processes/programs.ts'
+import { openRawSocket } from '../support/streams.ts'
 import { openReceiver, type Receiver } from '../support/webhooks/receiver.ts'
 
 /** What clients send. Each is found by its own value. */
@@ -25,6 +31,8 @@ const sent = {
   privateKey: 'CanaryPrivateKey18d5fe',
   sshPassword: 'Canary-ssh-3ca07b',
   wrongKey: 'berth_canarycanary_WrongKey90ffe1',
+  socketKey: 'berth_canarycanary_SocketKey5e8c02',
+  hostSocketKey: `berth_host_CanarySocket${'3f9d'.repeat(8)}`,
   queryKey: 'berth_canarycanary_QueryKey7d21b6',
   invite: 'berth_invite_Canary5b88d0',
   hostKey: 'berth_host_Canary0a11c7',
@@ -42,10 +50,12 @@ const exceptions: Partial<Record<keyof typeof sent, { place: string; why: string
   idempotencyKey: { place: 'database', why: 'It names a request, and opens nothing.' },
 }
 
+const ownSecret = 'CanaryBerthSecret7f02be'
 let database: TestDatabase
 let folder: Awaited<ReturnType<typeof makeDataDir>>
 let gateway: GatewayProcess
 let receiver: Receiver
+let agent: HostProcess
 let key: string
 /** What the gateway made, with what it is. */
 const made = new Map<string, string>()
@@ -60,7 +70,7 @@ beforeAll(async () => {
   sshPort = await freePort()
   notebookPort = await freePort()
   gateway = await startGateway({
-    ...{ BERTH_DATA_DIR: folder.dataDir, DATABASE_URL: database.url, BERTH_SECRET: 'a secret of these tests' },
+    ...{ BERTH_DATA_DIR: folder.dataDir, DATABASE_URL: database.url, BERTH_SECRET: ownSecret },
     ...{ DEMO_MARKET: 'true', SIMULATED_DELAY: '0', LOG_LEVEL: 'trace', WEBHOOK_PRIVATE_ADDRESSES: 'true' },
     ...{ SSH_PORT: String(sshPort), NOTEBOOK_PORT: String(notebookPort) },
   })
@@ -75,7 +85,7 @@ afterAll(async () => {
 })
 
 async function berth(...args: string[]) {
-  const env = { BERTH_DATA_DIR: folder.dataDir, DATABASE_URL: database.url, BERTH_SECRET: 'a secret of these tests' }
+  const env = { BERTH_DATA_DIR: folder.dataDir, DATABASE_URL: database.url, BERTH_SECRET: ownSecret }
   const { code, result, errors } = await runBerth(env, ...args)
   expect([code, errors]).toEqual([0, ''])
   return result
@@ -126,8 +136,25 @@ async function refuse(field: string, input: object, success: string) {
   expect(answer.code, text).toMatch(/^[A-Z_]+$/)
 }
 
-const findOffer = async () => {
-  const query = '{ offers(first: 1, filter: { verified: true, availability: AVAILABLE }) { nodes { id } } }'
+const hostedMachine = 1
+
+/** A host joins, and its agent connects: all that its containers get goes through it. */
+async function joinHost(): Promise<void> {
+  const id = ['--id', String(hostedMachine)]
+  await berth('machine', 'set', ...id, '--vmsEnabled', 'false', '--cpuArch', 'amd64')
+  const invite = await berth('machine', 'invite', ...id, '--gpu-access', 'none')
+  const host = await joinAsHost(gateway.url, {
+    ...{
+      token: keep('invite', invite.token),
+      facts: engineFacts('of a host', { cpuCores: 1_024, cpuRamMb: 4_000_000 }),
+    },
+  })
+  agent = await startHosts({ gateway: gateway.url, keys: [keep('key of a host', host.key)], database: database.url })
+}
+
+const findOffer = async (machineId?: number) => {
+  const on = machineId === undefined ? 'verified: true' : `machineId: { eq: "mch_${machineId}" }`
+  const query = `{ offers(first: 1, filter: { ${on}, availability: AVAILABLE }) { nodes { id } } }`
   return (await gql(query)).body.data.offers.nodes[0].id as string
 }
 const registry = { host: 'ghcr.io', username: 'ada', password: sent.registryPassword }
@@ -140,7 +167,7 @@ async function rentEverything(): Promise<string> {
       { name: 'JUPYTER_TOKEN', value: sent.notebookToken, secret: true },
     ],
   }
-  const rent = { offerId: await findOffer(), spec, idempotencyKey: sent.idempotencyKey }
+  const rent = { offerId: await findOffer(hostedMachine), spec, idempotencyKey: sent.idempotencyKey }
   const { instance } = await mutate('rentInstance', rent, 'instance { id }')
   // The same key for another request is refused.
   await refuse('rentInstance', { ...rent, spec: { source: { image: 'debian' } } }, 'instance { id }')
@@ -190,7 +217,7 @@ async function changeEverything(instance: string): Promise<void> {
   const result = new URL(command.body.result_url)
   keep('link to a result', result.searchParams.get('token'))
   await ask('GET', `${result.pathname}${result.search}`)
-  keep('invite', (await berth('machine', 'invite', '--id', '1')).token)
+  keep('unused invite', (await berth('machine', 'invite', '--id', '2')).token)
 }
 
 async function failEverywhere(instance: string): Promise<void> {
@@ -207,11 +234,33 @@ async function failEverywhere(instance: string): Promise<void> {
   await gql('mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename } }', { input })
   await ask('POST', '/host/join', { key: sent.hostKey, facts: {} }, sent.invite)
   await ask('GET', '/host/toolbox', undefined, sent.hostKey)
+  await openSockets()
   await askNotebook(instance, sent.wrongNotebookToken)
   await askNotebook(instance, sent.notebookToken)
   const client = new Client()
   client.connect({ host: '127.0.0.1', port: sshPort, username: instance, password: sent.sshPassword })
   await once(client, 'ready').catch(() => client.end())
+}
+
+/** Sockets of clients and of hosts, with keys that are valid and with others. */
+async function openSockets(): Promise<void> {
+  for (const [secret, isValid] of [
+    [key, true],
+    [sent.socketKey, false],
+  ] as const) {
+    const { socket, heard, closed, say } = await openRawSocket(gateway.url)
+    say({ type: 'connection_init', payload: { authorization: `Bearer ${secret}` } })
+    if (isValid) await expect.poll(() => heard, slowly).toEqual([{ type: 'connection_ack' }])
+    else refusals.push(String(await closed))
+    socket.terminate()
+  }
+  const url = `${gateway.url.replace('http', 'ws')}/host`
+  const host = new WebSocket(url, ['berth.host.2'], { headers: { authorization: `Bearer ${sent.hostSocketKey}` } })
+  host.on('error', () => {})
+  const [, response] = await once(host, 'unexpected-response')
+  let text = ''
+  for await (const part of response) text += part
+  refusals.push(text)
 }
 
 async function askNotebook(instance: string, token: string): Promise<void> {
@@ -225,6 +274,16 @@ async function askNotebook(instance: string, token: string): Promise<void> {
   let text = JSON.stringify(response.headers)
   for await (const part of response) text += part
   refusals.push(text)
+}
+
+/** What opens the gateways, the database and what is sealed in it. */
+async function keepOwnSecrets(): Promise<void> {
+  keep('secret of the gateways', ownSecret)
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  const { rows } = await client.query('SELECT sealed FROM ssh_host_key').finally(() => client.end())
+  const lines = createSecrets(ownSecret).open(rows[0].sealed).split('\n')
+  keep('host key of SSH', lines.at(Math.floor(lines.length / 2)))
 }
 
 const slowly = { timeout: 60_000, interval: 200 }
@@ -253,15 +312,24 @@ it('finds a value in each of its forms', () => {
 })
 
 it('finds no secret after a session that uses and breaks everything', { timeout: 180_000 }, async () => {
+  await joinHost()
   const instance = await rentEverything()
   await changeEverything(instance)
   await failEverywhere(instance)
   await mutate('destroyInstance', { id: instance }, 'instance { id }')
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
   const dump = await dumpDatabase(database.url)
+  await keepOwnSecrets()
+  expect(await stopProgram(agent)).toBe(0)
   expect(await stopProgram(gateway)).toBe(0)
   const places = {
-    ...{ database: dump, metrics, output: gateway.output(), log: gateway.errors() },
+    ...{
+      database: dump,
+      metrics,
+      output: gateway.output(),
+      log: gateway.errors(),
+      agent: agent.output() + agent.errors(),
+    },
     refusals: refusals.join('\n'),
   }
   // What is no secret is found, so each place has what was searched.
@@ -269,6 +337,7 @@ it('finds no secret after a session that uses and breaks everything', { timeout:
   expect(places.metrics).toContain('berth_http_requests_total')
   expect(places.output).toContain('Berth is ready.')
   expect(places.log).toContain('"path":"/api/v0/users/current/"')
+  expect(places.agent).toContain('connected')
   expect(refusals.length).toBeGreaterThan(15)
   const secrets = [...Object.entries(sent), ...made]
   const found = secrets.flatMap(([what, value]) =>
