@@ -99,6 +99,13 @@ it('ends a comparison that takes longer than until the next, and says each time 
   expect(new Set(lines)).toEqual(new Set(['A machine has containers of instances that are gone. They are removed.']))
 })
 
+it('says nothing while the machine has only what it should have', async () => {
+  inventory = { ...inventory, instanceIds: [1n] }
+  watch.start()
+  await expect.poll(() => done.filter(what => what === 'compared').length).toBeGreaterThan(1)
+  expect(lines).toEqual([])
+})
+
 it('notes which deleted volumes the machine does not have anymore', async () => {
   inventory = { ...inventory, volumeIds: [5n, 6n] }
   deleted = [4n, 5n, 6n]
