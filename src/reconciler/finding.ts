@@ -16,7 +16,12 @@ const runningPassMs = 60_000
 const restingPassMs = 10 * 60_000
 const maxBackOffMs = 60_000
 
-export function findingOf(instance: InstanceState, observed: Observed, plan: Plan, now: Date): Omit<Finding, 'seenAt'> {
+export function findingOf(
+  instance: InstanceState,
+  observed: Observed,
+  plan: Plan,
+  now: Date,
+): Omit<Finding, 'seenAt' | 'endedAt'> {
   const { status, reason, restart } = plan
   const { state } = observed
   return {
@@ -24,8 +29,6 @@ export function findingOf(instance: InstanceState, observed: Observed, plan: Pla
     reason,
     ran: state === 'running',
     usesGpus: isUsingGpus(observed),
-    ...((state === 'failed' || state === 'absent') && { endedAt: null }),
-    ...(state === 'exited' && { endedAt: observed.endedAt ?? null }),
     ...(state === 'failed' && observed.fault && { fault: observed.fault }),
     gone: instance.destroyed && state === 'absent',
     answered: state !== 'unreachable',
@@ -34,6 +37,12 @@ export function findingOf(instance: InstanceState, observed: Observed, plan: Pla
     restart,
     dueAt: nextPassOf(plan, observed, now),
   }
+}
+
+/** When a container ended, null if that is unknown; undefined while it has not ended. */
+export function endOf(observed: Observed): Date | null | undefined {
+  if (observed.state === 'exited') return observed.endedAt ?? null
+  return observed.state === 'failed' || observed.state === 'absent' ? null : undefined
 }
 
 /**

@@ -17,6 +17,7 @@ import { takeOtherPorts } from './other-ports.ts'
 import { makePlan, type Plan, type ProviderStep } from './plan.ts'
 import { gpusTaken, machineError, waitingForGpus } from './reasons.ts'
 import { observeContainer, runStep } from './steps.ts'
+import { createWitness } from './witness.ts'
 
 /** A pass takes far fewer steps, unless there is a bug. */
 const maxSteps = 10
@@ -42,24 +43,19 @@ async function runPass(deps: ReconcilerDeps, lease: InstanceLease): Promise<void
   const { limits, clock } = deps
   let instance = instanceStateOf(lease, clock)
   let lastStep: ProviderStep | undefined
-  let mayHaveStarted = false
-  let seenAt: Date | null = null
-  /** After a start, the GPUs stay in use until the next pass: the container may not be visible at once. */
-  const findingFor = (observed: Observed, plan: Plan): Finding => {
-    const finding = findingOf(instance, observed, plan, clock.now())
-    return { ...finding, seenAt, usesGpus: finding.usesGpus || mayHaveStarted }
-  }
+  const witness = createWitness()
+  const findingFor = (observed: Observed, plan: Plan): Finding =>
+    witness.complete(findingOf(instance, observed, plan, clock.now()))
   for (let stepCount = 1; stepCount <= maxSteps; stepCount += 1) {
     const askedAt = clock.now()
     const observed = await observeContainer(deps, lease)
-    if (observed.state !== 'unreachable') seenAt = askedAt
+    witness.sees(observed, askedAt)
     const plan = makePlan(instance, observed, limits)
     const { step } = plan
     // The same step again means that it has begun and is not visible yet.
     if (step === null || step === lastStep) return await record(deps, lease, findingFor(observed, plan))
     const outcome = await runStep[step](deps, lease)
-    // A start that failed may still have started the container.
-    if (step === 'start' && outcome.kind !== 'waiting') mayHaveStarted = true
+    if (outcome.kind !== 'waiting') witness.tries(step)
     switch (outcome.kind) {
       case 'begun':
         lastStep = step

@@ -24,12 +24,12 @@ type MeterChanges = { runs: boolean; isLost: boolean; hasEnded: boolean }
  */
 export function meterChangesOf(lease: InstanceLease, { status, endedAt }: Finding): MeterChanges | undefined {
   const { destroyed } = lease
-  const isUp = status === 'running' || (status === 'stopping' && lease.charged)
-  const runs = isUp && lease.targetState === 'running' && lease.holdsGpus && !destroyed
-  const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
   // The charges are corrected even if the GPU meter has stopped since the instance was recorded as running: the meter may
   // have stopped later than the container.
   const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed
+  const isUp = status === 'running' || (status === 'stopping' && lease.charged && !hasEnded)
+  const runs = isUp && lease.targetState === 'running' && lease.holdsGpus && !destroyed
+  const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
   return runs === lease.charged && !isLost && !hasEnded ? undefined : { runs, isLost, hasEnded }
 }
 

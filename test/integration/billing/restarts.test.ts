@@ -80,3 +80,45 @@ it.each([
     expect([others, disk?.period_end]).toEqual([[], end])
   },
 )
+
+it('charges a container that is down within the pass that recycles it until then', async () => {
+  const fast = await startApp({ sharedApp: app, simulatedDelay: 0 })
+  const id = await rentals.rent(key)
+  await fast.runUntilIdle()
+  const up = await instantOf(id, 'running')
+  // Nobody has looked since.
+  app.clock.advance(20_000)
+  await app.rest(key, 'PUT', `/instances/recycle/${id}/`, {})
+  const recycled = app.clock.now()
+  await fast.runUntilIdle()
+  expect(await instantOf(id, 'running', recycled)).toEqual(recycled)
+  expect((await entriesOf(id, 'gpu')).map(({ period_start, period_end }) => [period_start, period_end])).toEqual([
+    [up, recycled],
+  ])
+  await fast.close()
+})
+
+it.each(['recycle', 'reboot'])(
+  'charges a container that ended by itself until then, whoever asks for a %s before that is seen',
+  async verb => {
+    const fast = await startApp({ sharedApp: app, simulatedDelay: 0 })
+    const id = await rentals.rent(key)
+    await fast.runUntilIdle()
+    const up = await instantOf(id, 'running')
+    app.clock.advance(5_000)
+    const ended = app.clock.now()
+    await app.sql('UPDATE simulated_containers SET exit_code = 1, ends_at = $1 WHERE instance_id = $2', [ended, id])
+    app.clock.advance(15_000)
+    await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, {})
+    const restarted = app.clock.now()
+    await fast.runUntilIdle()
+    expect(await instantOf(id, 'running', restarted)).toEqual(restarted)
+    app.clock.advance(5_000)
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    expect((await entriesOf(id, 'gpu')).map(({ period_start, period_end }) => [period_start, period_end])).toEqual([
+      [up, ended],
+      [restarted, app.clock.now()],
+    ])
+    await fast.close()
+  },
+)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Observed } from '../../../src/domain/instances/containers.ts'
-import { findingOf, retryAt } from '../../../src/reconciler/finding.ts'
+import { endOf, findingOf, retryAt } from '../../../src/reconciler/finding.ts'
 import type { InstanceState } from '../../../src/reconciler/instance-state.ts'
 import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
 
@@ -86,6 +86,6 @@ describe('the end of a container', () => {
     [{ state: 'absent' }, null],
     [{ state: 'running', sshKeys: [] }, undefined],
   ])('that is %j was at %j', (observed, expected) => {
-    expect(finding(observed, { settled: true }).endedAt).toEqual(expected)
+    expect(endOf(observed)).toEqual(expected)
   })
 })
