@@ -13,8 +13,8 @@ import type { InstanceLease } from './leases.ts'
 const { sql } = Prisma
 
 /**
- * Returns disk and ports to the machine, which may make offers rentable. Releases the volumes, and deletes the secrets,
- * because the container never starts again.
+ * Returns disk and ports to the machine, which may make offers rentable: also the disk of volumes that were deleted while the
+ * container had them. Releases the volumes, and deletes the secrets, because the container never starts again.
  */
 export async function releaseResources(
   tx: Transaction,
@@ -29,9 +29,9 @@ export async function releaseResources(
   )
   if (!removed) return machine
   const ports = await tx.execute(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId}`)
-  await releaseVolumes(tx, instanceId, at)
+  const volumesMb = await releaseVolumes(tx, instanceId, at)
   const freed = { ...removed, ports }
-  const machineAfter = await changeFreeCapacity(tx, machine, freed)
+  const machineAfter = await changeFreeCapacity(tx, machine, { ports, diskMb: removed.diskMb + volumesMb })
   await updateOffers(tx, machineAfter, at)
   const event = {
     kind: 'INSTANCE_REMOVED' as const,

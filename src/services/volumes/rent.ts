@@ -67,10 +67,19 @@ export async function attachVolumes(
   await tx.execute(insertSql('volume_attachments', attachmentColumns, rows))
 }
 
-/** Releases the volumes of an instance whose container is gone. The machine must be locked. */
-export async function releaseVolumes(tx: Transaction, instanceId: bigint, at: Date): Promise<void> {
-  await tx.execute(sql`
-    UPDATE volume_attachments SET released_at = ${at} WHERE instance_id = ${instanceId} AND released_at IS NULL`)
+/**
+ * Releases the volumes of an instance whose container is gone. Returns the disk, in MB, of those that were deleted meanwhile.
+ * The machine must be locked.
+ */
+export async function releaseVolumes(tx: Transaction, instanceId: bigint, at: Date): Promise<number> {
+  const released = await tx.query(
+    sql`
+      UPDATE volume_attachments a SET released_at = ${at} FROM volumes v
+      WHERE a.instance_id = ${instanceId} AND a.released_at IS NULL AND v.id = a.volume_id
+      RETURNING CASE WHEN v.deleted_at IS NULL THEN 0 ELSE v.size_mb END AS freed_mb`,
+    { freedMb: int4 },
+  )
+  return released.reduce((sum, { freedMb }) => sum + freedMb, 0)
 }
 
 /** Inserts volumes and returns their ids in the same order. */
