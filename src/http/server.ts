@@ -61,7 +61,8 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
     const client = proxies.clientOf(request)
     const admitted = await admit(request, response, client)
     if (!admitted) return
-    await workFor(admitted.owner, () => run(request, response, client, admitted)).finally(admitted.leave)
+    const { owner, leave } = admitted
+    await workFor(owner, () => run(request, response, client, admitted), leave).finally(leave)
     // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
     socket.setTimeout(stalledMs)
   }

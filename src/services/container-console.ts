@@ -2,6 +2,7 @@
 
 import { DomainError } from '../domain/errors.ts'
 import type { CommandOutput, ContainerRef, LogLine, LogRange } from '../domain/instances/containers.ts'
+import { leavePlace } from '../turns/owners.ts'
 
 export type ContainerConsole = {
   /** The container's log, oldest line first. Empty if there is no container. */
@@ -11,9 +12,11 @@ export type ContainerConsole = {
 }
 
 /**
- * Returns a machine's answer, or throws UNAVAILABLE after a timeout of `ms` or any failure: the caller can ask again.
+ * Returns a machine's answer, or throws UNAVAILABLE after a timeout of `ms` or any failure: the caller can ask again. The request
+ * gives its place back: renters decide how long their programs take, and could hold all places.
  */
 export async function askMachine<Answer>(ms: number, ask: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+  leavePlace()
   const signal = AbortSignal.timeout(ms)
   const { promise: late, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', reject, { once: true })

@@ -5,13 +5,20 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 /** Who asks: the id of an account, or the address of a client that has not shown a key. */
 export type Owner = number | string
 
-const owners = new AsyncLocalStorage<Owner | undefined>()
+type Work = { owner: Owner | undefined; leave(): void }
 
-/** `owner`: undefined for the gateway itself. */
-export function workFor<Result>(owner: Owner | undefined, work: () => Result): Result {
-  return owners.run(owner, work)
+const works = new AsyncLocalStorage<Work>()
+
+/** `owner`: undefined for the gateway itself. `leave` gives back the place that the work has, if it has one. */
+export function workFor<Result>(owner: Owner | undefined, work: () => Result, leave = () => {}): Result {
+  return works.run({ owner, leave }, work)
 }
 
 export function currentOwner(): Owner | undefined {
-  return owners.getStore()
+  return works.getStore()?.owner
+}
+
+/** Called by work that will wait for a machine, which may take long: others need its place meanwhile. */
+export function leavePlace(): void {
+  works.getStore()?.leave()
 }

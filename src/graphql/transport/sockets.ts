@@ -47,14 +47,14 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
       const { execute, leave, caller } = args as AdmittedOperation
       try {
         // A refused operation has its result at once, and no promise.
-        return await workFor(caller, () => execute(args))
+        return await workFor(caller, () => execute(args), leave)
       } finally {
         leave()
       }
     },
     subscribe: async args => {
       const { leave, caller } = args as AdmittedOperation
-      return await workFor(caller, () => subscribe(args)).finally(leave)
+      return await workFor(caller, () => subscribe(args), leave).finally(leave)
     },
     onNext: (_context, _id, _payload, _args, { errors, ...result }) =>
       errors && ({ ...result, errors: formatErrors(errors) } as FormattedExecutionResult),

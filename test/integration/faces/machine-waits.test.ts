@@ -1,0 +1,64 @@
+// Requests that wait for a machine, such as commands of renters that do not end.
+
+import { once } from 'node:events'
+import { type IncomingMessage, request as send } from 'node:http'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { shareConnections } from '../../../src/database/shares.ts'
+import { limitsFor } from '../../../src/http/admission/admission.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { startFakeEngine } from '../../support/engine/fake.ts'
+import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { serveApp } from '../../support/streams.ts'
+
+const poolSize = 4
+const { places } = limitsFor(shareConnections(poolSize).requests)
+let app: TestApp
+let served: Awaited<ReturnType<typeof serveApp>>
+
+beforeAll(async () => {
+  app = await startApp({ poolSize })
+  served = await serveApp(app)
+})
+
+afterAll(async () => {
+  await served.close()
+  await app.close()
+})
+
+async function ask(key: string, method: string, path: string, body?: object): Promise<number> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
+  const outgoing = send(`${served.url}/api/v0${path}`, { method, headers, agent: false })
+  outgoing.on('error', () => {})
+  outgoing.end(body && JSON.stringify(body))
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  incoming.resume()
+  return incoming.statusCode ?? 0
+}
+
+it('take no places from others, nor from their own account', async () => {
+  const rentals = rentalsOf(app)
+  const [key, other] = [await app.newKey(null, someCredit), await app.newKey()]
+  const id = await rentals.rent(key)
+  await rentals.converge()
+  const engine = await startFakeEngine(({ path }) => (path === '/containers/json' ? 'never' : undefined))
+  await app.sql(
+    `INSERT INTO engines (machine_id, url, mark, identity, gpu_access, gpu_uuids, connected_at)
+      SELECT machine_id, $1, 'abcdef01', 'an engine that hangs', 'none', '{}', now() FROM instances WHERE id = $2`,
+    [engine.url, id],
+  )
+  const waiting: Promise<number>[] = []
+  const run = () =>
+    void waiting.push(ask(key, 'PUT', `/instances/command/${id}/`, { command: 'sleep 1000' }).catch(() => 0))
+  const countWaiting = () => engine.requests.filter(({ path }) => path === '/containers/json').length
+  // A gateway looks for new engines every two seconds.
+  const runUntilOneWaits = () => {
+    run()
+    return countWaiting()
+  }
+  await expect.poll(runUntilOneWaits, { timeout: 15_000, interval: 200 }).toBeGreaterThan(0)
+  for (let count = 0; count < 2 * places; count += 1) run()
+  await expect.poll(countWaiting, { timeout: 15_000 }).toBeGreaterThanOrEqual(2 * places)
+  for (const by of [other, key]) expect(await ask(by, 'GET', '/users/current/')).toBe(200)
+  await served.close()
+  await Promise.all(waiting)
+})
