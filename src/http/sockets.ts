@@ -73,8 +73,10 @@ export function createSockets(options: SocketsOptions): Sockets {
     autoPong: false,
     handleProtocols: protocols => protocols.has(face.protocol) && face.protocol,
   })
-  const open = new Map<WebSocket, { leave(): void; beat(): void }>()
+  /** Oldest first. */
+  const open = new Map<WebSocket, { leave(): void; beat(): void; isKnown(): boolean }>()
   const admit = createHandshakeLimits({ meterOf, unknownPerAddress: limits.unknownPerAddress })
+  const tooMany = `This gateway has reached its limit of ${limits.sockets} WebSockets. Try again.`
   let isStopped = false
   const heartbeatTimer = setInterval(() => {
     for (const { beat } of open.values()) beat()
@@ -99,6 +101,7 @@ export function createSockets(options: SocketsOptions): Sockets {
       setTimeout(() => socket.terminate(), limits.graceMs).unref()
     }
     const reading = limitReading(socket, { unknownMessages: limits.unknownMessages, close })
+    let isKnown = false
     const receive = (read: (text: string) => Promise<void>, text: string) =>
       read(text).catch((error: unknown) => {
         socketLog.error({ err: error }, 'Handling a WebSocket message failed.')
@@ -110,6 +113,7 @@ export function createSockets(options: SocketsOptions): Sockets {
         send,
         close,
         accept() {
+          isKnown = true
           reading.accept()
           accept()
         },
@@ -120,7 +124,7 @@ export function createSockets(options: SocketsOptions): Sockets {
       },
       { ...context, log: socketLog },
     )
-    open.set(socket, { leave: closeWhenIdle, beat: createHeartbeat(socket) })
+    open.set(socket, { leave: closeWhenIdle, beat: createHeartbeat(socket), isKnown: () => isKnown })
     // The socket closes itself, with the code for the error.
     socket.on('error', () => {})
     socket.on('ping', data =>
@@ -138,14 +142,24 @@ export function createSockets(options: SocketsOptions): Sockets {
     })
   }
 
+  /**
+   * Makes room by cutting off the oldest socket that has sent no valid key: otherwise ten addresses that open sockets and send
+   * nothing would keep all others out.
+   */
+  function hasRoom(): boolean {
+    if (open.size < limits.sockets) return true
+    const [unknown] = [...open].find(([, { isKnown }]) => !isKnown()) ?? []
+    if (!unknown) return false
+    open.delete(unknown)
+    unknown.terminate()
+    return true
+  }
+
   /** Why no socket opens now, whoever asks. */
   function findRefusal(request: IncomingMessage): string | undefined {
     const problem = findRequestProblem(request)
     if (problem) return printRefusal(400, 'bad_request', problem)
-    if (isStopped) return printRefusal(503, 'unavailable', 'This gateway is stopping. Try again.')
-    if (open.size < limits.sockets) return undefined
-    const message = `This gateway has reached its limit of ${limits.sockets} WebSockets. Try again.`
-    return printRefusal(503, 'unavailable', message)
+    return isStopped ? printRefusal(503, 'unavailable', 'This gateway is stopping. Try again.') : undefined
   }
 
   return {
@@ -159,6 +173,7 @@ export function createSockets(options: SocketsOptions): Sockets {
       const { accept } = admitted
       // A handshake that is not valid opens no socket.
       socket.once('close', accept)
+      if (!hasRoom()) return endWith(socket, printRefusal(503, 'unavailable', tooMany))
       server.handleUpgrade(request, socket, head, opened => serveSocket(opened, request, client, accept))
     },
     stop() {

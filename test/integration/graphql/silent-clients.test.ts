@@ -106,6 +106,14 @@ it('lets others open WebSockets while an address opens a thousand and says nothi
   expect(await openFor('192.0.2.2')).toBe('open')
 })
 
+it('lets others open WebSockets while the addresses of one customer hold all and say nothing on them', async () => {
+  app.clock.advance(60_000)
+  const addresses = Array.from({ length: 12 }, (_, n) => `2001:db8:0:${n.toString(16)}::1`)
+  const { unknownPerAddress } = socketLimits
+  await Promise.all(addresses.flatMap(each => Array.from({ length: unknownPerAddress }, () => openFor(each))))
+  expect(await openFor('192.0.2.4')).toBe('open')
+})
+
 it('does not count a WebSocket for its address once it has sent a valid key', async () => {
   app.clock.advance(60_000)
   const { say, heard, socket } = await openRawSocket(served.url)

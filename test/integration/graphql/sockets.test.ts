@@ -147,8 +147,26 @@ describe('a WebSocket', () => {
     expect(performance.now() - start).toBeGreaterThan(2_500)
   })
 
-  it('is refused with 503 at the maximum number of WebSockets', async () => {
-    const { url, connect } = await startSocketServer({ sockets: 2 })
+  it('takes the place of the oldest that has sent no valid key', async () => {
+    const { connect, codes } = await startSocketServer({ sockets: 3 })
+    const [known, oldest, newer] = [await connect(), await connect(), await connect()]
+    known.send('a valid key')
+    await once(known, 'message')
+    await connect()
+    await expect.poll(() => codes).toEqual([1006])
+    const { OPEN, CLOSED } = WebSocket
+    const states = () => [known, oldest, newer].map(({ readyState }) => readyState)
+    await expect.poll(states).toEqual([OPEN, CLOSED, OPEN])
+  })
+
+  it('is refused with 503 if all others have sent valid keys', async () => {
+    const { url, connect: open } = await startSocketServer({ sockets: 2 })
+    const connect = async () => {
+      const socket = await open()
+      socket.send('a valid key')
+      await once(socket, 'message')
+      return socket
+    }
     await connect()
     const second = await connect()
     const refused = async () => {
