@@ -7,13 +7,26 @@ type ReadinessOptions = {
 
 /** Returns a function that finds why the gateway should get no requests now; undefined if it should. */
 export function createReadiness({ phase, database, writes, work }: ReadinessOptions) {
+  let asking: Promise<string | undefined> | undefined
+
+  /** Anybody may ask, and due work needs the same connections: those who ask at once share a statement. */
+  function findDatabaseProblem(): Promise<string | undefined> {
+    asking ??= database.pool
+      .query('SELECT 1')
+      .then(
+        () => undefined,
+        ({ code }) => (code === '25006' ? 'the database is a standby' : 'the database does not answer'),
+      )
+      .finally(() => {
+        asking = undefined
+      })
+    return asking
+  }
+
   return async (): Promise<string | undefined> => {
     const current = phase()
     if (current !== 'ready') return current
-    const unreachable = await database.pool.query('SELECT 1').then(
-      () => undefined,
-      ({ code }) => (code === '25006' ? 'the database is a standby' : 'the database does not answer'),
-    )
+    const unreachable = await findDatabaseProblem()
     if (unreachable) return unreachable
     if (await writes.isFailing()) return 'the database takes no writes'
     // A backlog of due work is no reason: all gateways share it, and fewer gateways would not reduce it.
