@@ -6,7 +6,7 @@
 import pg from 'pg'
 import { errorCodesOf } from '../failure-codes.ts'
 import { isOtherLine, isSameDatabase, outdatedError, readHistoryLine, standbyError } from './line.ts'
-import { beginLine, type NewLine } from './new-line.ts'
+import { beginLine, longStatement, type NewLine } from './new-line.ts'
 
 /** Runs at start, under the migration lock. Returns what is new if it raised the epoch. */
 export async function updateEpoch(url: string): Promise<NewLine | undefined> {
@@ -89,7 +89,7 @@ type Raising = { name: string; witnessed: boolean; isStart: boolean }
 async function raiseEpoch(client: pg.ClientBase, { name, witnessed, isStart }: Raising): Promise<NewLine | undefined> {
   await client.query('BEGIN')
   try {
-    // Moving foreign events may take minutes. New connections wait for the lock: no event may be read before the move.
+    // This may take minutes. New connections wait for the lock: no event may be read before the move.
     await client.query('SET LOCAL statement_timeout = 0')
     const { rows } = await client.query('SELECT cluster FROM outbox FOR UPDATE')
     const known: string = rows[0].cluster
@@ -114,10 +114,6 @@ async function raiseEpoch(client: pg.ClientBase, { name, witnessed, isStart }: R
 
 /** Moves events that a dump brought from another server to the beginning. The role of a gateway may not, but the function may. */
 async function moveForeignEvents(client: pg.ClientBase): Promise<boolean> {
-  const text = 'SELECT move_foreign_events() AS moved'
-  const { rows } = await client.query({ text, query_timeout: moveTimeoutMs } as pg.QueryConfig)
+  const { rows } = await client.query(longStatement('SELECT move_foreign_events() AS moved'))
   return rows[0].moved
 }
-
-/** Timeout of the function that moves all events, which may take minutes. Other queries time out within seconds. */
-const moveTimeoutMs = 600_000

@@ -18,6 +18,11 @@ export function logFailover(log: Logger): (line: NewLine) => void {
  */
 export const nextEpochSql = "GREATEST(epoch + 1, extract(epoch FROM now() - timestamptz '2026-01-01Z')::int)"
 
+/** A statement that changes rows of all instances or events, which may take minutes. Other statements time out within seconds. */
+export function longStatement(text: string, values: unknown[] = []): pg.QueryConfig {
+  return { text, values, query_timeout: 600_000 } as pg.QueryConfig
+}
+
 /**
  * Begins an epoch and notes it. Ids that the lost line gave are not given again. All instances are due for a look. Runs
  * before any gateway uses the new line.
@@ -28,8 +33,8 @@ export async function beginLine(
 ): Promise<NewLine> {
   await client.query(`UPDATE outbox SET epoch = ${nextEpochSql}`)
   await client.query(jumpSql)
-  const { rows } = await client.query(noteSql, [name, witnessed])
-  await client.query(makeDueSql)
+  const { rows } = await client.query(longStatement(noteSql, [name, witnessed]))
+  await client.query(longStatement(makeDueSql))
   return rows[0]
 }
 
