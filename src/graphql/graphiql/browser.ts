@@ -12,8 +12,9 @@ if (location.hash.startsWith('#key=')) {
   history.replaceState(null, '', location.pathname + location.search)
 }
 addEventListener('hashchange', () => location.hash.startsWith('#key=') && location.reload())
-// Earlier versions kept the key there.
-localStorage.clear()
+// Earlier versions kept the key there. Other pages of this origin may keep what is theirs.
+for (const name of Object.keys(localStorage))
+  if (name === 'berth' || name.startsWith('graphiql:')) localStorage.removeItem(name)
 const berthOptions = JSON.parse(document.getElementById('berth').textContent)
 const berthKey = sessionStorage.getItem('berth:key')
 {
