@@ -69,8 +69,8 @@ export async function updateMeters(tx: Transaction, findings: readonly LeasedFin
     const ids = stopping.map(({ lease }) => lease.instanceId)
     await stopMeters(tx, accounts, gpuMetersSql(ids))
   }
-  for (const { lease, finding, runs, isLost, hasEnded } of changes)
-    if (!runs && (isLost || hasEnded)) await endMeters(tx, accountOf(lease), { lease, finding, isLost, hasEnded }, at)
+  for (const { lease, finding, isLost, hasEnded } of changes)
+    if (isLost || hasEnded) await endMeters(tx, accountOf(lease), { lease, finding, isLost, hasEnded }, at)
   await countFailedStart(
     tx,
     accounts.filter(({ accountId }) => failed.includes(accountId)),

@@ -99,14 +99,15 @@ describe('credit that is granted', () => {
 
   it('adds up exactly when there are many grants at once', async () => {
     const { account, apiKey } = await newAccount()
-    const amounts = Array.from({ length: 20 }, (_, index) => BigInt(index + 1))
+    // As many as there are connections: on a busy computer, more would wait for one too long.
+    const amounts = Array.from({ length: 10 }, (_, index) => BigInt(index + 1))
     const operations = [app.operations, other.operations]
     await Promise.all(
       amounts.map((amountNanos, index) => operations[index % 2]?.accounts.grantCredit(email, { amountNanos })),
     )
-    expect(await creditOf(apiKey)).toBe(1.00000021)
+    expect(await creditOf(apiKey)).toBe(1.000000055)
     const events = await grantsOf(account.id)
-    expect(events).toHaveLength(20)
+    expect(events).toHaveLength(10)
     // Each grant began at the balance that the previous grant left.
     expect(events.slice(1).map(({ before }) => before)).toEqual(events.slice(0, -1).map(({ after }) => after))
   })

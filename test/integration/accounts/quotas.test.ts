@@ -103,6 +103,23 @@ describe('an account', () => {
     await rentals.rent(key)
   })
 
+  it('cannot get GPUs by a higher bid for more instances that load than its quota', async () => {
+    const rival = await app.newKey(null, { creditNanos: 100_000_000_000n })
+    const offer = await rentals.newOffer()
+    const bid = await app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu', price: 0.3 })
+    const waiting = bid.body.new_contract as number
+    const [left] = (await app.sql(`SELECT id FROM offers WHERE withdrawn_at IS NULL
+      AND machine_id = (SELECT machine_id FROM instances WHERE id = ${waiting})`)) as { id: string }[]
+    const outbid = await app.rest(rival, 'PUT', `/asks/${left?.id}/`, { image: 'ubuntu', price: 0.5 })
+    expect(outbid).toMatchObject({ status: 200 })
+    await rentals.converge()
+    const [loading] = [await rentals.rent(key), await rentals.rent(key)]
+    const raise = () => app.rest(key, 'PUT', `/instances/bid_price/${waiting}/`, { client_id: 'me', price: 0.6 })
+    expect(await raise()).toMatchObject(quotaRefusal('loading', 2, 2))
+    await app.rest(key, 'DELETE', `/instances/${loading}/`)
+    expect(await raise()).toMatchObject({ status: 200 })
+  })
+
   it('cannot have more GB of disks and volumes than its quota', async () => {
     await rentals.rent(key, { ...stopped, disk: 50 })
     const machineId = await volumes.newMachine()
