@@ -1,8 +1,8 @@
 import { DomainError, type StreamEndReason } from './errors.ts'
 
-/** How many streams may be open on one gateway: per key, per account, and in total. */
+/** How many streams may be open on one gateway: per key, per account, and in total. Some connections of the 2,000 stay for others. */
 export type StreamLimits = { perKey: number; perAccount: number; total: number }
-export const streamLimits: StreamLimits = { perKey: 32, perAccount: 256, total: 2_000 }
+export const streamLimits: StreamLimits = { perKey: 32, perAccount: 256, total: 1_500 }
 /** Longest life of a stream. Its reader then opens a new one from the last cursor. */
 export const maxStreamMs = 24 * 3_600_000
 /** A reader that falls further behind loses its stream: one slow reader must not fill the gateway's memory. */

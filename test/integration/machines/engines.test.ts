@@ -249,16 +249,20 @@ describe('what a gateway learns from an engine', () => {
 
   it('removes what was lost in a fail-over, and nothing else that nobody knows', async () => {
     const id = await rent()
-    const failOver = (epoch: number, witnessed: boolean, after: bigint) =>
+    const failOver = (epoch: number, witnessed: boolean, after: bigint, lostMinutes: number | null) =>
       gateway.sql(
-        `INSERT INTO failovers (epoch, line, witnessed, noticed_at, instances_after, instances_until, volumes_after, volumes_until)
-        VALUES ($1, '', $2, now(), $3::bigint, $3::bigint + 10, $3::bigint + 100, $3::bigint + 110)`,
-        [epoch, witnessed, String(after)],
+        `INSERT INTO failovers
+          (epoch, line, witnessed, noticed_at, complete_until, instances_after, instances_until, volumes_after, volumes_until)
+        VALUES ($1, '', $2, now(), now() - $4 * interval '1 minute', $3::bigint, $3::bigint + 10, $3::bigint + 100, $3::bigint + 110)`,
+        [epoch, witnessed, String(after), lostMinutes],
       )
-    await failOver(2, true, id - 1n)
+    await failOver(2, true, id - 1n, 59)
     // A copy that was restored: what it does not know may be in use elsewhere.
-    await failOver(3, false, id + 1_000n)
-    const instanceIds = [id, id + 1n, id + 9n, id + 10n, id + 1_001n]
+    await failOver(3, false, id + 1_000n, 59)
+    // A backup that was restored while gateways ran, and one that does not know how old it is.
+    await failOver(4, true, id + 2_000n, 61)
+    await failOver(5, true, id + 3_000n, null)
+    const instanceIds = [id, id + 1n, id + 9n, id + 10n, id + 1_001n, id + 2_001n, id + 3_001n]
     expect(await changes().compare(machineId, { instanceIds, volumeIds: [id + 99n, id + 100n, id + 1_101n] })).toEqual({
       containers: [id + 1n, id + 9n].map(instanceId => ({ machineId, instanceId, accountId: undefined })),
       volumeIds: [id + 100n],

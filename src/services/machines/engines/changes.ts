@@ -45,12 +45,16 @@ export function engineChangeServices({ database }: DataDeps) {
     skippedIds.set(machineId, skipped + taken)
   }
 
-  /** Ids that the database gave before it failed over, and then lost. It is no copy: a gateway was connected before and after. */
+  /**
+   * Ids that the database gave before it failed over, and then lost. It is no copy: a gateway was connected before and after. A
+   * database that has lost more than an hour was restored from a backup, and an operator decides what becomes of what it lost.
+   */
   async function findLostIds(table: 'instances' | 'volumes', ids: readonly bigint[]): Promise<bigint[]> {
     const [name, after, until] = [raw(table), raw(`${table}_after`), raw(`${table}_until`)]
     const rows = await database.query(
       sql`SELECT id FROM unnest(${ids.map(String)}::bigint[]) id WHERE NOT EXISTS (SELECT FROM ${name} WHERE ${name}.id = id.id)
-        AND EXISTS (SELECT FROM failovers WHERE witnessed AND id > ${after} AND id <= ${until})`,
+        AND EXISTS (SELECT FROM failovers WHERE witnessed AND complete_until >= noticed_at - interval '1 hour'
+          AND id > ${after} AND id <= ${until})`,
       { id: int8 },
     )
     return rows.map(({ id }) => id)
