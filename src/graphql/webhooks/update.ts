@@ -71,7 +71,7 @@ function secretResult(mutation: string, description: string, done: string, error
         }),
         secret: t.exposeString('secret', {
           description:
-            'Secret that signs the deliveries. It is shown only in this answer and its replays, until it is rotated: store it safely.',
+            'Secret that signs the deliveries, in the format of Standard Webhooks. It is shown only in this answer and its replays, until it is rotated: store it safely.',
         }),
         replayed: t.exposeBoolean('replayed', replayed),
       }),

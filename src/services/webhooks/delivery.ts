@@ -1,6 +1,5 @@
 // Leases webhook deliveries to gateways, and records the results.
 
-import { createHmac } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
 import { readingOf, type Source } from '../../database/selection/reading.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
@@ -17,6 +16,7 @@ import {
 import type { Deps } from '../deps.ts'
 import { wholeEvent } from '../events/sql.ts'
 import { isHeldSql, leaseMs } from '../reconciliation/leases.ts'
+import { signatureHeaders } from './signatures.ts'
 import { createWebhookTurns, firstOfWebhookSql, isDueSql, maxInFlightPerWebhook, ofWebhookSql } from './turns.ts'
 import { deliverySource } from './webhooks.ts'
 
@@ -58,12 +58,13 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
     buildRequest({ deliveryId, sealedUrl, secrets: sealed, event }: DeliveryLease): WebhookRequest {
       const body = JSON.stringify(payloadOf(event))
       const opened = sealed.map(secret => secrets.open(secret))
+      const eventId = printId('Event', event.id)
       const headers = {
         'content-type': 'application/json',
         'user-agent': 'Berth-Webhooks',
-        'berth-event': printId('Event', event.id),
+        'berth-event': eventId,
         'berth-delivery': printId('WebhookDelivery', deliveryId),
-        'berth-signature': signBody(opened, database.clock.now(), body),
+        ...signatureHeaders(opened, eventId, database.clock.now(), body),
       }
       return { url: secrets.open(sealedUrl), headers, body }
     },
@@ -98,13 +99,6 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
 /** The delivery of a lease, if the lease is still held. */
 function isLeasedSql({ webhookId, event, leasedUntil }: DeliveryLease): Prisma.Sql {
   return sql`webhook_id = ${webhookId} AND event_id = ${event.id} AND leased_until = ${leasedUntil}`
-}
-
-/** Proves to a holder of one of the secrets that Berth sent this body at this time. */
-export function signBody(secrets: readonly string[], at: Date, body: string): string {
-  const seconds = Math.floor(at.getTime() / 1_000)
-  const proofs = secrets.map(secret => createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex'))
-  return [`t=${seconds}`, ...proofs.map(proof => `v1=${proof}`)].join(',')
 }
 
 /**

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
 import { readingOf } from '../../database/selection/reading.ts'
 import { nameIfRepeated } from '../../database/statement-names.ts'
@@ -20,6 +19,7 @@ import { recordEvents } from '../events/events.ts'
 import { type IdempotentRequest, runAndRead } from '../idempotency.ts'
 import { checkHost, eventActorOf, giveUpDeliveries, lockWebhook, webhookFactsOf } from './changes.ts'
 import { deletedError } from './delivery.ts'
+import { generateSecret } from './signatures.ts'
 import {
   type DeliverySelect,
   deliverySource,
@@ -171,8 +171,4 @@ async function insert(
     }
     return (await prisma.webhook.create({ data: { ...webhook, accountId }, select: { id: true } })).id
   })
-}
-
-function generateSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64url')}`
 }

@@ -1,11 +1,17 @@
 // Delivery of events to a real server: signed, at least once, with retries, and only where they belong.
 
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createSecrets } from '../../../src/services/secrets.ts'
+import { generateSecret } from '../../../src/services/webhooks/signatures.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { blocksOf, readPage } from '../../support/docs.ts'
+import { freePorts } from '../../support/failover/programs.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
-import { openReceiver, type Received, type Receiver, signersOf } from '../../support/webhooks/receiver.ts'
+import { oldSignersOf, openReceiver, type Received, type Receiver, signersOf } from '../../support/webhooks/receiver.ts'
 import { webhooksOf } from '../../support/webhooks/webhooks.ts'
 
 let app: TestApp
@@ -36,6 +42,12 @@ async function causeEvent(name: string, by = key): Promise<void> {
   expect(data.createSshKey.sshKey.id).toMatch(/^ssh_/)
 }
 
+/** Which of the secrets signed a request now, by each of its signatures. */
+function signers(request: Received | undefined, secrets: string[]) {
+  if (!request) throw new Error('Nothing was received.')
+  return { standard: signersOf(request, secrets, app.clock.now()), old: oldSignersOf(request, secrets) }
+}
+
 const receivedNames = () => receiver.received.map(({ event }) => event.after.name as string)
 const [seconds, minutes, hours] = [1_000, 60_000, 3_600_000]
 
@@ -54,6 +66,8 @@ describe('an event', () => {
       headers: {
         'content-type': 'application/json',
         'user-agent': 'Berth-Webhooks',
+        'webhook-id': delivery?.event.id,
+        'webhook-timestamp': String(now.getTime() / 1_000),
         'berth-event': delivery?.event.id,
         'berth-delivery': delivery?.id,
       },
@@ -68,7 +82,7 @@ describe('an event', () => {
       },
     })
     expect(one?.headers['berth-signature']).toMatch(new RegExp(`^t=${now.getTime() / 1_000},v1=[0-9a-f]{64}$`))
-    expect(signersOf(one as never, [secret, 'whsec_another'])).toEqual([secret])
+    expect(signers(one, [secret, generateSecret()])).toEqual({ standard: [secret], old: [secret] })
     expect(delivery).toMatchObject({
       ...{ event: { kind: 'SSH_KEY_CREATED' }, status: 'DELIVERED', attempts: 1, responseStatus: 204, error: null },
       ...{ attemptedAt: now.toISOString(), deliveredAt: now.toISOString(), nextAttemptAt: null },
@@ -153,8 +167,8 @@ describe('a delivery that fails', () => {
     app.clock.advance(100 * hours)
     await app.runUntilIdle()
     expect(receiver.received).toHaveLength(9)
-    const ids = receiver.received.map(({ headers }) => [headers['berth-event'], headers['berth-delivery']].join())
-    const times = receiver.received.map(({ headers }) => String(headers['berth-signature']).split(',')[0])
+    const ids = receiver.received.map(({ headers }) => [headers['webhook-id'], headers['berth-delivery']].join())
+    const times = receiver.received.map(({ headers }) => headers['webhook-timestamp'])
     expect([new Set(ids).size, new Set(times).size]).toEqual([1, 9])
   })
 
@@ -211,33 +225,76 @@ describe('docs/events.md', () => {
     expect(await webhooks.list(key)).toMatchObject([{ url: 'https://example.com/berth' }])
   })
 
-  it('shows how to check that a request is recent and from Berth', async () => {
-    const [code = ''] = blocksOf(page, 'js')
+  it('has a receiver that takes what is from Berth, and refuses all else', async () => {
+    const [program = ''] = blocksOf(page, 'js')
+    const [port = 0] = await freePorts(1)
+    const { id, secret } = await webhooks.create(key, `http://127.0.0.1:${port}/`)
+    const clock = `const { now } = Date, ahead = ${app.clock.now().getTime()} - now()\nDate.now = () => now() + ahead\n`
+    const script = clock + program.replace('8080', String(port))
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: join(import.meta.dirname, '../../..'),
+      env: { ...process.env, WEBHOOK_SECRET: secret },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const printed = text(child.stdout)
+    const post = async (headers: Record<string, string>) =>
+      (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: '{}' })).status
+    try {
+      await expect.poll(() => post({}).catch(() => 0), { timeout: 60_000 }).toBe(400)
+      await causeEvent('ünïcode')
+      await app.runUntilIdle()
+    } finally {
+      child.kill()
+    }
+    const [delivery] = await webhooks.deliveries(key, id)
+    expect(delivery).toMatchObject({ status: 'DELIVERED', responseStatus: 204 })
+    expect(await printed).toBe(`${delivery?.event.id} SSH_KEY_CREATED\n`)
+  })
+
+  it('shows how to check without a library that a request is recent and from Berth', async () => {
+    const [, code = ''] = blocksOf(page, 'js')
     const { isFromBerth } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
     const { secret } = await webhooks.create(key, receiver.url)
     await causeEvent('ünïcode')
     await app.runUntilIdle()
-    const [one] = receiver.received as [Received]
-    const header = one.headers['berth-signature'] as string
-    const says = (header: string, body: string | Buffer = one.body, by = secret, laterMs = 0) => {
+    const [{ headers, body }] = receiver.received as [Received]
+    const proofs = headers['webhook-signature'] as string
+    const says = (change: object, sent: string | Buffer = body, by = secret, laterMs = 0) => {
       vi.setSystemTime(app.clock.now().getTime() + laterMs)
-      return isFromBerth(header, body, by)
+      return isFromBerth({ ...headers, ...change }, sent, by)
     }
     try {
-      const accepted = [says(header), says(header, Buffer.from(one.body)), says(header.replace(',', ',v1=0,v1=ü,'))]
-      expect(accepted).toEqual([true, true, true])
+      const more = { 'webhook-signature': `v1,0 v1a,ü ${proofs}` }
+      expect([says({}), says({}, Buffer.from(body)), says(more)]).toEqual([true, true, true])
       const refused = [
-        says(header, `${one.body} `),
-        says(header, one.body, 'whsec_another'),
-        says(header.replace(/t=\d/, 't=2')),
-        says(header.replace(/t=\d+/, 't=x')),
-        says(header.slice(0, -1)),
-        says(header, one.body, secret, 300_000),
+        says({}, `${body} `),
+        says({}, body, generateSecret()),
+        says({ 'webhook-id': 'evt_0' }),
+        says({ 'webhook-timestamp': String(app.clock.now().getTime() / 1_000 + 1) }),
+        says({ 'webhook-timestamp': 'x' }),
+        says({ 'webhook-signature': proofs.slice(0, -1) }),
+        says({ 'webhook-signature': undefined }),
+        says({}, body, secret, 300_000),
       ]
-      expect(refused).toEqual(Array(6).fill(false))
+      expect(refused).toEqual(Array(8).fill(false))
     } finally {
       vi.useRealTimers()
     }
+  })
+})
+
+describe('a secret of an older version', () => {
+  it('signs as before, and with the same bytes as Standard Webhooks says', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    const old = `whsec_${Buffer.from('fb'.repeat(32), 'hex').toString('base64url')}`
+    const sealed = createSecrets('a secret of tests').seal(old)
+    await app.sql('UPDATE webhooks SET secret = $1 WHERE id = $2', [sealed, id.slice(4)])
+    await causeEvent('old')
+    await app.runUntilIdle()
+    // As docs/events.md says.
+    const rewritten = `whsec_${Buffer.from(old.slice(6), 'base64url').toString('base64')}`
+    expect(signers(receiver.received[0], [rewritten])).toEqual({ standard: [rewritten], old: [] })
+    expect(oldSignersOf(receiver.received[0] as Received, [old])).toEqual([old])
   })
 })
 
@@ -249,16 +306,16 @@ describe('a rotated secret', () => {
     expect(new Set(all).size).toBe(2)
     const until = new Date(app.clock.now().getTime() + 24 * hours).toISOString()
     expect(rotated.webhook.oldSecretUntil).toBe(until)
-    const signers = async (name: string) => {
+    const signersOfEvent = async (name: string) => {
       await causeEvent(name)
       await app.runUntilIdle()
-      return signersOf(receiver.received.at(-1) as never, all)
+      return signers(receiver.received.at(-1), all)
     }
-    expect(await signers('at once')).toEqual(all)
+    expect(await signersOfEvent('at once')).toEqual({ standard: all, old: all })
     app.clock.advance(24 * hours - 1)
-    expect(await signers('a day later')).toEqual(all)
+    expect(await signersOfEvent('a day later')).toEqual({ standard: all, old: all })
     app.clock.advance(1)
-    expect(await signers('after a day')).toEqual([rotated.secret])
+    expect(await signersOfEvent('after a day')).toEqual({ standard: [rotated.secret], old: [rotated.secret] })
     expect(await webhooks.list(key)).toMatchObject([{ oldSecretUntil: null }])
   })
 })

@@ -152,7 +152,7 @@ describe('a gateway that dies after sending an event', () => {
     expect(receiver.received).toHaveLength(1)
     app.clock.advance(1)
     await other.runUntilIdle()
-    const [first, second] = receiver.received.map(({ headers, body }) => [headers['berth-event'], body])
+    const [first, second] = receiver.received.map(({ headers, body }) => [headers['webhook-id'], body])
     expect([receiver.received.length, second]).toEqual([2, first])
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'DELIVERED', attempts: 1 }])
   })

@@ -93,7 +93,7 @@ describe('a webhook that is changed', () => {
     await causeEvent('later')
     await app.runUntilIdle()
     expect([namesAt(receiver), namesAt(other).toSorted()]).toEqual([['fails'], ['fails', 'later', 'waits']])
-    for (const one of other.received) expect(signersOf(one, [secret])).toEqual([secret])
+    for (const one of other.received) expect(signersOf(one, [secret], app.clock.now())).toEqual([secret])
     expect(await webhooks.deliveries(key, id)).toMatchObject(Array(3).fill({ status: 'DELIVERED' }))
   })
 

@@ -6,6 +6,8 @@ import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { Webhook, WebhookVerificationError } from 'standardwebhooks'
+import { vi } from 'vitest'
 
 // biome-ignore lint/suspicious/noExplicitAny: any event
 export type Received = { path: string; headers: IncomingHttpHeaders; body: string; event: any }
@@ -58,8 +60,27 @@ export async function openReceiver(tls?: { key: string; cert: string }): Promise
   }
 }
 
-/** The secrets that signed a request, checked in the way that docs/events.md describes. */
-export function signersOf({ headers, body }: Received, secrets: string[]): string[] {
+/** The secrets with which the library of Standard Webhooks takes a request at this time. */
+export function signersOf({ headers, body }: Received, secrets: string[], at: Date): string[] {
+  const accepts = (secret: string) => {
+    try {
+      new Webhook(secret).verify(body, headers as Record<string, string>)
+      return true
+    } catch (error) {
+      if (error instanceof WebhookVerificationError) return false
+      throw error
+    }
+  }
+  vi.setSystemTime(at)
+  try {
+    return secrets.filter(accepts)
+  } finally {
+    vi.useRealTimers()
+  }
+}
+
+/** The secrets whose text signed the header from before Standard Webhooks. */
+export function oldSignersOf({ headers, body }: Received, secrets: string[]): string[] {
   const [time = '', ...proofs] = String(headers['berth-signature']).split(',')
   const expected = (secret: string) =>
     createHmac('sha256', secret)
