@@ -196,6 +196,7 @@ const testFolders: Record<string, string[]> = {
     'failover',
     'faults',
     'load',
+    'monitoring',
     'notebooks',
     'processes',
     'rest',

@@ -4,7 +4,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { delimiter, isAbsolute, join } from 'node:path'
 
 /** The user for PostgreSQL, which refuses to run as root; nothing for a test that is not root. */
 export type RunAs = { uid?: number; gid?: number }
@@ -33,9 +33,9 @@ export function unprivilegedUser(): RunAs {
 
 export type Daemon = ReturnType<typeof startDaemon>
 
-/** Starts a program in a process group of its own. */
+/** Starts a program, by its name or its path, in a process group of its own. */
 export function startDaemon(name: string, args: string[], cwd: string, runAs: RunAs = {}) {
-  const child = spawn(findProgram(name) as string, args, {
+  const child = spawn(isAbsolute(name) ? name : (findProgram(name) as string), args, {
     ...{ cwd, ...runAs, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
     env: { PATH: folders.join(delimiter), HOME: cwd, LC_ALL: 'C.UTF-8', ETCD_UNSUPPORTED_ARCH: process.arch },
   })

@@ -26,7 +26,18 @@ describe.each(pages)('%s', page => {
     expect(
       infos.filter(
         info =>
-          ![...shellKinds, 'js', 'json', 'ts', 'csv', 'ini', 'sql', 'yaml patroni', 'haproxy'].includes(info as string),
+          ![
+            ...shellKinds,
+            'js',
+            'json',
+            'ts',
+            'csv',
+            'ini',
+            'sql',
+            'yaml patroni',
+            'yaml prometheus',
+            'haproxy',
+          ].includes(info as string),
       ),
     ).toEqual([])
   })
