@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { recallCaller } from './auth/authenticate.ts'
 import { overloaded } from './domain/errors.ts'
 import { printRefusal } from './graphql/errors/response.ts'
-import { networkOf } from './http/address-limits.ts'
+import { customerNetworkOf } from './http/address-limits.ts'
 import { createAdmission, limitsFor } from './http/admission/admission.ts'
 import { admissionMetrics } from './http/admission/metrics.ts'
 import { createAdmitRequest } from './http/admission/requests.ts'
@@ -20,7 +20,7 @@ type RequestAdmissionOptions = { connections: number; services: Services; begin:
 export function createRequestAdmission({ connections, services, begin }: RequestAdmissionOptions) {
   const admission = createAdmission(limitsFor(connections))
   const ownerOf = ({ headers, url = '' }: IncomingMessage, { address }: Client): Owner =>
-    recallCaller(headers.authorization, url, services) ?? networkOf(address)
+    recallCaller(headers.authorization, url, services) ?? customerNetworkOf(address)
   const refusals = { graphql: printRefusal(overloaded()), rest: printFailure(overloaded()) }
   return {
     admission,

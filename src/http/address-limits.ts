@@ -47,6 +47,11 @@ export function createAddressLimits(limits: Limits, now: () => number = () => pe
   }
 }
 
+/** What a provider gives a customer at least, mostly: such a client has 256 networks of 64 bits. */
+export function customerNetworkOf(address: string): string {
+  return networkOf(address, 56)
+}
+
 /** An IPv4 address as it is, and the first bits of an IPv6 address: a client can choose the rest. */
 export function networkOf(address: string, bits: 56 | 64 = 64): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []

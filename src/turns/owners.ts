@@ -2,7 +2,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Who asks: the id of an account, or the address of a client that has not shown a key. */
+/** Who asks: the id of an account, or the network of a client that has not shown a key. */
 export type Owner = number | string
 
 type Work = { owner: Owner | undefined; leave(): void }

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { networkOf } from '../address-limits.ts'
+import { customerNetworkOf } from '../address-limits.ts'
 import type { TrustedProxies } from '../client.ts'
 import { createCounts } from './counts.ts'
 import { createPlaces } from './places.ts'
@@ -9,8 +9,6 @@ import { createPlaces } from './places.ts'
 export const maxConnections = 2_000
 /** A quarter of these, so that silent connections of one address shut nobody else out. */
 export const connectionsPerAddress = 500
-/** What a provider gives a customer at least, mostly: such a client has 256 networks of 64 bits. */
-const networkBits = 56
 
 /**
  * Closes the connections that an address opens beyond its share, and those for which there is no place. A trusted proxy
@@ -27,7 +25,7 @@ export function limitConnections(
 
   function addToShare(socket: Socket, address: string): boolean {
     if (proxies.has(address)) return true
-    const network = networkOf(address, networkBits)
+    const network = customerNetworkOf(address)
     if (!counts.add(network)) return false
     socket.once('close', () => counts.remove(network))
     return true

@@ -30,6 +30,6 @@ export function tightestOf(budgets: readonly Budget[]): Budget | undefined {
 
 /** Without a unit, a policy counts requests. That is true of guesses alone. The draft registers no unit like points. */
 function policyOf({ name, capacity }: Budget): string {
-  const unit = name === 'guesses' ? '' : 'qu="points";'
+  const unit = name.endsWith('guesses') ? '' : 'qu="points";'
   return `"${name}";q=${capacity};${unit}w=${limitRules.windowSeconds}`
 }

@@ -54,7 +54,7 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
     }
 
     function requireAll(payer: Payer, points: number): void {
-      requireOf(typeof payer === 'string' ? [budgets.ofAddress(payer, client)] : budgets.ofActor(payer, client), points)
+      requireOf(typeof payer === 'string' ? budgets.ofAddress(payer, client) : budgets.ofActor(payer, client), points)
     }
 
     function requireOf(payers: Budget[], points: number): void {
@@ -77,14 +77,17 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
       for (const budget of paying) budget.take(Math.min(taken, budget.capacity) - Math.min(before, budget.capacity))
     }
 
+    function takeGuesses(count: number): void {
+      paying = budgets.ofAddress('guesses', client)
+      for (const budget of paying) budget.take(count)
+    }
+
     async function checkUnknown<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
-      const guesses = budgets.ofAddress('guesses', client)
-      paying = [guesses]
-      requirePoints(guesses, 1)
+      requireOf(budgets.ofAddress('guesses', client), 1)
       // Taken before the look, because others look at the same time. A look that fails tells nothing.
-      guesses.take(1)
+      takeGuesses(1)
       const giveBack = () => {
-        guesses.take(-1)
+        takeGuesses(-1)
         paying = []
       }
       const found = await look().catch((error: unknown) => {
@@ -106,10 +109,8 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
 
     /** A secret that has ended, which its owner may not know. */
     function forget(secret: string): void {
-      const guesses = budgets.ofAddress('guesses', client)
       secrets.delete(secret)
-      guesses.take(1)
-      paying = [guesses]
+      takeGuesses(1)
     }
 
     return {
@@ -166,6 +167,9 @@ const tooMuch: Record<Budget['name'], string> = {
   address: 'Your address asks for too much without an API key. Send a key, or wait.',
   probes: 'Your address asks for this too often.',
   guesses: 'Your address has sent too many wrong keys.',
+  network: 'The addresses of your network ask for too much without an API key. Send a key, or wait.',
+  'network-probes': 'The addresses of your network ask for this too often.',
+  'network-guesses': 'The addresses of your network have sent too many wrong keys.',
 }
 
 function rateLimited({ name }: Budget, seconds: number, now: Date): DomainError<'RATE_LIMITED'> {

@@ -38,4 +38,6 @@ export const limitRules = {
   probePointsPerSecond: 2_000,
   /** Keys and tokens that an address may send in vain. */
   guessesPerSecond: 20,
+  /** All IPv6 addresses of a customer have this many times the points and guesses of one, since a customer has many. */
+  addressesPerNetwork: 4,
 }
