@@ -23,7 +23,7 @@ export function createHandshakeLimits({ meterOf, unknownPerAddress }: HandshakeL
     try {
       const meter = meterOf(client)
       const key = parseBearer(authorization)
-      if (key === undefined || !meter.knows(key)) meter.take('address', pagePoints)
+      meter.take((key && meter.recallOwner(key)) || 'address', pagePoints)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== 'RATE_LIMITED') throw error
       return printRefusal(429, 'rate_limited', error.message, retryAfterHeaders(error.details))

@@ -27,8 +27,8 @@ export type Meter = {
     look: () => Promise<Found | undefined>,
     ownerOf?: (found: Found) => Actor,
   ): Promise<Found | undefined>
-  /** Whether the secret was valid when it was used last. */
-  knows(secret: string): boolean
+  /** Whose key it was when it was used last. Undefined for what was no valid key. */
+  recallOwner(secret: string): Actor | undefined
   /** Undefined if nothing limits the request. */
   status(): LimitStatus | undefined
   headers(): Record<string, string>
@@ -119,7 +119,7 @@ export function createMeters({ keyPointsPerSecond, now, testNow }: MeterOptions)
       },
       take,
       settle,
-      knows: secret => secrets.find(secret) !== undefined,
+      recallOwner: secret => secrets.find(secret) ?? undefined,
       async check(secret, look, ownerOf) {
         const owner = secrets.find(secret)
         if (owner === undefined) {
@@ -153,7 +153,7 @@ const unlimited: Meter = {
   take() {},
   settle() {},
   check: (_secret, look) => look(),
-  knows: () => true,
+  recallOwner: () => undefined,
   status: () => undefined,
   headers: () => ({}),
 }

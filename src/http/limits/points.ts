@@ -17,7 +17,7 @@ export const maxCountedCharacters = 10_000
 /** A row of a REST answer, which has all fields of an item. */
 export const rowPoints = 35
 
-/** A request without a key that costs little, such as a handshake or a page. */
+/** A handshake, or a request without a key that costs little, such as a page. */
 export const pagePoints = 20
 /** One that needs a statement, or answers a large file. */
 export const queryPoints = 100
