@@ -136,6 +136,8 @@ it('does not count a host whose gateway has just stopped', async () => {
     expect(await update()).toEqual([])
     app.clock.advance(2 * minute)
     expect(await update()).toEqual([{ seconds: 120 }])
+    app.clock.advance(1_600)
+    expect(await update()).toEqual([{ seconds: 122 }])
   } finally {
     await gateway.close()
     await app.sql(`DELETE FROM engines WHERE machine_id = ${machineId}`)

@@ -240,9 +240,12 @@ describe('a repeated request', () => {
 describe('a deletion', () => {
   it('frees the disk on the machine, and the volume is no longer found', async () => {
     const machineId = await volumes.newMachine()
+    const freePorts = () => app.sql(`SELECT free_ports FROM machines WHERE id = ${machineId}`)
+    const ports = await freePorts()
     const id = await volumes.make(key, machineId)
     expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteVolumeSuccess', deletedId: `vol_${id}` })
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
+    expect(await freePorts()).toEqual(ports)
     const before = { volumeId: String(id), name: 'volume', sizeMb: 10_000, machineId }
     expect(await eventsOf('VOLUME_DELETED')).toEqual([{ before, after: null, reason: 'USER_REQUEST' }])
     expect(await volumes.remove(key, id)).toMatchObject({ code: 'NOT_FOUND', message: `Volume vol_${id} not found.` })
