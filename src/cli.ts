@@ -4,6 +4,7 @@
 
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
+import { createLogReader } from './command-logs.ts'
 import { type Config, parseConfig } from './config.ts'
 import { type Database, openDatabase } from './database/client.ts'
 import { describeDatabase, openServer } from './database/embedded/server.ts'
@@ -21,6 +22,7 @@ import { inspectEngine } from './providers/docker/inspection/engine-facts.ts'
 import { findFirewallGaps } from './providers/docker/inspection/firewall.ts'
 import { buildToolbox, readToolbox } from './providers/docker/toolbox.ts'
 import { translateDatabaseError } from './services/database-errors.ts'
+import { instanceLogOperations } from './services/instances/operator/logs.ts'
 import { engineOperations } from './services/machines/engines/connect.ts'
 import { createOperations } from './services/operations.ts'
 import { createSecretCheck } from './services/secret-check.ts'
@@ -44,7 +46,7 @@ try {
 }
 
 async function main(args: string[]): Promise<void> {
-  const { lock, isLocal, run } = findCommand(args)
+  const { lock, lineOf, isLocal, run } = findCommand(args)
   const config = parseConfig(process.env)
   const { databaseUrl, dataDir, runAs } = config
   const local = localOperations(config)
@@ -58,13 +60,17 @@ async function main(args: string[]): Promise<void> {
   try {
     const migrations = await withLock(ownerUrl, locks.migration, () => migrate(ownerUrl))
     const database = openDatabase({ url, poolSize: 2, onIdleError: onLost })
-    const engines = engineOperations({ database, secrets: () => openSecrets(config, database), inspectEngine })
+    const secrets = () => openSecrets(config, database)
+    const engines = engineOperations({ database, secrets, inspectEngine })
+    const log = createLog(config.logLevel, process.stderr)
+    const readLog = createLogReader({ ...config, database, openSecrets: secrets, log })
+    const instanceLogs = instanceLogOperations({ database, readLog })
     const checks = {
       findFirewallGaps: (engine: Pick<Engine, 'url' | 'tls'>) =>
         findFirewallGaps(engine, () => readToolbox(config.toolboxFile)),
     }
-    const operations = { ...createOperations({ database }), ...local, ...checks, engines, migrations }
-    const work = async () => await printResult(await run(operations), process.stdout)
+    const operations = { ...createOperations({ database }), ...local, ...checks, engines, instanceLogs, migrations }
+    const work = async () => await printResult(await run(operations), process.stdout, lineOf)
     const runWork = async () => {
       await checkPrivileges(database.pool)
       await (lock === undefined ? work() : withLock(url, locks[lock], work))

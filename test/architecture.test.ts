@@ -46,7 +46,15 @@ const layers: Record<string, Layer> = {
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
       ...['instances/bulk', 'instances/metrics', 'instances/policy', 'instances/rent', 'instances/search'],
-      ...['instances/notebooks', 'instances/ssh', 'machines/agents', 'machines/engines', 'offers/sql', 'reads'],
+      ...[
+        'instances/notebooks',
+        'instances/operator',
+        'instances/ssh',
+        'machines/agents',
+        'machines/engines',
+        'offers/sql',
+        'reads',
+      ],
     ],
     reason: 'Services know no face and run their statements through the database layer.',
   },
@@ -137,7 +145,7 @@ const layers: Record<string, Layer> = {
   operator: {
     imports: ['domain', 'services', 'prisma/seed.ts'],
     packages: ['csv-parse'],
-    folders: [],
+    folders: ['instances'],
     reason: 'A command calls operations, as a face calls services: move rules and queries there.',
   },
   prisma: {
@@ -179,6 +187,7 @@ const testFolders: Record<string, string[]> = {
     'faces',
     'graphql',
     'instances/metrics',
+    'instances/operator',
     'instances/rent',
     'machines/agents',
     'notebooks',

@@ -22,6 +22,7 @@ export const reasonMessages = {
   HOST_OFFLINE: 'The machine has not answered for too long.',
   CONTAINER_LOST: 'The machine has lost the container.',
   RENTAL_ENDED: 'The machine left the market.',
+  OPERATOR_REQUEST: 'An operator of the service asked for it.',
   NO_CREDIT: 'The account ran out of credit.',
   SPEND_LIMIT: 'A spend limit was reached.',
   DEBT: 'The account stayed in debt past the grace period.',

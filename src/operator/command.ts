@@ -1,16 +1,21 @@
 import type { Engine } from '../domain/machines/engines.ts'
+import type { instanceLogOperations } from '../services/instances/operator/logs.ts'
 import type { engineOperations } from '../services/machines/engines/connect.ts'
 import type { Operations } from '../services/operations.ts'
 import { type OptionTable, type OptionValues, parseOptions } from './options.ts'
 
 /** One record, or one for each row of a list. */
 export type OperatorResult = Record<string, unknown> | AsyncIterable<Record<string, unknown>>
+/** How a terminal shows a row of a list that people read as text. */
+export type LineOf = (row: Record<string, unknown>) => string
 
 export type OperatorCommand = {
   summary: string
   options: OptionTable
   /** Text below the options in the help. */
   notes?: () => string
+  /** Its list is no table on a terminal, but a line of text for each row. */
+  lineOf?: LineOf
   /** The command works on this computer alone, without a database. */
   isLocal?: true
   /** The command holds this lock: no other process may add machines to the market meanwhile. */
@@ -21,6 +26,7 @@ export type OperatorCommand = {
 /** What commands can do: also what needs the gateways' secret, or files of this computer. */
 export type CommandOperations = Operations & {
   engines: ReturnType<typeof engineOperations>
+  instanceLogs: ReturnType<typeof instanceLogOperations>
   /** Warns of what containers on an engine could reach. */
   findFirewallGaps(engine: Pick<Engine, 'url' | 'tls'>): Promise<string[]>
   /** The migrations that the database lacked when the command began. They are applied. */

@@ -7,6 +7,7 @@ import { databaseCommands } from './database.ts'
 import { engineCommands } from './engines.ts'
 import { failoverCommands } from './failovers.ts'
 import { hostCommands } from './hosts.ts'
+import { instanceCommands } from './instances/instances.ts'
 import { inviteCommands } from './invites.ts'
 import { keyCommands } from './keys.ts'
 import { machineCommands } from './machines.ts'
@@ -18,6 +19,7 @@ const commands: Record<string, OperatorCommand> = compose(
   accountCommands,
   keyCommands,
   creditCommands,
+  instanceCommands,
   machineCommands,
   engineCommands,
   inviteCommands,
@@ -38,7 +40,8 @@ export function findCommand([noun = '', verb = '', ...args]: string[]) {
     throw new Error(`There is no command "${name}".${meant || `\n${summariesOf(noun)}`}`)
   }
   try {
-    return { lock: command.lock, isLocal: command.isLocal === true, run: command.read(args) }
+    const { lock, lineOf, isLocal = false } = command
+    return { lock, lineOf, isLocal, run: command.read(args) }
   } catch (error) {
     if (!isUsageError(error)) throw error
     throw new Error(`${error.message}\nUsage:\n${usageOf([name, command])}`)

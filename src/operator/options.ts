@@ -7,6 +7,7 @@ import { invalidInput } from '../domain/errors.ts'
 import { type IdType, idPrefixes } from '../domain/ids.ts'
 import { instant } from '../domain/machines/import-column-types.ts'
 import { parseUsd } from '../domain/money.ts'
+import { suggestNames } from '../domain/nearest.ts'
 
 type Option = { meaning: string; required?: boolean; flag?: boolean }
 export type OptionTable = Record<string, Option>
@@ -23,15 +24,25 @@ export type OptionValues<Table extends OptionTable> = {
 export function parseOptions<Table extends OptionTable>(table: Table, args: string[]): OptionValues<Table> {
   const types = Object.entries(table).map(([name, { flag }]) => [name, { type: flag ? 'boolean' : 'string' } as const])
   const texts = new Set(Object.entries(table).flatMap(([name, { flag }]) => (flag ? [] : [`--${name}`])))
-  const { values }: { values: Record<string, unknown> } = parseArgs({
-    args: withOperands(args, texts),
-    options: Object.fromEntries(types),
-  })
+  const values = parseValues(withOperands(args, texts), Object.fromEntries(types))
   const missing = Object.keys(table).filter(name => table[name]?.required && values[name] === undefined)
   if (missing.length > 0) throw new Error(`Missing ${missing.map(name => `--${name}`).join(', ')}.`)
   const flags = Object.entries(table).flatMap(([name, { flag }]) => (flag ? [[name, values[name] === true]] : []))
   // parseArgs has checked each value's type, and the lines above that no required option is missing.
   return { ...values, ...Object.fromEntries(flags) } as OptionValues<Table>
+}
+
+type OptionTypes = Record<string, { type: 'boolean' | 'string' }>
+
+function parseValues(args: string[], options: OptionTypes): Record<string, unknown> {
+  try {
+    return parseArgs({ args, options }).values
+  } catch (error) {
+    const [, unknown] = /^Unknown option '(-[^']*)'/.exec(error instanceof Error ? error.message : '') ?? []
+    if (unknown === undefined) throw error
+    const names = Object.keys(options).map(name => `--${name}`)
+    throw new Error(`Unknown option '${unknown}'.${suggestNames(unknown, names)}`)
+  }
 }
 
 /** Joins an option and a value that starts with one dash: Node refuses the pair as ambiguous. */
@@ -77,10 +88,13 @@ export function parseQuotaOption(option: string, text: string): number | null {
 export function parseIdOption(type: IdType, option: string, text: string): number {
   const prefix = `${idPrefixes[type]}_`
   const digits = text.startsWith(prefix) ? text.slice(prefix.length) : text
-  if (/^\d{1,10}$/.test(digits) && Number(digits) > 0 && Number(digits) <= maxOptionId) return Number(digits)
+  const most = largeIds.includes(type) ? Number.MAX_SAFE_INTEGER : maxSmallId
+  if (/^\d{1,16}$/.test(digits) && Number(digits) > 0 && Number(digits) <= most) return Number(digits)
   throw new Error(`--${option} must be an id such as 42 or ${prefix}42, not "${text}".`)
 }
-const maxOptionId = 2_147_483_647
+const maxSmallId = 2_147_483_647
+/** Types whose ids may be greater. */
+const largeIds: readonly IdType[] = ['Instance']
 
 export function parseInstantOption(option: string, text: string): Date {
   const at = instant.parse(text)

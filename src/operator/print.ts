@@ -2,26 +2,30 @@
 
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import type { OperatorResult } from './command.ts'
-import { printBlock, printTable } from './table.ts'
+import type { LineOf, OperatorResult } from './command.ts'
+import { printBlock, printTable, withoutControls } from './table.ts'
 
 /** Rows of one table on a terminal. A longer list is in several tables, so that it begins at once. */
 const rowsOfTable = 1_000
 
 type Terminal = { isTTY?: boolean; columns?: number }
 
-export async function printResult(answer: OperatorResult, output: Writable & Terminal): Promise<void> {
+export async function printResult(answer: OperatorResult, output: Writable & Terminal, lineOf?: LineOf): Promise<void> {
   let failure: Error | undefined
   output.on('error', error => {
     failure = error
   })
-  for await (const text of textsOf(answer, output)) {
+  for await (const text of textsOf(answer, output, lineOf)) {
     if (failure) throw failure
     if (!output.write(text)) await once(output, 'drain')
   }
 }
 
-async function* textsOf(answer: OperatorResult, { isTTY, columns = 80 }: Terminal): AsyncGenerator<string> {
+async function* textsOf(
+  answer: OperatorResult,
+  { isTTY, columns = 80 }: Terminal,
+  lineOf?: LineOf,
+): AsyncGenerator<string> {
   const isList = Symbol.asyncIterator in answer
   if (!isTTY) {
     for await (const row of isList ? answer : [answer]) yield `${JSON.stringify(row)}\n`
@@ -32,6 +36,10 @@ async function* textsOf(answer: OperatorResult, { isTTY, columns = 80 }: Termina
   let isEmpty = true
   for await (const row of answer) {
     isEmpty = false
+    if (lineOf) {
+      yield `${withoutControls(lineOf(row))}\n`
+      continue
+    }
     if (rows.push(row) < rowsOfTable) continue
     yield printTable(rows, columns)
     rows = []

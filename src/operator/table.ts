@@ -28,7 +28,11 @@ function printCell(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (value instanceof Date) return value.toISOString()
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  // What others have written must not move the cursor, or end the line.
+  return withoutControls(text)
+}
+
+/** What others have written must not move the cursor, or end the line. */
+export function withoutControls(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '�')
 }
 

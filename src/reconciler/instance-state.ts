@@ -9,6 +9,8 @@ export type InstanceState = {
   targetState: TargetState
   /** Why the target state last changed; null if it never has. */
   targetReason: string | null
+  /** What the operator wrote about that change. */
+  targetMessage: string | null
   /** Whether the market gave the instance its GPUs. */
   holdsGpus: boolean
   interruptible: boolean

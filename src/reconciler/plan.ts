@@ -167,7 +167,7 @@ function planStopped(instance: InstanceState, observed: ReachableObserved): Plan
     case 'running':
     case 'stopping': {
       const step = observed.state === 'stopping' ? null : 'stop'
-      return { step, status: 'stopping', reason: reason ?? stopReasonOf(instance.targetReason), settled: false }
+      return { step, status: 'stopping', reason: reason ?? stopReasonOf(instance), settled: false }
     }
     case 'failed':
       return endedPlan('exited', observed)
@@ -182,15 +182,16 @@ function planStopped(instance: InstanceState, observed: ReachableObserved): Plan
 }
 
 /** The status of an instance that must not run: it waits for GPUs, or its target state is stopped. */
-function idleStatus({ targetState, targetReason, interruptible, hasRun, status }: InstanceState): {
+function idleStatus(instance: InstanceState): {
   status: InstanceStatus
   reason: Reason | undefined
 } {
+  const { targetState, interruptible, hasRun, status } = instance
   if (targetState === 'running')
     return { status: 'scheduling', reason: interruptible && hasRun ? outbid : waitingForGpus }
   return status === 'created' && !hasRun
     ? { status, reason: undefined }
-    : { status: 'stopped', reason: stopReasonOf(targetReason) }
+    : { status: 'stopped', reason: stopReasonOf(instance) }
 }
 
 /**

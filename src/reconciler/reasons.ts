@@ -1,11 +1,13 @@
 // The reasons of statuses, in words for renters.
 
 import type { TargetReason } from '../domain/instances/instances.ts'
-import type { Reason } from '../domain/reasons.ts'
+import { type Reason, reasonMessages } from '../domain/reasons.ts'
+import type { InstanceState } from './instance-state.ts'
 
 /** Reasons that stop an instance. The excluded ones destroy it, so no status shows them. */
 const stopMessages: Record<Exclude<TargetReason, 'DEBT' | 'RENTAL_ENDED' | 'REPLACED' | 'NOT_REPLACED'>, string> = {
   USER_REQUEST: 'The renter asked to stop the instance.',
+  OPERATOR_REQUEST: reasonMessages.OPERATOR_REQUEST,
   NO_CREDIT: 'The account ran out of credit.',
   SPEND_LIMIT: 'The instance counts toward a spend limit that was reached.',
   SCHEDULE: 'The instance reached its scheduled stop time.',
@@ -15,11 +17,15 @@ const stopMessages: Record<Exclude<TargetReason, 'DEBT' | 'RENTAL_ENDED' | 'REPL
 
 /**
  * Why an instance must be stopped. An instance that was rented as stopped has no target reason: the renter wanted it
- * stopped.
+ * stopped. A message counts for operators' reasons alone: gateways of an older version leave it when they change the target.
  */
-export function stopReasonOf(targetReason: string | null): Reason {
+export function stopReasonOf({
+  targetReason,
+  targetMessage,
+}: Pick<InstanceState, 'targetReason' | 'targetMessage'>): Reason {
   const code = isStop(targetReason) ? targetReason : 'USER_REQUEST'
-  return { code, message: stopMessages[code] }
+  const written = code === 'OPERATOR_REQUEST' ? targetMessage : null
+  return { code, message: written ?? stopMessages[code] }
 }
 
 function isStop(reason: string | null): reason is keyof typeof stopMessages {

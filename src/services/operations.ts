@@ -5,10 +5,16 @@ import { createAccountOperations } from './accounts/operations.ts'
 import { compose } from './compose.ts'
 import type { DataDeps } from './deps.ts'
 import { failoverOperations } from './events/failovers.ts'
+import { createInstanceOperations } from './instances/operations.ts'
 import { createMachineOperations } from './machines/operations.ts'
 
 export type Operations = ReturnType<typeof createOperations>
 
 export function createOperations(deps: DataDeps) {
-  return compose(createAccountOperations(deps), createMachineOperations(deps), failoverOperations(deps))
+  return compose(
+    createAccountOperations(deps),
+    createInstanceOperations(deps),
+    createMachineOperations(deps),
+    failoverOperations(deps),
+  )
 }

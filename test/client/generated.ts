@@ -584,6 +584,7 @@ export type ReasonCode =
   | 'NO_CONTAINER'
   | 'NO_CREDIT'
   | 'ON_DEMAND'
+  | 'OPERATOR_REQUEST'
   | 'OUTBID'
   | 'PULLING'
   | 'REBOOTING'

@@ -96,6 +96,19 @@ describe('an operator', () => {
     expect(await revoke()).toEqual({ code: 1, errors, result: '' })
   })
 
+  it('finds no instance where there is none', async () => {
+    expect(
+      await runJsonLines('instance', 'list', '--account', 'ada@example.com', '--status', 'RUNNING,destroyed'),
+    ).toEqual([])
+    const answers = []
+    for (const verb of ['show', 'stop', 'destroy'])
+      answers.push(
+        await runBerth(env, 'instance', verb, '--id', 'ins_7', ...(verb === 'show' ? [] : ['--reason', 'x'])),
+      )
+    answers.push(await runBerth(env, 'instance', 'logs', '--id', '7'))
+    expect(answers).toEqual(answers.map(() => ({ code: 1, errors: 'There is no instance 7.\n', result: '' })))
+  })
+
   it('imports, drains, unlists, resumes, unplugs and plugs machines', async () => {
     const model = aMachineLine({ gpuVendor: 'nvidia', gpuRamMb: 24_564, gpuTflops: 82.6, gpuMaxPowerWatts: 450 })
     const known = { ...model, gpuMemoryBandwidthGigabytesPerSecond: 1_008, gpuComputeCapability: 8.9 }
@@ -210,7 +223,7 @@ describe('docs/operating.md', () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(27)
+    expect(commands).toHaveLength(32)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(

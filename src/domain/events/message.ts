@@ -86,6 +86,7 @@ const reasonSentences: Record<string, string> = {
   ON_DEMAND: 'An on-demand rental took them.',
   SPEND_LIMIT: 'A spend limit was reached.',
   RENTAL_ENDED: 'Its machine left the market.',
+  OPERATOR_REQUEST: 'An operator of the service asked for it.',
   NO_CREDIT: 'The account ran out of credit.',
   DEBT: 'The account stayed in debt past the grace period.',
   SCHEDULE: 'The time set in its policy was reached.',

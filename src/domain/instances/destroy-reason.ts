@@ -7,8 +7,10 @@ import type { TargetReason } from './instances.ts'
 export type Cause = {
   actor: EventActor
   reason: TargetReason
-  /** The status message of a destroyed instance. */
+  /** The status message of the instance once it is stopped or destroyed. */
   message?: string
+  /** What the operator wrote, for the event. */
+  note?: string
 }
 
 /** The reason of a destroyed instance. It replaces the reason of the status before. */

@@ -22,6 +22,7 @@ export function isWaitingForGpus({
 export type TargetReason = Extract<
   ReasonCode,
   | 'USER_REQUEST'
+  | 'OPERATOR_REQUEST'
   | 'NO_CREDIT'
   | 'SPEND_LIMIT'
   | 'SCHEDULE'

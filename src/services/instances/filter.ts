@@ -10,10 +10,14 @@ const { sql, raw } = Prisma
 
 /** Conditions for the account's instances `i` that match a filter. */
 export function matchingInstancesSql({ accountId }: Pick<Actor, 'accountId'>, filter: InstanceFilter): Prisma.Sql[] {
+  return [sql`i.account_id = ${accountId}`, ...instanceFilterSql(filter)]
+}
+
+/** Conditions for instances `i` of any account that match a filter. */
+export function instanceFilterSql(filter: InstanceFilter): Prisma.Sql[] {
   const { ids, label, targetState, gpuName, numGpus, machineId, templateId, templateHashId, createdAt } = filter
   const { idempotencyKey, rentalKind } = filter
   return [
-    sql`i.account_id = ${accountId}`,
     ...statusSql(filter),
     ...(ids ? [sql`i.id = ANY(${ids.map(String)}::bigint[])`] : []),
     ...(label ? textConditionsSql(sql`coalesce(i.label, '')`, label) : []),

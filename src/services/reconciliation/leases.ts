@@ -40,6 +40,8 @@ export type InstanceLease = {
   targetState: TargetState
   /** Why the target state last changed; null if it never has. */
   targetReason: string | null
+  /** What the operator wrote about that change. */
+  targetMessage: string | null
   status: InstanceStatus
   interruptible: boolean
   holdsGpus: boolean

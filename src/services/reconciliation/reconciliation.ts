@@ -35,7 +35,8 @@ const { sql } = Prisma
 
 const leaseRow = {
   ...{ instanceId: int8, accountId: int4, machineId: int4, leasedUntil: timestamptz, generation: int4, attempts: int4 },
-  ...{ targetState: enumeration<TargetState>(), targetReason: nullable(text), status: enumeration<InstanceStatus>() },
+  ...{ targetState: enumeration<TargetState>(), targetReason: nullable(text), targetMessage: nullable(text) },
+  status: enumeration<InstanceStatus>(),
   ...{ interruptible: bool, holdsGpus: bool, occupiesGpus: bool, hasRun: bool, destroyed: bool, charged: bool },
   ...{ reasonCode: nullable(text), refused: bool },
   ...{ vm: bool, mode: textOf<LaunchConfig['mode']>(), sshKeys: textArray },
@@ -66,7 +67,7 @@ export function reconciliationServices({ database, secrets, log, gatewayId }: De
       // A second statement: the first reads the newest version of the rows that it locks, but all other rows, such as
       // those of `gpus`, as of its start.
       const statement = sql`
-        SELECT i.id AS instance_id, i.account_id, i.machine_id, l.generation, l.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
+        SELECT i.id AS instance_id, i.account_id, i.machine_id, l.generation, l.attempts, i.target_state, i.target_reason, i.target_message, i.status, i.interruptible,
           ${holdsGpusSql} AS holds_gpus, i.started_at IS NOT NULL AS has_run, i.destroyed_at IS NOT NULL AS destroyed,
           i.vm, i.launch ->> 'mode' AS mode, ${instanceSshKeysSql} AS ssh_keys,
           ${occupiesGpusSql} AS occupies_gpus, i.reason_code, coalesce(i.reason_code = 'MACHINE_ERROR', false) AS refused, ${isChargedSql} AS charged, i.restart,

@@ -37,7 +37,8 @@ const quotaRefusal = (quota: string, limit: number, used: number, asked = 1) => 
 const noEngines = { connect: () => expect.unreachable(), disconnect: () => expect.unreachable() }
 const toolbox = { build: () => expect.unreachable() }
 const host = { join: () => expect.unreachable(), run: () => expect.unreachable() }
-const local = { toolbox, host, findFirewallGaps: () => expect.unreachable(), migrations: [] }
+const instanceLogs = { lines: () => expect.unreachable() }
+const local = { toolbox, instanceLogs, host, findFirewallGaps: () => expect.unreachable(), migrations: [] }
 const operations = (): CommandOperations => ({ ...app.operations, ...local, engines: noEngines })
 const setQuotas = async (...options: string[]) =>
   await findCommand(['account', 'limit', '--account', email, ...options]).run(operations())

@@ -44,6 +44,7 @@ const facts: fc.Arbitrary<Facts> = fc.record({
   refused: fc.boolean(),
   restart: fc.constantFrom(null, 'reboot' as const, 'recycle' as const, 'anew' as const),
   targetReason: fc.constantFrom(null, 'USER_REQUEST', 'NO_CREDIT'),
+  targetMessage: fc.constant(null),
   sshKeys: fc.option(keys),
 })
 
@@ -428,6 +429,7 @@ describe('an instance with a final status', () => {
     refused: false,
     restart: null,
     targetReason: null,
+    targetMessage: null,
     sshKeys: ['a'],
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Observed } from '../../../src/domain/instances/containers.ts'
 import { finalStatuses, instanceStatuses, targetStates } from '../../../src/domain/instances/states.ts'
+import { reasonMessages } from '../../../src/domain/reasons.ts'
 import { confirmMs, isUnconfirmed } from '../../../src/reconciler/confirmation.ts'
 import type { InstanceState } from '../../../src/reconciler/instance-state.ts'
 import { type Plan, makePlan as planWithin } from '../../../src/reconciler/plan.ts'
@@ -34,7 +35,7 @@ const instances: InstanceState[] = targetStates.flatMap(targetState =>
               restarts.flatMap(restart =>
                 (restart ? [['a']] : [null, ['a'], ['b']]).map(sshKeys => {
                   const facts = { targetState, status, holdsGpus, interruptible, destroyed, hasRun, refused, restart }
-                  return { ...noTime, ...facts, targetReason: null, sshKeys }
+                  return { ...noTime, ...facts, targetReason: null, targetMessage: null, sshKeys }
                 }),
               ),
             ),
@@ -60,6 +61,7 @@ const anInstance = (facts: Partial<InstanceState> = {}): InstanceState => ({
   refused: false,
   restart: null,
   targetReason: null,
+  targetMessage: null,
   sshKeys: ['a'],
   ...noTime,
   ...facts,
@@ -123,6 +125,25 @@ describe('a plan', () => {
   })
 })
 
+describe('an instance that an operator stopped', () => {
+  const stopped = { targetState: 'stopped', targetMessage: 'Spam.', status: 'running', hasRun: true } as const
+
+  it.each(['OPERATOR_REQUEST'] as const)('says what the operator wrote, with the reason %s', code => {
+    const next = plan(anInstance({ ...stopped, targetReason: code }), { state: 'running', sshKeys: ['a'] })
+    expect(next).toMatchObject({ step: 'stop', status: 'stopping', reason: { code, message: 'Spam.' } })
+    const silent = plan(anInstance({ ...stopped, targetReason: code, targetMessage: null }), {
+      state: 'stopped',
+      sshKeys: ['a'],
+    })
+    expect(silent).toMatchObject({ status: 'stopped', reason: { code, message: reasonMessages[code] } })
+  })
+
+  it('does not repeat it when a gateway of an older version stopped the instance since', () => {
+    const next = plan(anInstance({ ...stopped, targetReason: 'USER_REQUEST' }), { state: 'stopped', sshKeys: ['a'] })
+    expect(next.reason).toEqual({ code: 'USER_REQUEST', message: 'The renter asked to stop the instance.' })
+  })
+})
+
 describe('an instance that should run', () => {
   it.each<[Observed['state'], Plan['step'], string]>([
     ['absent', 'ensure', 'loading'],
@@ -159,7 +180,7 @@ describe('an instance that should run', () => {
     [true, false, 'WAITING_FOR_GPUS'],
     [true, true, 'OUTBID'],
   ])('has a reason while it waits (bid: %s, ran: %s): %s', (interruptible, hasRun, code) => {
-    const next = plan(anInstance({ holdsGpus: false, interruptible, hasRun }), { state: 'stopped', sshKeys: [] })
+    const next = plan(anInstance({ holdsGpus: false, interruptible, hasRun }), { state: 'stopped', sshKeys: ['a'] })
     expect(next).toMatchObject({ step: null, status: 'scheduling', reason: { code }, settled: true })
   })
 })
@@ -276,7 +297,7 @@ describe('an instance that is recycled', () => {
 
   it('stays stopped without a container if its target state is stopped', () => {
     const stopped = { ...instance, targetState: 'stopped', status: 'stopped' } as const
-    expect(plan(stopped, { state: 'stopped', sshKeys: [] })).toMatchObject({ step: 'remove', status: 'stopped' })
+    expect(plan(stopped, { state: 'stopped', sshKeys: ['a'] })).toMatchObject({ step: 'remove', status: 'stopped' })
     expect(plan(stopped, { state: 'absent' })).toMatchObject({ restart: 'anew', status: 'stopped' })
     const gone = plan({ ...stopped, restart: 'anew' }, { state: 'absent' })
     expect(gone).toMatchObject({ step: null, status: 'stopped', settled: true })
@@ -341,7 +362,7 @@ describe('an instance with a final status', () => {
     (status, holdsGpus) => {
       const instance = anInstance({ status, holdsGpus, hasRun: true })
       expect(plan(instance, { state: 'stopping' })).toEqual({ step: null, status, settled: false })
-      expect(plan(instance, { state: 'stopped', sshKeys: [] })).toEqual({ step: null, status, settled: true })
+      expect(plan(instance, { state: 'stopped', sshKeys: ['a'] })).toEqual({ step: null, status, settled: true })
     },
   )
 })

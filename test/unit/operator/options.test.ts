@@ -33,6 +33,7 @@ describe('options', () => {
     [[], 'Missing --email.'],
     [['--email'], "'--email <value>' argument missing"],
     [['--email', 'x', '--color', 'red'], "Unknown option '--color'"],
+    [['--emial', 'x'], `Unknown option '--emial'. Did you mean "--email"?`],
     [['--email', 'x', 'y'], "Unexpected argument 'y'"],
     [['--email', 'x', '--dry-run=yes'], "'--dry-run' does not take an argument"],
   ])('refuse %j by the name of the option', (args, message) => {
@@ -54,6 +55,8 @@ describe('options', () => {
       expect(() => parseIdOption('Machine', 'id', text)).toThrow(
         `--id must be an id such as 42 or mch_42, not "${text}".`,
       )
+    expect(parseIdOption('Instance', 'id', 'ins_2147483648')).toBe(2_147_483_648)
+    expect(() => parseIdOption('Instance', 'id', '9007199254740992')).toThrow('--id must be an id such as 42 or ins_42')
     expect(parseInstantOption('expires', '2027-01-31')).toEqual(new Date('2027-01-31T00:00:00Z'))
     expect(() => parseInstantOption('expires', 'soon')).toThrow('--expires must be a time')
     expect(parsePermissionsOption('permissions', '{"api":{"misc":{}}}')).toEqual({ api: { misc: {} } })
@@ -91,6 +94,13 @@ describe('help', () => {
     expect(() => findCommand(['key', 'revoke', '--account', 'a@b.c'])).toThrow('Give either --id or --name.')
     const unnamed = ['key', 'revoke', '--account', 'a@b.c', '--name', '']
     expect(() => findCommand(unnamed)).toThrow('--name is empty. Revoke a key without a name by its --id.')
+    expect(() => findCommand(['instance', 'list', '--status', 'runing'])).toThrow(
+      '--status has the unknown status "runing". Did you mean "running"?',
+    )
+    expect(() => findCommand(['instance', 'list', '--status', 'gone'])).toThrow('The statuses are created, scheduling')
+    expect(() => findCommand(['instance', 'stop', '--id', 'ins_7'])).toThrow(
+      'Missing --reason.\nUsage:\n  instance stop',
+    )
     expect(() => findCommand(['toString', 'call'])).toThrow('The commands are:\n  account create ')
   })
 })

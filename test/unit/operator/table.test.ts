@@ -46,7 +46,11 @@ describe('a table', () => {
 })
 
 describe('the answer of a command', () => {
-  async function print(answer: Parameters<typeof printResult>[0], terminal: { isTTY?: boolean; columns?: number }) {
+  async function print(
+    answer: Parameters<typeof printResult>[0],
+    terminal: { isTTY?: boolean; columns?: number },
+    lineOf?: Parameters<typeof printResult>[2],
+  ) {
     let text = ''
     const output = new Writable({
       write(chunk, _encoding, done) {
@@ -54,7 +58,7 @@ describe('the answer of a command', () => {
         done()
       },
     })
-    await printResult(answer, Object.assign(output, terminal))
+    await printResult(answer, Object.assign(output, terminal), lineOf)
     return text
   }
   async function* list(count: number) {
@@ -65,6 +69,13 @@ describe('the answer of a command', () => {
     expect(await print({ id: 1, none: null }, {})).toBe('{"id":1,"none":null}\n')
     expect(await print(list(2), {})).toBe('{"id":1}\n{"id":2}\n')
     expect(await print(list(0), {})).toBe('')
+  })
+
+  it('is a line of text for each row of a list that people read so, and JSON for programs', async () => {
+    const lineOf = ({ id }: Record<string, unknown>) => `line\u001b[2J ${id}`
+    expect(await print(list(2), { isTTY: true, columns: 3 }, lineOf)).toBe('line�[2J 1\nline�[2J 2\n')
+    expect(await print(list(0), { isTTY: true }, lineOf)).toBe('There are none.\n')
+    expect(await print(list(1), {}, lineOf)).toBe('{"id":1}\n')
   })
 
   it('is a block of lines or a table on a terminal', async () => {

@@ -11,7 +11,14 @@ const later = (ms: number) => new Date(now.getTime() + ms)
 const msUntil = (instant: Date | null | undefined) => instant && instant.getTime() - now.getTime()
 
 const anInstance = (facts: Partial<InstanceState> = {}): InstanceState => ({
-  ...{ targetState: 'stopped', targetReason: null, holdsGpus: true, interruptible: false, destroyed: false },
+  ...{
+    targetState: 'stopped',
+    targetReason: null,
+    targetMessage: null,
+    holdsGpus: true,
+    interruptible: false,
+    destroyed: false,
+  },
   ...{ status: 'stopped', hasRun: true, refused: false, restart: null, sshKeys: null },
   ...{ unreachableMs: 0, loadingMs: 0, stoppingMs: 0, ...facts },
 })

@@ -37,10 +37,11 @@ export async function applyPlans(
 }
 
 /**
- * If the rental has ended, the machine gave up the start, not the renter. The start goes on elsewhere if another instance is
- * rented in place of this one: only the last of them counts, or the failure would forbid its own replacement.
+ * If the rental has ended, or an operator stopped it, the renter has not given up the start. The start goes on elsewhere if
+ * another instance is rented in place of this one: only the last of them counts, or the failure would forbid its own
+ * replacement.
  */
-const notGivenUp: Cause['reason'][] = ['RENTAL_ENDED', 'REPLACED']
+const notGivenUp: Cause['reason'][] = ['OPERATOR_REQUEST', 'RENTAL_ENDED', 'REPLACED']
 
 /** Ends the GPU charges of stopped instances and all charges of destroyed instances. */
 async function stopCharging(tx: Transaction, cause: Cause, changes: PlannedChange[], at: Date): Promise<void> {

@@ -6,10 +6,10 @@ import type { NewEvent } from '../../events/events.ts'
 import type { PlannedChange } from './plan-writes.ts'
 
 export function planEvents(
-  { actor, reason }: Cause,
+  { actor, reason, note }: Cause,
   { subject, accountId, label, targetState, destroy, lapses }: PlannedChange,
 ): NewEvent[] {
-  const event = { actor, reason, accountId, instanceId: subject.id }
+  const event = { actor, reason, accountId, instanceId: subject.id, ...(note !== undefined && { note }) }
   const [oldState, newState] = [{ targetState: subject.targetState }, { targetState }]
   const [oldLabel, newLabel] = [{ label: subject.label }, { label }]
   return [

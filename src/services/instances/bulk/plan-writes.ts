@@ -63,6 +63,7 @@ function moveWrites(cause: Cause, changes: readonly PlannedChange[], at: Date): 
         stop_at = CASE WHEN new.lapses THEN NULL ELSE stop_at END,
         policy_due_at = CASE WHEN new.destroy THEN NULL WHEN ${hasPolicySql} THEN ${at} ELSE policy_due_at END,
         target_reason = CASE WHEN instances.target_state <> new.target_state THEN ${cause.reason} ELSE target_reason END,
+        target_message = CASE WHEN instances.target_state <> new.target_state THEN ${cause.message ?? null} ELSE target_message END,
         claimed_at = CASE WHEN instances.target_state <> new.target_state THEN ${at} ELSE claimed_at END
       FROM unnest(
         ${ids.map(String)}::bigint[], ${of(({ label }) => label)}::text[], ${of(({ targetState }) => targetState)}::target_state[],

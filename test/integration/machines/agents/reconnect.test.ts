@@ -1,8 +1,11 @@
 // Agents that lose their gateway, meet one of another version, or meet their double.
 
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { createLogReader } from '../../../../src/command-logs.ts'
+import { createLog } from '../../../../src/http/log.ts'
 import { MachineElsewhere } from '../../../../src/providers/agent/provider.ts'
 import { MachineUnreachable } from '../../../../src/providers/provider.ts'
+import { createSecrets } from '../../../../src/services/secrets.ts'
 import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
 import { listMachines } from '../../../support/factories.ts'
 import { type AgentGateway, openAgentGateway } from '../../../support/machines/agent-gateway.ts'
@@ -91,6 +94,17 @@ it('says that a host is on another gateway, and passes on what has a short answe
   expect(await here.provider.logs(container, {}, signal())).toEqual([])
   await expect(here.provider.exec(container, 'ls', signal())).rejects.toMatchObject({ name: 'ContainerNotRunning' })
   await expect.poll(() => here.database.prisma.agentRequest.count()).toBe(0)
+})
+
+it('tells a command, to which no host connects, what its gateway knows', async () => {
+  const gateway = await newGateway()
+  await connect(gateway)
+  const { database } = gateway
+  const log = createLog('silent', { write: () => {} })
+  const openSecrets = async () => createSecrets('a secret of tests')
+  const readLog = createLogReader({ database, openSecrets, log, simulatedDelay: 1, toolboxFile: 'toolbox.tar' })
+  expect(await readLog(container, {}, signal())).toEqual([])
+  await expect.poll(() => database.prisma.agentRequest.count()).toBe(0)
 })
 
 it('gives a call up that no gateway answers, and leaves nothing behind', async () => {
