@@ -35,7 +35,7 @@ async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, k
   if (await apiKeys.identify(kept, { fresh: true })) return kept
   // Gateways that share the database have keys of their own, which stay valid.
   const keyName = `demo, ${hostname()}:${keyFile}`
-  await operations.apiKeys.revoke(demoEmail, { name: keyName })
+  await operations.apiKeys.revoke({ email: demoEmail, name: keyName })
   const { apiKey } = await operations.accounts
     .create({ email: demoEmail, name: 'Demo', creditNanos: demoCreditNanos, keyName })
     .catch((error: unknown) => {

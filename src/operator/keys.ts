@@ -1,5 +1,5 @@
 import { DomainError } from '../domain/errors.ts'
-import { defineCommand, type OperatorCommand } from './command.ts'
+import { defineCommand, type OperatorCommand, readAllRows } from './command.ts'
 import { parseIdOption, parseInstantOption, parsePermissionsOption } from './options.ts'
 
 export const keyCommands = {
@@ -24,20 +24,29 @@ export const keyCommands = {
   ),
   'key list': defineCommand(
     {
-      summary: "Lists an account's API keys, without their secrets.",
-      options: { account: { required: true, meaning: 'email address of the account' } },
-    },
-    ({ account }) =>
-      async function* ({ apiKeys }) {
-        yield* await apiKeys.list(account)
+      summary: 'Lists the API keys of all accounts, without their secrets, also those that are revoked or expired.',
+      options: {
+        account: { meaning: 'only keys of the account with this email address' },
+        'unused-since': { meaning: 'only keys that were made before this time and not used since, such as 2027-01-31' },
+        scoped: { flag: true, meaning: 'only keys without full access' },
+        active: { flag: true, meaning: 'only keys that are neither revoked nor expired' },
       },
+    },
+    ({ account, 'unused-since': unused, scoped, active }) => {
+      const unusedSince = unused === undefined ? undefined : parseInstantOption('unused-since', unused)
+      return async function* ({ accounts, apiKeys }) {
+        const accountId = account === undefined ? undefined : (await accounts.find(account)).id
+        const filter = { accountId, unusedSince, scoped, active }
+        yield* readAllRows((after, limit) => apiKeys.page(filter, after, limit))
+      }
+    },
   ),
   'key revoke': defineCommand(
     {
       summary:
-        'Revokes one API key of an account, or all of its keys with one name. Also revokes the instance keys of instances that they rented.',
+        'Revokes one API key, or all keys of an account with one name. Also revokes the instance keys of instances that they rented.',
       options: {
-        account: { required: true, meaning: 'email address of the account' },
+        account: { meaning: 'email address of the account; needed with --name' },
         id: { meaning: 'id of the key, as "key list" prints it' },
         name: { meaning: 'name of the keys' },
         'keep-instance-keys': { flag: true, meaning: 'keep the instance keys of instances that they rented' },
@@ -47,13 +56,18 @@ export const keyCommands = {
       if ((id === undefined) === (name === undefined)) throw new Error('Give either --id or --name.')
       // Many keys have no name. A script with an empty variable must not revoke all of them.
       if (name === '') throw new Error('--name is empty. Revoke a key without a name by its --id.')
-      const which = id === undefined ? { name: name ?? '' } : { id: parseIdOption('ApiKey', 'id', id) }
+      if (name !== undefined && account === undefined) throw new Error('Give the --account whose keys have the --name.')
+      const keyId = id === undefined ? undefined : parseIdOption('ApiKey', 'id', id)
       return async ({ accounts, apiKeys }) => {
-        const { email } = await accounts.find(account)
-        const ids = await apiKeys.revoke(email, which, { keepInstanceKeys })
-        if (ids.length > 0) return { account: email, revoked: ids.length, ids }
-        const wanted = 'id' in which ? `with the id ${which.id}` : `with the name "${which.name}"`
-        const message = `${email} has no unrevoked key ${wanted}. "key list" prints the keys of the account.`
+        const email = account === undefined ? undefined : (await accounts.find(account)).email
+        // Safe: the lines above let no name pass without an account.
+        const which = keyId === undefined ? { name: name as string, email: email as string } : { id: keyId, email }
+        const ids = await apiKeys.revoke(which, { keepInstanceKeys })
+        if (ids.length > 0) return { ...(email !== undefined && { account: email }), revoked: ids.length, ids }
+        const wanted = keyId === undefined ? `with the name "${name}"` : `with the id ${keyId}`
+        const message = email
+          ? `${email} has no unrevoked key ${wanted}. "key list" prints the keys of the account.`
+          : `There is no unrevoked key ${wanted}. "key list" prints all keys.`
         throw new DomainError('NOT_FOUND', message, { subject: null })
       }
     },

@@ -38,7 +38,7 @@ const grant = (amountNanos: bigint, more: { idempotencyKey?: string; reason?: st
 describe('an account', () => {
   it('starts with a key and with credit, and its history shows both', async () => {
     const { account, apiKey } = await newAccount()
-    const [key] = await app.operations.apiKeys.list(email)
+    const [key] = await app.operations.apiKeys.page({ accountId: account.id }, 0, 10)
     const facts = { apiKeyId: key?.id, name: 'default', permissions: null, expiresAt: null }
     const [before, after] = [{ creditNanos: '0' }, { creditNanos: '1000000000' }]
     expect(await eventsOf(account.id)).toEqual([
@@ -231,7 +231,9 @@ describe('the keys of an account', () => {
     const make = (name: string) => app.operations.accounts.createApiKey(email, { name, permissions })
     const [first, second, third] = [await make('laptop'), await make('laptop'), await make('phone')]
     const { apiKeys } = app.operations
-    const list = await apiKeys.list(email.toUpperCase())
+    const accountId = account.id
+    const listed = (filter = {}) => apiKeys.page({ accountId, ...filter }, 0, 100)
+    const list = await listed()
     expect(list).toMatchObject([
       { name: 'default', permissions: null, revokedAt: null },
       ...[first, second].map(({ id }) => ({ id, name: 'laptop', permissions })),
@@ -240,15 +242,15 @@ describe('the keys of an account', () => {
     const secrets = [apiKey, first.apiKey].map(key => key.split('_')[2] as string)
     expect(secrets.some(secret => JSON.stringify(list).includes(secret))).toBe(false)
 
-    expect(await apiKeys.revoke(` ${email.toUpperCase()} `, { name: 'laptop' })).toEqual([first.id, second.id])
-    expect(await apiKeys.revoke(email, { name: 'laptop' })).toEqual([])
-    expect(await apiKeys.revoke('account-1@example.com', { id: third.id })).toEqual([])
+    expect(await apiKeys.revoke({ email: ` ${email.toUpperCase()} `, name: 'laptop' })).toEqual([first.id, second.id])
+    expect(await apiKeys.revoke({ email, name: 'laptop' })).toEqual([])
+    expect(await apiKeys.revoke({ email: 'account-1@example.com', id: third.id })).toEqual([])
     const statuses = async () =>
       await Promise.all(
         [first, second, third].map(async ({ apiKey: key }) => (await app.rest(key, 'POST', '/bundles/', {})).status),
       )
     expect(await statuses()).toEqual([401, 401, 200])
-    expect(await apiKeys.revoke(email, { id: third.id })).toEqual([third.id])
+    expect(await apiKeys.revoke({ id: third.id })).toEqual([third.id])
     expect(await statuses()).toEqual([401, 401, 401])
     const made = (await eventsOf(account.id)).filter(event => (event as { kind: string }).kind === 'API_KEY_CREATED')
     const after = { apiKeyId: second.id, name: 'laptop', permissions, expiresAt: null }
@@ -259,8 +261,37 @@ describe('the keys of an account', () => {
       { before: { apiKeyId: second.id, name: 'laptop' } },
       { before: { apiKeyId: third.id, name: 'phone' } },
     ])
-    expect((await apiKeys.list(email)).filter(key => key.revokedAt).length).toBe(3)
+    expect((await listed()).filter(key => key.revokedAt).length).toBe(3)
+    expect(await listed({ active: true })).toMatchObject([{ account: email, name: 'default' }])
   })
+})
+
+it('the keys of all accounts are listed in pages, by their use, their permissions and whether they work', async () => {
+  const { account, apiKey } = await newAccount()
+  const ownEmail = email
+  const { accounts: operations, apiKeys } = app.operations
+  const scoped = await operations.createApiKey(email, { permissions: { api: { misc: {} } }, name: 'scoped' })
+  const expiresAt = new Date(app.clock.now().getTime() + 1_000)
+  await operations.createApiKey(email, { permissions: null, name: 'expired', expiresAt })
+  app.clock.advance(3_600_000)
+  const unusedSince = app.clock.now()
+  await app.rest(apiKey, 'GET', '/users/current/')
+  await operations.createApiKey(email, { permissions: null, name: 'young' })
+  await newAccount()
+  const names = async (filter: Parameters<typeof apiKeys.page>[0]) =>
+    (await apiKeys.page({ accountId: account.id, ...filter }, 0, 100)).map(({ name }) => name)
+  expect(await names({})).toEqual(['default', 'scoped', 'expired', 'young'])
+  expect(await names({ unusedSince })).toEqual(['scoped', 'expired'])
+  expect(await names({ unusedSince, active: true })).toEqual(['scoped'])
+  expect(await names({ scoped: true })).toEqual(['scoped'])
+  app.clock.advance(1)
+  expect(await names({ unusedSince: app.clock.now() })).toEqual(['default', 'scoped', 'expired', 'young'])
+  const [first, second, ...others] = await apiKeys.page({}, scoped.id - 1, 2)
+  expect([first, others]).toMatchObject([{ id: scoped.id, account: ownEmail }, []])
+  expect(await apiKeys.page({ active: true }, second?.id as number, 9)).toMatchObject([
+    { account: ownEmail, name: 'young' },
+    { account: email, name: 'default' },
+  ])
 })
 
 it('the list of accounts has pages, and counts active keys and instances that are not destroyed', async () => {
@@ -270,7 +301,7 @@ it('the list of accounts has pages, and counts active keys and instances that ar
   app.clock.advance(1)
   await operations.createApiKey(email, { permissions: null, name: 'old' })
   await operations.createApiKey(email, { permissions: null, name: 'new' })
-  await apiKeys.revoke(email, { name: 'old' })
+  await apiKeys.revoke({ email, name: 'old' })
   const [row] = await operations.page(account.id - 1, 5)
   expect(row).toMatchObject({
     id: account.id,

@@ -94,6 +94,8 @@ describe('help', () => {
     expect(() => findCommand(['key', 'revoke', '--account', 'a@b.c'])).toThrow('Give either --id or --name.')
     const unnamed = ['key', 'revoke', '--account', 'a@b.c', '--name', '']
     expect(() => findCommand(unnamed)).toThrow('--name is empty. Revoke a key without a name by its --id.')
+    const byName = ['key', 'revoke', '--name', 'laptop']
+    expect(() => findCommand(byName)).toThrow('Give the --account whose keys have the --name.')
     expect(() => findCommand(['instance', 'list', '--status', 'runing'])).toThrow(
       '--status has the unknown status "runing". Did you mean "running"?',
     )
