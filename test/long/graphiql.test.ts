@@ -137,11 +137,20 @@ describe('GraphiQL in a browser', () => {
     await visitor.close()
   })
 
-  it('takes another key from a link that is opened in the same tab', async () => {
+  it('takes another key from a link that is opened in the same tab only if the visitor agrees', async () => {
     await page.goto(link)
     await page.waitForSelector('.graphiql-tab-button')
     const other = `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`
-    await page.evaluate(hash => location.assign(hash), `#key=${other}`)
+    const openOther = () => page.evaluate(hash => location.assign(hash), `#key=${other}`)
+    const nextQuestion = () => page.waitForEvent('dialog')
+    const [refused] = await Promise.all([nextQuestion(), openOther()])
+    expect(refused.type()).toBe('confirm')
+    await refused.dismiss()
+    await page.waitForSelector('.graphiql-tab-button')
+    expect(await page.evaluate(() => sessionStorage.getItem('berth:key'))).toBe(key)
+    expect(page.url()).not.toContain(other)
+    const [agreed] = await Promise.all([nextQuestion(), openOther()])
+    await agreed.accept()
     await page.waitForFunction(text => sessionStorage.getItem('berth:key') === text, other)
     await page.waitForSelector('.graphiql-tab-button')
     await page.waitForTimeout(1_000)
@@ -149,7 +158,8 @@ describe('GraphiQL in a browser', () => {
     expect([session.includes(key), session.includes(other), page.url().includes(other)]).toEqual([false, true, false])
     // The refused key is a failed request, which the browser logs.
     consoleErrors.length = 0
-    await page.goto(link)
+    const back = nextQuestion().then(question => question.accept())
+    await Promise.all([back, page.goto(link)])
   })
 
   it('sends requests only to the gateway, and logs no errors', () => {

@@ -2,14 +2,17 @@
 
 /**
  * Runs before GraphiQL. The key comes in the link's fragment, which no browser sends, or from the form. It stays in the
- * storage of this browser tab, as do GraphiQL's own tabs with their headers, where another key replaces it. The script also
+ * storage of this browser tab, as do GraphiQL's own tabs with their headers, where another key replaces it. Anybody can make
+ * a link with a key of their own account, so that of a link replaces another one only if the visitor agrees. The script also
  * stores the active tab as the last edited one; otherwise GraphiQL adds an empty tab.
  */
 export const setupScript = `
 if (location.hash.startsWith('#key=')) {
   const key = location.hash.slice('#key='.length)
-  if (/^berth_\\w+$/.test(key)) sessionStorage.setItem('berth:key', key)
+  const stored = sessionStorage.getItem('berth:key') ?? key
   history.replaceState(null, '', location.pathname + location.search)
+  const question = 'This link has another API key, maybe of another account. Use it in this tab from now on?'
+  if (/^berth_\\w+$/.test(key) && (stored === key || confirm(question))) sessionStorage.setItem('berth:key', key)
 }
 addEventListener('hashchange', () => location.hash.startsWith('#key=') && location.reload())
 // Earlier versions kept the key there. Other pages of this origin may keep what is theirs.
