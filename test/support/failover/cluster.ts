@@ -72,14 +72,14 @@ export async function startCluster({ synchronous }: { synchronous: boolean }) {
         const isSafe = !synchronous || found.some(({ role }) => role === 'sync_standby')
         return following.length >= running && isSafe && found.some(({ role }) => role === 'leader') ? true : undefined
       }),
-    /** Hands the primary's role to another server while all are well. */
+    /** Hands the primary's role to another server once all are well: until then, no standby can take it. */
     async switchOver(): Promise<DatabaseNode> {
       const old = await cluster.primary()
-      const answer = await fetch(`${old.rest}/switchover`, {
-        method: 'POST',
-        body: JSON.stringify({ leader: old.addresses.name }),
+      const body = JSON.stringify({ leader: old.addresses.name })
+      await until('Patroni to switch over', async () => {
+        const { ok } = await fetch(`${old.rest}/switchover`, { method: 'POST', body })
+        return ok || undefined
       })
-      if (!answer.ok) throw new Error(`Patroni refused: ${await answer.text()}`)
       return await until('the other primary', async () => {
         const now = await cluster.primary()
         return now === old ? undefined : now
