@@ -20,10 +20,15 @@ export function nearestNames(text: string, names: readonly string[], most = 3): 
 
 /** "Did you mean …?", as the end of a message; empty if nothing is like the text. */
 export function suggestNames(text: string, names: readonly string[]): string {
-  const found = nearestNames(text, names).map(name => `"${name}"`)
-  const last = found.pop()
+  return askForOneOf(nearestNames(text, names).map(name => `"${name}"`))
+}
+
+/** "Did you mean …?", as the end of a message; empty without suggestions. */
+export function askForOneOf(suggestions: readonly string[]): string {
+  const last = suggestions.at(-1)
   if (last === undefined) return ''
-  return ` Did you mean ${found.length > 0 ? `${found.join(', ')} or ${last}` : last}?`
+  const others = suggestions.slice(0, -1)
+  return ` Did you mean ${others.length > 0 ? `${others.join(', ')} or ${last}` : last}?`
 }
 
 function simplify(text: string): string {

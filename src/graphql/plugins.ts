@@ -6,6 +6,7 @@ import type { Context } from './context.ts'
 import { redactError } from './errors/errors.ts'
 import { completeError, faceError } from './errors/face-errors.ts'
 import { executeQuery } from './execution/execute.ts'
+import { withHints } from './hints.ts'
 import { toAnswer } from './limits/answer.ts'
 import { operationLimits } from './limits/operation-limits.ts'
 import { payForText } from './limits/points.ts'
@@ -85,7 +86,7 @@ export const executionErrorsPlugin: Plugin<Context> = {
       onExecuteDone({ result, setResult }) {
         // The schema has neither @defer nor @stream, so an execution has one result.
         const answer = toAnswer(result as ExecutionResult, operation === 'mutation', args.contextValue)
-        setResult(withStaleness(answer, stalenessMs()))
+        setResult(withHints(withStaleness(answer, stalenessMs()), args.contextValue))
       },
     }
   },

@@ -3,7 +3,7 @@
 export const regions = ['africa', 'asia', 'europe', 'middleEast', 'northAmerica', 'oceania', 'southAmerica'] as const
 export type Region = (typeof regions)[number]
 
-const countryCodes: Record<Region, string> = {
+const codesByRegion: Record<Region, string> = {
   africa: `AO BF BI BJ BW CD CF CG CI CM CV DJ DZ EH ER ET GA GH GM GN GQ GW IO KE KM LR LS LY MA MG ML MR MU MW MZ NA NE NG
     RE RW SC SD SH SL SN SO SS ST SZ TD TF TG TN TZ UG YT ZA ZM ZW`,
   asia: `AF AM AZ BD BN BT CC CN CX GE HK ID IN JP KG KH KP KR KZ LA LK MM MN MO MV MY NP PH PK SG TH TJ TL TM TW UZ VN`,
@@ -16,10 +16,13 @@ const countryCodes: Record<Region, string> = {
   southAmerica: 'AQ AR BO BR BV CL CO EC FK GF GS GY PE PY SR UY VE',
 }
 
-const countriesByRegion = new Map(regions.map(region => [region, countryCodes[region].trim().split(/\s+/)]))
+const countriesByRegion = new Map(regions.map(region => [region, codesByRegion[region].trim().split(/\s+/)]))
 const regionsByCountry = new Map(
   [...countriesByRegion].flatMap(([region, countries]) => countries.map(country => [country, region] as const)),
 )
+
+/** All countries, each as two capital letters. */
+export const countryCodes: readonly string[] = [...regionsByCountry.keys()]
 
 /** The region of a country; null for two letters that are no country. */
 export function regionOf(country: string): Region | null {

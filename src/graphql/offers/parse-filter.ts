@@ -10,6 +10,7 @@ import {
   type Operator,
   parseCondition,
 } from '../../domain/offers/filter.ts'
+import { shareProblem } from '../../domain/offers/shares.ts'
 import { tryParseId } from '../ids.ts'
 
 export type Availability = 'available' | 'unavailable' | 'any'
@@ -79,7 +80,7 @@ function comparisonsOf(input: unknown, path: string): RawComparison[] {
     .map(([operator, operand]) => ({ operator: operator as Operator, operand, path: `${path}.${operator}` }))
 }
 
-/** IDs are strings in GraphQL and numbers in the domain. */
+/** IDs are strings in GraphQL and numbers in the domain. Percentages are refused: a search that asks for shares wants others. */
 function parseComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
   if (field === 'machineId' || field === 'hostId') {
     const type = field === 'hostId' ? 'Host' : 'Machine'
@@ -87,5 +88,6 @@ function parseComparison(field: OfferField, operator: Operator, operand: unknown
     const problem = ids.find(id => typeof id === 'string')
     return problem ?? parseCondition(field, operator, Array.isArray(operand) ? ids.map(Number) : Number(ids[0]))
   }
-  return parseCondition(field, operator, operand)
+  const problem = [operand].flat().flatMap(value => shareProblem(field, value) ?? [])
+  return problem[0] ?? parseCondition(field, operator, operand)
 }

@@ -6,6 +6,7 @@ import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, emptyPage, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
+import { addHints } from '../hints.ts'
 import { asksForAny, pageSelectionOf } from '../selection.ts'
 import { facetsComplexity, OfferFacet, OfferFacetField } from './facets.ts'
 import { OfferFilter } from './filter.ts'
@@ -82,12 +83,15 @@ builder.queryField('offers', t =>
           bundled: true,
         }
         // A client that only counts needs no page.
-        const reading = asksForAny(info, ['edges', 'nodes', 'pageInfo'])
+        const readsPage = asksForAny(info, ['edges', 'nodes', 'pageInfo'])
+        const reading = readsPage
           ? services.offers.page(actor, search, page, pageSelectionOf(context, info))
           : services.offers.checkPage(actor, search, page).then(() => emptyPage)
         const result = await reading.catch((error: unknown) =>
           Promise.reject(renameIssuePaths(error, { order: 'orderBy' })),
         )
+        if (readsPage && result.edges.length === 0)
+          await addHints(context, info.path, () => services.offers.hints(actor, search.filter))
         const count = lazy(() => services.offers.count(actor, search))
         return { search, count, ...connectionOf(result) }
       },

@@ -12,6 +12,7 @@ import { columnsSchema, searchSchema } from './search-schema.ts'
 
 const searchResultSchema = z.object({
   offers: z.array(z.union([offerRowSchema, offerColumnsSchema])).describe('The offers that match, best first.'),
+  hint: text('What the search may have meant, such as another GPU model. Only if it found nothing.').optional(),
 })
 
 export const offerRoutes: Route[] = [
@@ -87,5 +88,6 @@ async function search({ services, actor }: SearchContext, request: Record<string
   const offers = await services.offers.search(actor, search, limit, offerRowSelect)
   const present = (offer: (typeof offers)[number]) =>
     selectColumns<OfferRow, OfferColumns>(offerRow(offer, search.pricing), columns)
-  return { offers: await mapInTurns(offers, present) }
+  const hints = offers.length === 0 ? await services.offers.hints(actor, search.filter) : []
+  return { offers: await mapInTurns(offers, present), ...(hints.length > 0 && { hint: hints.join(' ') }) }
 }

@@ -1,0 +1,27 @@
+// Hints about fields that found nothing, in `extensions.hints` of the answer. They are no errors: the answer is what was asked for.
+
+import { type ExecutionResult, type ResponsePath, responsePathAsArray } from 'graphql'
+import type { Context } from './context.ts'
+
+type Hinted = { path: readonly (string | number)[]; messages: string[] }
+
+/** A hint may take a statement, so the fields of one operation get no more hints than a person reads. */
+const maxHintedFields = 3
+
+const hintedFields = new WeakMap<Context, Hinted[]>()
+
+/** Calls `read`, unless other fields of the operation have enough hints. */
+export async function addHints(context: Context, path: ResponsePath, read: () => Promise<string[]>): Promise<void> {
+  const hinted = hintedFields.get(context) ?? []
+  hintedFields.set(context, hinted)
+  if (hinted.length === maxHintedFields) return
+  const field: Hinted = { path: responsePathAsArray(path), messages: [] }
+  hinted.push(field)
+  field.messages = await read()
+}
+
+export function withHints(answer: ExecutionResult, context: Context): ExecutionResult {
+  const hinted = hintedFields.get(context) ?? []
+  const hints = hinted.flatMap(({ path, messages }) => messages.map(message => ({ path, message })))
+  return hints.length > 0 ? { ...answer, extensions: { ...answer.extensions, hints } } : answer
+}

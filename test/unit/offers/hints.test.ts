@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { type Condition, inRegions, type OfferFilter } from '../../../src/domain/offers/filter.ts'
+import { hintsOf, namesGpuModels } from '../../../src/domain/offers/hints.ts'
+import { shareProblem } from '../../../src/domain/offers/shares.ts'
+
+const models = ['RTX 4090', 'H100 SXM', 'H100 PCIe', 'L40S']
+const filterBy = (...conditions: Condition[]): OfferFilter => ({ conditions, anyOf: [] })
+const hints = (...conditions: Condition[]) => hintsOf(filterBy(...conditions), models)
+
+describe('a search that found nothing', () => {
+  it.each<[Condition, string]>([
+    [
+      { field: 'gpuName', operator: 'eq', value: 'h100' },
+      'No GPU model is called "h100". Did you mean "H100 SXM" or "H100 PCIe"?',
+    ],
+    [
+      { field: 'gpuName', operator: 'in', values: ['rtx 4090', 'rtx4091'] },
+      'No GPU model is called "rtx4091". Did you mean "RTX 4090"?',
+    ],
+    [{ field: 'gpuName', operator: 'contains', value: 'toaster' }, 'No GPU model is called "toaster".'],
+    [
+      { field: 'country', operator: 'eq', value: 'germany' },
+      'No country has the code "germany". Did you mean DE (Germany)?',
+    ],
+    [
+      { field: 'country', operator: 'eq', value: 'korea' },
+      'No country has the code "korea". Did you mean KP (North Korea) or KR (South Korea)?',
+    ],
+    [
+      { field: 'country', operator: 'in', values: ['uk'] },
+      'No country has the code "uk". Did you mean GB (United Kingdom)?',
+    ],
+    [{ field: 'country', operator: 'eq', value: 'xx' }, 'No country has the code "xx".'],
+    [
+      { field: 'cpuArch', operator: 'eq', value: 'x86_64' },
+      'No CPU architecture is called "x86_64". There are "amd64", "arm64".',
+    ],
+    [{ field: 'gpuVendor', operator: 'eq', value: 'nvida' }, 'No GPU vendor is called "nvida". Did you mean "nvidia"?'],
+    [
+      { field: 'reliability', operator: 'gte', value: 99.9 },
+      'Reliability must be from 0 to 1, such as 0.999, not 99.9.',
+    ],
+  ])('may have meant something else: %j', (condition, hint) => {
+    expect(hints(condition)).toEqual([hint])
+  })
+
+  it.each<Condition>([
+    { field: 'gpuName', operator: 'eq', value: 'h100 sxm' },
+    { field: 'gpuName', operator: 'startsWith', value: 'h100' },
+    { field: 'gpuName', operator: 'contains', value: '4090' },
+    { field: 'gpuName', operator: 'neq', value: 'h100' },
+    { field: 'gpuName', operator: 'nin', values: ['h100'] },
+    { field: 'country', operator: 'eq', value: 'de' },
+    { field: 'reliability', operator: 'lte', value: 99 },
+    { field: 'reliability', operator: 'gte', value: 1 },
+    { field: 'numGpus', operator: 'gte', value: 99 },
+    { field: 'city', operator: 'eq', value: 'nowhere' },
+    inRegions(['europe', 'oceania']),
+  ])('means what it says: %j', condition => {
+    expect(hints(condition)).toEqual([])
+  })
+
+  it('gets hints about its alternatives, each once and three in all', () => {
+    const unknown = (value: string): Condition => ({ field: 'country', operator: 'eq', value })
+    const filter = { conditions: [unknown('x1')], anyOf: ['x1', 'x2', 'x3', 'x4'].map(code => filterBy(unknown(code))) }
+    const codes = ['x1', 'x2', 'x3'].map(code => `No country has the code "${code}".`)
+    expect(hintsOf(filter, [])).toEqual(codes)
+  })
+
+  it('lists the few names that there are, and none without any', () => {
+    const toaster: Condition = { field: 'gpuName', operator: 'eq', value: 'toaster' }
+    expect(hintsOf(filterBy(toaster), ['RTX 4090', 'L40S'])).toEqual([
+      'No GPU model is called "toaster". There are "RTX 4090", "L40S".',
+    ])
+    expect(hintsOf(filterBy(toaster), [])).toEqual(['No GPU model is called "toaster".'])
+  })
+
+  it('compares no long texts, and shows only their beginning', () => {
+    const [hint = ''] = hints({ field: 'gpuName', operator: 'eq', value: 'h100 '.repeat(100_000) })
+    expect(hint).toMatch(/^No GPU model is called "(h100 ?)+…\.$/)
+    expect(hint.length).toBeLessThan(100)
+  })
+})
+
+it('needs the names of GPU models only for a filter that compares with them', () => {
+  const sought: Condition = { field: 'gpuName', operator: 'eq', value: 'h100' }
+  expect(namesGpuModels(filterBy(sought))).toBe(true)
+  expect(namesGpuModels({ conditions: [], anyOf: [filterBy(sought)] })).toBe(true)
+  expect(namesGpuModels(filterBy({ field: 'gpuName', operator: 'neq', value: 'h100' }))).toBe(false)
+  expect(namesGpuModels(filterBy({ field: 'country', operator: 'eq', value: 'h100' }))).toBe(false)
+})
+
+it.each([
+  ['reliability', 99, 'must be from 0 to 1, such as 0.99, not 99'],
+  ['gpuFraction', 25, 'must be from 0 to 1, such as 0.25, not 25'],
+  ['reliability', 1.01, 'must be from 0 to 1, not 1.01'],
+  ['reliability', 250, 'must be from 0 to 1, not 250'],
+  ['reliability', 1, undefined],
+  ['reliability', '99', undefined],
+  ['numGpus', 99, undefined],
+] as const)('the share %s has the value %j or not', (field, value, problem) => {
+  expect(shareProblem(field, value)).toBe(problem)
+})
