@@ -1,5 +1,5 @@
-// GraphQL's errors repeat the sent values, and a misplaced value may be a password. The place and the problem are enough
-// to find the mistake.
+// GraphQL's errors repeat the sent values, and a misplaced value may be a password. The place, the problem and the kind of the
+// value are enough to find the mistake.
 
 import type { GraphQLError } from 'graphql'
 
@@ -15,18 +15,32 @@ export function redactMessage({ message, originalError }: Pick<GraphQLError, 'me
 
 /** The parts of a message before and after the value. */
 const echoPatterns = [
-  /^((?:String|Int|Float|Boolean|ID) cannot represent .*?value): .*()$/s,
   /^(Enum "\w+" cannot represent non-\w+ value): .*()$/s,
-  /^(Value) ".*"( does not exist in "\w+" enum\.(?: Did you mean [\w", ]+\?)?)$/s,
+  /^(Value) ".*"( does not exist in "\w+" enum\.)/s,
   /^(Expected value of type "[^"]+"), found .*()$/s,
   /^(Argument "\w+" has invalid value) .*()$/s,
   /^(Syntax Error: .*?(?:String|Int|Float)) ".*()$/s,
 ]
 
 function redactEcho(message: string): string {
+  const [, type, problem, echo = ''] = scalarError.exec(message) ?? []
+  // A number in place of a string may be a password. One in place of another number is none.
+  if (type !== undefined) return `${type}${problem}: ${type !== 'String' && isFigure(echo) ? echo : kindOf(echo)}.`
   for (const echo of echoPatterns) {
     const [, before, after] = echo.exec(message) ?? []
     if (before !== undefined) return `${before}${after || '.'}`
   }
   return message
+}
+
+const scalarError = /^(String|Int|Float|Boolean|ID)( cannot represent .*?value): (.*)$/s
+
+function isFigure(echo: string): boolean {
+  return /^(-?\d{1,12}(\.\d{1,12})?|true|false)$/.test(echo)
+}
+
+function kindOf(echo: string): string {
+  if (isFigure(echo)) return /\d/.test(echo) ? 'a number' : 'a boolean'
+  const kinds: Record<string, string> = { '"': 'a string', '[': 'a list', '{': 'an object' }
+  return kinds[echo[0] ?? ''] ?? 'another value'
 }

@@ -1,6 +1,8 @@
 // The whole schema. Each noun lists its own types and fields in its folder.
 
+import { isEnumType, isIntrospectionType } from 'graphql'
 import { builder } from './builder.ts'
+import { explainValues } from './errors/enum-values.ts'
 import { clearLoaders } from './loader.ts'
 import { withPermissions } from './permission.ts'
 import './scalars.ts'
@@ -26,6 +28,9 @@ builder.subscriptionType({
 builder.queryType({ description: 'Reads. Every request needs an API key in the header `Authorization: Bearer <key>`.' })
 
 export const schema = withPermissions(builder.toSchema())
+
+for (const type of Object.values(schema.getTypeMap()))
+  if (isEnumType(type) && !isIntrospectionType(type)) explainValues(type)
 
 // Each mutation clears the loaders, so its own answer and the mutations after it read the changed data.
 for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {

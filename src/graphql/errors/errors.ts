@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql'
+import { type DocumentNode, GraphQLError } from 'graphql'
 import { DomainError, type Issue } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
 import { retryAdviceOf } from '../../domain/retry.ts'
@@ -11,6 +11,7 @@ import { redactMessage } from '../redact-values.ts'
 import { type FaceErrorCode, statusOf } from './codes.ts'
 import { extensionsOf, replaceError } from './face-errors.ts'
 import { printMessage } from './message.ts'
+import { placeOf } from './place.ts'
 
 /** What `errors` has about a refusal. */
 export function describeRefusal(error: DomainError): {
@@ -74,12 +75,18 @@ function headersOf({ code, details }: DomainError): Record<string, string> {
 }
 
 /**
- * GraphQL's parse or validation error with its code and status, and without the values that the client sent. Yoga keeps it
- * for the next request with the same text.
+ * GraphQL's parse or validation error with its code and status, with the place of the value that it is about, and without the
+ * values that the client sent. Yoga keeps it for the next request with the same text.
  */
-export function redactError(error: GraphQLError, code: FaceErrorCode): GraphQLError {
+export function redactError(error: GraphQLError, code: FaceErrorCode, document?: DocumentNode): GraphQLError {
   const http = { status: 400, spec: true }
-  return replaceError(error, redactMessage(error), { ...error.extensions, ...extensionsOf(code), http })
+  const place = document && placeOf(document, error.nodes?.[0])
+  const message = redactMessage(error)
+  return replaceError(error, place ? `Invalid value at "${place}"; ${message}` : message, {
+    ...error.extensions,
+    ...extensionsOf(code),
+    http,
+  })
 }
 
 /** An answer with data has status 200, even if some of its fields failed. */

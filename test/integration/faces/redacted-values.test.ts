@@ -37,10 +37,10 @@ describe('an error about a variable', () => {
       errorAt('env[0]', 'Field "secrt" is not defined by type "EnvVarInput". Did you mean "secret"?'),
     )
     expect(await specErrors({ env: [{ name: 'A', value: { is: secret }, secret: true }] })).toEqual(
-      errorAt('env[0].value', 'String cannot represent a non string value.'),
+      errorAt('env[0].value', 'String cannot represent a non string value: an object.'),
     )
     expect(await specErrors({ env: [{ name: 'A', value: '', secret }] })).toEqual(
-      errorAt('env[0].secret', 'Boolean cannot represent a non boolean value.'),
+      errorAt('env[0].secret', 'Boolean cannot represent a non boolean value: a string.'),
     )
     expect(await specErrors({ registry: secret })).toEqual(
       errorAt('registry', 'Expected type "RegistryCredentialInput" to be an object.'),
@@ -52,7 +52,7 @@ describe('an error about a variable', () => {
       errorAt('source', 'Exactly one key must be specified for OneOf type "LaunchSourceInput".'),
     )
     expect(await specErrors({ ports: [{ containerPort: secret }] })).toEqual(
-      errorAt('ports[0].containerPort', 'Int cannot represent non-integer value.'),
+      errorAt('ports[0].containerPort', 'Int cannot represent non-integer value: a string.'),
     )
     expect(await errorMessages(quote, { input: secret })).toEqual([
       'Variable "$input" got invalid value; Expected type "RentInstanceInput" to be an object.',
@@ -62,10 +62,10 @@ describe('an error about a variable', () => {
   it('redacts values that imitate the rest of the message', async () => {
     for (const image of [`" at "${secret}"; x`, `at "${secret}`, `; ${secret} at "input.spec`, `a\\" at "${secret}"`]) {
       expect(await specErrors({ source: { image: [image] } })).toEqual(
-        errorAt('source.image', 'String cannot represent a non string value.'),
+        errorAt('source.image', 'String cannot represent a non string value: a list.'),
       )
       expect(await specErrors({ kind: `${image}" does not exist in "InstanceKind" enum. ${secret}` })).toEqual(
-        errorAt('kind', 'Value does not exist in "InstanceKind" enum.'),
+        errorAt('kind', 'Value does not exist in "InstanceKind" enum. There are "CONTAINER", "VM".'),
       )
       expect(await errorMessages(quote, { input: image })).toEqual([
         'Variable "$input" got invalid value; Expected type "RentInstanceInput" to be an object.',
@@ -73,33 +73,56 @@ describe('an error about a variable', () => {
     }
   })
 
-  it('keeps the suggestion of a similar name', async () => {
-    expect(await specErrors({ kind: 'container' })).toEqual(
-      errorAt('kind', 'Value does not exist in "InstanceKind" enum. Did you mean the enum value "CONTAINER"?'),
+  it('repeats the value only if it is like a value of the enum', async () => {
+    expect(await specErrors({ kind: 'contaner' })).toEqual(
+      errorAt('kind', '"contaner" is not a value of the enum "InstanceKind". Did you mean "CONTAINER"?'),
+    )
+  })
+
+  it('repeats numbers where numbers are meant', async () => {
+    expect(await specErrors({ ports: [{ containerPort: 1.5 }] })).toEqual(
+      errorAt('ports[0].containerPort', 'Int cannot represent non-integer value: 1.5.'),
+    )
+    expect(await specErrors({ registry: { host: 'h', username: 'u', password: 12_345 } })).toEqual(
+      errorAt('registry.password', 'String cannot represent a non string value: a number.'),
     )
   })
 })
 
 describe('an error about a literal in the document', () => {
   it.each([
-    ['{ offers(first: "hunter2") { nodes { id } } }', 'Int cannot represent non-integer value.'],
+    [
+      '{ offers(first: "hunter2") { nodes { id } } }',
+      'Invalid value at "first"; Int cannot represent non-integer value: a string.',
+    ],
     [
       '{ offers(filter: { gpuName: { eq: ["hunter2"] } }) { nodes { id } } }',
-      'String cannot represent a non string value.',
+      'Invalid value at "filter.gpuName.eq"; String cannot represent a non string value: a list.',
     ],
     [
       '{ rentQuote(input: { offerId: "1", spec: { source: { image: "u" }, registry: "hunter2" } }) { waits } }',
-      'Expected value of type "RegistryCredentialInput".',
+      'Invalid value at "input.spec.registry"; Expected value of type "RegistryCredentialInput".',
     ],
     [
       '{ rentQuote(input: { offerId: "1", spec: { source: { image: "u" }, kind: "hunter2" } }) { waits } }',
-      'Enum "InstanceKind" cannot represent non-enum value.',
+      'Invalid value at "input.spec.kind"; Value does not exist in "InstanceKind" enum. There are "CONTAINER", "VM".',
+    ],
+    [
+      '{ offers(filter: { region: [hunter2] }) { nodes { id } } }',
+      'Invalid value at "filter.region"; Value does not exist in "Region" enum. There are "AFRICA", "ASIA", "EUROPE", "MIDDLE_EAST", "NORTH_AMERICA", "OCEANIA", "SOUTH_AMERICA".',
     ],
     ['{ offers(first: """hunter2""" "hunter2") { nodes { id } } }', 'Syntax Error: Expected Name, found String.'],
     ['{ offers(first: 1 """hunter2""") { nodes { id } } }', 'Syntax Error: Expected Name, found BlockString.'],
   ])('omits the value: %s', async (query, message) => {
     expect(await errorMessages(query)).toEqual([message])
   })
+})
+
+it('an error about a value of an enum in quotes says so', async () => {
+  const query = '{ offers(filter: { region: ["EUROPE"] }) { nodes { id } } }'
+  expect(await errorMessages(query)).toEqual([
+    'Invalid value at "filter.region"; A value of the enum "Region" must be written without quotes.',
+  ])
 })
 
 // All leaf types of the schema are tested, so a new scalar that repeats a rejected value fails here.

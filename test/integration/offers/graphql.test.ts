@@ -266,13 +266,21 @@ describe('an invalid search', () => {
       { filter: { numGpus: { atLeast: 1 } } },
       'Field "atLeast" is not defined by type "IntFilter".',
     ],
-    ['a string for a number', { filter: { numGpus: { gte: '2' } } }, 'Int cannot represent non-integer value.'],
+    [
+      'a string for a number',
+      { filter: { numGpus: { gte: '2' } } },
+      'Int cannot represent non-integer value: a string.',
+    ],
     [
       'a float for money',
       { filter: { pricePerHour: { lt: 0.5 } } },
       'An amount must be a decimal number in a string, at most 999999999 with at most nine decimal places, like "0.25".',
     ],
-    ['a string for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value.'],
+    [
+      'a string for a boolean',
+      { filter: { verified: 'true' } },
+      'Boolean cannot represent a non boolean value: a string.',
+    ],
     [
       'a value outside of an enum',
       { filter: { verification: ['SOMEWHAT'] } },
