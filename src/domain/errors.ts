@@ -13,6 +13,9 @@ export type Issue = { path: string; message: Message }
 /** Why Berth ended a stream. */
 export type StreamEndReason = 'KEY_ENDED' | 'KEY_CHANGED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
 
+/** Why a search for the best offer rented nothing. */
+export type NoOfferReason = 'nothingMatches' | 'nothingFree' | 'tooExpensive' | 'attemptsFailed'
+
 /** An offer that was tried. `code` says why it was not rented; null for the rented offer. */
 export type Attempt = {
   offerId: bigint
@@ -70,8 +73,8 @@ export type DetailsOf = {
   INVALID_STATE: { instanceId: bigint | null; onDemand: boolean }
   /** `instanceId`: the instance that holds the volume. */
   VOLUME_UNAVAILABLE: { volumeId: bigint; instanceId: bigint }
-  /** `attempts`: the offers that were tried. */
-  NO_OFFER_RENTED: { attempts: Attempt[] }
+  /** `attempts`: the offers that were tried. `nearest`: null if some were, or nothing comes near. */
+  NO_OFFER_RENTED: { attempts: Attempt[]; reason: NoOfferReason; nearest: OfferFacts | null }
   IDEMPOTENCY_KEY_REUSED: undefined
   /** `retryAfter`: when the first request has probably ended. */
   IDEMPOTENCY_IN_PROGRESS: { retryAfter: Date }

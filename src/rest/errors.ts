@@ -1,11 +1,13 @@
 import type { Quota } from '../domain/accounts/quotas.ts'
 import { DomainError } from '../domain/errors.ts'
+import { renameFields } from '../domain/messages.ts'
 import { usdToNumber } from '../domain/money.ts'
 import { BodyError } from '../http/body.ts'
 import { jsonResponse } from '../http/json.ts'
 import { retryAfterHeaders } from '../http/limits/headers.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import { restErrors } from './error-codes.ts'
+import { wireNames } from './offers/fields.ts'
 import type { Route } from './route.ts'
 
 /** Every failure has `success`, `error` and `msg`. Clients print `msg` and branch on `error`. */
@@ -19,8 +21,13 @@ export function failureResponse(
 }
 
 /** The body of a failure with no more fields. */
-export function printFailure({ code, message }: DomainError): string {
-  return JSON.stringify({ success: false, error: restErrors[code].error, msg: message })
+export function printFailure(error: DomainError): string {
+  return JSON.stringify({ success: false, error: restErrors[error.code].error, msg: messageOf(error) })
+}
+
+/** The message with the names that fields of offers have over REST. */
+function messageOf({ messageWithIds }: DomainError): string {
+  return String(renameFields(messageWithIds, wireNames))
 }
 
 /** A failure of REST alone, without a domain error code. */
@@ -54,7 +61,8 @@ export function errorResponse(error: unknown): Response | undefined {
   if (error instanceof RestFailure)
     return jsonResponse(error.status, { success: false, error: error.error, msg: error.message, ...error.extraFields })
   if (!(error instanceof DomainError)) return undefined
-  const { code, message, details } = error
+  const { code, details } = error
+  const message = messageOf(error)
   if (code === 'NOT_FOUND' && details.subject?.type === 'Instance') {
     return jsonResponse(404, { success: false, error: 'no_such_instance', msg: message, instances: null })
   }

@@ -1,6 +1,6 @@
 // The object types of refusals, each with the data of its code.
 
-import type { Attempt, Issue } from '../../domain/errors.ts'
+import type { Issue } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
 import { PermissionOperation } from '../accounts/permissions.ts'
 import { builder } from '../builder.ts'
@@ -15,8 +15,9 @@ import {
   SpendLimitExceededError,
   StartBackoffError,
 } from './account-errors.ts'
+import { NoOfferRentedError } from './best-offer-errors.ts'
 import type { RefusalCode } from './codes.ts'
-import { ErrorCodeEnum, Refusal, refusalType } from './refusal.ts'
+import { Refusal, refusalType } from './refusal.ts'
 
 const ValidationIssue = builder.objectRef<Issue>('ValidationIssue').implement({
   description: 'One problem in an input.',
@@ -122,31 +123,6 @@ const InvalidStateError = refusalType('INVALID_STATE').implement({
       requires: 'instances.get',
       resolve: ({ details: { instanceId } }, _args, context, info) =>
         instanceId === null ? null : instanceById(context, selectionOf(context, info)).load(instanceId),
-    }),
-  }),
-})
-
-export const RentAttempt = builder.objectRef<Attempt>('RentAttempt').implement({
-  description: 'One offer that the gateway tried to rent.',
-  fields: t => ({
-    offerId: t.id({ description: 'ID of the offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
-    failure: t.field({
-      type: ErrorCodeEnum,
-      nullable: true,
-      description: 'Why the offer was not rented. Null for the offer that was rented.',
-      resolve: ({ code }) => code,
-    }),
-  }),
-})
-
-const NoOfferRentedError = refusalType('NO_OFFER_RENTED').implement({
-  description: 'No matching offer could be rented.',
-  interfaces: [Refusal],
-  fields: t => ({
-    attempts: t.field({
-      type: [RentAttempt],
-      description: 'The offers that were tried. Empty if no offer matched.',
-      resolve: ({ details }) => details.attempts,
     }),
   }),
 })

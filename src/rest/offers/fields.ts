@@ -69,3 +69,10 @@ export const restFields: Record<string, OfferField> = {
   min_bid: 'minimumBidPerHour',
   storage_cost: 'diskPricePerGbMonth',
 }
+
+/** The first name of each field, for messages. */
+export const wireNames: Record<string, string> = Object.fromEntries(
+  Object.entries(restFields)
+    .map(([name, field]) => [field, name])
+    .toReversed(),
+)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type DomainError, invalidInput, notFound, renameIssuePaths } from '../../../src/domain/errors.ts'
-import { mention, printTypedIds, withIds } from '../../../src/domain/messages.ts'
+import { mention, mentionField, printTypedIds, renameFields, withIds } from '../../../src/domain/messages.ts'
 
 const texts = (error: DomainError) => [error.message, printTypedIds(error.messageWithIds)]
 
@@ -13,6 +13,17 @@ describe('a message that names items', () => {
       'Volume vol_3 is attached to instance ins_42, for 2 days.',
     ])
     expect(texts(notFound('SshKey', 7))).toEqual(['SSH key 7 not found.', 'SSH key ssh_7 not found.'])
+  })
+
+  it('names fields as a face does', () => {
+    const message = withIds`Give a ${mentionField('targetState')} to instance ${mention('Instance', 4)}.`
+    expect(printTypedIds(message)).toBe('Give a targetState to instance ins_4.')
+    const renamed = renameFields(message, { targetState: 'state', label: 'name' })
+    expect([String(renamed), printTypedIds(renamed)]).toEqual([
+      'Give a state to instance 4.',
+      'Give a state to instance ins_4.',
+    ])
+    expect(renameFields('Give a targetState.', { targetState: 'state' })).toBe('Give a targetState.')
   })
 
   it('never changes the text of users, even if it looks like an id or a template', () => {

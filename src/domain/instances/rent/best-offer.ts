@@ -114,15 +114,3 @@ export function offerSpecificCode(error: unknown): NonNullable<Attempt['code']> 
   const offerSpecificCodes = ['OFFER_UNAVAILABLE', 'PRICE_CHANGED', 'BID_TOO_LOW', 'INVALID_INPUT'] as const
   return error instanceof DomainError ? offerSpecificCodes.find(code => code === error.code) : undefined
 }
-
-export function noOfferRented(attempts: Attempt[], passedOver: readonly number[]): DomainError {
-  const message =
-    attempts.length === 0 ? 'No rentable offer matches the search.' : 'None of the matching offers could be rented.'
-  return new DomainError('NO_OFFER_RENTED', `${message}${passedOverSentence(passedOver)}`, { attempts })
-}
-
-function passedOverSentence({ length }: readonly number[]): string {
-  if (length === 0) return ''
-  const machines = length === 1 ? 'One machine was' : `${length} machines were`
-  return ` ${machines} passed over, because a start of your account failed there in the last 24 hours. To try one again, rent its offer by ID.`
-}

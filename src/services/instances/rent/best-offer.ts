@@ -7,16 +7,17 @@ import type { Instance } from '../../../domain/instances/instances.ts'
 import {
   attemptInput,
   checkRentBestOfferInput,
-  noOfferRented,
   offerSpecificCode,
   type RentBestOfferInput,
 } from '../../../domain/instances/rent/best-offer.ts'
 import { canonicalRequest } from '../../../domain/instances/rent/canonical-request.ts'
+import { attemptsFailed } from '../../../domain/instances/rent/no-offer.ts'
 import { authorize, authorizeOperation } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { findReplay, type IdempotentRequest, runIdempotent } from '../../idempotency.ts'
 import { OfferNotRentedError, rentInTransaction } from './alone.ts'
 import { findBestOffers } from './best-search.ts'
+import { explainNoOffer } from './no-offer.ts'
 import type { StoredRental } from './prepare.ts'
 import { loadRental, type Rental, type RentedSelect } from './rent.ts'
 
@@ -41,7 +42,8 @@ export function bestOfferServices(deps: Deps) {
       const replayedResult = await findReplay<StoredBestOffer>(deps, actor, request)
       if (replayedResult) return await loadBestOfferRental(actor, await latestOf(input, replayedResult), true, select)
       const attempts: Attempt[] = []
-      const { offerIds, passedOver } = await findBestOffers(deps, actor, input)
+      const { offerIds, search, passedOver } = await findBestOffers(deps, actor, input)
+      if (offerIds.length === 0) throw await explainNoOffer(deps, actor, search, passedOver)
       for (const offerId of offerIds) {
         const outcome = await tryOffer(actor, input, request, offerId, attempts)
         if ('result' in outcome) {
@@ -50,7 +52,7 @@ export function bestOfferServices(deps: Deps) {
         }
         attempts.push({ offerId, ...outcome })
       }
-      throw noOfferRented(attempts, passedOver)
+      throw attemptsFailed(attempts, passedOver)
     },
   }
 

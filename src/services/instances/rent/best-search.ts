@@ -12,19 +12,22 @@ import { type OfferSearch, offerReadServices } from '../../offers/offers.ts'
 import { findPassedOverMachines } from '../failed-starts.ts'
 import { loadRentFacts } from './facts.ts'
 
+/** `passedOver`: machines where starts failed. */
+type BestOffers = { offerIds: bigint[]; search: OfferSearch; passedOver: number[] }
+
 /**
- * The best offers that the key may rent, and the machines that were passed over for failed starts. `avoided` are more machines
- * to pass over. Throws when a blocker applies to every offer.
+ * The best offers that the key may rent, and the search that found them. `avoided` are more machines to pass over. Throws when
+ * a blocker applies to every offer.
  */
 export async function findBestOffers(
   deps: Deps,
   actor: Actor,
   input: RentBestOfferInput,
   avoided: readonly number[] = [],
-): Promise<{ offerIds: bigint[]; passedOver: number[] }> {
+): Promise<BestOffers> {
   const { passedOver, ...search } = await prepareSearch(deps, actor, input, avoided)
   const offers = await offerReadServices(deps).search(actor, search, input.maxAttempts, { id: true })
-  return { offerIds: permittedOffers(actor, offers), passedOver }
+  return { offerIds: permittedOffers(actor, offers), search, passedOver }
 }
 
 async function prepareSearch(

@@ -49,10 +49,14 @@ export function fromFilteredMachinesSql(selection: TimedSelection): Prisma.Sql {
  * The offers that match of machines that the filter leaves, as k, g, o and m. OFFSET 0 has PostgreSQL look up the offers of
  * each machine, whatever it expects the filter to leave. Ends in a WHERE: append conditions with AND.
  */
-export function fromMachinesSql(selection: TimedSelection, machines: Prisma.Sql): Prisma.Sql {
+export function fromMachinesSql(
+  selection: TimedSelection,
+  machines: Prisma.Sql,
+  offers = sql`SELECT * FROM offers WHERE machine_id = m.id AND withdrawn_at IS NULL`,
+): Prisma.Sql {
   const rest = beyondMachines(selection)
   return sql`FROM ${machines} m JOIN gpu_models g ON g.id = m.gpu_model_id
-    CROSS JOIN LATERAL (SELECT * FROM offers WHERE machine_id = m.id AND withdrawn_at IS NULL OFFSET 0) o
+    CROSS JOIN LATERAL (${offers} OFFSET 0) o
     CROSS JOIN LATERAL (SELECT o.gpu_model_id, o.num_gpus) k
     WHERE ${andSql([...kindConditionsSql(rest), ...offerConditionsSql(rest)])}`
 }
