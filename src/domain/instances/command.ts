@@ -1,4 +1,4 @@
-import { DomainError, invalidInput, invalidState, notFound } from '../errors.ts'
+import { type DomainError, invalidInput, invalidState, notFound } from '../errors.ts'
 import { checkInstanceFilter, type InstanceFilter, isEmptyFilter } from './filter.ts'
 import { decideChange, type Instance, type InstanceChange } from './instances.ts'
 import type { TargetState } from './states.ts'
@@ -25,16 +25,14 @@ function emptyFilter(): DomainError {
   return invalidInput([{ path: 'filter', message }])
 }
 
-function checkInstanceIds(ids: readonly bigint[], limit: number): void {
-  if (ids.length === 0) throw invalidIds('ids list required', 'must name at least one instance.')
-  if (ids.length <= limit) return
-  const message = `must have at most ${limit} ids, not ${ids.length}.`
-  throw invalidIds(`chunk length of ${ids.length} > ${limit}`, message)
-}
-
-/** `words` is the message that clients of the bulk update know. */
-function invalidIds(words: string, message: string): DomainError {
-  return new DomainError('INVALID_INPUT', words, { issues: [{ path: 'ids', message }] })
+function checkInstanceIds({ length }: readonly bigint[], limit: number): void {
+  const message =
+    length === 0
+      ? 'must name at least one instance.'
+      : length > limit
+        ? `must have at most ${limit} ids, not ${length}.`
+        : undefined
+  if (message !== undefined) throw invalidInput([{ path: 'ids', message }])
 }
 
 /** A destruction by filter must say how many instances match, so that a condition that matches too many destroys none. */

@@ -6,7 +6,7 @@ import { documentedFailureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
-import { restLimit, updateInstance } from './instances.ts'
+import { restLimit, rewordCommand, updateInstance } from './instances.ts'
 import {
   finalInstance,
   insufficientCredit,
@@ -77,7 +77,8 @@ export const instanceActionRoutes: Route[] = [
     ],
     answer: async ({ services, actor, body: { instance_ids: ids = [] } }) => {
       if (ids.length === 0) throw new RestFailure(400, 'invalid_args', 'instance_ids array is required')
-      const steps = await services.instances.destroy(actor, { ids: ids.map(BigInt) }, restLimit)
+      const destroying = services.instances.destroy(actor, { ids: ids.map(BigInt) }, restLimit)
+      const steps = await rewordCommand(ids, undefined, destroying)
       if (steps.some(({ outcome }) => outcome === 'applied')) return { success: true as const }
       throw new RestFailure(404, 'instances_not_found', `Instances ${ids.join(', ')} not found.`)
     },

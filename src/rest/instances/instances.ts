@@ -6,6 +6,7 @@ import { type InstanceChange, isWaitingForGpus } from '../../domain/instances/in
 import type { Services } from '../../services/services.ts'
 import { RestFailure } from '../errors.ts'
 import { okResult } from '../results.ts'
+import { rewordRefusals } from '../rewording.ts'
 import { type Route, route } from '../route.ts'
 import { boolean, integer } from '../values.ts'
 import { bulkUpdateBody, parseUpdateBody, updateBody } from './input.ts'
@@ -81,7 +82,9 @@ export const instanceReadRoutes: Route[] = [
       startBackoff,
     ],
     answer: async ({ services, actor, body: { ids = [], ...change } }) => {
-      const steps = await services.instances.update(actor, { ids: ids.map(BigInt) }, parseUpdateBody(change), restLimit)
+      const wanted = parseUpdateBody(change)
+      const updating = services.instances.update(actor, { ids: ids.map(BigInt) }, wanted, restLimit)
+      const steps = await rewordCommand(ids, wanted, updating)
       return { success: summarizeBulk(steps) }
     },
   }),
@@ -127,11 +130,27 @@ type Caller = { services: Services; actor: Actor }
 
 /** Changes one instance. A start that must wait for GPUs is accepted too, but its answer has `success: false`. */
 export async function updateInstance({ services, actor }: Caller, id: bigint, change: InstanceChange) {
-  const [step] = await services.instances.update(actor, { ids: [id] }, change)
+  const [step] = await rewordCommand([Number(id)], change, services.instances.update(actor, { ids: [id] }, change))
   if (step?.outcome === 'failed') throw step.error
   const [instance] = await services.instances.byIds(actor, [id], waitingSelect, 'instances.update')
   const queues = change.targetState === 'running' && instance && isWaitingForGpus(instance)
   return queues ? stateChangeQueued : { success: true as const }
+}
+
+/** Refuses a command as clients know it. `change` is undefined for a destruction. */
+export async function rewordCommand<Result>(
+  ids: readonly number[],
+  change: InstanceChange | undefined,
+  answering: Promise<Result>,
+): Promise<Result> {
+  const changesNothing = change && change.targetState === undefined && change.label === undefined
+  return await rewordRefusals(answering, ({ code, details }) => {
+    if (code !== 'INVALID_INPUT') return undefined
+    const isAboutIds = details.issues[0]?.path === 'ids'
+    if (isAboutIds && ids.length === 0) return [400, 'invalid_args', 'ids list required']
+    if (isAboutIds) return [400, 'invalid_args', `chunk length of ${ids.length} > ${maxIdsPerCommand}`]
+    return changesNothing ? [400, 'invalid_args', 'The request changes nothing: give a state or a label.'] : undefined
+  })
 }
 
 const accountErrorCodes: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'QUOTA_EXCEEDED', 'START_BACKOFF']

@@ -215,7 +215,7 @@ describe('stopAtCost', () => {
     const refusal = { __typename: 'InvalidStateError', code: 'INVALID_STATE' }
     const answer = await policies.setTargetState(id, 'RUNNING')
     expect(answer).toMatchObject(refusal)
-    expect(answer.message).toMatch(/The instance has cost \$0\.\d+, and its stopAtCost is \$0\.5\./)
+    expect(answer.message).toMatch(/The instance has cost \$0\.\d+, and its policy stops it at a cost of \$0\.5\./)
     expect(await policies.set(id, { stopAtCost: '0.51' })).toMatchObject({
       code: 'INVALID_INPUT',
       issues: [{ path: 'stopAtCost', message: expect.stringMatching(/must be more than \$0\.5\d+/) }],

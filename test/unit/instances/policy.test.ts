@@ -189,7 +189,9 @@ describe('a start', () => {
 
   it('is refused when stopAtCost does not pay for the first instant', () => {
     const facts = ofHours(100, { ...stopped, stopAtCostNanos: 1_000_000_000n, meters: resting(499_999_999n) })
-    expect(startRefusal(facts, later(1))).toContain('The instance has cost $0.999999998, and its stopAtCost is $1')
+    expect(startRefusal(facts, later(1))).toContain(
+      'The instance has cost $0.999999998, and its policy stops it at a cost of $1',
+    )
     expect(startRefusal({ ...facts, meters: resting(499_999_900n) }, later(1))).toBeUndefined()
     expect(startRefusal({ ...facts, stopAtCostNanos: null }, later(1))).toBeUndefined()
   })

@@ -174,7 +174,7 @@ export function startRefusal(facts: PolicyFacts, at: Date): string | undefined {
   if (isDestroyDue(facts, at)) return destroyDueMessage
   if (stopAtCostNanos === null || !isStopCostReached(facts, at)) return undefined
   const [cost, limit] = [costAt(meters, at), stopAtCostNanos].map(printUsd)
-  return `The instance has cost $${cost}, and its stopAtCost is $${limit}. Raise or remove stopAtCost to start it.`
+  return `The instance has cost $${cost}, and its policy stops it at a cost of $${limit}. Raise or remove that limit to start it.`
 }
 
 const rentalEnded: DestroyReason = {

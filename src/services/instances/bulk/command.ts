@@ -1,6 +1,6 @@
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { DomainError, invalidInput } from '../../../domain/errors.ts'
+import { invalidInput } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import {
   type CommandSubject,
@@ -65,10 +65,8 @@ export function commandServices(deps: Deps) {
       checkTarget(target, options.limit ?? maxInstancesPerCommand)
       const issue = change.label ? checkLabel(change.label) : undefined
       if (issue) throw invalidInput([issue])
-      if (change.targetState === undefined && change.label === undefined) {
-        const issues = [{ path: 'label', message: 'must be given, since nothing else changes.' }]
-        throw new DomainError('INVALID_INPUT', 'The request changes nothing: give a state or a label.', { issues })
-      }
+      if (change.targetState === undefined && change.label === undefined)
+        throw invalidInput([{ path: 'label', message: 'must be given, since nothing else changes.' }])
       return await runCommand(actor, target, { kind: 'change', change }, options)
     },
 

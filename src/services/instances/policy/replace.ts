@@ -11,6 +11,7 @@ import { givenUpStartFault } from '../../../domain/instances/failed-start.ts'
 import { nextPolicyAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
 import { keyEnded, noAttemptLeft, notReplacedMessage } from '../../../domain/instances/policy/replacement.ts'
 import { offerSpecificCode } from '../../../domain/instances/rent/best-offer.ts'
+import { printTypedIds } from '../../../domain/messages.ts'
 import { reasonMessages } from '../../../domain/reasons.ts'
 import { activeKeySql } from '../../accounts/api-keys/find.ts'
 import { lockAccount } from '../../billing/balance.ts'
@@ -60,7 +61,7 @@ export async function replaceIfDue(deps: Deps, lease: PolicyLease): Promise<Outc
     if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') throw error
     // The account must wait after failed starts. Once the lease has run out, the replacement is tried again.
     if (error.code === 'START_BACKOFF') return []
-    return await giveUp(deps, lease, error.message)
+    return await giveUp(deps, lease, printTypedIds(error.messageWithIds))
   }
 }
 
