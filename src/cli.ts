@@ -21,6 +21,7 @@ import { printResult } from './operator/print.ts'
 import { inspectEngine } from './providers/docker/inspection/engine-facts.ts'
 import { findFirewallGaps } from './providers/docker/inspection/firewall.ts'
 import { buildToolbox, readToolbox } from './providers/docker/toolbox.ts'
+import { logDestination } from './readable-log.ts'
 import { translateDatabaseError } from './services/database-errors.ts'
 import { instanceLogOperations } from './services/instances/operator/logs.ts'
 import { engineOperations } from './services/machines/engines/connect.ts'
@@ -84,7 +85,7 @@ async function main(args: string[]): Promise<void> {
 function localOperations({ toolboxFile: file, dataDir, logLevel }: Config): LocalOperations {
   const startHost = () => {
     const { requested: signal } = listenForStopSignals()
-    const log = createLog(logLevel, process.stderr)
+    const log = createLog(logLevel, logDestination(process.stderr, process.stderr))
     return createHost({ folder: join(dataDir, 'host'), version: packageJson.version, log, signal })
   }
   return {

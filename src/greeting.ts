@@ -10,6 +10,8 @@ export type Greeting = {
   isTerminal: boolean
   demoKey: string | undefined
   demoKeyFile: string | undefined
+  /** Whether there is an account, so that somebody can use the gateway. */
+  hasAccounts: boolean
   sshProxy: SshProxy | null
   /** The fingerprint of the gateway's own SSH server. */
   hostKey: string | undefined
@@ -18,7 +20,7 @@ export type Greeting = {
 
 /** Names the gateway's URLs. */
 export function greet({ address, family, port }: AddressInfo, greeting: Greeting): string {
-  const { graphiql, demoKey, demoKeyFile, sshProxy, hostKey, notebookProxy } = greeting
+  const { graphiql, demoKey, demoKeyFile, hasAccounts, sshProxy, hostKey, notebookProxy } = greeting
   const host = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   const page = `http://${host}:${port}/graphql`
   const lines = [`GraphQL   ${page}`]
@@ -28,8 +30,14 @@ export function greet({ address, family, port }: AddressInfo, greeting: Greeting
     lines.push(`SSH       ssh -p ${sshProxy.port} ins_ID@${sshProxy.host}`, `          (host key ${hostKey})`)
   if (notebookProxy) lines.push(`Notebooks ${notebookProxy.protocol}://ins-ID.${notebookProxy.host}/`)
   if (demoKey !== undefined) lines.push(`Demo key  in ${demoKeyFile}`, `Shell     KEY=$(cat '${demoKeyFile}')`)
+  if (!hasAccounts) lines.push(...firstAccount)
   return `Berth is ready.\n\n${lines.map(line => `  ${line}\n`).join('')}\n`
 }
+
+const firstAccount = [
+  'Account   There is none yet. With the settings of this gateway, this makes one and prints its API key:',
+  '          npm run --silent berth -- account create --email you@example.com --name You --credit 100',
+]
 
 /** The link carries the demo key in its fragment, which browsers send to nobody. What is no terminal gets a command for it. */
 function linkOf(page: string, key: string, { isTerminal, demoKeyFile }: Greeting): string {

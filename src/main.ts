@@ -6,6 +6,7 @@ import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
+import { retryUncertain } from './database/retry.ts'
 import { giveUpRoot } from './give-up-root.ts'
 import { greet } from './greeting.ts'
 import { createTrustedProxies, type TrustedProxies } from './http/client.ts'
@@ -15,6 +16,7 @@ import { createLogOutput } from './http/log-output.ts'
 import { createHttpServer } from './http/server.ts'
 import { createShutdown } from './http/shutdown.ts'
 import { createNotebookServer } from './notebooks/server.ts'
+import { logDestination } from './readable-log.ts'
 import { loadOrCreateSecret } from './services/secrets.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 
@@ -49,7 +51,7 @@ async function main(): Promise<void> {
   const config = parseConfig(process.env)
   if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(missingSecretMessage)
   const { host, port, dataDir, demoKeyFile, graphiql, logLevel, drainMs, runAs } = config
-  const log = createLog(logLevel, logOutput)
+  const log = createLog(logLevel, logDestination(logOutput, process.stderr))
   let isServing = false
   // Only a gateway that serves has anything to drain.
   const drained = stopRequested.then(() => signals.waitUnlessUrgent(isServing ? drainMs : 0))
@@ -102,13 +104,14 @@ async function main(): Promise<void> {
   if (signals.requested.aborted) return await stopAndLog()
   try {
     const demoKey = await app.start()
+    const hasAccounts = await retryUncertain(app.operations.accounts.hasAny)
     await (door ? listenAt(http, door) : listen(http, port, host))
     if (app.ssh) sshDoor?.serveWith(app.ssh.serve)
     if (app.notebooks) notebookDoor?.serveWith(app.notebooks)
     app.startWork()
     // The address of a server that listens on a port is an AddressInfo.
     const greeting = greet(http.address() as AddressInfo, {
-      ...{ graphiql, demoKey, demoKeyFile, sshProxy, hostKey: app.ssh?.fingerprint(), notebookProxy },
+      ...{ graphiql, demoKey, demoKeyFile, hasAccounts, sshProxy, hostKey: app.ssh?.fingerprint(), notebookProxy },
       isTerminal: process.stdout.isTTY,
     })
     process.stdout.write(greeting)

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -303,6 +303,20 @@ describe('a gateway that cannot start', () => {
     expect(gateway.errors()).not.toContain('secret')
   })
 
+  it('reports that its packages are not installed', async () => {
+    const file = 'src/require-node-24.cjs'
+    mkdirSync(join(dataDir, 'clone/src'), { recursive: true })
+    copyFileSync(join(import.meta.dirname, '../..', file), join(dataDir, 'clone', file))
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--require', `./${file}`, 'src/main.ts'], {
+      cwd: join(dataDir, 'clone'),
+      encoding: 'utf8',
+    })
+    expect({ status, stdout, stderr }).toEqual({
+      ...{ status: 1, stdout: '' },
+      stderr: 'The packages of Berth are not installed. Run npm ci first.\n',
+    })
+  })
+
   it('reports that its Node.js is too old', async () => {
     const pretendOldNode =
       "Object.defineProperty(process.versions, 'node', { value: '20.1.0' }); require('./src/require-node-24.cjs')"
@@ -332,9 +346,13 @@ describe('a gateway on an external database', () => {
     const database = await createDatabase()
     const gateway = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: database.url })
     expect(gateway.output()).not.toContain('Demo key')
+    expect(gateway.output()).toContain('npm run --silent berth -- account create --email')
     const { result } = await runBerth({ ...env, DATABASE_URL: database.url }, 'account', 'create', '--email', 'a@b.c')
     expect((await ask(gateway, '/api/v0/bundles/', result.apiKey, {})).body).toEqual({ offers: [] })
     expect(await stopProgram(gateway)).toBe(0)
+    const again = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: database.url })
+    expect(again.output()).not.toContain('account create')
+    expect(await stopProgram(again)).toBe(0)
     await database.drop()
   })
 })

@@ -26,6 +26,10 @@ type AccountSummary = {
 
 export function accountListOperations({ database }: DataDeps) {
   return {
+    async hasAny(): Promise<boolean> {
+      return (await database.prisma.account.findFirst({ select: { id: true } })) !== null
+    },
+
     async find(email: string): Promise<{ id: number; email: string }> {
       return await findAccount(database.prisma, email)
     },

@@ -5,7 +5,7 @@ const address = { address: '127.0.0.1', family: 'IPv4', port: 4000 }
 const demoKey = 'berth_abcdefghijkl_secret'
 const greeting = {
   ...{ graphiql: true, isTerminal: true, demoKey, demoKeyFile: '/var/lib/berth/demo-key' },
-  ...{ sshProxy: null, hostKey: undefined, notebookProxy: null },
+  ...{ hasAccounts: true, sshProxy: null, hostKey: undefined, notebookProxy: null },
 }
 const lineOf = (text: string, label: string) =>
   text
@@ -38,5 +38,11 @@ describe('the greeting', () => {
     const text = greet({ ...address, address: '::', family: 'IPv6' }, { ...greeting, demoKey: undefined })
     expect(lineOf(text, 'GraphiQL')).toBe('http://localhost:4000/graphql')
     expect(text).not.toMatch(/key/i)
+  })
+
+  it('says how to make the first account', () => {
+    const text = greet(address, { ...greeting, demoKey: undefined, hasAccounts: false })
+    expect(text).toMatch(/^ {12}npm run --silent berth -- account create --email \S+ --name \S+ --credit \d+$/m)
+    expect(greet(address, greeting)).not.toContain('account create')
   })
 })
