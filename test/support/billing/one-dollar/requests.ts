@@ -136,6 +136,8 @@ export function createRequests({ app, renter, tab, machines }: Site) {
     if (!one) return []
     const value = policyValue(change, nowMs())
     const answer = await renter.mutate(gateway, 'updateInstancePolicy', { id: one.id, [change.field]: value })
+    // Counts from a stop whose instant the renter does not see. Charges end then, however late the gateways work.
+    if (change.field === 'destroyAfterStoppedSeconds') one.disk.isCertain = false
     if (!isSuccess(answer) || !('afterMs' in change)) return []
     const atMs = change.afterMs === null ? null : nowMs() + change.afterMs
     return [begins(() => tab.change(one.id, change.field === 'stopAt' ? { stopAtMs: atMs } : { destroyAtMs: atMs }))]
